@@ -1,3 +1,4 @@
+import type { Signal } from "../core/abort.ts";
 import { type Deadlines, within } from "../core/time/deadlines.ts";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
@@ -9,7 +10,7 @@ import {
   type LookAhead,
 } from "../streams/byte_reader.ts";
 import type { PassThroughEnd } from "../streams/pass_through.ts";
-import { createWatchedReader, IdleError } from "../streams/watched_reader.ts";
+import { IdleError, WatchedReader } from "../streams/watched_reader.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { isTokenRemoved } from "./request/admission.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";
@@ -45,12 +46,13 @@ export function openBody(
     firstBytes: FIRST_BYTES,
     maxChunkBytes,
   });
-  const reader = createWatchedReader(chunks, {
+  const watched = {
     deadlines,
     idleMs: connection.timeouts.idleMs,
     signal,
-  });
-  return secretsOf(connection).cover(reader);
+  };
+  const change = secretsOf(connection).coverReads();
+  return new WatchedReader(chunks, watched, change);
 }
 
 /** Classifies the beginning of an answer. */
@@ -136,7 +138,7 @@ interface AnswerEnding {
   /** The failure that ended it, if it names one. */
   readonly failure?: Failure | undefined;
   /** The signal of the attempt. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /**

@@ -3,13 +3,12 @@ import type { Protocol } from "../core/protocol.ts";
 import { retryAfterMs, saneWaitMs } from "../core/retry_after.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
-import type { RequestRecord } from "../observe/record.ts";
 import {
   type Failure,
   shownFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
-import type { UpstreamResponse } from "../upstream/call.ts";
+import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** The options of {@linkcode answerFailure}. */
@@ -28,7 +27,7 @@ export interface AnswerFailureOptions {
  * @param body `undefined` when the body cannot be read.
  */
 export function answerFailure(
-  { status, headers }: Pick<UpstreamResponse, "status" | "headers">,
+  { status, headers }: Pick<HttpResponse, "status" | "headers">,
   body: JsonValue | undefined,
   { protocol, secrets, clock }: AnswerFailureOptions,
 ): Failure {
@@ -39,21 +38,6 @@ export function answerFailure(
   const waitMs = retryAfterMs(headers, nowMs) ?? failure.retryAfterMs ??
     saneWaitMs(Math.max(0, resetsAtMs - nowMs));
   return { ...failure, retryAfterMs: waitMs };
-}
-
-/** Records the arrival of an upstream's response headers. */
-export function noteResponse(
-  { headers, status }: UpstreamResponse,
-  record: RequestRecord,
-  secrets: Pick<Secrets, "areIn">,
-): void {
-  const { facts } = record;
-  facts.answer.firstByteMs = record.elapsedMs();
-  facts.answer.upstreamStatus = status;
-  const id = headers.get("x-request-id") ?? headers.get("request-id") ??
-    undefined;
-  if (id === undefined || secrets.areIn(id)) return;
-  facts.answer.upstreamRequestId = id;
 }
 
 /** Records an upstream's failure that the caller receives as the response. */

@@ -1,8 +1,12 @@
+import type { Controller } from "../core/abort.ts";
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import type { RequestFacts } from "../observe/facts.ts";
+import type { RequestRecord } from "../observe/record.ts";
+import type { HttpResponse } from "../upstream/call.ts";
+import type { Secrets } from "../upstream/secrets.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
@@ -31,7 +35,7 @@ export interface Attempt {
    */
   readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
-  readonly controller: AbortController;
+  readonly controller: Controller;
   /** True when another attempt may follow this one. */
   readonly mayRepeat: boolean;
   /** True when another deployment is left for the next attempt. Only then is the beginning of a stream held back. */
@@ -50,6 +54,21 @@ export function noteDeployment(
   facts.connection = candidate?.deployment.connection.name;
   facts.upstreamModel = candidate?.deployment.model.upstream;
   facts.mode = candidate?.mode;
+}
+
+/** Records the arrival of an upstream's response headers. */
+export function noteResponse(
+  { headers, status }: HttpResponse,
+  record: RequestRecord,
+  secrets: Pick<Secrets, "areIn">,
+): void {
+  const { facts } = record;
+  facts.answer.firstByteMs = record.elapsedMs();
+  facts.answer.upstreamStatus = status;
+  const id = headers.get("x-request-id") ?? headers.get("request-id") ??
+    undefined;
+  if (id === undefined || secrets.areIn(id)) return;
+  facts.answer.upstreamRequestId = id;
 }
 
 /** Returns the header that names the fallback, if a fallback served. */

@@ -1,3 +1,4 @@
+import { type Controller, RequestController } from "../core/abort.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
@@ -56,13 +57,13 @@ export function followCaller(
  */
 export interface AttemptControl {
   /** Aborts the current attempt. */
-  readonly controller: AbortController;
+  readonly controller: Controller;
   /**
    * Aborts the current attempt and starts the next.
    *
    * @throws The reason of {@linkcode AttemptControl.cancel}, once that was called.
    */
-  nextAttempt(): AbortController;
+  nextAttempt(): Controller;
   /** Aborts the current attempt and prevents any other. */
   cancel(reason: Error): void;
 }
@@ -71,11 +72,11 @@ export interface AttemptControl {
 function createAttemptControl(): AttemptControl {
   let over: Error | undefined;
   const control = {
-    controller: new AbortController(),
+    controller: new RequestController(),
     nextAttempt() {
       control.controller.abort();
       if (over !== undefined) throw over;
-      control.controller = new AbortController();
+      control.controller = new RequestController();
       return control.controller;
     },
     cancel(reason: Error) {

@@ -186,11 +186,40 @@ export interface ByteReader
 /** Bytes that arrive: a platform's stream, or a reader that gives chunks of its own. */
 export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
 
+/** A body that has arrived whole, as a short one does with its head. */
+export class WholeBody implements ByteReader {
+  #bytes: Uint8Array<ArrayBuffer> | undefined;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = bytes;
+  }
+
+  /** Returns the bytes the first time; later, and after `cancel`, there are none. */
+  take(): Uint8Array<ArrayBuffer> | undefined {
+    const bytes = this.#bytes;
+    this.#bytes = undefined;
+    return bytes;
+  }
+
+  read(): Promise<ByteRead> {
+    const value = this.take();
+    return Promise.resolve(value ? { done: false, value } : { done: true });
+  }
+
+  cancel(): Promise<void> {
+    this.take();
+    return Promise.resolve();
+  }
+}
+
 /** One step of a {@linkcode ByteReader}. */
 export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
   /** The chunk as a text of `byteText`, if that exists already. */
   readonly text?: string | undefined;
 };
+
+/** Changes what a reader has read. */
+export type ReadChange = (read: ByteRead) => ByteRead;
 
 /** A reader whose next chunks can be seen before they are read. */
 export interface LookAhead extends ByteReader {
@@ -204,9 +233,11 @@ const SHORT_BYTES = 1024;
 /** The most that is joined into one chunk, in bytes. */
 const JOINED_BYTES = 16 * 1024;
 
+const NOTHING = new Uint8Array();
+
 /** Joins short chunks that follow each other, each at the cost of its own bytes. */
 class ShortChunks {
-  #joined: Uint8Array<ArrayBuffer> = new Uint8Array();
+  #joined: Uint8Array<ArrayBuffer> = NOTHING;
 
   /** Returns two chunks as one; `undefined` when one of them is long, or both are too long together. */
   join(last: Uint8Array, chunk: Uint8Array): Uint8Array | undefined {

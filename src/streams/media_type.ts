@@ -21,6 +21,7 @@ export type BodyKind = "events" | "json" | "other";
  * @returns `undefined` while there is only white space.
  */
 export function bodyKind(start: Uint8Array): BodyKind | undefined {
+  if (start[0] === OPEN_BRACE) return "json";
   const text = byteText(start.subarray(0, MAX_START_BYTES)).replace(MARK, "")
     .trimStart();
   if (text === "") return undefined;
@@ -30,6 +31,8 @@ export function bodyKind(start: Uint8Array): BodyKind | undefined {
   );
   return isField ? "events" : "other";
 }
+
+const OPEN_BRACE = 0x7b;
 
 /** The beginnings of the lines of an event stream; a line that begins with a colon is a comment. */
 const FIELDS = ["data:", "event:", "id:", "retry:", ":"];

@@ -1,5 +1,11 @@
+import type { Signal } from "../core/abort.ts";
 import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
-import { abandon, type ByteReader } from "./byte_reader.ts";
+import {
+  abandon,
+  type ByteRead,
+  type ByteReader,
+  type ReadChange,
+} from "./byte_reader.ts";
 
 /** The error for a source that was silent for longer than its idle timeout. */
 export class IdleError extends Error {
@@ -10,31 +16,38 @@ export class IdleError extends Error {
   }
 }
 
-/** The options of {@linkcode ReadingWatch}. */
-export interface ReadingWatchOptions {
+/** The options of a {@linkcode WatchedReader}. */
+interface WatchOptions {
   readonly deadlines: Deadlines;
   /** The idle timeout while a read waits, in milliseconds; 0 means none. */
   readonly idleMs: number;
   /** Ends the reading when it aborts, even if the source does not react. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /**
  * Applies an idle timeout to the reads of a source; each chunk restarts it, even an empty one. After the timeout, or
- * when the signal aborts, the source is cancelled.
+ * when the signal aborts, the source is cancelled. The watch ends with a read that is done or throws.
+ *
+ * A read throws {@linkcode IdleError} after the timeout, the reason of the signal when that aborts, and the errors of
+ * the source.
  */
-export class ReadingWatch {
-  readonly #source: Pick<ByteReader, "cancel">;
-  readonly #signal: AbortSignal;
+export class WatchedReader implements ByteReader {
+  readonly #source: ByteReader;
+  readonly #signal: Signal;
   readonly #idle: IdleWatch;
+  readonly #change: ReadChange;
   readonly #leave = () => this.#giveUp(this.#signal.reason);
   #cut: { readonly reason: unknown } | undefined;
 
+  /** @param change Changes each read; default: none. */
   constructor(
-    source: Pick<ByteReader, "cancel">,
-    { deadlines, idleMs, signal }: ReadingWatchOptions,
+    source: ByteReader,
+    { deadlines, idleMs, signal }: WatchOptions,
+    change: ReadChange = (read) => read,
   ) {
     this.#source = source;
+    this.#change = change;
     this.#signal = signal;
     this.#idle = createIdleWatch({
       deadlines,
@@ -45,59 +58,39 @@ export class ReadingWatch {
     else signal.addEventListener("abort", this.#leave, { once: true });
   }
 
-  /**
-   * Waits for a read that has begun. The watch ends with a read that is done or throws.
-   *
-   * @throws {IdleError} After the idle timeout.
-   * @throws The reason of the signal when that aborts, and the errors of the source.
-   */
-  waitFor<Read extends { readonly done: boolean }>(
-    reading: Promise<Read>,
-  ): Promise<Read> {
+  read(): Promise<ByteRead> {
+    const reading = this.#source.read();
     this.#idle.wait();
     return reading.then(this.#receive, this.#fail);
   }
 
-  /** Ends the watch: nothing more is read. */
-  stop(): void {
+  cancel(reason?: unknown): Promise<void> {
+    this.#stop();
+    return this.#source.cancel(reason);
+  }
+
+  #stop(): void {
     this.#idle.stop();
     this.#signal.removeEventListener("abort", this.#leave);
   }
 
-  readonly #receive = <Read extends { readonly done: boolean }>(
-    read: Read,
-  ): Read => {
+  readonly #receive = (read: ByteRead): ByteRead => {
     if (this.#cut !== undefined) throw this.#cut.reason;
     this.#idle.endWait();
-    if (read.done) this.stop();
-    return read;
+    if (read.done) this.#stop();
+    return this.#change(read);
   };
 
   readonly #fail = (cause: unknown): never => {
-    this.stop();
+    this.#stop();
     throw this.#cut === undefined ? cause : this.#cut.reason;
   };
 
   #giveUp(reason: unknown): void {
     this.#cut ??= { reason };
-    this.stop();
+    this.#stop();
     abandon(this.#source, reason);
   }
-}
-
-/** Creates a reader that a {@linkcode ReadingWatch} watches from the beginning to its end. */
-export function createWatchedReader(
-  reader: ByteReader,
-  options: ReadingWatchOptions,
-): ByteReader {
-  const watch = new ReadingWatch(reader, options);
-  return {
-    read: () => watch.waitFor(reader.read()),
-    cancel(reason) {
-      watch.stop();
-      return reader.cancel(reason);
-    },
-  };
 }
 
 /** Detects a wait that takes too long. */

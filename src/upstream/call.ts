@@ -1,3 +1,4 @@
+import type { Controller, Signal } from "../core/abort.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { type Deadlines, orNever } from "../core/time/deadlines.ts";
 import { type ByteSource, discard } from "../streams/byte_reader.ts";
@@ -28,7 +29,7 @@ export interface UpstreamRequest {
   /** True when no connection that has served another request may carry it. Only `http1/` knows of its connections. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange when it aborts, the body of the response included. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /** A provider's response, its head read. */
@@ -70,7 +71,7 @@ interface UpstreamCall {
   /** See {@linkcode UpstreamRequest}. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange, its body included; the reason of its signal is thrown then. */
-  readonly controller: AbortController;
+  readonly controller: Controller;
 }
 
 /** A long body that is lent to a client while it is sent. */
@@ -112,7 +113,7 @@ const MAX_STATUS = 599;
 export async function callUpstream(
   client: UpstreamClient,
   call: UpstreamCall,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const { url, sign, connectMs, controller, deadlines } = call;
   const { signal } = controller;
   const cancel = deadlines.start(
@@ -123,10 +124,12 @@ export async function callUpstream(
   const body = call.body instanceof Upload ? call.body.body : call.body;
   let response: HttpResponse;
   try {
-    const unsigned = { method: "POST" as const, url, headers: call.headers };
+    const { headers } = call;
     response = await client.send({
       url,
-      headers: sign ? await sign({ ...unsigned, body }) : call.headers,
+      headers: sign
+        ? await sign({ method: "POST", url, headers, body })
+        : headers,
       body,
       onUploaded: upload && (() => upload.end()),
       connectMs,
@@ -142,18 +145,12 @@ export async function callUpstream(
   }
   const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {
-    return undoEncoding(withStatus(response));
+    if (!NULL_BODY_STATUSES.has(status)) return undoEncoding(response);
+    discard(response);
+    return { ...response, body: null };
   }
   discard(response);
   throw brokenUpstream(`it has the status ${status}`);
-}
-
-function withStatus(response: HttpResponse): UpstreamResponse {
-  const { status, headers, body } = response;
-  const ok = status < 300;
-  if (!NULL_BODY_STATUSES.has(status)) return { status, ok, headers, body };
-  discard(response);
-  return { status, ok, headers, body: null };
 }
 
 /** Statuses with which no `Response` may have a body (Fetch Standard, "null body status"). */
@@ -165,7 +162,7 @@ const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
  *
  * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not match it.
  */
-function undoEncoding(response: UpstreamResponse): UpstreamResponse {
+function undoEncoding(response: HttpResponse): HttpResponse {
   const { body, headers } = response;
   const encoding = readContentEncoding(headers.get("content-encoding"));
   if (body === null || encoding === "identity") return response;
@@ -191,9 +188,3 @@ function withoutEncoding(headers: HeaderFields): HeaderFields {
 
 const UNREADABLE =
   "it is compressed in an encoding that the gateway cannot decode";
-
-/** A provider's response as the relay reads it. */
-export interface UpstreamResponse extends HttpResponse {
-  /** True for statuses from 200 to 299. */
-  readonly ok: boolean;
-}

@@ -1,21 +1,17 @@
+import type { Controller } from "../core/abort.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import {
-  abandon,
-  byobReader,
   type ByteSource,
   createByteReader,
   readAll,
+  WholeBody,
 } from "../streams/byte_reader.ts";
-import {
-  createWatchedReader,
-  ReadingWatch,
-  type ReadingWatchOptions,
-} from "../streams/watched_reader.ts";
-import type { UpstreamResponse } from "./call.ts";
+import { WatchedReader } from "../streams/watched_reader.ts";
+import type { HttpResponse } from "./call.ts";
 import { failedReading, UpstreamCallError } from "./failure.ts";
 
-type ResponseBody = Pick<UpstreamResponse, "body" | "headers">;
+type ResponseBody = Pick<HttpResponse, "body" | "headers">;
 
 /** The limits on reading a body. */
 export interface ReadBodyOptions {
@@ -23,7 +19,7 @@ export interface ReadBodyOptions {
   /** The idle timeout, in milliseconds; 0 means none. */
   readonly idleMs: number;
   /** Aborts the exchange; the reader then throws the reason of the abort. */
-  readonly controller: AbortController;
+  readonly controller: Controller;
 }
 
 /** The limits on reading the whole body of a successful response. */
@@ -57,27 +53,18 @@ export async function readBodyBytes(
   declared: number | undefined,
   { maxBytes, deadlines, idleMs, controller }: ReadBytesOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const arrived = body instanceof WholeBody ? body.take() : undefined;
+  if (arrived !== undefined) {
+    return arrived.length > maxBytes ? undefined : arrived;
+  }
   const { signal } = controller;
   const watched = { deadlines, idleMs, signal };
   // A declared length of 0 needs no buffer.
   const length = declared || undefined;
+  const firstBytes = length && Math.min(length, MAX_FIRST_BYTES);
   try {
-    if (
-      length !== undefined &&
-      length <= Math.min(maxBytes, MAX_SINGLE_READ_BYTES)
-    ) {
-      const reader = body instanceof ReadableStream
-        ? byobReader(body)
-        : undefined;
-      if (reader !== undefined) return await readShort(reader, length, watched);
-    }
-    const firstBytes = length && Math.min(length, MAX_SINGLE_READ_BYTES);
     const reader = createByteReader(body, { firstBytes });
-    return await readAll(
-      createWatchedReader(reader, watched),
-      maxBytes,
-      length,
-    );
+    return await readAll(new WatchedReader(reader, watched), maxBytes, length);
   } catch (cause) {
     const failure = failedReading(cause, signal);
     controller.abort(failure);
@@ -85,30 +72,8 @@ export async function readBodyBytes(
   }
 }
 
-/** The largest declared length that is read into one buffer, in bytes. */
-const MAX_SINGLE_READ_BYTES = 64 * 1024;
-
-/** Reads a body into one buffer of its declared length, without waiting for the end of the stream. */
-async function readShort(
-  reader: ReadableStreamBYOBReader,
-  length: number,
-  watched: ReadingWatchOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const watch = new ReadingWatch(reader, watched);
-  let buffer = new ArrayBuffer(length);
-  let filled = 0;
-  while (filled < length) {
-    const rest = new Uint8Array(buffer, filled);
-    const { done, value } = await watch.waitFor(reader.read(rest));
-    if (value === undefined) throw new TypeError("The body was cancelled");
-    buffer = value.buffer;
-    filled += value.length;
-    if (done) break;
-  }
-  watch.stop();
-  abandon(reader);
-  return new Uint8Array(buffer, 0, filled);
-}
+/** The largest first buffer for a body of a declared length, in bytes. */
+const MAX_FIRST_BYTES = 64 * 1024;
 
 /**
  * Returns the declared length of a response's body; `undefined` when there is none. The declared length of a compressed

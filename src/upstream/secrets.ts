@@ -5,10 +5,10 @@ import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
   createByteMask,
   maskBytes,
-  maskReader,
+  maskReads,
   prepareMaskedText,
 } from "../streams/byte_mask.ts";
-import type { ByteReader } from "../streams/byte_reader.ts";
+import type { ReadChange } from "../streams/byte_reader.ts";
 import { CREDENTIALS, nameMatcher } from "./header_names.ts";
 
 /** The texts that a connection sends to its upstream and that nobody else may see. */
@@ -22,8 +22,8 @@ export interface Secrets {
   leaveOut(failure: Failure): Failure;
   /** Masks each secret in bytes. */
   coverIn(bytes: Uint8Array): void;
-  /** Returns a reader of the same bytes that masks each secret. */
-  cover(reader: ByteReader): ByteReader;
+  /** Returns a change that masks each secret in the reads of one body. */
+  coverReads(): ReadChange;
 }
 
 /** The shortest secret to search for. A shorter text, such as `test`, is an ordinary word. */
@@ -78,7 +78,10 @@ function createSecrets(texts: readonly string[]): Secrets {
     coverIn(bytes) {
       for (const text of masked) maskBytes(bytes, text);
     },
-    cover: (reader) => masked.map(createByteMask).reduce(maskReader, reader),
+    coverReads() {
+      const masks = masked.map((text) => maskReads(createByteMask(text)));
+      return (read) => masks.reduce((one, mask) => mask(one), read);
+    },
   };
 }
 

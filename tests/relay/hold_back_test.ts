@@ -3,15 +3,12 @@ import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { holdBack } from "../../src/relay/answer_body.ts";
-import { createBeginningJudge } from "../../src/relay/native/pass_answer.ts";
+import { createBeginningJudge } from "../../src/relay/native/beginning.ts";
 import {
   createLookAhead,
   type LookAhead,
 } from "../../src/streams/byte_reader.ts";
-import {
-  createWatchedReader,
-  IdleError,
-} from "../../src/streams/watched_reader.ts";
+import { IdleError, WatchedReader } from "../../src/streams/watched_reader.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import {
   createFakeTimers,
@@ -48,7 +45,7 @@ function begin(
   const { signal } = new AbortController();
   const watched = { deadlines, idleMs, signal };
   const ahead = createLookAhead(
-    createWatchedReader(body.getReader(), watched),
+    new WatchedReader(body.getReader(), watched),
   );
   const held = holdBack(ahead, {
     judge: createBeginningJudge(CODECS[protocol].watch, true),

@@ -8,6 +8,7 @@ import {
 import { bothEnds, LineBuffer } from "../../src/streams/line_buffer.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import {
+  type ByteRead,
   type ByteReader,
   createLookAhead,
   readAll,
@@ -16,7 +17,7 @@ import {
   createByteMask,
   createFinder,
   maskBytes,
-  maskReader,
+  maskReads,
   prepareMaskedText,
 } from "../../src/streams/byte_mask.ts";
 
@@ -387,7 +388,7 @@ Deno.test("maskBytes() masks complete bytes like a ByteMask masks chunks", () =>
   }
 });
 
-Deno.test("maskReader() reads to the end, and lets every chunk be heard, one that waits and an empty one too", async () => {
+Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that waits and an empty one too", async () => {
   const chunks = [
     "a ",
     "",
@@ -397,32 +398,33 @@ Deno.test("maskReader() reads to the end, and lets every chunk be heard, one tha
     " sk-ups",
   ];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
-  const reader = maskReader(
-    source.getReader(),
-    createByteMask(prepareMaskedText(SECRET)),
-  );
+  const reader = source.getReader();
+  const mask = maskReads(createByteMask(prepareMaskedText(SECRET)));
   let out = "";
   let heard = 0;
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = mask(await reader.read());
     if (done) break;
     heard++;
     out += decoder.decode(value);
   }
   assert.ok(heard >= chunks.length);
   assert.equal(out, `a ${STARS} sk-ups`);
-  assert.deepEqual(await reader.read(), { done: true });
+  assert.deepEqual(mask(await reader.read()), { done: true });
 });
 
-Deno.test("maskReader() masks each of several texts in chunks that one mask has read", async () => {
+Deno.test("maskReads() masks each of several texts in chunks that one mask has read", async () => {
   const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
-  const reader = [SECRET, "other-key-0123", "third-key-4567"]
-    .map((secret) => createByteMask(prepareMaskedText(secret)))
-    .reduce(maskReader, source.getReader());
+  const reader = source.getReader();
+  const masks = [SECRET, "other-key-0123", "third-key-4567"]
+    .map((secret) => maskReads(createByteMask(prepareMaskedText(secret))));
   let out = "";
   for (;;) {
-    const { done, value, text } = await reader.read();
+    const { done, value, text } = masks.reduce<ByteRead>(
+      (read, mask) => mask(read),
+      await reader.read(),
+    );
     if (done) break;
     out += decoder.decode(value);
     if (text !== undefined) assert.equal(text, decoder.decode(value));

@@ -5,10 +5,7 @@ import {
   type PassThroughEnd,
   STALL_MS,
 } from "../../src/streams/pass_through.ts";
-import {
-  createWatchedReader,
-  IdleError,
-} from "../../src/streams/watched_reader.ts";
+import { IdleError, WatchedReader } from "../../src/streams/watched_reader.ts";
 import {
   createFakeTimers,
   type FakeTimers,
@@ -59,7 +56,7 @@ function begin(
   }, { highWaterMark: 0 });
   assert.ok(source);
   const deadlines = createDeadlines(timers);
-  const watched = createWatchedReader(body.getReader(), {
+  const watched = new WatchedReader(body.getReader(), {
     deadlines,
     idleMs,
     signal: new AbortController().signal,

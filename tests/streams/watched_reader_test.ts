@@ -3,8 +3,8 @@ import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import type { ByteReader } from "../../src/streams/byte_reader.ts";
 import {
   createIdleWatch,
-  createWatchedReader,
   IdleError,
+  WatchedReader,
 } from "../../src/streams/watched_reader.ts";
 import {
   createFakeTimers,
@@ -37,7 +37,7 @@ function begin(
     cancel: (reason) => void cancels.push(reason),
   }, { highWaterMark: 0 });
   assert.ok(source);
-  const reader = createWatchedReader(body.getReader(), {
+  const reader = new WatchedReader(body.getReader(), {
     deadlines: createDeadlines(timers),
     idleMs,
     signal: controller.signal,

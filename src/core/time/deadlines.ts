@@ -1,3 +1,4 @@
+import type { Signal } from "../abort.ts";
 import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
@@ -141,7 +142,7 @@ function earliest(queues: Queues): Next | undefined {
 /** The timer of a wait and the signal that ends it early. */
 interface WaitOptions {
   readonly deadlines: Deadlines;
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /**
@@ -167,7 +168,7 @@ export async function wait(
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,
-  signal: AbortSignal,
+  signal: Signal,
   onAbort: () => void,
 ): Promise<Value> {
   const stop = () => {
@@ -202,7 +203,13 @@ export function within<Value, Late>(
 ): Promise<Value | Late> {
   return new Promise((resolve, reject) => {
     const cancel = start(ms, () => Promise.try(onLate).then(resolve, reject));
-    work.finally(cancel).then(resolve, reject);
+    work.then((value) => {
+      cancel();
+      resolve(value);
+    }, (cause) => {
+      cancel();
+      reject(cause);
+    });
   });
 }
 
@@ -213,7 +220,7 @@ export function within<Value, Late>(
  */
 export function untilAbort<Value>(
   work: Promise<Value>,
-  signal: AbortSignal,
+  signal: Signal,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -9,7 +9,7 @@ import {
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
-import type { UpstreamResponse } from "../../upstream/call.ts";
+import type { HttpResponse } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,
@@ -101,7 +101,7 @@ interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
  * @throws The reason of the controller's signal when somebody else aborts it.
  */
 export async function readNativeFailure(
-  response: UpstreamResponse,
+  response: HttpResponse,
   options: ReadFailureOptions,
 ): Promise<UpstreamFailure> {
   const bytes = await readErrorBytes(response, options);
@@ -122,12 +122,12 @@ interface NativeFailureOptions
  * left out if it is about the gateway's own key, its rights or its account, or if it contains that key.
  */
 export function nativeFailure(
-  response: UpstreamResponse,
+  response: HttpResponse,
   { bytes, headers, reasonOf, protocol, secrets, clock }: NativeFailureOptions,
 ): UpstreamFailure {
   const text = new TextDecoder().decode(bytes);
   const body = parseErrorBody(text);
-  const inside = response.ok && isJsonObject(body)
+  const inside = response.status < 300 && isJsonObject(body)
     ? CODECS[protocol].watch.failureOf(body)
     : undefined;
   const options = { protocol, secrets, clock };

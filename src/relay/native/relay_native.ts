@@ -1,33 +1,54 @@
-import { OPERATIONS } from "../../core/protocol.ts";
-import type { ByteEdit, ByteSpan } from "../../json_scan/key.ts";
-import { discard } from "../../streams/byte_reader.ts";
-import { LongBytes } from "../../streams/bytes.ts";
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import { OPERATIONS, type Protocol } from "../../core/protocol.ts";
+import type { ByteEdit } from "../../json_scan/key.ts";
+import type { Clock } from "../../core/time/timers.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import { CODECS } from "../../protocols/mod.ts";
 import {
-  callUpstream,
-  Upload,
-  type UpstreamResponse,
-} from "../../upstream/call.ts";
+  abandon,
+  type ByteReader,
+  type ByteSource,
+  createLookAhead,
+  discard,
+  type LookAhead,
+} from "../../streams/byte_reader.ts";
+import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
+import { passThrough } from "../../streams/pass_through.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
+import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
+import {
+  brokenUpstream,
+  failedReading,
+  redirected,
+} from "../../upstream/failure.ts";
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
-import { redirected } from "../../upstream/failure.ts";
-import { secretsOf } from "../../upstream/secrets.ts";
+import { declaredBytes, readBodyBytes } from "../../upstream/read_response.ts";
+import { type Secrets, secretsOf } from "../../upstream/secrets.ts";
 import {
   isVertexClaude,
   operationUrl,
   vertexEdits,
 } from "../../upstream/vertex_claude.ts";
-import { noteResponse } from "../answer_failure.ts";
+import { endingOf, holdBack, openBody } from "../answer_body.ts";
 import {
   type Attempt,
   fallbackHeader,
   firstAnswerMs,
+  firstOutputRestMs,
+  noteResponse,
   quotaHeaders,
 } from "../attempt.ts";
-import type { HeldBody, KeptBody } from "../request/held_body.ts";
+import { nativeBody } from "../request/held_body.ts";
 import { withRequestId } from "../request_id.ts";
 import type { Uses } from "../services.ts";
-import { readNativeFailure } from "./native_failure.ts";
-import { passAnswer } from "./pass_answer.ts";
+import {
+  type Beginning,
+  createBeginningJudge,
+  mayHoldFailure,
+} from "./beginning.ts";
+import { type AnswerLabel, createAnswerMeter, meterWhole } from "./meter.ts";
+import { nativeFailure, readNativeFailure } from "./native_failure.ts";
 import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
 /**
@@ -53,7 +74,8 @@ export async function relayNative(
   const secrets = secretsOf(connection);
   noteResponse(response, exchange.record, secrets);
   harvest.observe(connection, response.headers);
-  if (!response.ok && response.status < 400) {
+  const isOk = response.status < 300;
+  if (!isOk && response.status < 400) {
     // Redirects are never followed.
     discard(response);
     throw redirected();
@@ -63,7 +85,7 @@ export async function relayNative(
     protocol,
     exchange.record.requestId,
   );
-  if (!response.ok) {
+  if (!isOk) {
     const { idleMs } = connection.timeouts;
     throw await readNativeFailure(response, {
       protocol,
@@ -98,7 +120,7 @@ export async function relayNative(
 function sendRequest(
   attempt: Attempt,
   { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
   return callUpstream(client, {
@@ -134,49 +156,205 @@ function editsOf(
 }
 
 /**
- * Returns the caller's bytes with edits, the last one of the body first. A long body becomes an upload, which borrows the
- * body. Both have a known length.
+ * Forwards an upstream's successful response, with its status and bytes unchanged, and finishes the record at its end.
+ * Only the gateway's own key is masked.
+ *
+ * @throws {UpstreamFailure} When the body is a failure and another attempt may follow.
+ * @throws {GatewayError} When the body breaks off, or exceeds a timeout, before any of it was sent.
+ * @throws {CallerLeft} When the caller disconnects before any of it was sent.
  */
-export function nativeBody(
-  body: KeptBody,
-  edits: readonly ByteEdit[],
-): Uint8Array<ArrayBuffer> | Upload {
-  const sent = edits.reduce(edited, body.get());
-  if (sent instanceof Uint8Array) return sent;
-  const upload = new Upload(sent);
-  body.lendTo(upload);
-  return upload;
+export function passAnswer(
+  response: HttpResponse,
+  options: PassAnswerOptions,
+): Promise<Response> {
+  const { status, body, headers } = response;
+  const { record } = options.attempt.exchange;
+  if (body === null) {
+    record.facts.status = status;
+    record.finish("complete");
+    const empty = new Response(null, { status, headers: options.headers });
+    return Promise.resolve(empty);
+  }
+  const type = headers.get("content-type") ?? "";
+  const isStream = isEventStream(type);
+  const mayBeJson = type === "" || isJson(type);
+  const length = isStream ? undefined : declaredBytes(headers);
+  return length !== undefined && length <= MAX_WHOLE_BYTES
+    ? passWhole(response, { ...options, body, length, isJson: mayBeJson })
+    : passInChunks(response, { ...options, body, isStream, isJson: mayBeJson });
 }
 
-function edited(body: HeldBody, { span, text }: ByteEdit): HeldBody {
-  const put = new TextEncoder().encode(text);
-  if (body instanceof Uint8Array) return spliceBytes(body, span, put);
-  const head = body.slice(0, span.start);
-  const tail = body.slice(span.end);
-  return new LongBytes([...head.pieces, put, ...tail.pieces]);
+interface PassAnswerOptions {
+  readonly attempt: Attempt;
+  /** The protocol of the path and of the upstream. */
+  readonly protocol: Protocol;
+  /** The upstream's headers that the caller receives. */
+  readonly headers: [string, string][];
+  /** The secrets to mask in the body. */
+  readonly secrets: Secrets;
+  readonly deadlines: Deadlines;
+  readonly clock: Clock;
+}
+
+/** The options of an answer that is forwarded chunk by chunk. */
+interface ChunksOptions extends PassAnswerOptions, AnswerLabel {
+  readonly body: ByteSource;
 }
 
 /**
- * Returns a copy of `bytes` with `replacement` in place of `span`.
+ * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it is known to
+ * be good.
  *
- * @throws {RangeError} When `span` is outside `bytes`.
+ * @throws As `passAnswer` does.
  */
-export function spliceBytes(
-  bytes: Uint8Array,
-  span: ByteSpan,
-  replacement: Uint8Array,
-): Uint8Array<ArrayBuffer> {
-  const { start, end } = span;
-  if (start < 0 || start > end || end > bytes.length) {
-    throw new RangeError(
-      `Cannot splice bytes ${start} to ${end}: there are ${bytes.length}.`,
-    );
+async function passInChunks(
+  response: HttpResponse,
+  options: ChunksOptions,
+): Promise<Response> {
+  const { attempt, headers } = options;
+  const { status } = response;
+  const { firstOutputMs } = attempt.deployment.connection.timeouts;
+  const isHeld = attempt.mayFailOver || options.isStream && firstOutputMs > 0;
+  let source = openBody(options.body, attempt, options);
+  if (isHeld) {
+    const beginning = createLookAhead(source);
+    await rejectFailure(response, beginning, options);
+    source = beginning;
   }
-  const spliced = new Uint8Array(
-    bytes.length - (end - start) + replacement.length,
-  );
-  spliced.set(bytes.subarray(0, start));
-  spliced.set(replacement, start);
-  spliced.set(bytes.subarray(end), start + replacement.length);
-  return spliced;
+  attempt.exchange.record.facts.status = status;
+  return new Response(passOn(source, options), { status, headers });
+}
+
+/** Checks the beginning, and cancels the source if it is a failure. */
+async function rejectFailure(
+  response: HttpResponse,
+  source: LookAhead,
+  options: ChunksOptions,
+): Promise<void> {
+  const { attempt, protocol, isStream, deadlines } = options;
+  try {
+    const beginning = await holdBack(source, {
+      judge: createBeginningJudge(CODECS[protocol].watch, isStream),
+      deadlines,
+      outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
+      waitsWithoutLimit: !isStream,
+    });
+    if (beginning !== undefined) throwFailure(beginning, response, options);
+  } catch (cause) {
+    abandon(source);
+    throw failedReading(cause, attempt.controller.signal);
+  }
+}
+
+/**
+ * Throws when the beginning is not good.
+ *
+ * @throws {UpstreamFailure} The failure in the beginning.
+ * @throws {GatewayError} When the body ended before the answer began.
+ */
+function throwFailure(
+  beginning: Beginning,
+  response: HttpResponse,
+  { protocol, headers, secrets, clock }: PassAnswerOptions,
+): void {
+  switch (beginning.kind) {
+    case "cut":
+      throw brokenUpstream("it ended before it began");
+    case "failure":
+      throw new UpstreamFailure(
+        secrets.leaveOut(CODECS[protocol].decodeFailure(200, beginning.body)),
+      );
+    case "refusal": {
+      const { bytes } = beginning;
+      const details = { bytes, headers, protocol, secrets, clock };
+      throw nativeFailure(response, details);
+    }
+  }
+}
+
+function passOn(
+  source: ByteReader,
+  { attempt, protocol, isStream, isJson, deadlines }: ChunksOptions,
+): ReadableStream<Uint8Array> {
+  const { controller, exchange: { record }, head } = attempt;
+  const { watch } = CODECS[protocol];
+  const mayChangeModel = head.namedModels.length > 0;
+  const label = { isStream, isJson, mayChangeModel };
+  const meter = createAnswerMeter(watch, record, label);
+  return passThrough(source, {
+    deadlines,
+    onChunk: meter.push,
+    isWhole: () => meter.end(true) !== "cut",
+    onEnd(end) {
+      const answerEnd = meter.end(end.kind === "complete");
+      const error = answerEnd === "failed" ? meter.failure() : undefined;
+      const failure = error && CODECS[protocol].decodeFailure(200, error);
+      if (failure !== undefined) attempt.noteFailure(failure);
+      const { signal } = controller;
+      record.finish(endingOf(end, { answerEnd, failure, record, signal }));
+      if (end.kind !== "complete") controller.abort();
+    },
+  });
+}
+
+/** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
+const MAX_WHOLE_BYTES: number = 64 * 1024;
+
+/** The options of an answer that is read whole before it is sent. */
+interface WholeOptions extends PassAnswerOptions {
+  readonly body: ByteSource;
+  /** The length in its header, in bytes. */
+  readonly length: number;
+  /** True when its headers name JSON or no type. */
+  readonly isJson: boolean;
+}
+
+/**
+ * Sends a short answer to the caller once it is complete.
+ *
+ * @throws As `passAnswer` does.
+ */
+async function passWhole(
+  response: HttpResponse,
+  options: WholeOptions,
+): Promise<Response> {
+  const { attempt, protocol, headers, secrets, clock, isJson } = options;
+  const { record } = attempt.exchange;
+  const { status } = response;
+  const bytes = await readShort(options);
+  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
+  secrets.coverIn(bytes);
+  if (bodyKind(bytes) === "events") {
+    const events = new Blob([bytes]).stream();
+    return passInChunks(response, { ...options, body: events, isStream: true });
+  }
+  const { watch } = CODECS[protocol];
+  const text = decoder.decode(bytes);
+  const isRead = isJson || watch.mayCount(text) || mayHoldFailure(text, watch);
+  const json = isRead ? parseJson(text) : undefined;
+  if (isJsonObject(json) && watch.failureOf(json) !== undefined) {
+    const details = { bytes, headers, protocol, secrets, clock };
+    throw nativeFailure(response, details);
+  }
+  if (meterWhole(bytes, { json, watch, record, isJson }) === "cut") {
+    throw brokenUpstream("its JSON is not whole");
+  }
+  record.facts.status = status;
+  await attempt.noteServed();
+  record.finish("complete");
+  return new Response(bytes, { status, headers });
+}
+
+const decoder = new TextDecoder();
+
+function readShort(
+  { attempt: { controller, deployment }, deadlines, body, length }:
+    WholeOptions,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  return readBodyBytes(body, length, {
+    maxBytes: MAX_WHOLE_BYTES,
+    deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
+    controller,
+  });
 }

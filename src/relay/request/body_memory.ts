@@ -1,3 +1,4 @@
+import type { Signal } from "../../core/abort.ts";
 import { LinkedList } from "../../core/collections.ts";
 import {
   createDeadlines,
@@ -149,7 +150,7 @@ export class MemoryShare {
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
-  borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan> {
+  borrow(bytes: number, signal: Signal): Promise<MemoryLoan> {
     return this.#loans.borrow(bytes, this, signal);
   }
 
@@ -260,7 +261,7 @@ class Loans {
   async borrow(
     bytes: number,
     share: MemoryShare,
-    signal: AbortSignal,
+    signal: Signal,
   ): Promise<MemoryLoan> {
     signal.throwIfAborted();
     const granted = Promise.withResolvers<MemoryLoan>();

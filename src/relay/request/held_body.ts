@@ -1,7 +1,7 @@
 import { LoopTurns } from "../../core/time/turns.ts";
-import type { ByteSpan } from "../../json_scan/key.ts";
+import type { ByteEdit, ByteSpan } from "../../json_scan/key.ts";
 import { LongBytes } from "../../streams/bytes.ts";
-import type { Upload } from "../../upstream/call.ts";
+import { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
@@ -83,4 +83,52 @@ export async function* bodyChunks(
     turns.count(PIECE_BYTES);
     await turns.next();
   }
+}
+
+/**
+ * Returns the caller's bytes with edits, the last one of the body first. A long body becomes an upload, which borrows the
+ * body. Both have a known length.
+ */
+export function nativeBody(
+  body: KeptBody,
+  edits: readonly ByteEdit[],
+): Uint8Array<ArrayBuffer> | Upload {
+  const sent = edits.reduce(edited, body.get());
+  if (sent instanceof Uint8Array) return sent;
+  const upload = new Upload(sent);
+  body.lendTo(upload);
+  return upload;
+}
+
+function edited(body: HeldBody, { span, text }: ByteEdit): HeldBody {
+  const put = new TextEncoder().encode(text);
+  if (body instanceof Uint8Array) return spliceBytes(body, span, put);
+  const head = body.slice(0, span.start);
+  const tail = body.slice(span.end);
+  return new LongBytes([...head.pieces, put, ...tail.pieces]);
+}
+
+/**
+ * Returns a copy of `bytes` with `replacement` in place of `span`.
+ *
+ * @throws {RangeError} When `span` is outside `bytes`.
+ */
+export function spliceBytes(
+  bytes: Uint8Array,
+  span: ByteSpan,
+  replacement: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  const { start, end } = span;
+  if (start < 0 || start > end || end > bytes.length) {
+    throw new RangeError(
+      `Cannot splice bytes ${start} to ${end}: there are ${bytes.length}.`,
+    );
+  }
+  const spliced = new Uint8Array(
+    bytes.length - (end - start) + replacement.length,
+  );
+  spliced.set(bytes.subarray(0, start));
+  spliced.set(replacement, start);
+  spliced.set(bytes.subarray(end), start + replacement.length);
+  return spliced;
 }

@@ -13,15 +13,15 @@ import {
 } from "../../protocols/dialects/lessons.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
-import { callUpstream, type UpstreamResponse } from "../../upstream/call.ts";
+import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
 import { operationUrl } from "../../upstream/vertex_claude.ts";
-import { answerFailure, noteResponse } from "../answer_failure.ts";
-import { type Attempt, firstAnswerMs } from "../attempt.ts";
+import { answerFailure } from "../answer_failure.ts";
+import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_parts.ts";
 import { subjectOf } from "./lesson_book.ts";
@@ -71,7 +71,7 @@ type TranslatedServices = SendingServices & TranslateAnswerOptions["services"];
 
 /** A successful response, and the request that it answers. */
 interface SentRequest {
-  readonly response: UpstreamResponse;
+  readonly response: HttpResponse;
   readonly translated: Omit<TranslatedBody, "body">;
 }
 
@@ -118,7 +118,7 @@ async function sendAndLearn(
     const learned = record.facts.taught ?? 0;
     const mayLearn = !connection.strict && learned < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
-    let response: UpstreamResponse;
+    let response: HttpResponse;
     try {
       response = await sendRequest(
         { attempt, protocol, body, stream },
@@ -129,7 +129,7 @@ async function sendAndLearn(
     }
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
-    if (response.ok) {
+    if (response.status < 300) {
       lessonBook.keep(deployment, lasting.filter(isApplied));
       return { response, translated };
     }
@@ -275,7 +275,7 @@ interface Sending {
 async function sendRequest(
   sending: Sending,
   { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment, controller } = attempt;
   const { connection, model } = deployment;
@@ -304,7 +304,7 @@ async function sendRequest(
 }
 
 async function failureOf(
-  response: UpstreamResponse,
+  response: HttpResponse,
   { attempt: { deployment, controller }, protocol }: {
     readonly attempt: Attempt;
     readonly protocol: Protocol;

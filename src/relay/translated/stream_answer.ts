@@ -1,3 +1,4 @@
+import type { Controller } from "../../core/abort.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import {
@@ -155,7 +156,7 @@ function createOutputJudge(
  */
 function failureOfBreak(
   cause: unknown,
-  { signal }: AbortController,
+  { signal }: Controller,
 ): Failure {
   if (signal.reason instanceof CallerLeft) throw signal.reason;
   if (signal.reason instanceof GatewayError) {

@@ -16,7 +16,7 @@ import {
   readAll,
 } from "../../streams/byte_reader.ts";
 import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
-import type { UpstreamResponse } from "../../upstream/call.ts";
+import type { HttpResponse } from "../../upstream/call.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readResponseBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
@@ -48,7 +48,7 @@ import {
  * no thread can translate it now.
  */
 export async function translateAnswer(
-  response: UpstreamResponse,
+  response: HttpResponse,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
   const { attempt: { exchange, deployment }, services, translated } = options;
@@ -75,7 +75,7 @@ export async function translateAnswer(
 
 /** Reads a whole answer, or opens it as events if it has them and the caller wants a stream. */
 async function readForCaller(
-  response: UpstreamResponse,
+  response: HttpResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer | { readonly events: ByteReader }> {
   const { translated } = options;
@@ -101,13 +101,13 @@ function openTranslated(
   });
 }
 
-function typeOf({ headers }: UpstreamResponse): string {
+function typeOf({ headers }: HttpResponse): string {
   return headers.get("content-type") ?? "";
 }
 
 /** Reads an answer for a caller who wants one object. Some upstreams stream without declaring it. */
 function readWhole(
-  response: UpstreamResponse,
+  response: HttpResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { translated } = options;
@@ -213,7 +213,7 @@ async function foldAnswer(
 
 /** Reads an answer that is one object. */
 async function readAnswer(
-  response: UpstreamResponse,
+  response: HttpResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { attempt: { controller, deployment }, services } = options;

@@ -1,3 +1,4 @@
+import type { Signal } from "../../core/abort.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import { once } from "../request/admission.ts";
@@ -60,7 +61,7 @@ interface RequestToTranslate extends Omit<RequestJob, "body"> {
 interface TranslationOptions {
   readonly memory: MemoryShare;
   /** Aborts the translation. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
 /** The options for translating a request. */

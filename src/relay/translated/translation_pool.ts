@@ -1,3 +1,4 @@
+import type { Signal } from "../../core/abort.ts";
 import { LinkedList } from "../../core/collections.ts";
 import {
   type Cancel,
@@ -22,7 +23,7 @@ export interface TranslationPool {
    * @throws {GatewayError} `overloaded`, when too many wait already.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
-  enter(signal: AbortSignal): Promise<ReservedThread>;
+  enter(signal: Signal): Promise<ReservedThread>;
   /** Ends all threads and their jobs. */
   close(): void;
 }
@@ -115,7 +116,7 @@ export function createTranslationPool(
     return member;
   }
 
-  async function memberFor(signal: AbortSignal): Promise<Member> {
+  async function memberFor(signal: Signal): Promise<Member> {
     signal.throwIfAborted();
     if (isClosed) throw closed();
     const member = waiting.size === 0 ? takeMember() : undefined;
@@ -133,7 +134,7 @@ export function createTranslationPool(
     order: ThreadOrder,
     { recall, signal }: {
       readonly recall?: Recall;
-      readonly signal: AbortSignal;
+      readonly signal: Signal;
     },
   ): Promise<ThreadReport> {
     const over = Promise.withResolvers<ThreadReport>();

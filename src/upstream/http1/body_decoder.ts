@@ -1,3 +1,4 @@
+import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
 import { byteText } from "../../streams/bytes.ts";
 import { MalformedMessage } from "./failure.ts";
 import { type Framing, parseFields } from "./head.ts";
@@ -188,3 +189,89 @@ class ChunkedDecoder implements BodyDecoder {
 function badChunk(): MalformedMessage {
   return new MalformedMessage("the chunks of its response are malformed");
 }
+
+/** What a {@linkcode BodyReader} needs of its socket. */
+interface BodySocket {
+  read(): Promise<number | null>;
+  take(count: number | null): boolean;
+  decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined;
+  /** Closes it and returns the failure that `cause` means. */
+  failure(cause: unknown): Error;
+  close(): void;
+}
+
+/** Reads the body of one response. */
+export class BodyReader implements ByteReader {
+  readonly #socket: BodySocket;
+  readonly #decoder: BodyDecoder;
+  readonly #onComplete: () => void;
+  #isOver = false;
+
+  constructor(
+    socket: BodySocket,
+    decoder: BodyDecoder,
+    onComplete: () => void,
+  ) {
+    this.#socket = socket;
+    this.#decoder = decoder;
+    this.#onComplete = onComplete;
+  }
+
+  read(): Promise<ByteRead> {
+    if (this.#isOver) return END;
+    try {
+      const payload = this.#take();
+      if (payload !== undefined) {
+        return Promise.resolve({ done: false, value: payload });
+      }
+      return this.#isOver ? END : this.#readOn();
+    } catch (cause) {
+      return Promise.reject(this.#socket.failure(cause));
+    }
+  }
+
+  cancel(): Promise<void> {
+    if (!this.#isOver) {
+      this.#socket.close();
+      this.#complete();
+    }
+    return Promise.resolve();
+  }
+
+  /** Ends the exchange: all of the response has arrived. */
+  #complete(): void {
+    this.#isOver = true;
+    this.#onComplete();
+  }
+
+  #take(): Uint8Array<ArrayBuffer> | undefined {
+    const payload = this.#socket.decode(this.#decoder);
+    if (this.#decoder.isDone) this.#complete();
+    return payload;
+  }
+
+  async #readOn(): Promise<ByteRead> {
+    try {
+      for (;;) {
+        const isMore = this.#socket.take(await this.#socket.read());
+        // A cancelled body ends at once.
+        if (this.#isOver) return { done: true };
+        if (!isMore) {
+          if (!this.#decoder.end()) {
+            throw new Error("The connection was closed");
+          }
+          this.#complete();
+          return { done: true };
+        }
+        const payload = this.#take();
+        if (payload !== undefined) return { done: false, value: payload };
+        if (this.#isOver) return { done: true };
+      }
+    } catch (cause) {
+      if (this.#isOver) return { done: true };
+      throw this.#socket.failure(cause);
+    }
+  }
+}
+
+const END: Promise<ByteRead> = Promise.resolve({ done: true });

@@ -90,13 +90,13 @@ class IdleSockets {
     this.#maxIdle = maxIdle;
   }
 
-  take(key: string): PooledSocket | undefined {
+  take(key: string, nowMs: number): PooledSocket | undefined {
     const idle = this.#byOrigin.get(key);
     let found: Idle | undefined;
     do {
       found = idle?.pop();
       found?.stopWaiting();
-      if (found !== undefined && this.#isOld(found.socket)) {
+      if (found !== undefined && isOld(found.socket, nowMs)) {
         found.socket.close();
       }
     } while (found?.socket.isClosed);
@@ -107,11 +107,11 @@ class IdleSockets {
     const { announcedIdleMs = Infinity } = socket;
     const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
     const mayKeep = !this.#isDisposed && idleMs > 0 && this.#maxIdle > 0;
-    if (!mayKeep || this.#isOld(socket)) return socket.close();
+    const sinceMs = this.#deadlines.elapsedMs();
+    if (!mayKeep || isOld(socket, sinceMs)) return socket.close();
     const idle = this.#byOrigin.get(key) ?? [];
     if (idle.length >= this.#maxIdle) this.#close(key, idle[0]?.socket);
     this.#byOrigin.set(key, idle);
-    const sinceMs = this.#deadlines.elapsedMs();
     const close = () => this.#close(key, socket);
     const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
     idle.push({ socket, sinceMs, stopWaiting });
@@ -137,10 +137,6 @@ class IdleSockets {
     this.closeAll();
   }
 
-  #isOld({ openedMs = 0 }: PooledSocket): boolean {
-    return this.#deadlines.elapsedMs() - openedMs >= MAX_AGE_MS;
-  }
-
   #close(key: string, socket: Socket | undefined): void {
     socket?.close();
     const idle = this.#byOrigin.get(key) ?? [];
@@ -150,6 +146,10 @@ class IdleSockets {
     }
     if (idle.length === 0) this.#byOrigin.delete(key);
   }
+}
+
+function isOld({ openedMs = 0 }: PooledSocket, nowMs: number): boolean {
+  return nowMs - openedMs >= MAX_AGE_MS;
 }
 
 /**
@@ -201,41 +201,43 @@ export function createHttp1Client(
     }
   }
 
-  async function sendOver(
+  function sendOver(
     socket: PooledSocket,
     { host, path }: Address,
     { request, loan }: Sending,
   ): Promise<HttpResponse> {
     const { proxyHeaders } = socket;
     const { method = "POST", headers, body, signal } = request;
+    const missing = defaultHeaders.filter(([name]) =>
+      !hasHeader(headers, name)
+    );
     loan?.begin();
-    const { head, body: answer } = await socket.send({
+    return socket.send({
       method,
       host,
       target: proxyHeaders === undefined ? path : `http://${host}${path}`,
-      headers: [
-        ...headers,
-        ...defaultHeaders.filter(([name]) => !hasHeader(headers, name)),
-        ...proxyHeaders ?? [],
-      ],
+      headers: proxyHeaders === undefined && missing.length === 0
+        ? headers
+        : [...headers, ...missing, ...proxyHeaders ?? []],
       body,
       onUploaded: loan && (() => loan.end()),
       signal,
     });
-    return { status: head.status, headers: head.headers, body: answer };
   }
 
   async function send(sending: Sending): Promise<HttpResponse> {
     const { request } = sending;
     const address = addressOf(request.url);
     request.signal.throwIfAborted();
-    let known = request.overNewConnection ? undefined : idle.take(address.key);
+    const sentMs = deadlines.elapsedMs();
+    let known = request.overNewConnection
+      ? undefined
+      : idle.take(address.key, sentMs);
     while (known?.rest !== undefined) {
       await known.rest;
-      if (known.isClosed) known = idle.take(address.key);
+      if (known.isClosed) known = idle.take(address.key, sentMs);
     }
     if (known !== undefined) {
-      const sentMs = deadlines.elapsedMs();
       try {
         return await sendOver(known, address, sending);
       } catch (cause) {
@@ -251,13 +253,12 @@ export function createHttp1Client(
   }
 
   return {
-    async send(request) {
-      const loan = request.onUploaded && new Loan(request.onUploaded);
-      try {
-        return await send({ request, loan });
-      } finally {
-        loan?.settle();
+    send(request) {
+      if (request.onUploaded === undefined) {
+        return send({ request, loan: undefined });
       }
+      const loan = new Loan(request.onUploaded);
+      return send({ request, loan }).finally(() => loan.settle());
     },
     [Symbol.dispose]: () => idle.dispose(),
   };
@@ -321,7 +322,7 @@ function hasHeader(
   headers: UpstreamRequest["headers"],
   name: string,
 ): boolean {
-  return headers.some(([other]) => other.toLowerCase() === name);
+  return headers.some((one) => one[0].toLowerCase() === name);
 }
 
 const DEFAULT_PORT = { "http:": 80, "https:": 443 };

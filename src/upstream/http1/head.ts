@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { byteText } from "../../streams/bytes.ts";
+import { bytesOf, byteText, type LongBytes } from "../../streams/bytes.ts";
 import { MalformedMessage } from "./failure.ts";
 
 /** The longest head of a response, in bytes. */
@@ -47,8 +46,7 @@ export function findHeadEnd(
   bytes: Uint8Array,
   from: number,
 ): number | undefined {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const found = view.indexOf(HEAD_END, Math.max(0, from - 3), "latin1");
+  const found = byteText(bytes).indexOf(HEAD_END, Math.max(0, from - 3));
   const length = found + HEAD_END.length;
   if (found >= 0 && length <= MAX_HEAD_BYTES) return length;
   if (found >= 0 || bytes.length > MAX_HEAD_BYTES) {
@@ -78,9 +76,26 @@ const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
 const STATUS_LINE_REGEXP =
   /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 
-/** The spaces around a value are left to {@linkcode trimSpaces}: here, they would cost the square of their number. */
-const FIELD_REGEXP =
-  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)$/;
+const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Names in lower case by their spellings, because the same ones come with every message. */
+const knownNames = new Map<string, string>();
+
+/** The most names that are remembered, and the longest. */
+const MAX_KNOWN = { names: 1000, length: 64 };
+
+/** Returns the name of a field in lower case; `undefined` when it is malformed. */
+function lowerName(name: string): string | undefined {
+  const known = knownNames.get(name);
+  if (known !== undefined || !NAME_REGEXP.test(name)) return known;
+  const lower = name.toLowerCase();
+  if (knownNames.size < MAX_KNOWN.names && name.length <= MAX_KNOWN.length) {
+    // A slice of a head would keep the whole head in memory.
+    knownNames.set(byteText(bytesOf(name)), byteText(bytesOf(lower)));
+  }
+  return lower;
+}
 
 /**
  * Parses the head of a response strictly (RFC 9112, sections 2 to 6): lines end in CRLF, no line is folded, no name is
@@ -140,10 +155,11 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
   }
   const fields = new Map<string, string>();
   for (const line of lines) {
-    const found = FIELD_REGEXP.exec(line);
-    if (found === null) throw badLine();
-    const name = (found[1] ?? "").toLowerCase();
-    const value = trimSpaces(found[2] ?? "");
+    const colon = line.indexOf(":");
+    const name = lowerName(line.slice(0, Math.max(0, colon)));
+    const text = line.slice(colon + 1);
+    if (name === undefined || !VALUE_REGEXP.test(text)) throw badLine();
+    const value = trimSpaces(text);
     const before = fields.get(name);
     if (before === undefined) {
       fields.set(name, value);
@@ -244,8 +260,6 @@ export interface OutgoingHead {
 }
 
 const TARGET_REGEXP = /^[\x21-\x7e]+$/;
-const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Headers that the client writes itself, or never: a second one would mean another body or another host. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
@@ -268,10 +282,11 @@ export function formatHead(
   }
   let text = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\n`;
   for (const [name, value] of headers) {
-    if (!NAME_REGEXP.test(name) || !VALUE_REGEXP.test(value)) {
+    const lower = lowerName(name);
+    if (lower === undefined || !VALUE_REGEXP.test(value)) {
       throw new TypeError("Cannot send a request: a header is malformed");
     }
-    if (OWN_NAMES.has(name.toLowerCase())) {
+    if (OWN_NAMES.has(lower)) {
       throw new TypeError("Cannot send a request: a header frames it twice");
     }
     text += `${name}: ${value}\r\n`;
@@ -279,4 +294,75 @@ export function formatHead(
   return bodyBytes === undefined
     ? `${text}\r\n`
     : `${text}content-length: ${bodyBytes}\r\n\r\n`;
+}
+
+/** Shorter pieces of a body are joined up to this length before they are written, in bytes. */
+const WRITE_BYTES = 128 * 1024;
+
+/**
+ * Joins a head and a body into blocks that are worth a system call each. A short request is one block; a long piece of a
+ * body is a block of its own and is not copied.
+ */
+export function requestBlocks(
+  head: string,
+  body: Uint8Array | LongBytes | undefined,
+): Iterable<Uint8Array> {
+  if (body === undefined || body instanceof Uint8Array) {
+    const short = body ?? NOTHING;
+    const length = head.length + short.length;
+    if (length <= WRITE_BYTES) return [joined(head, [short], length)];
+    return longBlocks(head, [short]);
+  }
+  return longBlocks(head, body.pieces);
+}
+
+function* longBlocks(
+  head: string,
+  pieces: readonly Uint8Array[],
+): Generator<Uint8Array> {
+  let next = 0;
+  let prefix = head;
+  while (prefix !== "" || next < pieces.length) {
+    let end = next;
+    let bytes = prefix.length;
+    for (let piece = pieces[end]; piece !== undefined; piece = pieces[++end]) {
+      if (bytes + piece.length > WRITE_BYTES) break;
+      bytes += piece.length;
+    }
+    const [only] = pieces.slice(next, next + 1);
+    if (bytes === 0 && only !== undefined) {
+      yield only;
+      next++;
+      continue;
+    }
+    yield joined(prefix, pieces.slice(next, end), bytes);
+    prefix = "";
+    next = end;
+  }
+}
+
+const NOTHING = new Uint8Array();
+
+function joined(
+  head: string,
+  pieces: readonly Uint8Array[],
+  bytes: number,
+): Uint8Array {
+  const block = new Uint8Array(bytes);
+  writeLatin1(head, block);
+  let at = head.length;
+  for (const piece of pieces) {
+    block.set(piece, at);
+    at += piece.length;
+  }
+  return block;
+}
+
+const encoder = new TextEncoder();
+
+/** Writes a text with one byte for each character. Nearly all heads are ASCII, for which the platform is faster. */
+function writeLatin1(text: string, into: Uint8Array): void {
+  const { read, written } = encoder.encodeInto(text, into);
+  if (read === text.length && written === text.length) return;
+  for (let at = 0; at < text.length; at++) into[at] = text.charCodeAt(at);
 }

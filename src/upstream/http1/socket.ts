@@ -1,17 +1,24 @@
+import type { Signal } from "../../core/abort.ts";
 import { setImmediate } from "node:timers";
-import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
+import { type ByteReader, WholeBody } from "../../streams/byte_reader.ts";
 import type { LongBytes } from "../../streams/bytes.ts";
-import { type BodyDecoder, createBodyDecoder } from "./body_decoder.ts";
+import {
+  type BodyDecoder,
+  BodyReader,
+  createBodyDecoder,
+} from "./body_decoder.ts";
+import type { HttpResponse } from "../call.ts";
 import { Http1Failure, MalformedMessage, type Progress } from "./failure.ts";
 import {
   findHeadEnd,
   formatHead,
+  type Framing,
   type Method,
   type OutgoingHead,
   parseHead,
+  requestBlocks,
   type ResponseHead,
 } from "./head.ts";
-import { requestBlocks } from "./request_blocks.ts";
 
 /** A byte stream in both directions, such as a TCP or TLS connection. */
 export interface Duplex {
@@ -29,13 +36,11 @@ interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   /** Called once when the body is not read any more: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
   /** Closes the socket when it aborts, until the response is complete. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
 }
 
-/** A response whose body is still to be read. */
-interface IncomingResponse {
-  readonly head: ResponseHead;
-  /** `null` where the response has no body. */
+/** A response whose body comes from the socket. */
+interface SocketResponse extends HttpResponse {
   readonly body: ByteReader | null;
 }
 
@@ -113,8 +118,7 @@ export class Socket {
       this.close();
       onGone();
     };
-    this.#reading ??= this.#read();
-    this.#reading.then(gone, gone);
+    this.read().then(gone, gone);
   }
 
   /**
@@ -123,8 +127,8 @@ export class Socket {
    * @throws {Http1Failure} When there is no valid response.
    * @throws {TypeError} When the request cannot be formatted.
    */
-  async send(request: OutgoingRequest): Promise<IncomingResponse> {
-    const { signal, body, method } = request;
+  async send(request: OutgoingRequest): Promise<SocketResponse> {
+    const { signal, method } = request;
     const head = this.#formatHead(request);
     this.#isIdle = false;
     this.#wasReused = this.isReused;
@@ -135,19 +139,22 @@ export class Socket {
     signal.addEventListener("abort", stop, { once: true });
     const letGo = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
-    const upload = this.#upload(head, body);
-    // A response takes precedence over the error of the upload.
-    const uploaded = upload.catch((cause) => this.#writeError = cause);
-    uploaded.finally(request.onUploaded);
+    const uploaded = this.#upload(head, request);
     try {
       const response = await this.#readHead(method);
-      const decoder = createBodyDecoder(response.framing);
-      const reader = new BodyReader(this, decoder, () => {
+      const { status, headers, framing } = response;
+      const complete = () => {
         letGo();
         void this.#complete(response);
-      });
-      if (decoder === undefined) reader.complete();
-      return { head: response, body: decoder === undefined ? null : reader };
+      };
+      const decoder = createBodyDecoder(framing);
+      const whole = decoder && this.#decodeWhole(decoder, framing);
+      if (decoder === undefined || whole !== undefined) complete();
+      if (decoder === undefined) return { status, headers, body: null };
+      const body = whole === undefined
+        ? new BodyReader(this, decoder, complete)
+        : new WholeBody(whole);
+      return { status, headers, body };
     } catch (cause) {
       letGo();
       this.close();
@@ -195,26 +202,47 @@ export class Socket {
     );
   }
 
+  /** Writes a request. Its error is only kept, because a response takes precedence over it. */
   async #upload(
     head: string,
-    body: Uint8Array | LongBytes | undefined,
+    { body, onUploaded }: OutgoingRequest,
   ): Promise<void> {
-    for (const block of requestBlocks(head, body)) {
-      let at = 0;
-      while (at < block.length) {
-        const rest = at === 0 ? block : block.subarray(at);
-        const count = await this.#duplex.write(rest);
-        if (count === 0) throw new Error("The connection takes no bytes");
-        this.#sent = "part";
-        at += count;
+    try {
+      for (const block of requestBlocks(head, body)) {
+        let at = 0;
+        while (at < block.length) {
+          const rest = at === 0 ? block : block.subarray(at);
+          const count = await this.#duplex.write(rest);
+          if (count === 0) throw new Error("The connection takes no bytes");
+          this.#sent = "part";
+          at += count;
+        }
       }
+      this.#sent = "all";
+    } catch (cause) {
+      this.#writeError = cause;
     }
-    this.#sent = "all";
+    onUploaded?.();
   }
 
+  /** Reads the head of the final response, and leaves what follows in the buffer. */
   async #readHead(method: Method): Promise<ResponseHead> {
-    for (let interim = 0; interim <= MAX_INTERIM; interim++) {
-      const head = parseHead(await this.#headBytes(), method);
+    let searched = 0;
+    for (let interim = 0; interim <= MAX_INTERIM;) {
+      const bytes = this.#buffer.subarray(this.#start, this.#end);
+      const length = bytes.length === searched
+        ? undefined
+        : findHeadEnd(bytes, searched);
+      if (length === undefined) {
+        searched = bytes.length;
+        const isMore = this.take(await this.read());
+        if (!isMore) throw new Error("The connection was closed");
+        continue;
+      }
+      this.#start += length;
+      searched = 0;
+      interim++;
+      const head = parseHead(bytes.subarray(0, length), method);
       if (head.status === 101) {
         throw new MalformedMessage("it switches to another protocol");
       }
@@ -223,40 +251,23 @@ export class Socket {
     throw new MalformedMessage("it sends too many interim responses");
   }
 
-  /** Reads a head and its empty line, and leaves what follows in the buffer. */
-  async #headBytes(): Promise<Uint8Array> {
-    let searched = 0;
-    for (;;) {
-      const bytes = this.#buffer.subarray(this.#start, this.#end);
-      const length = bytes.length === searched
-        ? undefined
-        : findHeadEnd(bytes, searched);
-      if (length !== undefined) {
-        this.#start += length;
-        return bytes.subarray(0, length);
-      }
-      searched = bytes.length;
-      if (!await this.fill()) throw new Error("The connection was closed");
-    }
-  }
-
   /**
-   * Reads more bytes.
+   * Waits for more bytes, whose number {@linkcode Socket.take} needs.
    *
-   * @returns False when the socket has ended.
    * @throws The reason of the platform when the socket broke.
    */
-  fill(): Promise<boolean> {
-    const reading = this.#reading ?? this.#read();
-    this.#reading = reading;
-    return reading.then((count) => {
-      this.#reading = undefined;
-      if (count === null || count === 0) return false;
-      this.#hasAnswer = true;
-      this.#end += count;
-      this.#adapt(count);
-      return true;
-    });
+  read(): Promise<number | null> {
+    return this.#reading ??= this.#read();
+  }
+
+  /** Takes the bytes of a read. Returns false when the socket has ended. */
+  take(count: number | null): boolean {
+    this.#reading = undefined;
+    if (count === null || count === 0) return false;
+    this.#hasAnswer = true;
+    this.#end += count;
+    this.#adapt(count);
+    return true;
   }
 
   #adapt(count: number): void {
@@ -308,6 +319,17 @@ export class Socket {
     return payload;
   }
 
+  /** Decodes a body of which all bytes have arrived with the head; `undefined` where some have not. */
+  #decodeWhole(
+    decoder: BodyDecoder,
+    framing: Framing,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    const arrived = this.#end - this.#start;
+    return framing.kind === "length" && framing.bytes <= arrived
+      ? this.decode(decoder)
+      : undefined;
+  }
+
   /** Gives the socket back after a whole response, or closes it. */
   async #complete({ isKeptAlive, headers }: ResponseHead): Promise<void> {
     const hasSurplus = this.#start < this.#end;
@@ -324,77 +346,3 @@ export class Socket {
 }
 
 const KEEP_ALIVE_REGEXP = /(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,6})/i;
-
-/** Reads the body of one response. */
-class BodyReader implements ByteReader {
-  readonly #socket: Socket;
-  readonly #decoder: BodyDecoder | undefined;
-  readonly #onComplete: () => void;
-  #isOver = false;
-
-  constructor(
-    socket: Socket,
-    decoder: BodyDecoder | undefined,
-    onComplete: () => void,
-  ) {
-    this.#socket = socket;
-    this.#decoder = decoder;
-    this.#onComplete = onComplete;
-  }
-
-  /** Ends the exchange: all of the response has arrived. */
-  complete(): void {
-    this.#isOver = true;
-    this.#onComplete();
-  }
-
-  read(): Promise<ByteRead> {
-    if (this.#isOver || this.#decoder === undefined) return END;
-    try {
-      const payload = this.#take(this.#decoder);
-      if (payload !== undefined) {
-        return Promise.resolve({ done: false, value: payload });
-      }
-      return this.#isOver ? END : this.#readOn(this.#decoder);
-    } catch (cause) {
-      return Promise.reject(this.#socket.failure(cause));
-    }
-  }
-
-  cancel(): Promise<void> {
-    if (!this.#isOver) {
-      this.#socket.close();
-      this.complete();
-    }
-    return Promise.resolve();
-  }
-
-  #take(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
-    const payload = this.#socket.decode(decoder);
-    if (decoder.isDone) this.complete();
-    return payload;
-  }
-
-  async #readOn(decoder: BodyDecoder): Promise<ByteRead> {
-    try {
-      for (;;) {
-        const isMore = await this.#socket.fill();
-        // A cancelled body ends at once.
-        if (this.#isOver) return { done: true };
-        if (!isMore) {
-          if (!decoder.end()) throw new Error("The connection was closed");
-          this.complete();
-          return { done: true };
-        }
-        const payload = this.#take(decoder);
-        if (payload !== undefined) return { done: false, value: payload };
-        if (this.#isOver) return { done: true };
-      }
-    } catch (cause) {
-      if (this.#isOver) return { done: true };
-      throw this.#socket.failure(cause);
-    }
-  }
-}
-
-const END: Promise<ByteRead> = Promise.resolve({ done: true });

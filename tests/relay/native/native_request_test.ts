@@ -4,11 +4,9 @@ import {
   bodyBytes,
   type HeldBody,
   keepBody,
-} from "../../../src/relay/request/held_body.ts";
-import {
   nativeBody,
   spliceBytes,
-} from "../../../src/relay/native/relay_native.ts";
+} from "../../../src/relay/request/held_body.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import { Upload } from "../../../src/upstream/call.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";

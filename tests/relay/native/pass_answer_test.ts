@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
-import { passAnswer } from "../../../src/relay/native/pass_answer.ts";
+import { passAnswer } from "../../../src/relay/native/relay_native.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
 import { secretsOf } from "../../../src/upstream/secrets.ts";
 import {

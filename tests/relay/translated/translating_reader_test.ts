@@ -15,7 +15,7 @@ import {
   createLookAhead,
 } from "../../../src/streams/byte_reader.ts";
 import { passThrough } from "../../../src/streams/pass_through.ts";
-import { createWatchedReader } from "../../../src/streams/watched_reader.ts";
+import { WatchedReader } from "../../../src/streams/watched_reader.ts";
 import { answerContext, counterIds } from "../../contract/codec_contract.ts";
 import {
   createFakeTimers,
@@ -80,7 +80,7 @@ function begin(
       observe?.(event);
     },
   });
-  const upstream = createWatchedReader(body.getReader(), {
+  const upstream = new WatchedReader(body.getReader(), {
     deadlines,
     idleMs,
     signal,

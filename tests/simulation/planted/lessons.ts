@@ -58,7 +58,7 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "a lesson that its provider has not confirmed is kept",
-      text: "    if (response.ok) {\n      lessonBook.keep",
+      text: "    if (response.status < 300) {\n      lessonBook.keep",
       wrong: "    if (response.status > 0) {\n      lessonBook.keep",
     },
     {

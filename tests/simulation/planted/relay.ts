@@ -234,8 +234,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a key in an answer is not masked",
-      text: "  return secretsOf(connection).cover(reader);",
-      wrong: "  return reader;",
+      text: "  return new WatchedReader(chunks, watched, change);",
+      wrong: "  return new WatchedReader(chunks, watched);",
     },
     {
       name: "a beginning is held back for ever",
@@ -293,7 +293,19 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/native/pass_answer.ts": [
+  "relay/native/beginning.ts": [
+    {
+      name: "output is held until the end of an answer",
+      text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
+      wrong: "",
+    },
+  ],
+  "relay/native/relay_native.ts": [
+    {
+      name: "a model keeps its name for the provider",
+      text: "text: JSON.stringify(model.upstream) }];\n",
+      wrong: "text: JSON.stringify(head.model) }];\n",
+    },
     {
       name: "a failure in a stream's beginning passes",
       text:
@@ -329,18 +341,6 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a whole answer's record never ends",
       text: `  await attempt.noteServed();\n  record.finish("complete");\n`,
       wrong: "  await attempt.noteServed();\n",
-    },
-    {
-      name: "output is held until the end of an answer",
-      text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
-      wrong: "",
-    },
-  ],
-  "relay/native/relay_native.ts": [
-    {
-      name: "a model keeps its name for the provider",
-      text: "text: JSON.stringify(model.upstream) }];\n",
-      wrong: "text: JSON.stringify(head.model) }];\n",
     },
   ],
   "relay/request/admission.ts": [

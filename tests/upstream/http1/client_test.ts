@@ -246,16 +246,11 @@ Deno.test("a client that is disposed closes idle connections at once and others 
   const scene = createClientScene({
     open: (number) => number === 0 ? answering() : createScriptedDuplex(),
   });
-  const [idle, busy] = await (async () => {
-    const first = await scene.send();
-    const busy = scene.send();
-    await nextTurn();
-    await textOf(first);
-    await nextTurn();
-    return [scene.opened[0], busy] as const;
-  })();
+  const [first, busy] = [scene.send(), scene.send()];
+  await textOf(await first);
+  await nextTurn();
   scene[Symbol.dispose]();
-  assert.ok(idle?.isClosed);
+  assert.ok(scene.opened[0]?.isClosed);
   scene.opened[1]?.give(OK);
   assert.equal(await textOf(await busy), "ok");
   const { closed } = scene.opened[1] ?? {};

@@ -45,7 +45,7 @@ async function read(socket: Socket): Promise<Verdict> {
       body: undefined,
       signal: new AbortController().signal,
     });
-    return { status: response.head.status, body: await bodyOf(response) };
+    return { status: response.status, body: await bodyOf(response) };
   } catch (cause) {
     assert.ok(cause instanceof Http1Failure, String(cause));
     assert.notEqual(cause.kind, "connect");

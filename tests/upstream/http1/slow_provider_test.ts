@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import {
-  createWatchedReader,
   IdleError,
+  WatchedReader,
 } from "../../../src/streams/watched_reader.ts";
 import { callUpstream } from "../../../src/upstream/call.ts";
 import { UpstreamCallError } from "../../../src/upstream/failure.ts";
@@ -176,7 +176,7 @@ Deno.test("a provider that closes one direction before its response ends the req
 
 /** Begins to read a body as the relay does. */
 function readBody(slow: Slow, body: Parameters<typeof createByteReader>[0]) {
-  return createWatchedReader(createByteReader(body), {
+  return new WatchedReader(createByteReader(body), {
     deadlines: createDeadlines(slow.scene.timers),
     idleMs: IDLE_MS,
     signal: slow.controller.signal,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readAll } from "../../../src/streams/byte_reader.ts";
+import { readAll, WholeBody } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import { Socket } from "../../../src/upstream/http1/socket.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
@@ -131,12 +131,40 @@ Deno.test("a response without a body is complete with its head", async () => {
   }
 });
 
+Deno.test("a body that arrives with its head is whole, and the connection is free at once", async () => {
+  const head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n";
+  const cases = [
+    [[`${head}abc`], true],
+    [[head, "abc"], false],
+    [[`${head}ab`, "c"], false],
+  ] as const;
+  for (const [pieces, isWhole] of cases) {
+    const { duplex, send, idle } = open();
+    duplex.give(...pieces);
+    const response = await send();
+    await nextTurn();
+    assert.equal(response.body instanceof WholeBody, isWhole);
+    assert.equal(idle(), isWhole ? 1 : 0);
+    assert.equal(await textOf(response), "abc");
+    await nextTurn();
+    assert.equal(idle(), 1);
+  }
+});
+
+Deno.test("bytes behind a body that arrives with its head close the connection", async () => {
+  const { duplex, send, idle } = open();
+  duplex.give(`${OK}HTTP/1.1`);
+  assert.equal(await textOf(await send()), "ok");
+  await nextTurn();
+  assert.deepEqual([duplex.isClosed, idle()], [true, 0]);
+});
+
 Deno.test("eight interim responses are skipped, a ninth is rejected, and so is another protocol", async () => {
   const interim = "HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
   const patient = open();
   patient.duplex.give(interim.repeat(8) + OK);
-  const { head } = await patient.send();
-  assert.deepEqual([head.status, head.headers.has("link")], [200, false]);
+  const { status, headers } = await patient.send();
+  assert.deepEqual([status, headers.has("link")], [200, false]);
   const refused = [
     interim.repeat(9) + OK,
     "HTTP/1.1 101 Switching Protocols\r\nupgrade: a\r\n\r\n",

@@ -1,0 +1,134 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  parseLightJson,
+} from "../../core/json.ts";
+import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
+import { joinBytes } from "../../streams/bytes.ts";
+import { DataLines } from "../../streams/data_lines.ts";
+import {
+  type BodyKind,
+  bodyKind,
+  markBytes,
+} from "../../streams/media_type.ts";
+import type { BeginningJudge } from "../answer_body.ts";
+
+/** The beginning of an answer. */
+export type Beginning =
+  /** Output, or enough bytes to send them now. */
+  | { readonly kind: "good" }
+  /** An error event in place of output. */
+  | { readonly kind: "failure"; readonly body: JsonObject }
+  /** An error in place of a JSON answer, complete. */
+  | { readonly kind: "refusal"; readonly bytes: Uint8Array<ArrayBuffer> }
+  /** A body that ended before the answer began. */
+  | { readonly kind: "cut" };
+
+/** The most events that are held back (docs/design.md#failover). */
+const MAX_EVENTS = 64;
+
+/**
+ * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
+ *
+ * @param isStream True when the headers name an event stream. It counts only if the bytes do not decide.
+ */
+export function createBeginningJudge(
+  watch: AnswerWatch,
+  isStream: boolean,
+): BeginningJudge<Beginning> {
+  let chosen: BeginningJudge<Beginning> | undefined;
+  const judgeOf = (kind: BodyKind | undefined) =>
+    kind === "events" || isStream && kind !== "json"
+      ? createStreamJudge(watch)
+      : createJsonJudge(watch);
+  return {
+    push(chunk) {
+      if (chunk.length === 0) return undefined;
+      const kind = chosen === undefined ? bodyKind(chunk) : undefined;
+      if (chosen === undefined && kind === undefined && isStream) return;
+      chosen ??= judgeOf(kind);
+      // The beginning of a byte order mark may have come before, alone.
+      return chosen.push(
+        kind === "events" ? chunk.subarray(markBytes(chunk)) : chunk,
+      );
+    },
+    end: () => (chosen ??= judgeOf(undefined)).end(),
+  };
+}
+
+const decoder = new TextDecoder();
+
+/**
+ * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if those may belong to a failure.
+ * White space is sent at once, as a sign that the model works.
+ */
+function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
+  const seen: Uint8Array[] = [];
+  let head = "";
+  return {
+    push(chunk) {
+      seen.push(chunk);
+      const isHeadSeen = head.length >= HEAD_LENGTH;
+      if (!isHeadSeen) head += decoder.decode(chunk.subarray(0, HEAD_LENGTH));
+      const isClear = head.trim() === "" ||
+        !isHeadSeen && head.length >= HEAD_LENGTH &&
+          !mayHoldFailure(head, watch);
+      return isClear ? { kind: "good" } : undefined;
+    },
+    end() {
+      const whole = joinBytes(seen);
+      return holdsFailure(decoder.decode(whole), watch)
+        ? { kind: "refusal", bytes: whole }
+        : { kind: "good" };
+    },
+  };
+}
+
+/** The characters at the start of an answer in which its first keys are found. */
+const HEAD_LENGTH = 256;
+
+/** Returns true when an answer may be a failure. Only then is it worth a few microseconds to parse it. */
+export function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
+  return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
+}
+
+/** Returns true when a JSON answer is a failure, even with a successful status. */
+function holdsFailure(text: string, watch: AnswerWatch): boolean {
+  if (!mayHoldFailure(text, watch)) return false;
+  const body = parseLightJson(text);
+  return isJsonObject(body) && watch.failureOf(body) !== undefined;
+}
+
+/** Creates a judge of an event stream. */
+function createStreamJudge(
+  watch: AnswerWatch,
+): BeginningJudge<Beginning> {
+  let found: Beginning | undefined;
+  let events = 0;
+  const lines = new DataLines(undefined, {
+    wantsEvery: () => found === undefined,
+    line(data) {
+      events += 1;
+      found ??= classify(data, watch);
+      if (events >= MAX_EVENTS) found ??= { kind: "good" };
+    },
+  });
+  return {
+    push(chunk) {
+      lines.push(chunk);
+      return found;
+    },
+    end: () => classify(lines.unfinished(), watch) ?? { kind: "cut" },
+  };
+}
+
+/** Classifies an event; `undefined` while more events are needed. */
+function classify(data: string, watch: AnswerWatch): Beginning | undefined {
+  const event = parseLightJson(data);
+  if (isJsonObject(event)) {
+    const body = watch.failureOf(event);
+    if (body !== undefined) return { kind: "failure", body };
+    if (watch.isOutput(event)) return { kind: "good" };
+  }
+  return watch.isEnd(data) ? { kind: "good" } : undefined;
+}
