@@ -1,3 +1,5 @@
+import { memoized } from "../core/memo.ts";
+import { createFinder, type Finder } from "./byte_mask.ts";
 import { bytesOf, byteText, utf8InByteText } from "./bytes.ts";
 import { END_BYTES, LineBuffer, LONG_BYTES } from "./line_buffer.ts";
 
@@ -36,17 +38,22 @@ const LONE_RETURN_REGEXP = /\r(?!\n)/g;
 
 const decoder = new TextDecoder();
 
+/** The searches for needles, of which each protocol has one. */
+const finderOf = memoized(createFinder, 100);
+
 /**
  * Finds the data lines in the bytes of an event stream, and decodes only wanted ones. Once not all lines are wanted, it
  * searches for `needle` without splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte order mark at
  * the start is skipped (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  */
 export class DataLines {
-  readonly #needle: string | undefined;
+  readonly #find: Finder | undefined;
   readonly #sink: DataLineSink;
   readonly #maxLineBytes: number;
   readonly #pending: LineBuffer;
-  readonly #above = new BytesAbove();
+  /** The length beyond which the bytes of a line count, and their sum. */
+  #floorBytes = Infinity;
+  #bytesAbove = 0;
   #isFirstLine = true;
   /** The last lines as texts of `byteText`, the last one first. */
   #last: readonly string[] = [];
@@ -60,7 +67,7 @@ export class DataLines {
     sink: DataLineSink,
     { maxLineBytes = 1024 * 1024 }: DataLinesOptions = {},
   ) {
-    this.#needle = needle;
+    this.#find = needle === undefined ? undefined : finderOf(needle);
     this.#sink = sink;
     this.#maxLineBytes = maxLineBytes;
     this.#pending = new LineBuffer(maxLineBytes);
@@ -92,12 +99,12 @@ export class DataLines {
 
   /** Sums the bytes of each data line beyond this length, from the next line on, however the lines are divided. */
   measureAbove(bytes: number): void {
-    this.#above.floorBytes = bytes;
+    this.#floorBytes = bytes;
   }
 
   /** Returns the sum. */
   bytesAbove(): number {
-    return this.#above.sum;
+    return this.#bytesAbove;
   }
 
   /** Handles bytes in which each line ends in a line feed. */
@@ -115,10 +122,9 @@ export class DataLines {
       this.#take(chunk.subarray(start, feed), feed - start);
       start = feed + 1;
     }
-    if (start < end && this.#needle !== undefined) {
+    if (start < end && this.#find !== undefined) {
       const lines = { bytes: chunk, text, start, end };
-      this.#skim(lines, this.#needle);
-      this.#above.addAll(lines);
+      this.#skim(lines, this.#find);
       this.#remember(lastLines(lines));
     }
     if (end < chunk.length) this.#pending.append(chunk.subarray(end));
@@ -132,30 +138,42 @@ export class DataLines {
     if (!isData(text, 0)) return;
     if (hasValue(text, 0, text.length)) {
       this.#remember([bothEnds(text)]);
-      this.#above.add(lineBytes - (text.endsWith("\r") ? 1 : 0));
+      this.#addBytes(lineBytes - (text.endsWith("\r") ? 1 : 0));
     }
     if (lineBytes > this.#maxLineBytes) return;
     const isGiven = text.length > LONG_BYTES || this.#sink.wantsEvery() ||
-      this.#needle !== undefined && text.includes(this.#needle);
+      this.#find !== undefined && this.#find(text, 0) !== -1;
     if (isGiven) this.#sink.line(valueOf(line));
   }
 
-  /** Passes on the lines that are long or contain the wanted text, in their order. */
-  #skim({ bytes, text, start, end }: WholeLines, wanted: string): void {
-    let wantedAt = -1;
-    let longAt = -1;
+  /** Passes on the lines that are long or contain the needle, in their order, and counts the bytes of all lines. */
+  #skim({ bytes, text, start, end }: WholeLines, find: Finder): void {
+    let foundAt = orEnd(find(text, start), end);
     for (let from = start; from < end;) {
-      if (wantedAt < from) wantedAt = orEnd(text.indexOf(wanted, from), end);
-      if (longAt < from) longAt = orEnd(findLongLine(bytes, from, end), end);
-      const at = Math.min(wantedAt, longAt);
-      if (at === end) return;
-      const begin = beginOfLine(bytes, at);
-      const feed = text.indexOf("\n", at);
-      if (isData(text, begin) && feed - begin <= this.#maxLineBytes) {
-        this.#sink.line(valueOf(bytes.subarray(begin, feed)));
+      // Every other line is empty.
+      const feed = text.charCodeAt(from) === FEED
+        ? from
+        : text.indexOf("\n", from);
+      const length = feed - from;
+      const isWanted = foundAt < feed || length > LONG_BYTES;
+      const isSeen = isWanted || length > this.#floorBytes;
+      if (isSeen && isData(text, from)) {
+        if (hasValue(text, from, feed)) {
+          this.#addBytes(
+            length - (text.charCodeAt(feed - 1) === RETURN ? 1 : 0),
+          );
+        }
+        if (isWanted && length <= this.#maxLineBytes) {
+          this.#sink.line(valueOf(bytes.subarray(from, feed)));
+        }
       }
+      if (foundAt < feed) foundAt = orEnd(find(text, feed), end);
       from = feed + 1;
     }
+  }
+
+  #addBytes(lineBytes: number): void {
+    this.#bytesAbove += Math.max(0, lineBytes - this.#floorBytes);
   }
 
   /** Keeps the newest lines. */
@@ -168,34 +186,6 @@ export class DataLines {
   #unmarked(line: Uint8Array): Uint8Array {
     const isMarked = this.#isFirstLine && byteText(line).startsWith(MARK);
     return isMarked ? line.subarray(MARK.length) : line;
-  }
-}
-
-/** The sum of the bytes of data lines beyond a length. */
-class BytesAbove {
-  floorBytes = Infinity;
-  sum = 0;
-
-  /** Adds a data line of this length, without its line end. */
-  add(lineBytes: number): void {
-    if (lineBytes > this.floorBytes) this.sum += lineBytes - this.floorBytes;
-  }
-
-  addAll({ text, start, end }: WholeLines): void {
-    if (this.floorBytes === Infinity) return;
-    for (let from = start; from < end;) {
-      // Every other line is empty.
-      const feed = text.charCodeAt(from) === FEED
-        ? from
-        : text.indexOf("\n", from);
-      if (
-        feed - from > this.floorBytes && isData(text, from) &&
-        hasValue(text, from, feed)
-      ) {
-        this.add(feed - from - (text.charCodeAt(feed - 1) === RETURN ? 1 : 0));
-      }
-      from = feed + 1;
-    }
   }
 }
 
@@ -265,24 +255,4 @@ function bothEnds(line: string): string {
 function beginOfLine(bytes: Uint8Array, position: number): number {
   // A negative position would count from the end.
   return position === 0 ? 0 : bytes.lastIndexOf(FEED, position - 1) + 1;
-}
-
-/**
- * Returns the start of the first line that is longer than {@linkcode LONG_BYTES}, from `from` on; -1 if there is none.
- * Searching backwards for a line feed skips all short lines at once.
- *
- * @param from The start of a line.
- * @param end The end of the last line to check, after its line feed.
- */
-function findLongLine(
-  bytes: Uint8Array,
-  from: number,
-  end: number,
-): number {
-  for (let start = from; start + LONG_BYTES < end;) {
-    const feed = bytes.lastIndexOf(FEED, start + LONG_BYTES);
-    if (feed < start) return start;
-    start = feed + 1;
-  }
-  return -1;
 }
