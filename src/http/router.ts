@@ -31,7 +31,10 @@ interface RouteFinder {
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` when only the method is
    * wrong.
    */
-  find(request: RouteSource, vendor: string): Promise<RouteMatch>;
+  find(
+    request: RouteSource,
+    vendor: string,
+  ): RouteMatch | Promise<RouteMatch>;
 }
 
 /** The request to match. */
@@ -83,12 +86,11 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   }
 
   return {
-    async find(request, vendor) {
+    find(request, vendor) {
       const { method } = request;
       const { path } = requestTarget(request);
       const key = `${method} ${path}`;
-      return known.get(key) ??
-        await search({ method, path, vendor }, key);
+      return known.get(key) ?? search({ method, path, vendor }, key);
     },
   };
 }

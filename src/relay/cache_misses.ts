@@ -137,10 +137,10 @@ export function createCacheMisses(
       const { facts } = record;
       const { usage } = facts.answer;
       if (usage === undefined || prompt.isLinked) return;
-      const nowMs = clock.elapsedMs();
       const { connection, model, upstreamModel, answer } = facts;
       const tokens = tokensAfter({ connection, upstreamModel }, usage);
       if (tokens < MIN_TOKENS && sessions.size + pauses.size === 0) return;
+      const nowMs = clock.elapsedMs();
       dropOld(nowMs);
       const startMs = nowMs - record.elapsedMs();
       const key = keyOf({ caller, record }, prompt);

@@ -1,5 +1,6 @@
 import type { Caller, ConnectionModel } from "../config/config.ts";
 import type { Price } from "../config/usage_limits.ts";
+import { memoized } from "../core/memo.ts";
 import {
   type AnswerFacts,
   type Ending,
@@ -166,13 +167,23 @@ const LATEST_REGEXP = /-latest$/;
 
 /** Returns true when the name of an answer or a bill is a short, long or dated form of the name that was asked for. */
 export function isFormOf(name: string, upstream: string): boolean {
-  const asked = upstream.replace(PROVIDER_REGEXP, "")
-    .replace(LATEST_REGEXP, "");
-  const forms = [asked, asked.replace(VARIANT_REGEXP, "")];
-  const answered = name.replace(PROVIDER_REGEXP, "");
-  return forms.includes(answered) ||
-    forms.includes(answered.replace(VERSION_REGEXP, ""));
+  if (name.length > MAX_NAME_LENGTH) return false;
+  const { asked } = formsOf(upstream);
+  return formsOf(name).answered.some((form) => asked.includes(form));
 }
+
+/** The longest name that is compared, in characters: names come from providers, and their forms are remembered. */
+const MAX_NAME_LENGTH = 200;
+
+/** The forms of a name that a request may ask for and an answer may name. The same names come with every answer. */
+const formsOf = memoized((name) => {
+  const bare = name.replace(PROVIDER_REGEXP, "");
+  const asked = bare.replace(LATEST_REGEXP, "");
+  return {
+    asked: [asked, asked.replace(VARIANT_REGEXP, "")],
+    answered: [bare, bare.replace(VERSION_REGEXP, "")],
+  };
+}, 1000);
 
 /** Returns true for the name of a model that the request did not ask for, not even in another form. */
 function isSubstitute(

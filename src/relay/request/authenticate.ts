@@ -37,10 +37,18 @@ export async function authenticate(
   const apiKey = group === "bearer" ? undefined : headers.get("x-api-key");
   if (!bearer && !apiKey) throw noCredential(group);
   const named = callerOf(bearer, options);
-  const other = apiKey === bearer ? named : callerOf(apiKey, options);
-  const caller = oneOf(await settle([named, other]));
+  const other = apiKey === bearer ? undefined : callerOf(apiKey, options);
+  const caller = isCaller(named) && other === undefined
+    ? named
+    : oneOf(await settle([named, other]));
   if (group === "messages") checkVersion(headers, config.messagesVendor);
   return caller;
+}
+
+function isCaller(
+  found: Caller | Promise<Caller> | undefined,
+): found is Caller {
+  return found !== undefined && !(found instanceof Promise);
 }
 
 /** Returns the one caller of several credentials; `undefined` stands for a credential that is unknown. */

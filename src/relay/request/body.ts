@@ -319,13 +319,16 @@ function declaredBytes(headers: HeaderFields): number | undefined {
  * could mean something else to an upstream.
  */
 function checkContentType(value: string | null | undefined): void {
-  if (value === null || value === undefined) return;
+  if (value === null || value === undefined || value === PLAIN_TYPE) return;
   if (JSON_TYPE_REGEXP.test(value) && isUtf8(value)) return;
   throw new GatewayError(
     "unsupported_media_type",
     "Cannot read the body: its content type is not JSON in UTF-8. Send content-type: application/json.",
   );
 }
+
+/** The content type of nearly all clients. */
+const PLAIN_TYPE = "application/json";
 
 const JSON_TYPE_REGEXP = /^\s*(application|text)\/([\w.+-]+\+)?json\s*(;|$)/i;
 

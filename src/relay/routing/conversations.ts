@@ -3,6 +3,7 @@ import type { Deadlines } from "../../core/time/deadlines.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { MoveWord } from "../../observe/facts.ts";
 import { isBound } from "../../usage/bounds.ts";
+import type { Soon } from "../../usage/sums.ts";
 import type { Exchange } from "../exchange.ts";
 import {
   type ConversationSource,
@@ -103,7 +104,18 @@ export class Conversations {
    * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
    * or by quota with `quota_routing`. The keys of a connection are in the order of {@linkcode spreadKeys}.
    */
-  async route(
+  route(
+    candidates: Candidates,
+    exchange: RoutedExchange,
+    source: ConversationSource,
+  ): Soon<RoutedCandidates> {
+    const { own, fallbacks } = candidates;
+    return own.length === 1 && !hasKeys(fallbacks)
+      ? candidates
+      : this.#order(candidates, exchange, source);
+  }
+
+  async #order(
     listed: Candidates,
     exchange: RoutedExchange,
     source: ConversationSource,
