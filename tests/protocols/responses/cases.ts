@@ -1,5 +1,6 @@
-import { type JsonObject, present } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
+import { added, at, done, event } from "../../support/wire/responses_events.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
 const SCHEMA = {
@@ -44,15 +45,6 @@ function says(role: string, text: string): JsonObject {
   return { type: "message", role, content: [{ type: "input_text", text }] };
 }
 
-/** Returns the fields of an event that name a part of an item. */
-function at(
-  output_index: number,
-  content_index: number,
-  item_id?: string,
-): JsonObject {
-  return present({ item_id, output_index, content_index });
-}
-
 /** Returns a response object. */
 function response(fields: JsonObject): JsonObject {
   return {
@@ -69,25 +61,12 @@ function response(fields: JsonObject): JsonObject {
   };
 }
 
-/** Returns the fields of an event. */
-function event(type: string, fields: JsonObject): JsonObject {
-  return { type: `response.${type}`, ...fields };
-}
-
 const CREATED = event("created", {
   response: response({ status: "in_progress", usage: null }),
 });
 
 function completed(output: JsonObject[]): JsonObject {
   return event("completed", { response: response({ output }) });
-}
-
-function added(output_index: number, item: JsonObject): JsonObject {
-  return event("output_item.added", { output_index, item });
-}
-
-function done(output_index: number, item: JsonObject): JsonObject {
-  return event("output_item.done", { output_index, item });
 }
 
 const REASONING = {

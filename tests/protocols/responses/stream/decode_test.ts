@@ -15,6 +15,12 @@ import {
   counterIds,
   decodeFrames,
 } from "../../../contract/codec_contract.ts";
+import {
+  added,
+  at,
+  done,
+  event,
+} from "../../../support/wire/responses_events.ts";
 
 const HELLO = chatCodec.decodeRequest({
   model: "m",
@@ -121,8 +127,8 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
       [
         "sent twice",
         [
-          event("output_item.done", { output_index: 0, item: CALL }),
-          event("output_item.done", { output_index: 0, item: CALL }),
+          done(0, CALL),
+          done(0, CALL),
           event("function_call_arguments.delta", { delta: "more" }),
         ],
         [["call_1", "f", CALL.arguments]],
@@ -230,11 +236,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
       "too many items",
       Array.from(
         { length: 1100 },
-        (_, output_index) =>
-          frame(event("output_item.added", {
-            output_index,
-            item: { type: "message" },
-          })),
+        (_, output_index) => frame(added(output_index, { type: "message" })),
       ),
       oversizedAnswer("The provider's answer has too many items"),
     ],
@@ -248,14 +250,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
             content_index,
             part: { type: "output_text" },
           })),
-      ).toSpliced(
-        0,
-        0,
-        frame(event("output_item.added", {
-          output_index: 0,
-          item: { type: "message" },
-        })),
-      ),
+      ).toSpliced(0, 0, frame(added(0, { type: "message" }))),
       oversizedAnswer("The provider's answer has too many parts"),
     ],
     [
@@ -282,7 +277,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
 });
 
 Deno.test("createStreamDecoder() closes a part when it is done, and does not repeat it", () => {
-  const place = { output_index: 0, content_index: 0 };
+  const place = { ...at(0, 0) };
   const part = { type: "output_text", text: "Hello" };
   const events = decodeFrames(
     responsesCodec,
@@ -291,12 +286,9 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not rep
       event("content_part.done", { ...place, part }),
       event("output_text.done", { ...place, text: "Hello" }),
       event("output_text.delta", { ...place, content_index: 1, delta: "!" }),
-      event("output_item.done", {
-        output_index: 0,
-        item: {
-          type: "message",
-          content: [part, { type: "output_text", text: "!" }],
-        },
+      done(0, {
+        type: "message",
+        content: [part, { type: "output_text", text: "!" }],
       }),
       event("completed", {}),
     ].map((one) => frame(one)),
@@ -318,21 +310,18 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not rep
 Deno.test("createStreamDecoder() keeps the text of the pieces when the end has another one", () => {
   const written = '{"city": "Paris", "days": 3}';
   const call = { ...CALL, arguments: "" };
-  const about = { output_index: 0, content_index: 0 };
+  const about = { ...at(0, 0) };
   const message = { type: "message", id: "msg_1", role: "assistant" };
   const part = { type: "output_text", text: "Fully different, and longer" };
   const events = decodeFrames(
     responsesCodec,
     [
       event("created", { response: { id: "resp_1" } }),
-      event("output_item.added", { output_index: 0, item: message }),
+      added(0, message),
       event("output_text.delta", { ...about, delta: "fully" }),
       event("output_text.done", { ...about, text: part.text }),
-      event("output_item.done", {
-        output_index: 0,
-        item: { ...message, content: [part] },
-      }),
-      event("output_item.added", { output_index: 1, item: call }),
+      done(0, { ...message, content: [part] }),
+      added(1, call),
       event("function_call_arguments.delta", {
         output_index: 1,
         delta: '{"city":"Paris","days":3}',
@@ -341,10 +330,7 @@ Deno.test("createStreamDecoder() keeps the text of the pieces when the end has a
         output_index: 1,
         arguments: written,
       }),
-      event("output_item.done", {
-        output_index: 1,
-        item: { ...call, arguments: written },
-      }),
+      done(1, { ...call, arguments: written }),
       event("completed", { response: {} }),
     ].map((one) => frame(one)),
   );
@@ -374,15 +360,8 @@ Deno.test("createStreamDecoder() adds the fields that only the last event has", 
     content: [{ type: "output_text", text: "Hello" }],
   };
   const answer = answerOf([
-    event("output_item.added", {
-      output_index: 1,
-      item: { ...message, content: [] },
-    }),
-    event("output_text.delta", {
-      output_index: 1,
-      content_index: 0,
-      delta: "Hel",
-    }),
+    added(1, { ...message, content: [] }),
+    event("output_text.delta", { ...at(1, 0), delta: "Hel" }),
     event("completed", { response: { output: [reasoning, message] } }),
   ]);
   assert.deepEqual(
@@ -427,10 +406,6 @@ Deno.test("decodeAnswer() rejects an unfinished answer", async (t) => {
     });
   }
 });
-
-function event(type: string, fields: JsonObject): JsonObject {
-  return { type: `response.${type}`, ...fields };
-}
 
 function frame(data: JsonObject, name?: string): SseFrame {
   return { event: name, data: JSON.stringify(data) };
