@@ -28,7 +28,7 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
   );
 }
 
-/** Returns a stage that adds to an answer's sealed reasoning the binding, which begins with `request`. */
+/** Returns a stage that adds the binding to an answer's sealed reasoning. At its start it is `request`. */
 export function bindReasoning(
   request: SealBinding,
 ): Stage<AnswerEvent, AnswerEvent> {

@@ -21,7 +21,7 @@ import {
 import { decodeParts } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
-/** Reads each message as a turn, and results in a row as one; throws `invalid_request`, with the message. */
+/** Reads each message as a turn, results in a row as one; throws `invalid_request`, which names the message. */
 export function decodeMessages(
   messages: readonly WireMessage[],
 ): readonly Turn[] {

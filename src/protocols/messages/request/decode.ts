@@ -175,7 +175,7 @@ function decodeSystem(system: Content | null | undefined): Turn[] {
   }];
 }
 
-/** Reads messages as turns, tool results before them; throws `invalid_request`, which names the block. */
+/** Reads messages as turns, with tool results as turns of their own; throws `invalid_request` with the block. */
 function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   return messages.flatMap((message, index) =>
     decodeMessage(message, `messages[${index}]`)

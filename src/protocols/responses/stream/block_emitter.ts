@@ -92,7 +92,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
 export interface ItemReader {
   /** Reads an event of the item, and ignores unknown types. */
   push(type: string, event: JsonObject): void;
-  /** Closes the item's blocks, after the content of the finished `item`, if it came, that no event had. */
+  /** Emits the content of the finished `item`, if it came, that no event had, and closes its blocks. */
   finish(item?: JsonObject): void;
 }
 
