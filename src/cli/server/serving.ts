@@ -14,7 +14,7 @@ import { CODECS } from "../../protocols/mod.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
-import { startTranslationThread } from "../workers/translation_thread.ts";
+import { startTranslationThread } from "../workers/thread.ts";
 import {
   keepListening,
   type LastingListener,

@@ -1,5 +1,10 @@
 import type { ServerConfig } from "../../config/config.ts";
 import type { Log } from "../../observe/log.ts";
+import type {
+  ThreadOrder,
+  ThreadReport,
+  TranslationThread,
+} from "../../relay/translated/translation_thread.ts";
 import type { Report, Thread } from "./messages.ts";
 
 /**
@@ -12,16 +17,55 @@ export function startThread(
   module: URL = new URL("./worker.ts", import.meta.url),
 ): Thread {
   const worker = new Worker(module, { type: "module" });
+  return handleOf(worker, { kind: "died", error: "Error" }, onReport);
+}
+
+/**
+ * Starts `translation_worker.ts` as a thread without permissions: it reads bodies from callers and upstreams, and needs
+ * nothing else.
+ *
+ * @param module Another module that handles the same orders.
+ */
+export function startTranslationThread(
+  onReport: (report: ThreadReport) => void,
+  module: URL = new URL("./translation_worker.ts", import.meta.url),
+): TranslationThread {
+  const worker = new Worker(module, {
+    type: "module",
+    deno: { permissions: "none" },
+  });
+  return handleOf(worker, { kind: "died" }, onReport, transfersOf);
+}
+
+/** Returns the buffers to transfer: a request's bytes are a copy, and an answer's have no other user. */
+function transfersOf(order: ThreadOrder): Transferable[] {
+  if (order.kind === "request") return [order.job.body.buffer];
+  return order.kind === "answer" && order.job.answer instanceof Uint8Array
+    ? [order.job.answer.buffer]
+    : [];
+}
+
+/**
+ * Opens a message port to a worker.
+ *
+ * @param died The report of an error that the worker does not catch.
+ */
+function handleOf<Order, Report>(
+  worker: Worker,
+  died: Report,
+  onReport: (report: Report) => void,
+  transfersOf: (order: Order) => Transferable[] = () => [],
+): { send(order: Order): void; end(): void } {
   const { port1: port, port2: remote } = new MessageChannel();
   port.onmessage = ({ data }) => onReport(data);
   worker.onerror = (event) => {
     // The default would end the whole program.
     event.preventDefault();
-    onReport({ kind: "died", error: "Error" });
+    onReport(died);
   };
   worker.postMessage(undefined, [remote]);
   return {
-    send: (order) => port.postMessage(order),
+    send: (order) => port.postMessage(order, transfersOf(order)),
     end() {
       port.close();
       worker.terminate();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startTranslationThread } from "../../../src/cli/workers/translation_thread.ts";
+import { startTranslationThread } from "../../../src/cli/workers/thread.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import {
