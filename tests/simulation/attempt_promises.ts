@@ -8,6 +8,9 @@ import { keyOf } from "./world/provider.ts";
 /** The time that an end needs to reach the other side, in milliseconds. */
 const SLACK_MS = 1000;
 
+/** The time after which a slow reader notices its own leaving, in milliseconds. */
+const READ_MS = 3000 + SLACK_MS;
+
 /** Statuses after which another attempt may succeed; undefined when the connection broke. */
 const PASSING: ReadonlySet<number | undefined> = new Set(
   [undefined, 500, 502, 503, 529],
@@ -27,6 +30,15 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
           yield `#${one.number} is sent to ${provider} after its caller left`;
         }
       }
+    }
+  },
+  "a request ends when its caller leaves": function* ({ asked }) {
+    for (const one of asked) {
+      const { leftMs = Infinity, sentMs = Infinity, endedMs = 0 } = one;
+      // The rest of a body arrives although its caller has left.
+      const lateMs = endedMs - Math.max(leftMs, sentMs);
+      if (one.ending !== "left" || lateMs <= READ_MS) continue;
+      yield `#${one.number} ended ${lateMs} ms after its caller left`;
     }
   },
   "a silent provider is given up in time": function* (world) {

@@ -53,18 +53,18 @@ export const USAGE_FAULTS: FaultsByFile = {
   "usage/counting.ts": [
     {
       name: "the requests of a window are not counted",
-      text: "  put(TOTALS.requests, counts.requests);\n",
+      text: '  put("requests" satisfies LimitUnit, counts.requests);\n',
       wrong: "",
     },
     {
       name: "the tokens of a window are not counted",
-      text: "  put(TOTALS.tokens, tokensOf(counts));\n",
+      text: '  put("tokens" satisfies LimitUnit, tokensOf(counts));\n',
       wrong: "",
     },
     {
       name: "the requests of a window count twice",
-      text: "  put(TOTALS.requests, counts.requests);\n",
-      wrong: "  put(TOTALS.requests, 2 * counts.requests);\n",
+      text: '  put("requests" satisfies LimitUnit, counts.requests);\n',
+      wrong: '  put("requests" satisfies LimitUnit, 2 * counts.requests);\n',
     },
     {
       name: "output counts as input",

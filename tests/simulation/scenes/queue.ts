@@ -734,14 +734,93 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "a new request does not overtake those who wait at another thread": {
     setting: () => narrow({}, { threads: 2 }),
     async live(stage) {
+      assert(stage.process);
+      // Nobody at the other thread hears at once that the slot is free.
+      stage.process.messageMs = 20;
       take(stage, 5000);
-      const running = stage.ask({ agent: "alice", at: 0 });
+      const running = stage.ask({ agent: "alice", at: 0, isStream: false });
       await stage.sleep(1000);
       const waits = stage.ask({ agent: "bob", at: 1 });
-      const all = [await running];
+      while (stage.log.entries.length === 0) await stage.sleep(1);
       const late = stage.ask({ agent: "carol", at: 0 });
-      all.push(await waits, await late);
+      const all = [await running, await waits, await late];
       assert.deepEqual(turns(stage, all), [0, 1, 2]);
+    },
+  },
+  "several waits of a request are one, as long as one may be": {
+    setting: () => narrow({ queue: { max_wait: 10_000 } }),
+    async live(stage) {
+      const limited = (retryAfter: number) =>
+        ({ fate: "rate limit", retryAfter }) as const;
+      for (const [waitMs, retryAfter] of [[4000, 3], [8000, 5]] as const) {
+        take(stage, waitMs);
+        const first = stage.ask({ agent: "bob" });
+        await stage.sleep(500);
+        take(stage, 1000);
+        stage.provider("a").planned.unshift(limited(retryAfter));
+        const one = await stage.ask({ agent: "alice" });
+        await first;
+        const waitedMs = Number(stage.line(one).waited_ms);
+        if (retryAfter === 3) {
+          assert.equal(one.status, 200);
+          near(waitedMs, waitMs - 500 + 3000, "both waits");
+        } else {
+          assert.equal(one.status, 429);
+          near(waitedMs, waitMs - 500, "no second wait");
+        }
+        await stage.sleep(MINUTE_MS);
+      }
+    },
+  },
+  "a request waits for the place that it can have in time": {
+    setting: () => ({
+      connections: Object.fromEntries(
+        ([["a", 2000], ["b", 30_000]] as const).map(([name, max_wait]) => [
+          name,
+          { max_concurrent: 1, queue: { max_wait } },
+        ]),
+      ),
+      file: { timeouts: PATIENT },
+    }),
+    async live(stage) {
+      take(stage, 20_000, "a");
+      take(stage, 8000, "b");
+      const running = [
+        stage.ask({ agent: "bob" }),
+        stage.ask({ agent: "bob" }),
+      ];
+      await stage.sleep(1000);
+      const one = await stage.ask();
+      assert.deepEqual(stage.route(one), ["b"]);
+      near(Number(stage.line(one).waited_ms), 7000, "the longer time counts");
+      await Promise.all(running);
+      // Now one of them refuses for longer than anybody waits.
+      stage.provider("a").planned.unshift({
+        ...{ fate: "rate limit", retryAfter: 100 },
+      });
+      await stage.ask();
+      const other = stage.ask({ agent: "bob", session: "session-bob-1" });
+      const more = stage.ask({ agent: "carol", session: "session-carol-1" });
+      await stage.sleep(1000);
+      const two = await stage.ask();
+      assert.equal(two.status, 200);
+      assert.deepEqual(stage.route(two), ["b"]);
+      await Promise.all([other, more]);
+    },
+  },
+  "the agents of a session take turns": {
+    setting: () => narrow(),
+    async live(stage) {
+      take(stage, 3000);
+      const agent = (name: string) => ({
+        ...{ session: `session-${name}`, parent: "session-alice-1" },
+      });
+      const all = await askAt(stage, [
+        [0, "alice", agent("busy")],
+        [10, "alice", agent("busy")],
+        [20, "alice", agent("calm")],
+      ]);
+      assert.deepEqual(turns(stage, all), [0, 2, 1]);
     },
   },
   "use at one replica counts at the others": {

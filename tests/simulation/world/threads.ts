@@ -24,9 +24,6 @@ import type { Fetch } from "../../../src/upstream/call.ts";
 import { createMemorySums } from "../../../src/usage/memory_sums.ts";
 import type { VirtualTime } from "./time.ts";
 
-/** The time of a message between two threads, in milliseconds. */
-const MESSAGE_MS = 1;
-
 /** What `src/cli/workers/worker.ts` sets. */
 const [GATHER_MS, WAIT_MS] = [20, 250];
 
@@ -49,6 +46,8 @@ export interface SimulatedThread {
 export class SimulatedProcess {
   /** The configuration of its main thread. */
   readonly liveConfig: LiveConfig;
+  /** The time of a message between two threads, in milliseconds. */
+  messageMs = 1;
   readonly #time: VirtualTime;
   readonly #main: ReturnType<typeof createMainThread>;
   readonly #table = createCountTable(MAX_STARTS, 1000);
@@ -127,6 +126,6 @@ export class SimulatedProcess {
   /** Sends a copy, as between threads. */
   #send<Message>(message: Message, receive: (copy: Message) => void): void {
     const copy = structuredClone(message);
-    this.#time.schedule(MESSAGE_MS, () => receive(copy));
+    this.#time.schedule(this.messageMs, () => receive(copy));
   }
 }
