@@ -224,19 +224,21 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const most = whole(args[1]);
     const names = args.slice(args.indexOf("STREAMS") + 1);
     const half = names.length / 2;
-    const found = names.slice(0, half).flatMap((key, at): Reply[] => {
-      const [ms = 0, number = 0] = (names[half + at] ?? "").split("-")
-        .map(Number);
-      const isNew = (one: StreamEntry) =>
-        one.ms > ms || one.ms === ms && one.number > number;
+    const found: Reply[] = [];
+    for (let at = 0; at < half; at++) {
+      const [key = "", position = ""] = [names[at], names[half + at]];
       const stream = data.get(key, "stream");
       // Most looks find nothing new.
-      if (stream === undefined || !isNew(stream.last)) return [];
-      const first = stream.entries.findLastIndex((one) => !isNew(one)) + 1;
+      if (stream === undefined || position === idText(stream.last)) continue;
+      const [ms = 0, number = 0] = position.split("-").map(Number);
+      const first = 1 +
+        stream.entries.findLastIndex((one) =>
+          one.ms < ms || one.ms === ms && one.number <= number
+        );
       const entries = stream.entries.slice(first, first + most);
       const list = entries.map((one): Reply => [idText(one), one.parts]);
-      return list.length === 0 ? [] : [[key, list]];
-    });
+      if (list.length > 0) found.push([key, list]);
+    }
     return found.length === 0 ? null : found;
   },
   SCRIPT: (data, [, source = ""]) => data.load(source),
