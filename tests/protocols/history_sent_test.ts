@@ -5,16 +5,12 @@ import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
+import { closedSchema } from "../support/wire/schemas.ts";
 
 // The history of a conversation, sent to a provider with another protocol. System text stays text,
 // no message of the model is empty, files have names, and a model finds its own call ids.
 
-const SCHEMA = {
-  type: "object",
-  properties: { a: { type: "string" } },
-  required: ["a"],
-  additionalProperties: false,
-};
+const SCHEMA = closedSchema("a");
 
 function toChat(from: Protocol, body: JsonObject, service = "custom") {
   return received(from, `chat ${service} some-model`, body);

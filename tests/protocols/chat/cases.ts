@@ -1,5 +1,7 @@
+import type { JsonObject } from "../../../src/core/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { closedSchema } from "../../support/wire/schemas.ts";
 
 /** Returns a chunk of a stream. */
 function chunk(delta: unknown, finish: string | null = null): unknown {
@@ -10,6 +12,16 @@ function chunk(delta: unknown, finish: string | null = null): unknown {
     model: "gpt-x",
     choices: [{ index: 0, delta, finish_reason: finish }],
   };
+}
+
+function call(id: string, name: string, json: string): JsonObject {
+  return { id, type: "function", function: { name, arguments: json } };
+}
+
+/** Returns a tool without arguments. */
+function tool(name: string): JsonObject {
+  const parameters = { type: "object", properties: {} };
+  return { type: "function", function: { name, parameters } };
 }
 
 const USAGE = {
@@ -39,12 +51,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
           function: {
             name: "weather",
             description: "Looks outside",
-            parameters: {
-              type: "object",
-              properties: { city: { type: "string" } },
-              required: ["city"],
-              additionalProperties: false,
-            },
+            parameters: closedSchema("city"),
             strict: true,
           },
         },
@@ -68,12 +75,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
         json_schema: {
           name: "city",
           description: "A city",
-          schema: {
-            type: "object",
-            properties: { name: { type: "string" } },
-            required: ["name"],
-            additionalProperties: false,
-          },
+          schema: closedSchema("name"),
           strict: true,
         },
       },
@@ -145,16 +147,8 @@ export const CHAT_CASES: readonly ContractCase[] = [
           role: "assistant",
           content: "Let me look.",
           tool_calls: [
-            {
-              id: "call_1",
-              type: "function",
-              function: { name: "weather", arguments: '{"city": "Köln"}' },
-            },
-            {
-              id: "call_2",
-              type: "function",
-              function: { name: "weather", arguments: '{"city": "Rome"}' },
-            },
+            call("call_1", "weather", '{"city": "Köln"}'),
+            call("call_2", "weather", '{"city": "Rome"}'),
             {
               id: "call_3",
               type: "custom",
@@ -174,13 +168,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
         },
         { role: "user", content: "Try" },
       ],
-      tools: [{
-        type: "function",
-        function: {
-          name: "weather",
-          parameters: { type: "object", properties: {} },
-        },
-      }],
+      tools: [tool("weather")],
       tool_choice: { type: "function", function: { name: "weather" } },
     },
   },
@@ -189,22 +177,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
     request: {
       model: "gpt-x",
       messages: [{ role: "user", content: "Go" }],
-      tools: [
-        {
-          type: "function",
-          function: {
-            name: "a",
-            parameters: { type: "object", properties: {} },
-          },
-        },
-        {
-          type: "function",
-          function: {
-            name: "b",
-            parameters: { type: "object", properties: {} },
-          },
-        },
-      ],
+      tools: [tool("a"), tool("b")],
       tool_choice: {
         type: "allowed_tools",
         allowed_tools: {
@@ -225,11 +198,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
           role: "assistant",
           content: null,
           reasoning_content: "I should ask",
-          tool_calls: [{
-            id: "c1",
-            type: "function",
-            function: { name: "f", arguments: "{}" },
-          }],
+          tool_calls: [call("c1", "f", "{}")],
         },
         { role: "tool", tool_call_id: "c1", content: "ok" },
       ],
@@ -279,11 +248,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
           refusal: null,
           reasoning_content: "think",
           tool_calls: [
-            {
-              id: "c1",
-              type: "function",
-              function: { name: "f", arguments: '{"a":1}' },
-            },
+            call("c1", "f", '{"a":1}'),
             { id: "c2", type: "custom", custom: { name: "p", input: "raw" } },
           ],
           annotations: [{
@@ -310,22 +275,8 @@ export const CHAT_CASES: readonly ContractCase[] = [
       chunk({ reasoning_content: "nk" }),
       chunk({ content: "Grüße " }),
       chunk({ content: "👋" }),
-      chunk({
-        tool_calls: [{
-          index: 0,
-          id: "c1",
-          type: "function",
-          function: { name: "f", arguments: "" },
-        }],
-      }),
-      chunk({
-        tool_calls: [{
-          index: 1,
-          id: "c2",
-          type: "function",
-          function: { name: "g", arguments: "" },
-        }],
-      }),
+      chunk({ tool_calls: [{ index: 0, ...call("c1", "f", "") }] }),
+      chunk({ tool_calls: [{ index: 1, ...call("c2", "g", "") }] }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] }),
       chunk({ tool_calls: [{ index: 1, function: { arguments: '{"b"' } }] }),
       chunk({ tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }),

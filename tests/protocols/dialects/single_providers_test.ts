@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
+import { closedSchema } from "../../support/wire/schemas.ts";
 
 // Fields that single providers of Chat Completions reject, and the fields that the gateway sends
 // them instead.
@@ -40,12 +41,7 @@ const LOOP: JsonObject = {
 
 const TOOL = { type: "function", name: "f", strict: false };
 
-const SCHEMA: JsonObject = {
-  type: "object",
-  properties: { a: { type: "string" } },
-  required: ["a"],
-  additionalProperties: false,
-};
+const SCHEMA: JsonObject = closedSchema("a");
 
 const FORMATTED: JsonObject = {
   text: { format: { type: "json_schema", name: "n", schema: SCHEMA } },

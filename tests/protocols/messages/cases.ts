@@ -1,6 +1,7 @@
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
+import { closedSchema } from "../../support/wire/schemas.ts";
 
 const USAGE = {
   input_tokens: 12,
@@ -59,6 +60,11 @@ function end(
   ];
 }
 
+const json = (partial_json: string) => ({
+  type: "input_json_delta",
+  partial_json,
+});
+const said = (text: string) => ({ type: "text_delta", text });
 const CALL = { type: "tool_use", id: "toolu_1", name: "weather", input: {} };
 const TEXT = textPart("");
 
@@ -88,12 +94,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         {
           name: "weather",
           description: "Looks outside",
-          input_schema: {
-            type: "object",
-            properties: { city: { type: "string" } },
-            required: ["city"],
-            additionalProperties: false,
-          },
+          input_schema: closedSchema("city"),
           strict: true,
           defer_loading: true,
           input_examples: [{ city: "Rome" }],
@@ -118,15 +119,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
       thinking: { type: "enabled", budget_tokens: 2000, display: "summarized" },
       output_config: {
         effort: "high",
-        format: {
-          type: "json_schema",
-          schema: {
-            type: "object",
-            properties: { name: { type: "string" } },
-            required: ["name"],
-            additionalProperties: false,
-          },
-        },
+        format: { type: "json_schema", schema: closedSchema("name") },
         task_budget: { type: "tokens", total: 10 },
       },
       stop_sequences: ["END"],
@@ -372,13 +365,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     stream: sseBytes(
       start(),
       { type: "ping" },
-      ...block(
-        0,
-        TEXT,
-        { type: "text_delta", text: "Sun" },
-        { type: "text_delta", text: "" },
-        { type: "text_delta", text: "ny ☀️" },
-      ),
+      ...block(0, TEXT, said("Sun"), said(""), said("ny ☀️")),
       { type: "something_new", index: 9 },
       ...end("end_turn"),
     ),
@@ -395,18 +382,9 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         { type: "signature_delta", signature: "c2ln" },
       ),
       ...block(1, { type: "redacted_thinking", data: "cmVk" }),
-      ...block(2, TEXT, { type: "text_delta", text: "Let me look." }),
-      ...block(
-        3,
-        CALL,
-        { type: "input_json_delta", partial_json: "" },
-        { type: "input_json_delta", partial_json: '{"city":' },
-        { type: "input_json_delta", partial_json: '"Köln"}' },
-      ),
-      ...block(4, { ...CALL, id: "toolu_2" }, {
-        type: "input_json_delta",
-        partial_json: "",
-      }),
+      ...block(2, TEXT, said("Let me look.")),
+      ...block(3, CALL, json(""), json('{"city":'), json('"Köln"}')),
+      ...block(4, { ...CALL, id: "toolu_2" }, json("")),
       ...block(5, { ...CALL, id: "toolu_3", input: { city: "Rome" } }),
       ...end("tool_use"),
     ),
@@ -423,8 +401,8 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
           name: "web_search",
           input: {},
         },
-        { type: "input_json_delta", partial_json: '{"query":' },
-        { type: "input_json_delta", partial_json: '"sun"}' },
+        json('{"query":'),
+        json('"sun"}'),
       ),
       ...block(1, {
         type: "web_search_tool_result",
@@ -444,7 +422,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
             encrypted_index: "ZW5j",
           },
         },
-        { type: "text_delta", text: "Sunny" },
+        said("Sunny"),
       ),
       ...block(
         3,
@@ -468,16 +446,8 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         index: 1,
         content_block: { ...CALL, id: "toolu_2" },
       },
-      {
-        type: "content_block_delta",
-        index: 1,
-        delta: { type: "input_json_delta", partial_json: '{"city":"B"}' },
-      },
-      {
-        type: "content_block_delta",
-        index: 0,
-        delta: { type: "input_json_delta", partial_json: '{"city":"A"}' },
-      },
+      { type: "content_block_delta", index: 1, delta: json('{"city":"B"}') },
+      { type: "content_block_delta", index: 0, delta: json('{"city":"A"}') },
       { type: "content_block_stop", index: 1 },
       { type: "content_block_stop", index: 0 },
       ...end("tool_use"),
@@ -487,7 +457,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     name: "counts that come last",
     stream: sseBytes(
       start({ input_tokens: 0, output_tokens: 0 }),
-      ...block(0, TEXT, { type: "text_delta", text: "Hi" }),
+      ...block(0, TEXT, said("Hi")),
       ...end("end_turn", {
         input_tokens: 40,
         cache_read_input_tokens: 10,
@@ -502,7 +472,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     stream: sseBytes(
       { type: "message_start", message: {} },
       { type: "content_block_start", content_block: { type: "text" } },
-      { type: "content_block_delta", delta: { type: "text_delta", text: "A" } },
+      { type: "content_block_delta", delta: said("A") },
       {
         type: "content_block_start",
         content_block: { type: "tool_use", name: "weather" },

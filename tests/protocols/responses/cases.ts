@@ -2,13 +2,9 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { added, at, done, event } from "../../support/wire/responses_events.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { closedSchema } from "../../support/wire/schemas.ts";
 
-const SCHEMA = {
-  type: "object",
-  properties: { city: { type: "string" } },
-  required: ["city"],
-  additionalProperties: false,
-};
+const SCHEMA = closedSchema("city");
 
 const WEATHER = {
   type: "function",

@@ -25,6 +25,7 @@ import {
   startOf,
 } from "../../../support/wire/events.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
+import { closedSchema } from "../../../support/wire/schemas.ts";
 
 const NOTHING: ToolSupport = {
   custom: false,
@@ -103,12 +104,7 @@ Deno.test("bridgeTools() turns a custom tool into a function with one string, an
     tool.description,
     "Changes files\n\nPut the raw text in `input`.\n\nThe text must match this lark grammar:\nstart: X",
   );
-  assert.deepEqual(tool.parameters, {
-    type: "object",
-    properties: { input: { type: "string" } },
-    required: ["input"],
-    additionalProperties: false,
-  });
+  assert.deepEqual(tool.parameters, closedSchema("input"));
   assert.deepEqual(aliases.get("patch"), { kind: "custom", name: "patch" });
 });
 
