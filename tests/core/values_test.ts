@@ -13,17 +13,13 @@ import {
 } from "../../src/core/json.ts";
 import { OPERATIONS } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import {
-  closestString,
-  levenshteinDistance,
-  stringifyYaml,
-  uuidV5,
-} from "../../src/core/std.ts";
+import { stringifyYaml, uuidV5 } from "../../src/core/std.ts";
 import { pipe, runStage, type Stage } from "../../src/core/stage.ts";
 import { parseYaml } from "../support/yaml.ts";
 import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
 import { publicAddress } from "../../src/core/public_address.ts";
 import { retryAfterMs, saneWaitHeader } from "../../src/core/retry_after.ts";
+import { steps } from "../support/steps.ts";
 
 Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers([
@@ -199,14 +195,6 @@ Deno.test("uuidV5() matches the example of RFC 9562", async () => {
   const dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
   const data = new TextEncoder().encode("www.example.com");
   assert.equal(await uuidV5(dns, data), "2ed6657d-e927-568b-95e1-2665a8aea6a2");
-});
-
-Deno.test("levenshteinDistance() and closestString() count single edits", () => {
-  assert.equal(levenshteinDistance("kitten", "sitting"), 3);
-  assert.equal(
-    closestString("modls", ["tokens", "models", "limits"]),
-    "models",
-  );
 });
 
 /** Gives every input `times` times, and `last` at the end. */
@@ -504,36 +492,33 @@ const CONTROLLERS: Readonly<Record<string, () => Controller>> = {
   "a request's": () => new RequestController(),
 };
 
-Deno.test("a request's controller does what the platform's does", async (t) => {
-  for (const [name, create] of Object.entries(CONTROLLERS)) {
-    await t.step(name, () => {
-      const controller = create();
-      const { signal } = controller;
-      const calls: string[] = [];
-      const last = () => calls.push("last");
-      const first = () => {
-        calls.push("first");
-        signal.removeEventListener("abort", last);
-      };
-      const removed = () => calls.push("removed");
-      signal.addEventListener("abort", first, { once: true });
-      signal.addEventListener("abort", removed, { once: true });
-      signal.addEventListener("abort", () => calls.push("second"));
-      signal.addEventListener("abort", last, { once: true });
-      signal.removeEventListener("abort", removed);
-      signal.throwIfAborted();
-      assert.deepEqual([signal.aborted, signal.reason], [false, undefined]);
-      const reason = new Error("The caller left");
-      controller.abort(reason);
-      controller.abort(new Error("Again"));
-      signal.addEventListener("abort", () => calls.push("late"));
-      assert.deepEqual(calls, ["first", "second"]);
-      assert.equal(signal.aborted, true);
-      assert.equal(signal.reason, reason);
-      assert.throws(() => signal.throwIfAborted(), reason);
-    });
-  }
-});
+Deno.test("a request's controller does what the platform's does", (t) =>
+  steps(t, Object.entries(CONTROLLERS), ([, create]) => {
+    const controller = create();
+    const { signal } = controller;
+    const calls: string[] = [];
+    const last = () => calls.push("last");
+    const first = () => {
+      calls.push("first");
+      signal.removeEventListener("abort", last);
+    };
+    const removed = () => calls.push("removed");
+    signal.addEventListener("abort", first, { once: true });
+    signal.addEventListener("abort", removed, { once: true });
+    signal.addEventListener("abort", () => calls.push("second"));
+    signal.addEventListener("abort", last, { once: true });
+    signal.removeEventListener("abort", removed);
+    signal.throwIfAborted();
+    assert.deepEqual([signal.aborted, signal.reason], [false, undefined]);
+    const reason = new Error("The caller left");
+    controller.abort(reason);
+    controller.abort(new Error("Again"));
+    signal.addEventListener("abort", () => calls.push("late"));
+    assert.deepEqual(calls, ["first", "second"]);
+    assert.equal(signal.aborted, true);
+    assert.equal(signal.reason, reason);
+    assert.throws(() => signal.throwIfAborted(), reason);
+  }));
 
 Deno.test("a request's controller without a reason aborts with the platform's error", () => {
   for (const create of Object.values(CONTROLLERS)) {
