@@ -12,7 +12,7 @@ import {
   zshCompletion,
 } from "./completions.ts";
 import { manPage } from "./man_page.ts";
-import { packageUrl, readPackages } from "./packages.ts";
+import { npmCache, packageUrl, readPackages } from "./packages.ts";
 import { sbom } from "./sbom.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -63,20 +63,6 @@ async function importedPackages(): Promise<readonly string[]> {
     return packageUrl({ name, version });
   });
   return [...new Set(urls)].sort();
-}
-
-const infoSchema = z.object({ npmCache: z.string() });
-
-/** Returns the folder in which Deno caches the packages of the registry. */
-async function npmCache(): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json"],
-    cwd: ROOT,
-    stderr: "null",
-  }).output();
-  const text = new TextDecoder().decode(stdout);
-  const { npmCache: folder } = infoSchema.parse(JSON.parse(text));
-  return `${folder}/registry.npmjs.org`;
 }
 
 function json(value: object): string {

@@ -1,4 +1,5 @@
 import { commitTime, sourceCommit } from "./commit.ts";
+import { unusedFiles } from "./packages.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -62,12 +63,6 @@ const ARGUMENTS = [
 ];
 
 /**
- * The stack of the compiler's threads, in bytes. A data file in a package of prom-client overflows
- * the default.
- */
-const STACK_BYTES = "67108864";
-
-/**
  * Compiles an executable.
  *
  * @param options.target Default: this machine.
@@ -80,9 +75,11 @@ export async function compileExecutable(
   },
 ): Promise<Compiled> {
   await writeBuildFile();
+  const unused = await unusedArguments();
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...ARGUMENTS,
+      ...unused,
       ...["--target", target, "--output", output, "src/main.ts"],
     ],
     cwd: ROOT,
@@ -97,6 +94,19 @@ export async function compileExecutable(
   return { outcome, report };
 }
 
+/** Returns the arguments that leave out the files that nobody loads. A command line of Windows is too short for them. */
+async function unusedArguments(): Promise<readonly string[]> {
+  if (Deno.build.os === "windows") return [];
+  const cached = await new Deno.Command(Deno.execPath(), {
+    args: ["cache", "src/main.ts"],
+    cwd: ROOT,
+    stdin: "null",
+  }).output();
+  if (!cached.success) return [];
+  const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
+  return (await unusedFiles(lock)).flatMap((path) => ["--exclude", path]);
+}
+
 /** Sets `DENORT_BIN` for this machine only, because it is a base for this machine. */
 function compilerEnvironment(target: string): Record<string, string> {
   const { DENORT_BIN: base, ...rest } = Deno.env.toObject();
@@ -104,7 +114,6 @@ function compilerEnvironment(target: string): Record<string, string> {
   return {
     ...rest,
     ...(isHere ? { DENORT_BIN: base } : {}),
-    RUST_MIN_STACK: STACK_BYTES,
   };
 }
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+const ROOT = new URL("../", import.meta.url);
+
 /** An npm package that the program embeds. */
 export interface Package {
   readonly name: string;
@@ -88,4 +90,52 @@ function hexOf(base64: string): string {
 
 function fault(name: string, what: string): never {
   throw new Error(`Cannot list the packages: ${name} ${what}`);
+}
+
+const infoSchema = z.object({ npmCache: z.string() });
+
+/** Returns the folder in which Deno caches the packages of the registry. */
+export async function npmCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json"],
+    cwd: ROOT,
+    stderr: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  const { npmCache: folder } = infoSchema.parse(JSON.parse(text));
+  return `${folder}/registry.npmjs.org`;
+}
+
+/** The files that programs load, and the licences, which go with every copy. */
+const KEPT_REGEXP = /\.[cm]?js$|\.json$|^licen[cs]e/i;
+
+/**
+ * Lists the files and folders of the packages that no program loads: types, sources, maps and tests. An executable has
+ * all that it embeds in memory, twice as much as all that it uses.
+ *
+ * @param lock The text of a `deno.lock` of version 5.
+ */
+export async function unusedFiles(lock: string): Promise<readonly string[]> {
+  const cache = await npmCache();
+  const { npm } = lockSchema.parse(JSON.parse(lock));
+  const lists = await Promise.all(
+    Object.keys(npm).map((key) => {
+      const { name, version } = splitKey(key);
+      return unusedIn(`${cache}/${name}/${version}`);
+    }),
+  );
+  return lists.flat();
+}
+
+async function unusedIn(folder: string): Promise<readonly string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const lists = await Promise.all(entries.map(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    if (isDirectory && !/^tests?$/.test(name)) return unusedIn(path);
+    return KEPT_REGEXP.test(name) ? [] : [path];
+  }));
+  const isUnused = entries.every(({ name }, index) =>
+    lists[index]?.at(0) === `${folder}/${name}`
+  );
+  return isUnused ? [folder] : lists.flat();
 }
