@@ -31,7 +31,7 @@ const KEPT_MS = HOUR_MS;
 const PAUSE_KEPT_MS = DAY_MS;
 
 /** The fewest tokens of a miss. No provider caches a shorter prefix. */
-const MIN_TOKENS = 1024;
+export const MIN_CACHED_TOKENS = 1024;
 
 /** The most checksums that are kept, some 10 bytes each. */
 const MAX_KEPT_SUMS = 1_000_000;
@@ -139,7 +139,9 @@ export function createCacheMisses(
       if (usage === undefined || prompt.isLinked) return;
       const { connection, model, upstreamModel, answer } = facts;
       const tokens = tokensAfter({ connection, upstreamModel }, usage);
-      if (tokens < MIN_TOKENS && sessions.size + pauses.size === 0) return;
+      if (tokens < MIN_CACHED_TOKENS && sessions.size + pauses.size === 0) {
+        return;
+      }
       const nowMs = clock.elapsedMs();
       dropOld(nowMs);
       const startMs = nowMs - record.elapsedMs();
@@ -164,7 +166,7 @@ export function createCacheMisses(
       const { cachedInputTokens: read = 0, inputTokens } = usage;
       if (before !== undefined && read < before.tokens / 2) {
         const missed = Math.min(before.tokens, inputTokens) - read;
-        const cause = missed < MIN_TOKENS ? undefined : causeOf({
+        const cause = missed < MIN_CACHED_TOKENS ? undefined : causeOf({
           before,
           last,
           now,
@@ -176,7 +178,7 @@ export function createCacheMisses(
         }
       }
       if (sumsIn(prompt) > MAX_SUMS) return;
-      if (last === undefined && tokens < MIN_TOKENS) return;
+      if (last === undefined && tokens < MIN_CACHED_TOKENS) return;
       const others = turns.filter((turn) => turn !== last).slice(1 - MAX_LINES);
       keep(key, [...others, now], nowMs);
     },

@@ -5,10 +5,7 @@ import { runStage } from "../../core/stage.ts";
 import type { Answer, Usage } from "../../protocols/canonical/answer/answer.ts";
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import type { AnswerContext } from "../../protocols/canonical/codec.ts";
-import {
-  type AnswerEvent,
-  isOutput,
-} from "../../protocols/canonical/stream/event.ts";
+import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
@@ -50,8 +47,6 @@ export interface AnswerJob
 export interface WrittenAnswer {
   /** One JSON object, or all events for a caller who requested a stream. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** True when the caller sees output in it. */
-  readonly hasOutput: boolean;
   /** The model that the upstream names; empty if it names none. */
   readonly model: string;
   /** The canonical stop reason. */
@@ -75,7 +70,6 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const answer = foldAnswer(
     runStage(editAnswer(job, true), eventsOf(readAnswer(job, ids))),
   );
-  const events = eventsOf(answer);
   const droppedParts = new Set<string>();
   const text = writeAnswer(answer, job, {
     ...job,
@@ -84,24 +78,23 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   });
   return {
     bytes: encoder.encode(text),
-    hasOutput: events.some(isOutput),
     model: answer.model,
     stopReason: answer.stop.reason,
     usage: answer.usage,
     reasoningDropped: answer.reasoningDropped,
-    reasoning: reasoningIn(events, job),
+    reasoning: reasoningIn(answer, job),
     droppedParts: [...droppedParts],
   };
 }
 
 function reasoningIn(
-  events: readonly AnswerEvent[],
+  answer: Answer,
   { request, ...form }: AnswerJob,
 ): RememberedReasoning | undefined {
   const watch = createReasoningWatch(
     callerCodec(form).createAnswerIds?.(request),
   );
-  for (const event of events) watch.see(event);
+  unfoldAnswer(answer, watch.see);
   return watch.reasoning();
 }
 

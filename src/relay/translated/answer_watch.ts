@@ -112,9 +112,9 @@ export function noteWhole(
   options: AnswerWatchOptions,
 ): void {
   const { record } = options;
-  const { hasOutput, model, usage, stopReason, droppedParts } = answer;
+  const { model, usage, stopReason, droppedParts } = answer;
   noteDropped(answer.reasoningDropped, options);
-  if (hasOutput) record.facts.answer.firstOutputMs = record.elapsedMs();
+  record.facts.answer.firstOutputMs = record.elapsedMs();
   if (model !== "") record.facts.answer.model = model;
   if (usage !== undefined) record.facts.answer.usage = usage;
   record.facts.answer.stopReason = stopReason;

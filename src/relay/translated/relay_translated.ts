@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Config, Deployment } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
 import { MAIN_OPERATIONS, type Protocol } from "../../core/protocol.ts";
@@ -22,6 +23,7 @@ import { translatedHeaders } from "../../upstream/headers.ts";
 import { operationUrl } from "../../upstream/vertex_claude.ts";
 import { answerFailure } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
+import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_parts.ts";
 import { subjectOf } from "./lesson_book.ts";
@@ -118,15 +120,10 @@ async function sendAndLearn(
     const learned = record.facts.taught ?? 0;
     const mayLearn = !connection.strict && learned < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
-    let response: HttpResponse;
-    try {
-      response = await sendRequest(
-        { attempt, protocol, body, stream },
-        services,
-      );
-    } finally {
-      release();
-    }
+    const [response] = await Promise.all([
+      sendRequest({ attempt, protocol, body, stream }, services),
+      noteSent(attempt, body),
+    ]).finally(release);
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {
@@ -201,8 +198,17 @@ async function translate(
   if (reasoningDropped !== undefined) {
     answer.reasoningDropped = [reasoningDropped];
   }
-  attempt.head.prompt.sent = await promptPartsOf(translated.body);
   return translated;
+}
+
+/** Takes the parts of the prompt in a body while the upstream works on it. A shorter prompt is in no cache. */
+async function noteSent(
+  { head: { prompt } }: Attempt,
+  body: TranslatedBody["body"],
+): Promise<void> {
+  if (body.length < MIN_CACHED_TOKENS) return;
+  await new Promise(setImmediate);
+  prompt.sent = await promptPartsOf(body);
 }
 
 /** The protocol of a translated request, and what earlier refusals of it taught. */
