@@ -29,6 +29,7 @@ import {
   restoreReasoning,
 } from "../../../../src/protocols/canonical/answer/remembered_reasoning.ts";
 import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
+import { call, turn } from "../../../support/wire/turns.ts";
 
 const seal = (value: string) =>
   ({ protocol: "messages", form: "signature", value }) as const;
@@ -37,11 +38,8 @@ const thought = (value?: string): AnswerBlock => ({
   parts: [{ form: "raw", text: "hm" }],
   sealed: value === undefined ? undefined : seal(value),
 });
-const call = (id: string): AnswerBlock => ({
-  kind: "function_call",
-  id,
-  name: "f",
-  arguments: "{}",
+const sealedCall = (id: string): AnswerBlock => ({
+  ...call(id),
   sealed: seal(`of ${id}`),
 });
 
@@ -74,7 +72,7 @@ Deno.test("bindReasoning() binds a thought to the answer's text before it, and c
   const [first, second] = boundsOf([
     text,
     thought("1"),
-    call("c"),
+    sealedCall("c"),
     thought("2"),
   ]);
   assert.equal(first?.prefix, behind);
@@ -175,16 +173,13 @@ const OTHER: ReasoningBlock = {
 };
 const TEXT = { kind: "text", text: "so" } as const;
 const SAID = { kind: "text", length: 2 } as const;
-const callRememberedReasoning = (id: string) =>
-  ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
 const made = (id: string) => ({ kind: "call", id }) as const;
 const kept = (...pieces: readonly RememberedBlock[]): RememberedReasoning => ({
   pieces,
 });
-const assistant = (...blocks: Block[]) =>
-  ({ role: "assistant", blocks }) as const;
+const assistant = (...blocks: Block[]) => turn("assistant", ...blocks);
 
-/** Restores the remembered reasoning of each callRememberedReasoning. */
+/** Restores the remembered reasoning of each call. */
 function recalled(
   turns: readonly Turn[],
   known: Readonly<Record<string, RememberedReasoning>>,
@@ -208,20 +203,8 @@ Deno.test("reasoningToRemember() keeps nothing without a call or a sealed part",
 Deno.test("restoreReasoning() replaces readable text by the remembered reasoning", () => {
   const known = { "2": kept(SEALED, SAID, made("1"), made("2")) };
   assert.deepEqual(
-    recalled([
-      assistant(
-        THOUGHT,
-        TEXT,
-        callRememberedReasoning("1"),
-        callRememberedReasoning("2"),
-      ),
-    ], known),
-    [assistant(
-      SEALED,
-      TEXT,
-      callRememberedReasoning("1"),
-      callRememberedReasoning("2"),
-    )],
+    recalled([assistant(THOUGHT, TEXT, call("1"), call("2"))], known),
+    [assistant(SEALED, TEXT, call("1"), call("2"))],
   );
 });
 
@@ -230,31 +213,13 @@ Deno.test("restoreReasoning() puts each block at its place when the turn equals 
     "1": kept(SEALED, SAID, OTHER, made("1"), THOUGHT, made("2")),
   };
   assert.deepEqual(
-    recalled([
-      assistant(
-        TEXT,
-        callRememberedReasoning("1"),
-        callRememberedReasoning("2"),
-      ),
-    ], known),
-    [assistant(
-      SEALED,
-      TEXT,
-      OTHER,
-      callRememberedReasoning("1"),
-      THOUGHT,
-      callRememberedReasoning("2"),
-    )],
+    recalled([assistant(TEXT, call("1"), call("2"))], known),
+    [assistant(SEALED, TEXT, OTHER, call("1"), THOUGHT, call("2"))],
   );
   const turns = [
-    assistant(callRememberedReasoning("1"), callRememberedReasoning("2")),
-    assistant(TEXT, callRememberedReasoning("1")),
-    assistant(
-      TEXT,
-      { kind: "refusal", text: "no" },
-      callRememberedReasoning("1"),
-      callRememberedReasoning("2"),
-    ),
+    assistant(call("1"), call("2")),
+    assistant(TEXT, call("1")),
+    assistant(TEXT, { kind: "refusal", text: "no" }, call("1"), call("2")),
   ];
   for (const turn of turns) {
     assert.deepEqual(recalled([turn], known), [
@@ -266,15 +231,15 @@ Deno.test("restoreReasoning() puts each block at its place when the turn equals 
 Deno.test("restoreReasoning() completes several sealed parts of which a caller returned some", () => {
   const known = { "1": kept(SEALED, OTHER, made("1")) };
   assert.deepEqual(
-    recalled([assistant(OTHER, callRememberedReasoning("1"))], known),
-    [assistant(SEALED, OTHER, callRememberedReasoning("1"))],
+    recalled([assistant(OTHER, call("1"))], known),
+    [assistant(SEALED, OTHER, call("1"))],
   );
 });
 
 Deno.test("restoreReasoning() does not change other sealed parts, unknown calls, and turns that are no answer", () => {
   const turns = [
-    assistant(SEALED, callRememberedReasoning("1")),
-    assistant(THOUGHT, callRememberedReasoning("unknown")),
+    assistant(SEALED, call("1")),
+    assistant(THOUGHT, call("unknown")),
     { role: "user", blocks: [TEXT] },
   ] as const;
   assert.deepEqual(recalled(turns, { "1": kept(OTHER, made("1")) }), turns);
@@ -283,13 +248,8 @@ Deno.test("restoreReasoning() does not change other sealed parts, unknown calls,
 Deno.test("restoreReasoning() sends only the readable part to other upstreams", () => {
   const known = { "1": kept(SEALED, { ...made("1"), sealed: SIGNATURE }) };
   assert.deepEqual(
-    recalled([assistant(callRememberedReasoning("1"))], known, () => false),
-    [
-      assistant(
-        { ...THOUGHT, sealed: undefined },
-        callRememberedReasoning("1"),
-      ),
-    ],
+    recalled([assistant(call("1"))], known, () => false),
+    [assistant({ ...THOUGHT, sealed: undefined }, call("1"))],
   );
 });
 
@@ -308,17 +268,9 @@ Deno.test("restoreReasoning() restores the sealed part of every call", () => {
   const thoughts = kept({ ...made("1"), sealed: SIGNATURE }, made("2"));
   assert.deepEqual(
     recalled([
-      assistant(
-        SEALED,
-        callRememberedReasoning("1"),
-        callRememberedReasoning("2"),
-      ),
+      assistant(SEALED, call("1"), call("2")),
     ], { "1": thoughts, "2": thoughts }),
-    [assistant(
-      SEALED,
-      { ...callRememberedReasoning("1"), sealed: SIGNATURE },
-      callRememberedReasoning("2"),
-    )],
+    [assistant(SEALED, { ...call("1"), sealed: SIGNATURE }, call("2"))],
   );
 });
 
@@ -344,10 +296,9 @@ Deno.test("reasoningToRemember() keeps the phases of an answer's messages", () =
 
 Deno.test("restoreReasoning() splits a text of joined messages, and no other text", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
-  const given = (text: string) =>
-    assistant({ kind: "text", text }, callRememberedReasoning("1"));
+  const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [
-    assistant(COMMENTARY, FINAL, callRememberedReasoning("1")),
+    assistant(COMMENTARY, FINAL, call("1")),
   ]);
   for (const other of ["I look", "I look\n\nIt rained", "I look. It rains!!"]) {
     const turns = [given(other)];
@@ -361,7 +312,7 @@ Deno.test("restoreReasoning() puts reasoning between the messages of one joined 
   };
   const text = { kind: "text", text: "I look\n\nIt rains" } as const;
   assert.deepEqual(
-    recalled([assistant(text, callRememberedReasoning("1"))], known),
-    [assistant(SEALED, COMMENTARY, OTHER, FINAL, callRememberedReasoning("1"))],
+    recalled([assistant(text, call("1"))], known),
+    [assistant(SEALED, COMMENTARY, OTHER, FINAL, call("1"))],
   );
 });
