@@ -157,7 +157,7 @@ Deno.test("a provider without a known limit gets as many as the caller sent", ()
 
 const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-function translatePropertyNames(
+function sentTool(
   parameters: JsonObject,
   { input = [], target = "anthropic claude-opus-5" }: {
     input?: JsonObject[];
@@ -190,7 +190,7 @@ const ILLEGAL = [
 for (const name of ILLEGAL) {
   Deno.test(`an argument named ${JSON.stringify(name)} has a legal name at Claude, in history and answers too`, () => {
     const call = `{"id":1,${JSON.stringify(name)}:["x"]}`;
-    const { body, aliases, schema, names } = translatePropertyNames({
+    const { body, aliases, schema, names } = sentTool({
       type: "object",
       properties: { id: {}, [name]: { type: "array" } },
       required: [name, "id"],
@@ -221,7 +221,7 @@ for (const name of ILLEGAL) {
 }
 
 Deno.test("an illegal name in a branch at the root is renamed too", () => {
-  const { names } = translatePropertyNames({
+  const { names } = sentTool({
     anyOf: [{ properties: { "filter[id]": {} } }, { properties: { a: {} } }],
   });
   assert.equal(names.every((name) => LEGAL_REGEXP.test(name)), true);
@@ -229,9 +229,7 @@ Deno.test("an illegal name in a branch at the root is renamed too", () => {
 });
 
 Deno.test("the model reads the caller's name in the title", () => {
-  const { schema } = translatePropertyNames({
-    properties: { "$top": { type: "number" } },
-  });
+  const { schema } = sentTool({ properties: { "$top": { type: "number" } } });
   assert.match(JSON.stringify(schema), /\{"title":"\$top","type":"number"\}/);
 });
 
@@ -239,18 +237,15 @@ Deno.test("legal names, names below the root and names for other models stay", (
   const properties = {
     "a.b-c_1": { type: "object", properties: { "$top": {} } },
   };
-  assert.deepEqual(
-    translatePropertyNames({ properties }).schema.properties,
-    properties,
-  );
-  const { aliases, names } = translatePropertyNames({
+  assert.deepEqual(sentTool({ properties }).schema.properties, properties);
+  const { aliases, names } = sentTool({
     properties: { "$top": {} },
   }, { target: "zai glm-5" });
   assert.deepEqual([names, aliases.size], [["$top"], 0]);
 });
 
 Deno.test("a call that was cut in its arguments keeps what came of them", () => {
-  const { aliases } = translatePropertyNames({ properties: { "$top": {} } });
+  const { aliases } = sentTool({ properties: { "$top": {} } });
   const events = [START, callOf(0, "f"), deltaOf(0, '{"to'), endOf(0), END];
   const [block] = foldAnswer(runStage(restoreTools(aliases), events)).blocks;
   assert.ok(block?.kind === "function_call");

@@ -258,12 +258,9 @@ Deno.test("a Chat request reads cache marks of parts, messages and tools", () =>
       cache_control: { type: "ephemeral", ttl: "5m" },
     }],
   });
-  const providerMetadata = request.turns.flatMap(({ blocks }) => blocks).map((
-    block,
-  ) => "cache" in block ? plain(block.cache) : 0);
-  assert.deepEqual(providerMetadata, [{}, { ttlSeconds: 3600 }, {
-    ttlSeconds: 1800,
-  }]);
+  const marks = request.turns.flatMap(({ blocks }) => blocks)
+    .map((block) => "cache" in block ? plain(block.cache) : 0);
+  assert.deepEqual(marks, [{}, { ttlSeconds: 3600 }, { ttlSeconds: 1800 }]);
   const [tool] = request.tools;
   assert.deepEqual(tool?.kind === "function" ? tool.cache : undefined, {
     ttlSeconds: 300,

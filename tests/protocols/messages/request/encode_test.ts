@@ -228,18 +228,18 @@ Deno.test("Messages request written: at most four cache marks are written, the l
     ],
   };
   const { body, lost } = encode(fields);
-  const providerMetadata = (value: unknown) =>
+  const marks = (value: unknown) =>
     JSON.stringify(value).split("cache_control").length - 1;
   assert.deepEqual(lost, ["cache report"]);
-  assert.equal(providerMetadata(body.tools), 0);
-  assert.equal(providerMetadata(body.system), 0);
-  assert.equal(providerMetadata(body.messages), 4);
+  assert.equal(marks(body.tools), 0);
+  assert.equal(marks(body.system), 0);
+  assert.equal(marks(body.messages), 4);
   const automatic = encode({ ...fields, cache: { ttlSeconds: 1800 } });
   assert.deepEqual(automatic.body.cache_control, {
     type: "ephemeral",
     ttl: "1h",
   });
-  assert.equal(providerMetadata(automatic.body.messages), 3);
+  assert.equal(marks(automatic.body.messages), 3);
 });
 
 Deno.test("Messages request written: pictures and documents are written where upstreams take their kind", () => {

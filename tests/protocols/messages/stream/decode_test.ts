@@ -137,7 +137,7 @@ Deno.test("Messages stream read: arguments come in pieces, at the start, or not 
   assert.equal(args(open({ ...CALL, input: null }), close()), "{}");
 });
 
-Deno.test("Messages stream read: a call without an id gets one, and keeps the wire's other facts as marks", () => {
+Deno.test("Messages stream read: a call without an id gets one, and keeps its other fields as metadata", () => {
   const { blocks } = whole(
     open({ ...CALL, id: "", caller: { type: "direct" } }),
     ending("tool_use"),

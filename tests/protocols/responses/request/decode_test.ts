@@ -10,7 +10,7 @@ const { decodeRequest } = responsesCodec;
 
 Deno.test("decodeRequest() reads a string as words of the user behind the instructions", () => {
   const { turns } = decode({ instructions: "Be brief.", input: "Hello" });
-  assert.deepEqual(withoutMarks(turns), [
+  assert.deepEqual(withoutMetadata(turns), [
     turn("system", text("Be brief.")),
     turn("user", text("Hello")),
   ]);
@@ -163,7 +163,7 @@ Deno.test("decodeRequest() reads typed calls and their results as words", () => 
       { type: "apply_patch_call_output", call_id: "b", status: "failed" },
     ],
   });
-  assert.deepEqual(withoutMarks(turns), [
+  assert.deepEqual(withoutMetadata(turns), [
     turn("assistant", call("a", "shell", '{"commands":["ls"],"timeout_ms":5}')),
     turn("tool", {
       kind: "tool_result",
@@ -478,7 +478,7 @@ function decode(fields: JsonObject): ReturnType<typeof decodeRequest> {
   return decodeRequest({ model: "m", input: "hi", ...fields });
 }
 
-function withoutMarks(value: unknown): unknown {
+function withoutMetadata(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(
       value,

@@ -445,10 +445,10 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
   const turns: Turn[] = [{ role: "user", blocks }];
   const marked = encode({ turns }, { model: "gpt-5.6" }).body;
   assert(Array.isArray(marked.input));
-  const providerMetadata = Object(marked.input[0]).content.map((
+  const marks = Object(marked.input[0]).content.map((
     part: JsonObject,
   ) => part.prompt_cache_breakpoint);
-  assert.deepEqual(providerMetadata, [
+  assert.deepEqual(marks, [
     { mode: "explicit", ttl: "30m" },
     { mode: "explicit", ttl: "12h" },
     { mode: "explicit" },
