@@ -8,6 +8,7 @@ import {
 } from "../support/gateway/config.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
 import { turnsDuring } from "../support/turns_during.ts";
+import { steps } from "../support/steps.ts";
 
 async function connectionWith(
   overrides: Readonly<Record<string, unknown>> = {},
@@ -280,12 +281,10 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
 
 Deno.test("readModelList() reports the reason for a missing list", async (t) => {
   const connection = await connectionWith();
-  for (const [name, answer, reason] of NO_LISTS) {
-    await t.step(name, async () => {
-      const fetch = () => Promise.resolve(answer());
-      assert.equal(await reasonOf(read(connection, { fetch })), reason);
-    });
-  }
+  await steps(t, NO_LISTS, async ([, answer, reason]) => {
+    const fetch = () => Promise.resolve(answer());
+    assert.equal(await reasonOf(read(connection, { fetch })), reason);
+  });
   await t.step("nobody there", async () => {
     const fetch = () => Promise.reject(new TypeError("secret words"));
     assert.equal(

@@ -8,6 +8,7 @@ import {
 import { judgeJsonObject } from "../support/json/json_oracle.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { scanJsonObject } from "../support/json/scan_json.ts";
+import { steps } from "../support/steps.ts";
 
 type JsonScanReason = JsonScanError["reason"];
 
@@ -65,16 +66,14 @@ Deno.test("JsonObjectScan returns the span of each watched value, without the sp
     `{ "model" : [ { "stream" : 1 } , "]" ] }`,
     `[[1, 2], {"a": "}"}]`,
   ];
-  for (const value of values) {
-    await t.step(value, () => {
-      for (const space of ["", " ", "\r\n\t "]) {
-        const member = `${space}"model"${space}:${space}${value}${space}`;
-        const document = `${space}{"a":[1],${member},"z":{}}${space}`;
-        deepEqual(scanned(bytesOf(document)), { model: value });
-        deepEqual(scanned(bytesOf(`{${member}}`)), { model: value });
-      }
-    });
-  }
+  await steps(t, values, (value) => {
+    for (const space of ["", " ", "\r\n\t "]) {
+      const member = `${space}"model"${space}:${space}${value}${space}`;
+      const document = `${space}{"a":[1],${member},"z":{}}${space}`;
+      deepEqual(scanned(bytesOf(document)), { model: value });
+      deepEqual(scanned(bytesOf(`{${member}}`)), { model: value });
+    }
+  });
 });
 
 Deno.test("JsonObjectScan leaves out a key that is not there", () => {
@@ -108,11 +107,9 @@ Deno.test("JsonObjectScan compares keys after decoding their escapes", async (t)
     `"mode\\u006C"`,
     `"\\u006d\\u006f\\u0064\\u0065\\u006c"`,
   ];
-  for (const spelling of spellings) {
-    await t.step(spelling, () => {
-      deepEqual(scanned(bytesOf(`{${spelling}:1}`)), { model: "1" });
-    });
-  }
+  await steps(t, spellings, (spelling) => {
+    deepEqual(scanned(bytesOf(`{${spelling}:1}`)), { model: "1" });
+  });
 });
 
 Deno.test("JsonObjectScan rejects a key that differs from a watched one in case only, because some parsers accept it", async (t) => {
@@ -123,16 +120,14 @@ Deno.test("JsonObjectScan rejects a key that differs from a watched one in case 
     `{"\\u004dodel":1}`,
     `{"x":1,"Stream":true}`,
   ];
-  for (const body of bodies) {
-    await t.step(body, () => {
-      throws(
-        () => scanJsonObject(bytesOf(body), ["model", "stream"]),
-        (error) =>
-          error instanceof JsonScanError && error.reason === "duplicate_key" &&
-          (error.key === "model" || error.key === "stream"),
-      );
-    });
-  }
+  await steps(t, bodies, (body) => {
+    throws(
+      () => scanJsonObject(bytesOf(body), ["model", "stream"]),
+      (error) =>
+        error instanceof JsonScanError && error.reason === "duplicate_key" &&
+        (error.key === "model" || error.key === "stream"),
+    );
+  });
   deepEqual(scanned(bytesOf(`{"model":1,"x":{"Model":2}}`)), { model: "1" });
 });
 
@@ -156,14 +151,12 @@ Deno.test("JsonObjectScan ignores keys that only resemble a watched one", async 
     `"\\u0173tream"`,
     `""`,
   ];
-  for (const name of names) {
-    await t.step(name, () => {
-      deepEqual(scanned(bytesOf(`{${name}:1,"model":2,"stream":3}`)), {
-        model: "2",
-        stream: "3",
-      });
+  await steps(t, names, (name) => {
+    deepEqual(scanned(bytesOf(`{${name}:1,"model":2,"stream":3}`)), {
+      model: "2",
+      stream: "3",
     });
-  }
+  });
 });
 
 Deno.test("JsonObjectScan rejects a duplicate watched key at the top level", async (t) => {
@@ -340,16 +333,14 @@ Deno.test("JsonObjectScan rejects bytes that are not UTF-8, and names the place"
     ["a character cut short", [0xe2, 0x82], 2],
     ["Latin-1", [0xe9], 1],
   ];
-  for (const [name, bytes, offset] of cases) {
-    await t.step(name, () => {
-      for (const text of ["", "a", "seven b", "long enough for words", "é"]) {
-        const head = `{"a":"${text}`;
-        const error = refusal(bytesOf(head, bytes, `","model":"m"}`));
-        equal(error.reason, "encoding");
-        equal(error.offset, bytesOf(head).length + offset);
-      }
-    });
-  }
+  await steps(t, cases, ([, bytes, offset]) => {
+    for (const text of ["", "a", "seven b", "long enough for words", "é"]) {
+      const head = `{"a":"${text}`;
+      const error = refusal(bytesOf(head, bytes, `","model":"m"}`));
+      equal(error.reason, "encoding");
+      equal(error.offset, bytesOf(head).length + offset);
+    }
+  });
 });
 
 Deno.test("JsonObjectScan judges every sequence of UTF-8 as TextDecoder does", () => {
@@ -438,16 +429,14 @@ Deno.test("JsonObjectScan scans 100,000 levels", async (t) => {
     ["both by turns", `[{"a":`, "}]"],
     ["both in a long pattern", `[[[{"":[{"":{"a":[`, "]}}]}]]]"],
   ];
-  for (const [name, open, close] of shapes) {
-    await t.step(name, () => {
-      const value = `${open.repeat(depth)}0${close.repeat(depth)}`;
-      const document = bytesOf(`{"model":${value},"stream":true}`);
-      const spans = scanJsonObject(document, KEYS);
-      deepEqual(spans.get("model"), { start: 9, end: 9 + value.length });
-      equal(spans.size, 2);
-      equal(refusal(document.subarray(0, -20)).reason, "syntax");
-    });
-  }
+  await steps(t, shapes, ([, open, close]) => {
+    const value = `${open.repeat(depth)}0${close.repeat(depth)}`;
+    const document = bytesOf(`{"model":${value},"stream":true}`);
+    const spans = scanJsonObject(document, KEYS);
+    deepEqual(spans.get("model"), { start: 9, end: 9 + value.length });
+    equal(spans.size, 2);
+    equal(refusal(document.subarray(0, -20)).reason, "syntax");
+  });
 });
 
 Deno.test("JsonObjectScan counts objects, arrays, members and levels in pieces of any length", () => {

@@ -19,6 +19,7 @@ import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk } from "../support/sdk/sdk_answers.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
+import { steps } from "../support/steps.ts";
 
 // Codex on models behind Messages, and Claude Code on models behind Responses: the knowledge that
 // only these two pairs need.
@@ -138,45 +139,43 @@ testNeeding(
   "recorded searches of Responses models reach Messages callers as calls with results, whole and streamed",
   searching.length === 0 && "there are no recordings here",
   async (t) => {
-    for (const { name, stream = new Uint8Array() } of searching) {
-      await t.step(name, async () => {
-        const answer = foldAnswer(decodeBytes(CODECS.responses, stream));
-        const queries = answer.blocks.flatMap((block) =>
-          block.kind === "opaque" && block.search !== undefined
-            ? [block.search.query]
-            : []
-        );
-        assert.ok(queries.length > 0);
-        const request = CODECS.messages.decodeRequest(STREAMED.messages);
-        const frames = encodeStream(CODECS.messages, answer, request);
-        const streamed = await messageOfSdk(frames.map(formatFrame).join(""));
-        const whole = CODECS.messages.encodeAnswer(
-          answer,
-          answerContext(request),
-        );
-        assert.deepEqual(streamed.content, whole.content);
-        const calls = listOf(whole.content).filter(({ type }) =>
-          type === "server_tool_use"
-        );
-        assert.deepEqual(
-          calls.map(({ input }) => input),
-          queries.map((query) => ({ query })),
-        );
-        const results = listOf(whole.content).filter(({ type }) =>
-          type === "web_search_tool_result"
-        );
-        assert.deepEqual(
-          results.map(({ tool_use_id }) => tool_use_id),
-          calls.map(({ id }) => id),
-        );
-        const { usage } = streamed;
-        assert.deepEqual(usage.server_tool_use, {
-          web_search_requests: queries.length,
-        });
-        assert.deepEqual(whole.usage, usage);
-        assert.equal(streamed.stop_reason, "end_turn");
+    await steps(t, searching, async ({ stream = new Uint8Array() }) => {
+      const answer = foldAnswer(decodeBytes(CODECS.responses, stream));
+      const queries = answer.blocks.flatMap((block) =>
+        block.kind === "opaque" && block.search !== undefined
+          ? [block.search.query]
+          : []
+      );
+      assert.ok(queries.length > 0);
+      const request = CODECS.messages.decodeRequest(STREAMED.messages);
+      const frames = encodeStream(CODECS.messages, answer, request);
+      const streamed = await messageOfSdk(frames.map(formatFrame).join(""));
+      const whole = CODECS.messages.encodeAnswer(
+        answer,
+        answerContext(request),
+      );
+      assert.deepEqual(streamed.content, whole.content);
+      const calls = listOf(whole.content).filter(({ type }) =>
+        type === "server_tool_use"
+      );
+      assert.deepEqual(
+        calls.map(({ input }) => input),
+        queries.map((query) => ({ query })),
+      );
+      const results = listOf(whole.content).filter(({ type }) =>
+        type === "web_search_tool_result"
+      );
+      assert.deepEqual(
+        results.map(({ tool_use_id }) => tool_use_id),
+        calls.map(({ id }) => id),
+      );
+      const { usage } = streamed;
+      assert.deepEqual(usage.server_tool_use, {
+        web_search_requests: queries.length,
       });
-    }
+      assert.deepEqual(whole.usage, usage);
+      assert.equal(streamed.stop_reason, "end_turn");
+    });
   },
 );
 

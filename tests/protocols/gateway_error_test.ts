@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
+import { steps } from "../support/steps.ts";
 
 /** The types of docs/design.md#errors: OpenAI shape, Messages shape. */
 const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
@@ -20,31 +21,28 @@ const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["timeout", "timeout_error", "timeout_error"],
 ];
 
-Deno.test("encodeError() names each kind as the two shapes do", async (t) => {
-  for (const [kind, openai, messages] of TYPES) {
-    await t.step(kind, () => {
-      const error = new GatewayError(kind, "Cannot do it");
-      for (const protocol of ["chat", "responses"] as const) {
-        assert.deepEqual(CODECS[protocol].encodeError(error, "req_1"), {
-          error: {
-            message: "Cannot do it",
-            type: openai,
-            param: null,
-            code: null,
-          },
-        });
-      }
-      assert.deepEqual(
-        CODECS.messages.encodeError(error, "req_1"),
-        {
-          type: "error",
-          error: { type: messages, message: "Cannot do it" },
-          request_id: "req_1",
+Deno.test("encodeError() names each kind as the two shapes do", (t) =>
+  steps(t, TYPES, ([kind, openai, messages]) => {
+    const error = new GatewayError(kind, "Cannot do it");
+    for (const protocol of ["chat", "responses"] as const) {
+      assert.deepEqual(CODECS[protocol].encodeError(error, "req_1"), {
+        error: {
+          message: "Cannot do it",
+          type: openai,
+          param: null,
+          code: null,
         },
-      );
-    });
-  }
-});
+      });
+    }
+    assert.deepEqual(
+      CODECS.messages.encodeError(error, "req_1"),
+      {
+        type: "error",
+        error: { type: messages, message: "Cannot do it" },
+        request_id: "req_1",
+      },
+    );
+  }));
 
 const FULL = new GatewayError("invalid_request", "Cannot do it", {
   param: "thread",

@@ -11,6 +11,7 @@ import {
   tokenFile,
 } from "../support/gateway/config.ts";
 import { fixture } from "./quota_case.ts";
+import { steps } from "../support/steps.ts";
 
 const CANARY = "canary-5c0e";
 
@@ -106,20 +107,16 @@ async function listFrom(response: Response): Promise<QuotaList> {
 Deno.test("GET /limits answers on all its paths, and only GET without a query and with a bearer token", async (t) => {
   const file = (base: string) => ({ connections: [zai("one", base)] });
   await withWorld({ providers: {}, file }, async ({ ask, calls }) => {
-    for (
-      const path of [
-        "/api/v1/limits",
-        "/v1/limits",
-        "/api/coding/paas/v4/limits",
-        "/api/anthropic/v1/limits",
-      ]
-    ) {
-      await t.step(path, async () => {
-        const list = await listFrom(await ask(path, bearer(ALICE_TOKEN)));
-        assert.equal(list.object, "list");
-        assert.equal(list.data[0]?.status, "ok");
-      });
-    }
+    await steps(t, [
+      "/api/v1/limits",
+      "/v1/limits",
+      "/api/coding/paas/v4/limits",
+      "/api/anthropic/v1/limits",
+    ], async (path) => {
+      const list = await listFrom(await ask(path, bearer(ALICE_TOKEN)));
+      assert.equal(list.object, "list");
+      assert.equal(list.data[0]?.status, "ok");
+    });
     assert.equal(calls.length, 1);
     const refusals = {
       "another method": [405, "/v1/limits", {
@@ -133,13 +130,15 @@ Deno.test("GET /limits answers on all its paths, and only GET without a query an
         headers: { "x-api-key": ALICE_TOKEN },
       }],
     } as const;
-    for (const [name, [status, path, init]] of Object.entries(refusals)) {
-      await t.step(name, async () => {
+    await steps(
+      t,
+      Object.entries(refusals),
+      async ([, [status, path, init]]) => {
         const response = await ask(path, init);
         assert.equal(response.status, status);
         assert.equal("data" in await response.json(), false);
-      });
-    }
+      },
+    );
   });
 });
 

@@ -18,6 +18,7 @@ import {
 } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { fixture, fixtureNames, parse, sourceOf } from "./quota_case.ts";
+import { steps } from "../support/steps.ts";
 
 const KIND_BY_FOLDER: Readonly<Record<string, QuotaConfig["kind"]>> = {
   anthropic: "anthropic",
@@ -155,18 +156,15 @@ function assertSurvives(source: QuotaSource, bodies: readonly unknown[]): void {
   }
 }
 
-Deno.test("readers survive every wrong value in every place of their answers", async (t) => {
-  for (const name of fixtureNames()) {
-    await t.step(name, async () => {
-      const source = await sourceOfFixture(name);
-      const before = BEFORE[name];
-      const head = before === undefined ? [] : [fixture(before)];
-      for (const variant of variants(fixture(name))) {
-        assertSurvives(source, [...head, variant]);
-      }
-    });
-  }
-});
+Deno.test("readers survive every wrong value in every place of their answers", (t) =>
+  steps(t, fixtureNames(), async (name) => {
+    const source = await sourceOfFixture(name);
+    const before = BEFORE[name];
+    const head = before === undefined ? [] : [fixture(before)];
+    for (const variant of variants(fixture(name))) {
+      assertSurvives(source, [...head, variant]);
+    }
+  }));
 
 const TEXTS: Readonly<Record<string, string>> = {
   "nothing": "",

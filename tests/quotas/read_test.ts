@@ -14,6 +14,7 @@ import { NOW_MS } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { fixture, KEY, sourceOf } from "./quota_case.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
+import { steps } from "../support/steps.ts";
 
 const ZAI = sourceOf("zai", { base: "https://api.z.ai/api/paas/v4" });
 
@@ -129,13 +130,11 @@ Deno.test("readQuota() reads Retry-After in both of its forms", async (t) => {
     "soon": undefined,
     "-5": undefined,
   };
-  for (const [value, expected] of Object.entries(cases)) {
-    await t.step(value, async () => {
-      const headers = { "retry-after": value };
-      const fetch = answering("no", { status: 429, headers });
-      assert.equal((await failureOf({ fetch })).retryAfterMs, expected);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([value, expected]) => {
+    const headers = { "retry-after": value };
+    const fetch = answering("no", { status: 429, headers });
+    assert.equal((await failureOf({ fetch })).retryAfterMs, expected);
+  });
   await t.step("none", async () => {
     const fetch = answering("no", { status: 503 });
     assert.equal((await failureOf({ fetch })).retryAfterMs, undefined);

@@ -12,6 +12,7 @@ import {
   held,
   settle,
 } from "./service_harness.ts";
+import { steps } from "../support/steps.ts";
 
 /** A connection of Z.ai's kind on the host `<name>.example`. */
 function zai(name: string, parts: ConnectionParts = {}): Connection {
@@ -161,27 +162,25 @@ Deno.test("read() keeps a failure for 10 seconds, or for the provider's wait", a
     "Retry-After of an hour": ["3600", 60_000],
     "Retry-After of nothing": ["0", 1000],
   } as const;
-  for (const [name, [value, keptMs]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { service, clock, calls, scripts } = createHarness();
-      const one = zai("one");
-      const headers = new Headers(value && { "retry-after": value });
-      scripts.set(
-        "one.example",
-        () => new Response("no", { status: 429, headers }),
-      );
-      const config = await configWith(one);
-      const read = async () =>
-        entryOf(await service.read(callerOf(one), config), "one");
-      assert.equal((await read()).cached, false);
-      clock.advance(keptMs - 1);
-      assert.equal((await read()).cached, true);
-      assert.equal(calls.length, 1);
-      clock.advance(1);
-      assert.equal((await read()).cached, false);
-      assert.equal(calls.length, 2);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [value, keptMs]]) => {
+    const { service, clock, calls, scripts } = createHarness();
+    const one = zai("one");
+    const headers = new Headers(value && { "retry-after": value });
+    scripts.set(
+      "one.example",
+      () => new Response("no", { status: 429, headers }),
+    );
+    const config = await configWith(one);
+    const read = async () =>
+      entryOf(await service.read(callerOf(one), config), "one");
+    assert.equal((await read()).cached, false);
+    clock.advance(keptMs - 1);
+    assert.equal((await read()).cached, true);
+    assert.equal(calls.length, 1);
+    clock.advance(1);
+    assert.equal((await read()).cached, false);
+    assert.equal(calls.length, 2);
+  });
 });
 
 Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", async (t) => {
@@ -192,21 +191,19 @@ Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", asy
     "with windows": () => Response.json(usage),
     "with 429": () => new Response("no", { status: 429 }),
   };
-  for (const [name, answer] of Object.entries(answers)) {
-    await t.step(name, async () => {
-      const { service, clock, calls, scripts } = createHarness();
-      scripts.set("one.example", answer);
-      const config = await configWith(one);
-      await service.read(callerOf(one), config);
-      clock.advance(299_999);
-      const list = await service.read(callerOf(one), config);
-      assert.equal(entryOf(list, "one").cached, true);
-      assert.equal(entryOf(list, "one").checked_at, "2026-01-01T00:00:00.000Z");
-      clock.advance(1);
-      await service.read(callerOf(one), config);
-      assert.equal(calls.length, 2);
-    });
-  }
+  await steps(t, Object.entries(answers), async ([, answer]) => {
+    const { service, clock, calls, scripts } = createHarness();
+    scripts.set("one.example", answer);
+    const config = await configWith(one);
+    await service.read(callerOf(one), config);
+    clock.advance(299_999);
+    const list = await service.read(callerOf(one), config);
+    assert.equal(entryOf(list, "one").cached, true);
+    assert.equal(entryOf(list, "one").checked_at, "2026-01-01T00:00:00.000Z");
+    clock.advance(1);
+    await service.read(callerOf(one), config);
+    assert.equal(calls.length, 2);
+  });
   await t.step("but soon again when it could not be reached", async () => {
     const { service, clock, calls, scripts } = createHarness();
     scripts.set("one.example", () => Promise.reject(new TypeError("no")));

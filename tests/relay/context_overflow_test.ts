@@ -15,6 +15,7 @@ import {
   OVERFLOWS,
   type ProviderError,
 } from "../support/dialects/provider_errors.ts";
+import { steps } from "../support/steps.ts";
 
 const MODES = ["native", "translated"] as const;
 
@@ -56,19 +57,16 @@ const WAYS = {
 }>;
 
 for (const error of OVERFLOWS) {
-  Deno.test(`a fallback serves when a prompt does not fit, in the words of ${error.provider}`, async (t) => {
-    for (const { name, protocol, mode, stream, act } of eachWay(error)) {
-      await t.step(name, async () => {
-        const scene = await openScene(
-          twoConnections({ protocol, mode }),
-          { one: [act], two: [good] },
-        );
-        const received = await scene.ask(protocol, { stream });
-        assert.equal(received.status, 200, received.text);
-        assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
-      });
-    }
-  });
+  Deno.test(`a fallback serves when a prompt does not fit, in the words of ${error.provider}`, (t) =>
+    steps(t, eachWay(error), async ({ protocol, mode, stream, act }) => {
+      const scene = await openScene(
+        twoConnections({ protocol, mode }),
+        { one: [act], two: [good] },
+      );
+      const received = await scene.ask(protocol, { stream });
+      assert.equal(received.status, 200, received.text);
+      assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+    }));
 
   Deno.test(`callers get ${error.provider}'s error about the length in their own protocol`, async (t) => {
     for (const { name, protocol, mode, stream, act } of eachWay(error)) {

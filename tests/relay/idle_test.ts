@@ -11,6 +11,7 @@ import {
   type Scene,
 } from "../support/gateway/failover_scene.ts";
 import { settle } from "../support/settle.ts";
+import { steps } from "../support/steps.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
@@ -227,16 +228,14 @@ Deno.test("an answer that falls silent within is given up, however long it spoke
 
 Deno.test("an error's body may drip, too", async (t) => {
   const text = '{"error":{"message":"No such thing","type":"invalid_request"}}';
-  for (const mode of MODES) {
-    await t.step(mode, async () => {
-      const received = await askDripping({
-        status: 400,
-        headers: JSON_HEADERS,
-        drop: SPACE,
-        rest: encoder.encode(text),
-      }, { protocol: "chat", mode });
-      assert.equal(received.status, 400);
-      assert.match(received.text, /No such thing/);
-    });
-  }
+  await steps(t, MODES, async (mode) => {
+    const received = await askDripping({
+      status: 400,
+      headers: JSON_HEADERS,
+      drop: SPACE,
+      rest: encoder.encode(text),
+    }, { protocol: "chat", mode });
+    assert.equal(received.status, 400);
+    assert.match(received.text, /No such thing/);
+  });
 });

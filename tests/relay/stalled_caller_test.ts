@@ -9,6 +9,7 @@ import {
   type Scene,
 } from "../support/gateway/failover_scene.ts";
 import { settle } from "../support/settle.ts";
+import { steps } from "../support/steps.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
@@ -50,40 +51,34 @@ function assertLetGo({ gateway, providers, timers }: Scene): void {
 }
 
 for (const mode of MODES) {
-  Deno.test(`a caller that reads nothing for ten minutes is cut off, and its slot and upstream are released, ${mode}`, async (t) => {
-    for (const protocol of PROTOCOLS) {
-      await t.step(protocol, async () => {
-        const { scene, reader } = await begin(protocol, mode);
-        scene.timers.advance(STALL_MS - 1);
-        await settle();
-        assert.equal(scene.gateway.admission.active, 1);
-        scene.timers.advance(1);
-        await settle();
-        assertLetGo(scene);
-        const { ended, reason } = await scene.lines.requests.next();
-        assert.equal(ended, "client_abort");
-        assert.equal(reason, "the caller stopped reading");
-        await assert.rejects(take(reader), /stopped reading/);
-      });
-    }
-  });
+  Deno.test(`a caller that reads nothing for ten minutes is cut off, and its slot and upstream are released, ${mode}`, (t) =>
+    steps(t, PROTOCOLS, async (protocol) => {
+      const { scene, reader } = await begin(protocol, mode);
+      scene.timers.advance(STALL_MS - 1);
+      await settle();
+      assert.equal(scene.gateway.admission.active, 1);
+      scene.timers.advance(1);
+      await settle();
+      assertLetGo(scene);
+      const { ended, reason } = await scene.lines.requests.next();
+      assert.equal(ended, "client_abort");
+      assert.equal(reason, "the caller stopped reading");
+      await assert.rejects(take(reader), /stopped reading/);
+    }));
 
-  Deno.test(`a caller who takes little at a time gets all of it, however long that is, ${mode}`, async (t) => {
-    for (const protocol of PROTOCOLS) {
-      await t.step(protocol, async () => {
-        const { scene, reader } = await begin(protocol, mode);
-        let pieces = 1;
-        for (;;) {
-          scene.timers.advance(STALL_MS - 1);
-          if (await take(reader) === "") break;
-          pieces++;
-        }
-        assert.ok(pieces >= OUTPUTS, String(pieces));
-        const { ended } = await scene.lines.requests.next();
-        assert.equal(ended, "complete");
-        assert.equal(scene.gateway.admission.active, 0);
-        assert.equal(scene.timers.running, 0);
-      });
-    }
-  });
+  Deno.test(`a caller who takes little at a time gets all of it, however long that is, ${mode}`, (t) =>
+    steps(t, PROTOCOLS, async (protocol) => {
+      const { scene, reader } = await begin(protocol, mode);
+      let pieces = 1;
+      for (;;) {
+        scene.timers.advance(STALL_MS - 1);
+        if (await take(reader) === "") break;
+        pieces++;
+      }
+      assert.ok(pieces >= OUTPUTS, String(pieces));
+      const { ended } = await scene.lines.requests.next();
+      assert.equal(ended, "complete");
+      assert.equal(scene.gateway.admission.active, 0);
+      assert.equal(scene.timers.running, 0);
+    }));
 }

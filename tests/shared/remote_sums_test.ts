@@ -17,6 +17,7 @@ import { settle } from "../support/settle.ts";
 import { type Behaviour, createFakeLedger } from "./fake_ledger.ts";
 
 import { to } from "../support/fakes/addition.ts";
+import { steps } from "../support/steps.ts";
 
 const HOUR: Sum = {
   table: "hour alice",
@@ -232,30 +233,28 @@ Deno.test("a claim waits up to its timeout, and the ledger then gets the local d
     },
     { name: "refused by both", here: 3, there: 0, granted: false, sum: 3 },
   ];
-  for (const { name, here, there, granted, sum } of cases) {
-    await t.step(name, async () => {
-      const { ledger, one, two, pass } = open();
-      add(one, here);
-      await pass(100);
-      assert.equal(await used(one), here);
-      add(two, there);
-      await pass(100);
-      ledger.behaviour = "waits";
-      const decided: boolean[] = [];
-      const asked = isGranted(take(one, 3))
-        .then((isGranted) => decided.push(isGranted));
-      await pass(35);
-      assert.deepEqual(decided, []);
-      await pass(5);
-      await asked;
-      assert.deepEqual(decided, [granted]);
-      ledger.behaviour = "answers";
-      ledger.release();
-      await pass(200);
-      assert.equal(await used(two), sum);
-      assert.ok(one.isSettled);
-    });
-  }
+  await steps(t, cases, async ({ here, there, granted, sum }) => {
+    const { ledger, one, two, pass } = open();
+    add(one, here);
+    await pass(100);
+    assert.equal(await used(one), here);
+    add(two, there);
+    await pass(100);
+    ledger.behaviour = "waits";
+    const decided: boolean[] = [];
+    const asked = isGranted(take(one, 3))
+      .then((isGranted) => decided.push(isGranted));
+    await pass(35);
+    assert.deepEqual(decided, []);
+    await pass(5);
+    await asked;
+    assert.deepEqual(decided, [granted]);
+    ledger.behaviour = "answers";
+    ledger.release();
+    await pass(200);
+    assert.equal(await used(two), sum);
+    assert.ok(one.isSettled);
+  });
 });
 
 Deno.test("a request that has ended before the late answer of the ledger holds nothing there", async () => {
@@ -290,19 +289,16 @@ Deno.test("claims that the ledger does not answer count against each other here"
   assert.equal(await used(one), 3);
 });
 
-Deno.test("a claim whose answer is lost is decided locally, and the ledger has its holds", async (t) => {
-  for (const behaviour of ["breaks before", "breaks after"] as const) {
-    await t.step(behaviour, async () => {
-      const { ledger, one, two, pass } = open();
-      ledger.behaviour = behaviour;
-      assert.equal(await isGranted(take(one, 1)), true);
-      assert.equal(await isGranted(take(one, 1)), false);
-      ledger.behaviour = "answers";
-      await pass(200);
-      assert.equal(await used(two), 1);
-    });
-  }
-});
+Deno.test("a claim whose answer is lost is decided locally, and the ledger has its holds", (t) =>
+  steps(t, ["breaks before", "breaks after"] as const, async (behaviour) => {
+    const { ledger, one, two, pass } = open();
+    ledger.behaviour = behaviour;
+    assert.equal(await isGranted(take(one, 1)), true);
+    assert.equal(await isGranted(take(one, 1)), false);
+    ledger.behaviour = "answers";
+    await pass(200);
+    assert.equal(await used(two), 1);
+  }));
 
 Deno.test("additions arrive once, however their batches break", async () => {
   const random = createRandom(15);

@@ -10,6 +10,7 @@ import {
 import { type Compression, decompress } from "../../src/streams/decompress.ts";
 import { settle } from "../support/settle.ts";
 import { within } from "../support/within.ts";
+import { steps } from "../support/steps.ts";
 
 const COMPRESSORS: Readonly<
   Record<Exclude<Compression, "x-gzip">, (text: string) => Uint8Array>
@@ -55,49 +56,41 @@ const cases = Object.entries(COMPRESSORS) as [
   (text: string) => Uint8Array,
 ][];
 
-Deno.test("decompress() returns the original bytes, in any pieces", async (t) => {
-  for (const [name, compress] of cases) {
-    await t.step(name, async () => {
-      const bytes = compress(TEXT);
-      for (const pieceBytes of [7, 1000, bytes.length]) {
-        const text = await inflate(piecesOf(bytes, pieceBytes), name);
-        assert.ok(text === TEXT, `in pieces of ${pieceBytes}`);
-      }
-    });
-  }
-});
+Deno.test("decompress() returns the original bytes, in any pieces", (t) =>
+  steps(t, cases, async ([name, compress]) => {
+    const bytes = compress(TEXT);
+    for (const pieceBytes of [7, 1000, bytes.length]) {
+      const text = await inflate(piecesOf(bytes, pieceBytes), name);
+      assert.ok(text === TEXT, `in pieces of ${pieceBytes}`);
+    }
+  }));
 
 Deno.test("decompress() rejects a body that ends before its compression does, at any place", async (t) => {
   const text = TEXT.slice(0, 300);
-  for (const [name, compress] of cases) {
-    await t.step(name, async () => {
-      const bytes = compress(text);
-      assert.equal(await inflate(piecesOf(bytes, 50), name), text);
-      for (let length = 0; length < bytes.length; length++) {
-        await assert.rejects(
-          inflate(piecesOf(bytes.subarray(0, length), 50), name),
-          Mismatch,
-          `after ${length} of ${bytes.length} bytes`,
-        );
-      }
-    });
-  }
+  await steps(t, cases, async ([name, compress]) => {
+    const bytes = compress(text);
+    assert.equal(await inflate(piecesOf(bytes, 50), name), text);
+    for (let length = 0; length < bytes.length; length++) {
+      await assert.rejects(
+        inflate(piecesOf(bytes.subarray(0, length), 50), name),
+        Mismatch,
+        `after ${length} of ${bytes.length} bytes`,
+      );
+    }
+  });
 });
 
-Deno.test("decompress() rejects a long body that ends before its compression does", async (t) => {
-  for (const [name, compress] of cases) {
-    await t.step(name, async () => {
-      const bytes = compress(TEXT);
-      for (const missing of [1, 2, 5, 100, bytes.length >> 1]) {
-        await assert.rejects(
-          inflate(piecesOf(bytes.subarray(0, -missing), 1000), name),
-          Mismatch,
-          `without its last ${missing} bytes`,
-        );
-      }
-    });
-  }
-});
+Deno.test("decompress() rejects a long body that ends before its compression does", (t) =>
+  steps(t, cases, async ([name, compress]) => {
+    const bytes = compress(TEXT);
+    for (const missing of [1, 2, 5, 100, bytes.length >> 1]) {
+      await assert.rejects(
+        inflate(piecesOf(bytes.subarray(0, -missing), 1000), name),
+        Mismatch,
+        `without its last ${missing} bytes`,
+      );
+    }
+  }));
 
 Deno.test("decompress() rejects a stream of brotli that was flushed and never ended", async () => {
   const flushed = createBrotliCompress();

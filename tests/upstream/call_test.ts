@@ -10,6 +10,7 @@ import { createFetchClient } from "../../src/upstream/fetch_client.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 import { say, startRawUpstream } from "../support/upstream/raw_upstream.ts";
+import { steps } from "../support/steps.ts";
 
 type UpstreamCall = Parameters<typeof callUpstream>[1];
 
@@ -157,29 +158,26 @@ Deno.test("callUpstream() reports why there is no answer, without an address", a
 /** Final statuses are from 200 to 599; HTTP has no others, and the platform skips interim ones but 101. */
 const ODD_STATUSES = ["101 Switching Protocols", "600 Odd", "999 Odd"];
 
-Deno.test("callUpstream() rejects an answer whose status is not from 200 to 599", async (t) => {
-  for (const status of ODD_STATUSES) {
-    await t.step(status, async () => {
-      await using upstream = startRawUpstream((connection) =>
-        say(
-          connection,
-          `HTTP/1.1 ${status}\r\nupgrade: x\r\nconnection: upgrade\r\ncontent-length: 2\r\n\r\n{}`,
-        )
-      );
-      const { call } = scene();
-      await assert.rejects(
-        callUpstream(
-          createFetchClient((_url, init) => fetch(upstream.url, init)),
-          call,
-        ),
-        (error) => {
-          assert.ok(error instanceof GatewayError);
-          assert.equal(error.code, "upstream_broken");
-          const code = status.slice(0, 3);
-          assert.ok(error.message.includes(`it has the status ${code}`));
-          return true;
-        },
-      );
-    });
-  }
-});
+Deno.test("callUpstream() rejects an answer whose status is not from 200 to 599", (t) =>
+  steps(t, ODD_STATUSES, async (status) => {
+    await using upstream = startRawUpstream((connection) =>
+      say(
+        connection,
+        `HTTP/1.1 ${status}\r\nupgrade: x\r\nconnection: upgrade\r\ncontent-length: 2\r\n\r\n{}`,
+      )
+    );
+    const { call } = scene();
+    await assert.rejects(
+      callUpstream(
+        createFetchClient((_url, init) => fetch(upstream.url, init)),
+        call,
+      ),
+      (error) => {
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.code, "upstream_broken");
+        const code = status.slice(0, 3);
+        assert.ok(error.message.includes(`it has the status ${code}`));
+        return true;
+      },
+    );
+  }));

@@ -8,6 +8,7 @@ import {
 } from "../../src/upstream/read_response.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
+import { steps } from "../support/steps.ts";
 
 function begin() {
   const timers = createFakeTimers();
@@ -76,16 +77,14 @@ Deno.test("readResponseBytes() waits for the end where the length is not that of
     "it does not say": {},
     "it says nothing": { "content-length": "0" },
   };
-  for (const [name, headers] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { options, timers } = begin();
-      const { answer } = openAnswer("hello", headers);
-      const reading = readResponseBytes(answer, options);
-      await settle();
-      timers.advance(options.idleMs);
-      await assert.rejects(reading, { code: "upstream_timeout" });
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, headers]) => {
+    const { options, timers } = begin();
+    const { answer } = openAnswer("hello", headers);
+    const reading = readResponseBytes(answer, options);
+    await settle();
+    timers.advance(options.idleMs);
+    await assert.rejects(reading, { code: "upstream_timeout" });
+  });
 });
 
 /** An answer of bytes, as `fetch` gives one, that says how long it is. */

@@ -8,6 +8,7 @@ import {
   decodeFailure,
   encodeFailure,
 } from "../../../src/protocols/chat/errors.ts";
+import { steps } from "../../support/steps.ts";
 
 Deno.test("a Chat error is read in every shape that providers send", async (t) => {
   const errors: [
@@ -47,14 +48,12 @@ Deno.test("a Chat error is read in every shape that providers send", async (t) =
       status: 500,
     }],
   ];
-  for (const [name, status, body, expected] of errors) {
-    await t.step(name, () => {
-      const failure = decodeFailure(status, body);
-      for (const [field, value] of Object.entries(expected)) {
-        assert.deepEqual(Reflect.get(failure, field), value, field);
-      }
-    });
-  }
+  await steps(t, errors, ([, status, body, expected]) => {
+    const failure = decodeFailure(status, body);
+    for (const [field, value] of Object.entries(expected)) {
+      assert.deepEqual(Reflect.get(failure, field), value, field);
+    }
+  });
 });
 
 Deno.test("a Chat error's words say more than its status", () => {

@@ -20,6 +20,7 @@ import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.
 import { dialectOf } from "../../../src/protocols/messages/dialect.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Exchanges of other endpoints, which the codec does not read. */
 const OTHER_ENDPOINTS = [
@@ -135,28 +136,25 @@ testNeeding(
     (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
   REQUESTS.length === 0 && "there are no recordings here",
   async (t) => {
-    for (const { name, request } of REQUESTS) {
-      await t.step(name, () => {
-        if (request.thread !== undefined) {
-          return assert.throws(
-            () => messagesCodec.decodeRequest(request),
-            (error) =>
-              error instanceof GatewayError && error.param === "thread",
-          );
-        }
-        const decoded = messagesCodec.decodeRequest(request);
-        const { context } = contextFor("anthropic", {
-          model: "claude-opus-4-8",
-        });
-        assertSendable(messagesCodec.encodeRequest(decoded, context));
-        const { dropped } = translateRequest(request, {
-          from: messagesCodec,
-          to: chatCodec,
-          target: { ...context.target, service: "custom" },
-        });
-        for (const field of dropped) assert.ok(DROPPED.includes(field), field);
+    await steps(t, REQUESTS, ({ request }) => {
+      if (request.thread !== undefined) {
+        return assert.throws(
+          () => messagesCodec.decodeRequest(request),
+          (error) => error instanceof GatewayError && error.param === "thread",
+        );
+      }
+      const decoded = messagesCodec.decodeRequest(request);
+      const { context } = contextFor("anthropic", {
+        model: "claude-opus-4-8",
       });
-    }
+      assertSendable(messagesCodec.encodeRequest(decoded, context));
+      const { dropped } = translateRequest(request, {
+        from: messagesCodec,
+        to: chatCodec,
+        target: { ...context.target, service: "custom" },
+      });
+      for (const field of dropped) assert.ok(DROPPED.includes(field), field);
+    });
   },
 );
 
@@ -262,20 +260,17 @@ const FROM_CHAT_REQUESTS = [...CHAT_CASES, ...loadRecordings("chat")].flatMap(
 );
 
 for (const model of MODELS) {
-  Deno.test(`every Chat request becomes one that a Messages upstream takes for ${model}`, async (t) => {
-    for (const { name, request } of FROM_CHAT_REQUESTS) {
-      await t.step(name, () => {
-        const param = REFUSED.get(name);
-        if (param === undefined) {
-          return assertSendable(translate(request, model));
-        }
-        assert.throws(
-          () => translate(request, model),
-          (error) => error instanceof GatewayError && error.param === param,
-        );
-      });
-    }
-  });
+  Deno.test(`every Chat request becomes one that a Messages upstream takes for ${model}`, (t) =>
+    steps(t, FROM_CHAT_REQUESTS, ({ name, request }) => {
+      const param = REFUSED.get(name);
+      if (param === undefined) {
+        return assertSendable(translate(request, model));
+      }
+      assert.throws(
+        () => translate(request, model),
+        (error) => error instanceof GatewayError && error.param === param,
+      );
+    }));
 }
 
 function translate(request: JsonObject, model: string): JsonObject {

@@ -24,6 +24,7 @@ import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
 import { MESSAGES_CASES } from "./cases.ts";
 import { Anthropic, Anthropic0 } from "../../support/sdk/sdks.ts";
+import { steps } from "../../support/steps.ts";
 
 const REQUEST = {
   model: "claude-sonnet-4-6",
@@ -88,18 +89,15 @@ function streamsOf(
 }
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
-  Deno.test(`Anthropic SDK ${version} gathers the JSON answer from a stream`, async (t) => {
-    for (const { name, events } of STREAMS) {
-      await t.step(name, async () => {
-        const message = await accumulate(streamOf(events));
-        const answer = messagesCodec.encodeAnswer(
-          foldAnswer(events),
-          answerContext(DECODED),
-        );
-        assert.deepEqual(comparable(message), comparable(answer));
-      });
-    }
-  });
+  Deno.test(`Anthropic SDK ${version} gathers the JSON answer from a stream`, (t) =>
+    steps(t, STREAMS, async ({ events }) => {
+      const message = await accumulate(streamOf(events));
+      const answer = messagesCodec.encodeAnswer(
+        foldAnswer(events),
+        answerContext(DECODED),
+      );
+      assert.deepEqual(comparable(message), comparable(answer));
+    }));
 }
 
 /** Returns the events in the codec's format. */

@@ -5,6 +5,7 @@ import { runStage } from "../../../src/core/stage.ts";
 import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
+import { steps } from "../../support/steps.ts";
 
 Deno.test("messagesWatch.usageOf() adds cached tokens to the input", () => {
   const usage = {
@@ -105,22 +106,20 @@ Deno.test("messagesWatch.usageOf() lets a later count replace an earlier one, la
       { output_tokens: 12 },
     ],
   };
-  for (const [name, [first, ...rest]] of Object.entries(cases)) {
-    await t.step(name, () => {
-      const events: JsonObject[] = [
-        { type: "message_start", message: { usage: first ?? {} } },
-        ...rest.map((usage) => ({ type: "message_delta", usage })),
-      ];
-      let seen: Usage | undefined;
-      for (const event of events) seen = messagesWatch.usageOf(event, seen);
-      const frames = [...events, { type: "message_stop" }].map((event) => ({
-        data: JSON.stringify(event),
-      }));
-      const end = runStage(createStreamDecoder(randomIds), frames).at(-1);
-      assert.ok(end?.type === "end");
-      const { providerMetadata: _providerMetadata, ...counts } = end.usage ??
-        assert.fail("no usage");
-      assert.deepEqual(seen, counts);
-    });
-  }
+  await steps(t, Object.entries(cases), ([, [first, ...rest]]) => {
+    const events: JsonObject[] = [
+      { type: "message_start", message: { usage: first ?? {} } },
+      ...rest.map((usage) => ({ type: "message_delta", usage })),
+    ];
+    let seen: Usage | undefined;
+    for (const event of events) seen = messagesWatch.usageOf(event, seen);
+    const frames = [...events, { type: "message_stop" }].map((event) => ({
+      data: JSON.stringify(event),
+    }));
+    const end = runStage(createStreamDecoder(randomIds), frames).at(-1);
+    assert.ok(end?.type === "end");
+    const { providerMetadata: _providerMetadata, ...counts } = end.usage ??
+      assert.fail("no usage");
+    assert.deepEqual(seen, counts);
+  });
 });

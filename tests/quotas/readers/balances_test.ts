@@ -9,6 +9,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
+import { steps } from "../../support/steps.ts";
 
 Deno.test("deepseek reads a balance for each currency", () => {
   const source = sourceOf("deepseek", { base: "https://api.deepseek.com" });
@@ -33,15 +34,13 @@ Deno.test("moonshot reads the available balance, in the currency of its region",
     "https://api.moonshot.cn/v1": "CNY",
     "https://proxy.example/v1": "currency",
   };
-  for (const [base, unit] of Object.entries(currencies)) {
-    await t.step(base, () => {
-      const source = sourceOf("moonshot", { base });
-      assert.equal(requestsOf(source)[0]?.url, `${base}/users/me/balance`);
-      assert.deepEqual(parse(source, fixture("moonshot/balance")), [
-        windowOf(`BALANCE total ${unit} - - 49.58894 -`),
-      ]);
-    });
-  }
+  await steps(t, Object.entries(currencies), ([base, unit]) => {
+    const source = sourceOf("moonshot", { base });
+    assert.equal(requestsOf(source)[0]?.url, `${base}/users/me/balance`);
+    assert.deepEqual(parse(source, fixture("moonshot/balance")), [
+      windowOf(`BALANCE total ${unit} - - 49.58894 -`),
+    ]);
+  });
 });
 
 Deno.test("moonshot reads an error with status 200", async (t) => {
@@ -50,11 +49,9 @@ Deno.test("moonshot reads an error with status 200", async (t) => {
     "a code": { code: 5, data },
     "a status": { code: 0, status: false, data },
   };
-  for (const [name, body] of Object.entries(errors)) {
-    await t.step(name, () => {
-      assertFailure(() => parse(sourceOf("moonshot"), body), "unavailable");
-    });
-  }
+  await steps(t, Object.entries(errors), ([, body]) => {
+    assertFailure(() => parse(sourceOf("moonshot"), body), "unavailable");
+  });
 });
 
 const base = "https://openrouter.ai/api/v1";
@@ -99,12 +96,10 @@ Deno.test("openrouter names the period of a limit", async (t) => {
     weekly: "weekly",
     fortnightly: "unknown",
   };
-  for (const [limit_reset, expected] of Object.entries(periods)) {
-    await t.step(limit_reset, () => {
-      const data = { limit: 1, limit_remaining: 1, limit_reset, usage: 0 };
-      assert.equal(parse(source, { data })[0]?.window, expected);
-    });
-  }
+  await steps(t, Object.entries(periods), ([limit_reset, expected]) => {
+    const data = { limit: 1, limit_remaining: 1, limit_reset, usage: 0 };
+    assert.equal(parse(source, { data })[0]?.window, expected);
+  });
   await t.step("none", () => {
     const data = { limit: 1, limit_remaining: 1, limit_reset: null, usage: 0 };
     assert.equal(parse(source, { data })[0]?.window, "total");

@@ -14,6 +14,7 @@ import {
   requestsOf,
   sourceOf,
 } from "../quota_case.ts";
+import { steps } from "../../support/steps.ts";
 
 const URL_TEXT = "https://quota.example/usage";
 
@@ -141,18 +142,16 @@ Deno.test("json reads each way to write a reset", async (t) => {
     seconds_left: [3600, "2026-01-01T01:00:00.000Z"],
     ms_left: [1500, "2026-01-01T00:00:01.500Z"],
   } as const;
-  for (const [format, [value, expected]] of Object.entries(cases)) {
-    await t.step(format, async () => {
-      const resets_at = { at: "/reset", format };
-      const window = { type: "T", unit: "tokens", used: "/used", resets_at };
-      const source = await described({ windows: [window] });
-      const read = (reset: unknown) =>
-        parse(source, { used: 1, reset })[0]?.resets_at;
-      assert.equal(read(value), expected);
-      assert.equal(read(undefined), null);
-      assert.equal(read(null), null);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([format, [value, expected]]) => {
+    const resets_at = { at: "/reset", format };
+    const window = { type: "T", unit: "tokens", used: "/used", resets_at };
+    const source = await described({ windows: [window] });
+    const read = (reset: unknown) =>
+      parse(source, { used: 1, reset })[0]?.resets_at;
+    assert.equal(read(value), expected);
+    assert.equal(read(undefined), null);
+    assert.equal(read(null), null);
+  });
 });
 
 Deno.test("json leaves out values that the answer lacks", async (t) => {
@@ -164,11 +163,9 @@ Deno.test("json leaves out values that the answer lacks", async (t) => {
     "null": null,
     "a text": "session",
   };
-  for (const [name, body] of Object.entries(answers)) {
-    await t.step(name, () => {
-      assertFailure(() => parse(source, body), "invalid_response");
-    });
-  }
+  await steps(t, Object.entries(answers), ([, body]) => {
+    assertFailure(() => parse(source, body), "invalid_response");
+  });
 });
 
 Deno.test("json rejects a value that is no number", async () => {

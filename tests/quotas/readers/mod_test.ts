@@ -4,6 +4,7 @@ import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
 import { readerOf } from "../../../src/quotas/readers/mod.ts";
 import type { QuotaRequest } from "../../../src/quotas/readers/reader.ts";
 import { fixture, KEY, sourceOf } from "../quota_case.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Those whose quota address is a setting of its own, since it is at another host or nowhere by itself. */
 const WITHOUT_OWN_ADDRESS: ReadonlySet<string> = new Set(["json", "copilot"]);
@@ -31,14 +32,16 @@ Deno.test("every kind of quota has an endpoint, headers or both", () => {
 
 Deno.test("readers ask no host but the connection's, with no credential but the connection's", async (t) => {
   const base = "https://inside.example:8443/some/v1";
-  for (const kind of KINDS.filter((one) => !WITHOUT_OWN_ADDRESS.has(one))) {
-    await t.step(kind, () => {
+  await steps(
+    t,
+    KINDS.filter((one) => !WITHOUT_OWN_ADDRESS.has(one)),
+    (kind) => {
       for (const { url, headers } of callsOf(kind, base)) {
         assert.equal(new URL(url).origin, "https://inside.example:8443");
         const { authorization } = headers;
         if (authorization === undefined) continue;
         assert.ok([KEY, `Bearer ${KEY}`].includes(authorization));
       }
-    });
-  }
+    },
+  );
 });

@@ -9,6 +9,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
+import { steps } from "../../support/steps.ts";
 
 const source = sourceOf("zai", {
   base: "https://api.z.ai/api/coding/paas/v4",
@@ -69,14 +70,12 @@ Deno.test("zai names a missing setting before any request", async (t) => {
     "a team plan without an organization": { ...TEAM, organization: undefined },
     "a team plan without a project": { ...TEAM, project: undefined },
   };
-  for (const [name, quota] of Object.entries(missing)) {
-    await t.step(name, () => {
-      assertFailure(
-        () => requestsOf(sourceOf("bigmodel", { quota })),
-        "configuration_required",
-      );
-    });
-  }
+  await steps(t, Object.entries(missing), ([, quota]) => {
+    assertFailure(
+      () => requestsOf(sourceOf("bigmodel", { quota })),
+      "configuration_required",
+    );
+  });
   await t.step("a connection without a key", () => {
     const bare = sourceOf("zai", { auth: { scheme: "none" } });
     assertFailure(() => requestsOf(bare), "configuration_required");
@@ -138,11 +137,9 @@ Deno.test("zai treats an answer without windows as no data, not as an empty plan
     "null data": { code: 200, data: null },
     "empty data": { code: 200, data: {} },
   };
-  for (const [name, body] of Object.entries(answers)) {
-    await t.step(name, () => {
-      assertFailure(() => parse(source, body), "unavailable");
-    });
-  }
+  await steps(t, Object.entries(answers), ([, body]) => {
+    assertFailure(() => parse(source, body), "unavailable");
+  });
 });
 
 Deno.test("zai reads an error with status 200", async (t) => {

@@ -7,6 +7,7 @@ import {
   openScene,
 } from "../../support/gateway/failover_scene.ts";
 import { good, reset, status } from "../../support/upstream/bad_provider.ts";
+import { steps } from "../../support/steps.ts";
 
 /** A 429 of a window that resets in four minutes, before the gateway tries by itself. */
 const WAIT_SECONDS = 240;
@@ -37,28 +38,25 @@ Deno.test("an exhausted quota reaches callers of Responses in Codex's form, from
   assert.equal(scene.providers.asked.length, 1);
 });
 
-Deno.test("an exhausted quota reaches callers of Messages and Chat with its reset time, and forbids a retry", async (t) => {
-  for (const protocol of ["messages", "chat"] as const) {
-    await t.step(protocol, async () => {
-      const scene = await exhaustedScene(protocol, "translated");
-      for (let count = 0; count < 2; count++) {
-        const received = await scene.ask(protocol);
-        assert.equal(received.status, 429, received.text);
-        assert.equal(received.headers.get("x-should-retry"), "false");
-        assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
-        const { error } = JSON.parse(received.text);
-        assert.equal(error.type, "rate_limit_error");
-        const end = new Date(UNTIL * 1000).toISOString();
-        assert.ok(error.message.includes(end.slice(11, 16)), error.message);
-        assert.equal(error.resets_at, undefined);
-        // Qwen Code stops at this message, opencode at this header.
-        assert.match(error.message, /exhausted quota will reset/);
-        assert.equal(received.headers.get("retry-after-ms"), "1000");
-      }
-      assert.equal(scene.providers.asked.length, 1);
-    });
-  }
-});
+Deno.test("an exhausted quota reaches callers of Messages and Chat with its reset time, and forbids a retry", (t) =>
+  steps(t, ["messages", "chat"] as const, async (protocol) => {
+    const scene = await exhaustedScene(protocol, "translated");
+    for (let count = 0; count < 2; count++) {
+      const received = await scene.ask(protocol);
+      assert.equal(received.status, 429, received.text);
+      assert.equal(received.headers.get("x-should-retry"), "false");
+      assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
+      const { error } = JSON.parse(received.text);
+      assert.equal(error.type, "rate_limit_error");
+      const end = new Date(UNTIL * 1000).toISOString();
+      assert.ok(error.message.includes(end.slice(11, 16)), error.message);
+      assert.equal(error.resets_at, undefined);
+      // Qwen Code stops at this message, opencode at this header.
+      assert.match(error.message, /exhausted quota will reset/);
+      assert.equal(received.headers.get("retry-after-ms"), "1000");
+    }
+    assert.equal(scene.providers.asked.length, 1);
+  }));
 
 Deno.test("a native 429 of a quota that is exhausted passes as it came, with the header that clients stop for", async () => {
   const scene = await exhaustedScene("messages", "native");
@@ -208,24 +206,22 @@ Deno.test("a usage limit whose body alone has the reset is exhausted until then,
     Response.json({
       error: { type: "usage_limit_reached", message: "Used up.", resets_at },
     }, { status: 429 });
-  for (const protocol of ["responses", "chat"] as const) {
-    await t.step(protocol, async () => {
-      const way = { protocol: "responses", mode: "native" } as const;
-      const scene = await openScene([connectionTo("one", way)], {
-        one: [limit(resets), limit(253_402_300_799), good],
-      });
-      for (const asked of [1, 1]) {
-        const received = await scene.ask(protocol);
-        assert.equal(received.status, 429, received.text);
-        assert.equal(received.headers.get("x-should-retry"), "false");
-        assert.equal(scene.providers.asked.length, asked);
-      }
-      scene.timers.advance(WAIT_SECONDS * 1000);
-      // A reset that no quota can have counts as none.
-      await scene.ask(protocol);
-      assert.equal((await scene.ask(protocol)).status, 200);
+  await steps(t, ["responses", "chat"] as const, async (protocol) => {
+    const way = { protocol: "responses", mode: "native" } as const;
+    const scene = await openScene([connectionTo("one", way)], {
+      one: [limit(resets), limit(253_402_300_799), good],
     });
-  }
+    for (const asked of [1, 1]) {
+      const received = await scene.ask(protocol);
+      assert.equal(received.status, 429, received.text);
+      assert.equal(received.headers.get("x-should-retry"), "false");
+      assert.equal(scene.providers.asked.length, asked);
+    }
+    scene.timers.advance(WAIT_SECONDS * 1000);
+    // A reset that no quota can have counts as none.
+    await scene.ask(protocol);
+    assert.equal((await scene.ask(protocol)).status, 200);
+  });
 });
 
 Deno.test("the connection is tried again after an hour, before the provider's own time", async () => {

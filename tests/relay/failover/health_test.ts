@@ -19,6 +19,7 @@ import {
 } from "../../support/gateway/failover_scene.ts";
 import { settle } from "../../support/settle.ts";
 import { WORDS } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 const CHAT = { protocol: "chat", mode: "native" } as const;
 
@@ -264,17 +265,15 @@ Deno.test("a 429 with an implausible wait, in a header, a window or its body, ca
       message: `Please try again in ${"9".repeat(30)}s.`,
     }),
   };
-  for (const [name, act] of Object.entries(acts)) {
-    await t.step(name, async () => {
-      const scene = await openScene([
-        connectionTo("one", way, { quota: { kind: "codex" } }),
-        connectionTo("two", way),
-      ], { one: [act, good], two: [good] });
-      await scene.ask("responses", { input: "Hello" });
-      await scene.ask("responses", { input: "Another" });
-      assert.deepEqual(scene.providers.hosts(), ["one", "two", "one"]);
-    });
-  }
+  await steps(t, Object.entries(acts), async ([, act]) => {
+    const scene = await openScene([
+      connectionTo("one", way, { quota: { kind: "codex" } }),
+      connectionTo("two", way),
+    ], { one: [act, good], two: [good] });
+    await scene.ask("responses", { input: "Hello" });
+    await scene.ask("responses", { input: "Another" });
+    assert.deepEqual(scene.providers.hosts(), ["one", "two", "one"]);
+  });
 });
 
 Deno.test("a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
@@ -309,19 +308,17 @@ Deno.test("an answer that is too long to be translated never counts against a co
     ["before any output", longJson, false],
     ["after output", longEventAfterOutput, true],
   ] as const;
-  for (const [name, act, stream] of cases) {
-    await t.step(name, async () => {
-      const scene = await openScene([
-        connectionTo("one", way),
-        connectionTo("two", way),
-      ], { one: [act], two: [good] });
-      for (let count = 0; count < 4; count++) {
-        const received = await scene.ask("chat", { stream });
-        assert.equal(received.line.ended, "error");
-      }
-      assert.deepEqual(scene.providers.hosts(), ["one", "one", "one", "one"]);
-    });
-  }
+  await steps(t, cases, async ([, act, stream]) => {
+    const scene = await openScene([
+      connectionTo("one", way),
+      connectionTo("two", way),
+    ], { one: [act], two: [good] });
+    for (let count = 0; count < 4; count++) {
+      const received = await scene.ask("chat", { stream });
+      assert.equal(received.line.ended, "error");
+    }
+    assert.deepEqual(scene.providers.hosts(), ["one", "one", "one", "one"]);
+  });
 });
 
 Deno.test("the answer names the model that served, and the log every attempt", async () => {
@@ -401,44 +398,42 @@ Deno.test("of 1,000 requests of one token none notices another's that fail a hun
     "a reset": reset,
     "429": status(429, { headers: { "retry-after": "30" } }),
   };
-  for (const [name, act] of Object.entries(acts)) {
-    await t.step(name, async () => {
-      const scene = await openScene([connectionTo("one", CHAT)], {
-        one: [(asked) => isPoison(asked.body) ? act(asked) : good(asked)],
-      }, {
-        tokens: ["alice", "bob"].map((caller) =>
-          tokenFile({ name: caller, sha256: sha256Hex(`token of ${caller}`) })
-        ),
-      });
-      const send = (caller: string, content: string) =>
-        scene.gateway.handler(
-          new Request(
-            `http://gateway${PATHS.chat}`,
-            ask(
-              "chat",
-              hello("chat", {
-                model: "model-1",
-                messages: [{ role: "user", content }],
-              }),
-              credentials("chat", `token of ${caller}`),
-            ),
-          ),
-        );
-      const poisoned: Promise<unknown>[] = [];
-      const statuses = new Map<number, number>();
-      for (let count = 0; count < 1000; count++) {
-        poisoned.push(
-          send("alice", POISON).then((answer) => answer.body?.cancel()),
-        );
-        const answer = await send("bob", "Hello");
-        await answer.body?.cancel();
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-        scene.timers.advance(10);
-      }
-      await scene.pass(Promise.all(poisoned));
-      assert.deepEqual([...statuses], [[200, 1000]]);
+  await steps(t, Object.entries(acts), async ([, act]) => {
+    const scene = await openScene([connectionTo("one", CHAT)], {
+      one: [(asked) => isPoison(asked.body) ? act(asked) : good(asked)],
+    }, {
+      tokens: ["alice", "bob"].map((caller) =>
+        tokenFile({ name: caller, sha256: sha256Hex(`token of ${caller}`) })
+      ),
     });
-  }
+    const send = (caller: string, content: string) =>
+      scene.gateway.handler(
+        new Request(
+          `http://gateway${PATHS.chat}`,
+          ask(
+            "chat",
+            hello("chat", {
+              model: "model-1",
+              messages: [{ role: "user", content }],
+            }),
+            credentials("chat", `token of ${caller}`),
+          ),
+        ),
+      );
+    const poisoned: Promise<unknown>[] = [];
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < 1000; count++) {
+      poisoned.push(
+        send("alice", POISON).then((answer) => answer.body?.cancel()),
+      );
+      const answer = await send("bob", "Hello");
+      await answer.body?.cancel();
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      scene.timers.advance(10);
+    }
+    await scene.pass(Promise.all(poisoned));
+    assert.deepEqual([...statuses], [[200, 1000]]);
+  });
 });
 
 const POISON = "words over which the provider falls";

@@ -21,6 +21,7 @@ import {
   status,
 } from "../../support/upstream/bad_provider.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { steps } from "../../support/steps.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -237,24 +238,21 @@ Deno.test("a reading of /limits that shows room ends a provider's wait, and one 
   assert.equal(await scene.serve(), 200);
 });
 
-Deno.test("a reading of another thread or replica that shows room ends a provider's wait", async (t) => {
-  for (const kind of ["polled", "harvested"] as const) {
-    await t.step(kind, async () => {
-      const { serve, hear, timers, connectionId } = await openPolled();
-      assert.equal(await serve(), 429);
-      const checkedAtMs = NOW_MS + timers.elapsedMs();
-      const hearAt = (checkedAtMs: number) =>
-        hear({
-          ...{ kind, connectionId, ttlMs: MINUTE_MS },
-          reading: { checkedAtMs, windows: [WINDOW] },
-        });
-      hearAt(checkedAtMs);
-      assert.equal(await serve(), 429, "it is older than the wait");
-      hearAt(checkedAtMs + 1);
-      assert.equal(await serve(), 200);
-    });
-  }
-});
+Deno.test("a reading of another thread or replica that shows room ends a provider's wait", (t) =>
+  steps(t, ["polled", "harvested"] as const, async (kind) => {
+    const { serve, hear, timers, connectionId } = await openPolled();
+    assert.equal(await serve(), 429);
+    const checkedAtMs = NOW_MS + timers.elapsedMs();
+    const hearAt = (checkedAtMs: number) =>
+      hear({
+        ...{ kind, connectionId, ttlMs: MINUTE_MS },
+        reading: { checkedAtMs, windows: [WINDOW] },
+      });
+    hearAt(checkedAtMs);
+    assert.equal(await serve(), 429, "it is older than the wait");
+    hearAt(checkedAtMs + 1);
+    assert.equal(await serve(), 200);
+  }));
 
 /** A window with room. */
 const WINDOW = {

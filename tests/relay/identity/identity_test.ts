@@ -14,6 +14,7 @@ import {
   keySetOf,
   NOW_SECONDS,
 } from "../../support/gateway/identity_scene.ts";
+import { steps } from "../../support/steps.ts";
 
 const signer = await createSigner();
 
@@ -43,20 +44,18 @@ Deno.test("the log names the groups that an issuer left out because a person has
     },
     "of the implicit flow": { hasgroups: true },
   };
-  for (const [what, overage] of Object.entries(overages)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(keySetOf(signer), {
-        rules: [{ when: { groups: "platform" }, connections: ["*"] }],
-      });
-      const claims = { ...GOOD_CLAIMS, groups: undefined, ...overage };
-      const error = await scene.refusalOf(await signer.sign(claims));
-      assert.equal(error.status, 403);
-      assert.equal(
-        error.reason,
-        `no rule applies to u-1 (${ISSUER}), whose issuer left out groups: too many values`,
-      );
+  await steps(t, Object.entries(overages), async ([, overage]) => {
+    const scene = await identityScene(keySetOf(signer), {
+      rules: [{ when: { groups: "platform" }, connections: ["*"] }],
     });
-  }
+    const claims = { ...GOOD_CLAIMS, groups: undefined, ...overage };
+    const error = await scene.refusalOf(await signer.sign(claims));
+    assert.equal(error.status, 403);
+    assert.equal(
+      error.reason,
+      `no rule applies to u-1 (${ISSUER}), whose issuer left out groups: too many values`,
+    );
+  });
 });
 
 Deno.test("a JWT without the claim of the name is a 403", async () => {
@@ -156,20 +155,18 @@ Deno.test("a reload that trusts the issuer no longer, or for another audience, f
     "another issuer": [identityFile({ issuer: "https://new.example" })],
     "another audience": [identityFile({ audience: "new" })],
   };
-  for (const [what, identity] of Object.entries(entries)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(keySetOf(signer));
-      const token = await signer.sign();
-      const caller = await scene.identity
-        .callerOf(token, scene.liveConfig.current());
-      scene.liveConfig.swap(await configWith(...identity));
-      assert.equal((await scene.refusalOf(token)).status, 401);
-      // A request that is running keeps its limits to its end.
-      if (what !== "another audience") {
-        assert.equal(scene.identity.current(caller), caller);
-      }
-    });
-  }
+  await steps(t, Object.entries(entries), async ([what, identity]) => {
+    const scene = await identityScene(keySetOf(signer));
+    const token = await signer.sign();
+    const caller = await scene.identity
+      .callerOf(token, scene.liveConfig.current());
+    scene.liveConfig.swap(await configWith(...identity));
+    assert.equal((await scene.refusalOf(token)).status, 401);
+    // A request that is running keeps its limits to its end.
+    if (what !== "another audience") {
+      assert.equal(scene.identity.current(caller), caller);
+    }
+  });
 });
 
 Deno.test("a reload with other keys reads them, and accepts no token of the old ones", async () => {

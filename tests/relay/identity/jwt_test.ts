@@ -17,6 +17,7 @@ import {
   NOW_SECONDS,
   unsigned,
 } from "../../support/gateway/identity_scene.ts";
+import { steps } from "../../support/steps.ts";
 
 const signer = await createSigner();
 
@@ -45,15 +46,12 @@ Deno.test("one of several audiences is enough, on both sides", async () => {
   );
 });
 
-Deno.test("every asymmetric algorithm is accepted", async (t) => {
-  for (const alg of ["RS512", "PS256", "ES256", "ES384", "EdDSA"]) {
-    await t.step(alg, async () => {
-      const own = await createSigner("k1", alg);
-      const { nameOf } = await identityScene(keySetOf(own));
-      assert.equal(await nameOf(await own.sign()), `u-1 (${ISSUER})`);
-    });
-  }
-});
+Deno.test("every asymmetric algorithm is accepted", (t) =>
+  steps(t, ["RS512", "PS256", "ES256", "ES384", "EdDSA"], async (alg) => {
+    const own = await createSigner("k1", alg);
+    const { nameOf } = await identityScene(keySetOf(own));
+    assert.equal(await nameOf(await own.sign()), `u-1 (${ISSUER})`);
+  }));
 
 /** Claims that are not accepted, with the reason in the log. */
 const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
@@ -117,18 +115,15 @@ const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
   ],
 };
 
-Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", async (t) => {
-  for (const [what, [claims, reason]] of Object.entries(BAD_CLAIMS)) {
-    await t.step(what, async () => {
-      const token = await signer.sign({ ...GOOD_CLAIMS, ...claims });
-      const error = await refusalOf(token);
-      assert.equal(error.status, 401);
-      assert.equal(error.reason, reason);
-      assert.ok(!error.message.includes(reason));
-      assert.match(error.headers["www-authenticate"] ?? "", /^Bearer/);
-    });
-  }
-});
+Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", (t) =>
+  steps(t, Object.entries(BAD_CLAIMS), async ([, [claims, reason]]) => {
+    const token = await signer.sign({ ...GOOD_CLAIMS, ...claims });
+    const error = await refusalOf(token);
+    assert.equal(error.status, 401);
+    assert.equal(error.reason, reason);
+    assert.ok(!error.message.includes(reason));
+    assert.match(error.headers["www-authenticate"] ?? "", /^Bearer/);
+  }));
 
 Deno.test("an expired JWT is a 401 of its own, and final: a client that runs a command for its token does so after any 401", async () => {
   const expired = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 });
@@ -189,14 +184,12 @@ Deno.test("a JWT without a signature, or with one that a secret made, is a 401 b
     "HS256 with the public key": await hs256(publicPem),
     "HS256 with the modulus": await hs256(modulus),
   };
-  for (const [what, token] of Object.entries(tokens)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(keySetOf(signer));
-      const error = await refusalOf(token, scene);
-      assert.equal(error.reason, "its algorithm is not an asymmetric one");
-      assert.deepEqual(scene.requested, []);
-    });
-  }
+  await steps(t, Object.entries(tokens), async ([, token]) => {
+    const scene = await identityScene(keySetOf(signer));
+    const error = await refusalOf(token, scene);
+    assert.equal(error.reason, "its algorithm is not an asymmetric one");
+    assert.deepEqual(scene.requested, []);
+  });
 });
 
 Deno.test("a key for another algorithm does not verify a JWT", async () => {
@@ -301,16 +294,14 @@ Deno.test("a private key, or one for encryption alone, in the key set verifies n
     },
     "a key for HS256": { ...signer.jwk, alg: "HS256" },
   };
-  for (const [what, jwk] of Object.entries(sets)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(() =>
-        Promise.resolve(Response.json({ keys: [jwk] }))
-      );
-      const token = await new SignJWT(GOOD_CLAIMS)
-        .setProtectedHeader(own).sign(pair.privateKey);
-      assert.equal((await refusalOf(token, scene)).status, 401);
-    });
-  }
+  await steps(t, Object.entries(sets), async ([, jwk]) => {
+    const scene = await identityScene(() =>
+      Promise.resolve(Response.json({ keys: [jwk] }))
+    );
+    const token = await new SignJWT(GOOD_CLAIMS)
+      .setProtectedHeader(own).sign(pair.privateKey);
+    assert.equal((await refusalOf(token, scene)).status, 401);
+  });
 });
 
 Deno.test("an unknown critical header is a 401", async () => {

@@ -10,6 +10,7 @@ import {
   type Serve,
 } from "../../support/gateway/identity_scene.ts";
 import { nextTurn } from "../../support/settle.ts";
+import { steps } from "../../support/steps.ts";
 
 const signer = await createSigner();
 const NAME = `u-1 (${ISSUER})`;
@@ -52,25 +53,22 @@ Deno.test("a verified token needs no key until it expires", async () => {
   assert.equal((await scene.refusalOf(token)).code, "identity_unavailable");
 });
 
-Deno.test("the URL of the keys comes from the issuer, with or without a slash at its end", async (t) => {
-  for (const issuer of [ISSUER, `${ISSUER}/`, `${ISSUER}/tenant/v2.0`]) {
-    await t.step(issuer, async () => {
-      const discovery = `${
-        issuer.replace(/\/$/, "")
-      }/.well-known/openid-configuration`;
-      const scene = await identityScene(
-        (url, signal) =>
-          url === discovery
-            ? Promise.resolve(Response.json({ issuer, jwks_uri: KEYS_URL }))
-            : keySetOf(signer)(url, signal),
-        { issuer, jwks_url: undefined },
-      );
-      const token = await signer.sign({ ...GOOD_CLAIMS, iss: issuer });
-      assert.equal(await scene.nameOf(token), `u-1 (${issuer})`);
-      assert.deepEqual(scene.requested, [discovery, KEYS_URL]);
-    });
-  }
-});
+Deno.test("the URL of the keys comes from the issuer, with or without a slash at its end", (t) =>
+  steps(t, [ISSUER, `${ISSUER}/`, `${ISSUER}/tenant/v2.0`], async (issuer) => {
+    const discovery = `${
+      issuer.replace(/\/$/, "")
+    }/.well-known/openid-configuration`;
+    const scene = await identityScene(
+      (url, signal) =>
+        url === discovery
+          ? Promise.resolve(Response.json({ issuer, jwks_uri: KEYS_URL }))
+          : keySetOf(signer)(url, signal),
+      { issuer, jwks_url: undefined },
+    );
+    const token = await signer.sign({ ...GOOD_CLAIMS, iss: issuer });
+    assert.equal(await scene.nameOf(token), `u-1 (${issuer})`);
+    assert.deepEqual(scene.requested, [discovery, KEYS_URL]);
+  }));
 
 Deno.test("a token with a new key is accepted at once, and unknown keys are looked for once in 30 seconds", async () => {
   const next = await createSigner("k2");
@@ -170,20 +168,17 @@ const HOSTILE: Readonly<Record<string, readonly [Serve, string]>> = {
   ],
 };
 
-Deno.test("keys that cannot be read are a 503 with Retry-After, and the log has the reason", async (t) => {
-  for (const [what, [serve, reason]] of Object.entries(HOSTILE)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(serve);
-      const error = await scene.refusalOf(await signer.sign());
-      assert.equal(error.status, 503);
-      assert.equal(error.headers["retry-after"], "5");
-      const fields = { issuer: ISSUER, reason, retry_ms: 5000 };
-      assert.deepEqual(scene.log.entries, [
-        { level: "warn", event: "identity_keys_unread", fields },
-      ]);
-    });
-  }
-});
+Deno.test("keys that cannot be read are a 503 with Retry-After, and the log has the reason", (t) =>
+  steps(t, Object.entries(HOSTILE), async ([, [serve, reason]]) => {
+    const scene = await identityScene(serve);
+    const error = await scene.refusalOf(await signer.sign());
+    assert.equal(error.status, 503);
+    assert.equal(error.headers["retry-after"], "5");
+    const fields = { issuer: ISSUER, reason, retry_ms: 5000 };
+    assert.deepEqual(scene.log.entries, [
+      { level: "warn", event: "identity_keys_unread", fields },
+    ]);
+  }));
 
 Deno.test("an issuer that is away is read again after five seconds, not with every request", async () => {
   const scene = await identityScene(() => Promise.reject(new Error("away")));
@@ -265,17 +260,14 @@ const BAD_DISCOVERY: Readonly<Record<string, readonly [unknown, string]>> = {
   "that is a list": [[], "its openid-configuration has no issuer and jwks_uri"],
 };
 
-Deno.test("a document of OpenID Connect that leads to no keys is a 503", async (t) => {
-  for (const [what, [document, reason]] of Object.entries(BAD_DISCOVERY)) {
-    await t.step(what, async () => {
-      const scene = await identityScene(
-        () => Promise.resolve(Response.json(document)),
-        { jwks_url: undefined },
-      );
-      const error = await scene.refusalOf(await signer.sign());
-      assert.equal(error.status, 503);
-      assert.equal(scene.log.entries.at(0)?.fields.reason, reason);
-      assert.equal(scene.requested.length, 1);
-    });
-  }
-});
+Deno.test("a document of OpenID Connect that leads to no keys is a 503", (t) =>
+  steps(t, Object.entries(BAD_DISCOVERY), async ([, [document, reason]]) => {
+    const scene = await identityScene(
+      () => Promise.resolve(Response.json(document)),
+      { jwks_url: undefined },
+    );
+    const error = await scene.refusalOf(await signer.sign());
+    assert.equal(error.status, 503);
+    assert.equal(scene.log.entries.at(0)?.fields.reason, reason);
+    assert.equal(scene.requested.length, 1);
+  }));

@@ -20,6 +20,7 @@ import {
 import { cutAwkwardly } from "../../support/wire/cuts.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 const encoder = new TextEncoder();
 
@@ -221,14 +222,12 @@ Deno.test("createStreamMeter() recognizes whether a stream came to its regular e
     ],
     ["nothing", "chat", new Uint8Array(), "cut"],
   ];
-  for (const [name, protocol, stream, expected] of cases) {
-    await t.step(name, () => {
-      const { meter } = streamScene(protocol);
-      meter.push(stream);
-      assert.equal(meter.end(true), expected);
-      assert.equal(meter.end(true), expected, "asked again");
-    });
-  }
+  await steps(t, cases, ([, protocol, stream, expected]) => {
+    const { meter } = streamScene(protocol);
+    meter.push(stream);
+    assert.equal(meter.end(true), expected);
+    assert.equal(meter.end(true), expected, "asked again");
+  });
 });
 
 Deno.test("createStreamMeter() takes a last line without its line feed if it is whole", () => {

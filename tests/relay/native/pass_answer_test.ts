@@ -17,6 +17,7 @@ import {
 } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { steps } from "../../support/steps.ts";
 
 interface Scene extends TestAttempt {
   readonly timers: FakeTimers;
@@ -98,20 +99,18 @@ Deno.test("passAnswer() returns every other JSON answer in pieces", async (t) =>
     },
     "whose length is no number": { ...JSON_TYPE, "content-length": "x" },
   };
-  for (const [name, headers] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { pass, record, ended } = await begin();
-      const { answer, source } = openAnswer(headers);
-      const given = await pass(answer);
-      assert.equal(ended(), undefined);
-      source.enqueue(encoder.encode('{"usage":'));
-      source.enqueue(encoder.encode('{"prompt_tokens":7}}'));
-      source.close();
-      assert.equal(await given.text(), '{"usage":{"prompt_tokens":7}}');
-      assert.equal(ended(), "complete");
-      assert.equal(record.facts.answer.usage?.inputTokens, 7);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, headers]) => {
+    const { pass, record, ended } = await begin();
+    const { answer, source } = openAnswer(headers);
+    const given = await pass(answer);
+    assert.equal(ended(), undefined);
+    source.enqueue(encoder.encode('{"usage":'));
+    source.enqueue(encoder.encode('{"prompt_tokens":7}}'));
+    source.close();
+    assert.equal(await given.text(), '{"usage":{"prompt_tokens":7}}');
+    assert.equal(ended(), "complete");
+    assert.equal(record.facts.answer.usage?.inputTokens, 7);
+  });
 });
 
 Deno.test("passAnswer() returns an answer without a body as it is", async () => {
@@ -193,20 +192,18 @@ Deno.test("passAnswer() records the side that aborted an exchange", async (t) =>
     ["the caller, behind the last event", new CallerLeft(), DONE, "complete"],
     ["the gateway", new GatewayError("overloaded", "stop"), DELTA, "error"],
   ] as const;
-  for (const [name, reason, last, expected] of cases) {
-    await t.step(name, async () => {
-      const { pass, attempt, ended } = await begin();
-      const { answer, source } = openAnswer(EVENTS);
-      const { signal } = attempt.controller;
-      signal.addEventListener("abort", () => source.error(signal.reason));
-      const reader = (await pass(answer)).body?.getReader();
-      source.enqueue(last);
-      await reader?.read();
-      attempt.controller.abort(reason);
-      await assert.rejects(async () => await reader?.read());
-      assert.equal(ended(), expected);
-    });
-  }
+  await steps(t, cases, async ([, reason, last, expected]) => {
+    const { pass, attempt, ended } = await begin();
+    const { answer, source } = openAnswer(EVENTS);
+    const { signal } = attempt.controller;
+    signal.addEventListener("abort", () => source.error(signal.reason));
+    const reader = (await pass(answer)).body?.getReader();
+    source.enqueue(last);
+    await reader?.read();
+    attempt.controller.abort(reason);
+    await assert.rejects(async () => await reader?.read());
+    assert.equal(ended(), expected);
+  });
 });
 
 const SHORT = { ...JSON_TYPE, "content-length": "100" };

@@ -15,6 +15,7 @@ import {
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { decompress } from "../../../src/relay/request/body.ts";
+import { steps } from "../../support/steps.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 
@@ -125,20 +126,17 @@ async function read(
   );
 }
 
-Deno.test("decompress() undoes every encoding that it takes, however the body is cut", async (t) => {
-  for (const [encoding, compressed] of COMPRESSED) {
-    await t.step(encoding, async () => {
-      for (const size of [7, 10_000, compressed.length]) {
-        assert.deepEqual(
-          await read(streamOf(compressed, size), encoding),
-          PLAIN,
-        );
-      }
-      const spelled = ` ${encoding.toUpperCase()} `;
-      assert.deepEqual(await read(streamOf(compressed), spelled), PLAIN);
-    });
-  }
-});
+Deno.test("decompress() undoes every encoding that it takes, however the body is cut", (t) =>
+  steps(t, COMPRESSED, async ([encoding, compressed]) => {
+    for (const size of [7, 10_000, compressed.length]) {
+      assert.deepEqual(
+        await read(streamOf(compressed, size), encoding),
+        PLAIN,
+      );
+    }
+    const spelled = ` ${encoding.toUpperCase()} `;
+    assert.deepEqual(await read(streamOf(compressed), spelled), PLAIN);
+  }));
 
 Deno.test("decompress() undoes two members of gzip in a row", async () => {
   const twice = new Uint8Array([...gzipSync("ab"), ...gzipSync("cd")]);
@@ -184,24 +182,18 @@ function isBadEncoding(error: unknown): boolean {
     /content-encoding/.test(error.message);
 }
 
-Deno.test("decompress() rejects bodies that are something else", async (t) => {
-  for (const [encoding] of COMPRESSED) {
-    await t.step(encoding, async () => {
-      const json = new TextEncoder().encode('{"model":"m"}');
-      await assert.rejects(read(streamOf(json), encoding), isBadEncoding);
-    });
-  }
-});
+Deno.test("decompress() rejects bodies that are something else", (t) =>
+  steps(t, COMPRESSED, async ([encoding]) => {
+    const json = new TextEncoder().encode('{"model":"m"}');
+    await assert.rejects(read(streamOf(json), encoding), isBadEncoding);
+  }));
 
-Deno.test("decompress() rejects bodies with more behind their end", async (t) => {
-  for (const [encoding, compressed] of COMPRESSED) {
-    await t.step(encoding, async () => {
-      const garbage = new Uint8Array(200_000).fill(7);
-      const bytes = new Uint8Array([...compressed, ...garbage]);
-      await assert.rejects(read(streamOf(bytes), encoding), isBadEncoding);
-    });
-  }
-});
+Deno.test("decompress() rejects bodies with more behind their end", (t) =>
+  steps(t, COMPRESSED, async ([encoding, compressed]) => {
+    const garbage = new Uint8Array(200_000).fill(7);
+    const bytes = new Uint8Array([...compressed, ...garbage]);
+    await assert.rejects(read(streamOf(bytes), encoding), isBadEncoding);
+  }));
 
 /**
  * The other two encodings may end early without an error. Their output is then shorter, and not
@@ -232,63 +224,55 @@ Deno.test("decompress() never accepts a truncated or damaged body", async (t) =>
   }
 });
 
-Deno.test("decompress() fails as its body fails, not as if it were badly encoded", async (t) => {
-  for (const [encoding, compressed] of COMPRESSED) {
-    await t.step(encoding, async () => {
-      const broken = new Error("reset");
-      let sent = false;
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          if (sent) return controller.error(broken);
-          controller.enqueue(compressed.slice(0, 1000));
-          sent = true;
-        },
-      });
-      await assert.rejects(read(body, encoding), broken);
+Deno.test("decompress() fails as its body fails, not as if it were badly encoded", (t) =>
+  steps(t, COMPRESSED, async ([encoding, compressed]) => {
+    const broken = new Error("reset");
+    let sent = false;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (sent) return controller.error(broken);
+        controller.enqueue(compressed.slice(0, 1000));
+        sent = true;
+      },
     });
-  }
-});
+    await assert.rejects(read(body, encoding), broken);
+  }));
 
 /** A bomb: it inflates to a thousand times its size. */
 const BOMB = new Uint8Array(64 * 1024 * 1024);
 
-Deno.test("decompress() inflates no more of a bomb than is read", async (t) => {
-  for (const [encoding, compress] of Object.entries(COMPRESSORS)) {
-    await t.step(encoding, async () => {
-      const bomb = streamOf(compress(BOMB));
-      let inflated = 0;
-      for await (const chunk of decompress(bomb, encoding)) {
-        inflated += chunk.length;
-        if (inflated > 1024 * 1024) break;
-      }
-      assert.ok(inflated < 2 * 1024 * 1024, `${inflated} bytes inflated`);
-    });
-  }
-});
+Deno.test("decompress() inflates no more of a bomb than is read", (t) =>
+  steps(t, Object.entries(COMPRESSORS), async ([encoding, compress]) => {
+    const bomb = streamOf(compress(BOMB));
+    let inflated = 0;
+    for await (const chunk of decompress(bomb, encoding)) {
+      inflated += chunk.length;
+      if (inflated > 1024 * 1024) break;
+    }
+    assert.ok(inflated < 2 * 1024 * 1024, `${inflated} bytes inflated`);
+  }));
 
 Deno.test("decompress() reads little of its body ahead, and cancels it without a reader", async (t) => {
   const incompressible = new Uint8Array(4 * 1024 * 1024);
   for (let start = 0; start < incompressible.length; start += 65_536) {
     crypto.getRandomValues(incompressible.subarray(start, start + 65_536));
   }
-  for (const [encoding, compress] of Object.entries(COMPRESSORS)) {
-    await t.step(encoding, async () => {
-      const compressed = compress(incompressible);
-      let given = 0;
-      const cancelled = Promise.withResolvers<void>();
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          controller.enqueue(compressed.slice(given, given + 10_000));
-          given += 10_000;
-        },
-        cancel: () => cancelled.resolve(),
-      }, { highWaterMark: 0 });
-      for await (const chunk of decompress(body, encoding)) {
-        assert.ok(chunk.length > 0);
-        break;
-      }
-      await cancelled.promise;
-      assert.ok(given < 1024 * 1024, `${given} bytes read`);
-    });
-  }
+  await steps(t, Object.entries(COMPRESSORS), async ([encoding, compress]) => {
+    const compressed = compress(incompressible);
+    let given = 0;
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(compressed.slice(given, given + 10_000));
+        given += 10_000;
+      },
+      cancel: () => cancelled.resolve(),
+    }, { highWaterMark: 0 });
+    for await (const chunk of decompress(body, encoding)) {
+      assert.ok(chunk.length > 0);
+      break;
+    }
+    await cancelled.promise;
+    assert.ok(given < 1024 * 1024, `${given} bytes read`);
+  });
 });

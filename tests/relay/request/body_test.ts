@@ -20,6 +20,7 @@ import { CallerLeft } from "../../../src/upstream/call.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { nextTurn, settle } from "../../support/settle.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;
 
@@ -246,25 +247,23 @@ Deno.test("readBody() rejects a body that turns out too long, and reads no furth
     "without a declared length": {},
     "with one that is no number": { "content-length": "1e3" },
   };
-  for (const [name, given] of Object.entries(headers)) {
-    await t.step(name, async () => {
-      let pulled = 0;
-      const cancelled = Promise.withResolvers<void>();
-      const body = new ReadableStream<Uint8Array>({
-        pull(controller) {
-          pulled += 65_536;
-          controller.enqueue(new Uint8Array(65_536));
-        },
-        cancel: () => cancelled.resolve(),
-      });
-      await assert.rejects(
-        read(requestOf(body, given)),
-        isGatewayError("body_too_large"),
-      );
-      await cancelled.promise;
-      assert.ok(pulled < 2 * MAX_BYTES);
+  await steps(t, Object.entries(headers), async ([, given]) => {
+    let pulled = 0;
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled += 65_536;
+        controller.enqueue(new Uint8Array(65_536));
+      },
+      cancel: () => cancelled.resolve(),
     });
-  }
+    await assert.rejects(
+      read(requestOf(body, given)),
+      isGatewayError("body_too_large"),
+    );
+    await cancelled.promise;
+    assert.ok(pulled < 2 * MAX_BYTES);
+  });
   await t.step("by one byte", async () => {
     await assert.rejects(
       read(requestOf(streamOf(bytesOf(MAX_BYTES + 1)))),
@@ -355,50 +354,45 @@ const UNFINISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "in a content encoding": { "content-encoding": "gzip" },
 };
 
-Deno.test("readBody() rejects a body that does not arrive in time", async (t) => {
-  for (const [name, given] of Object.entries(UNFINISHED)) {
-    await t.step(name, async () => {
-      const timers = createFakeTimers();
-      const deadlines = createDeadlines(timers);
-      const body = new ReadableStream<Uint8Array>();
-      const reading = read(requestOf(body, given), {
-        deadlines,
-        deadlineMs: 5000,
-      });
-      await settle();
-      timers.advance(5000);
-      await assert.rejects(reading, (error) => {
-        assert.ok(error instanceof GatewayError);
-        assert.equal(error.kind, "body_timeout");
-        assert.equal(error.status, 408);
-        return true;
-      });
-      assert.equal(timers.running, 0);
+Deno.test("readBody() rejects a body that does not arrive in time", (t) =>
+  steps(t, Object.entries(UNFINISHED), async ([, given]) => {
+    const timers = createFakeTimers();
+    const deadlines = createDeadlines(timers);
+    const body = new ReadableStream<Uint8Array>();
+    const reading = read(requestOf(body, given), {
+      deadlines,
+      deadlineMs: 5000,
     });
-  }
-});
+    await settle();
+    timers.advance(5000);
+    await assert.rejects(reading, (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.kind, "body_timeout");
+      assert.equal(error.status, 408);
+      return true;
+    });
+    assert.equal(timers.running, 0);
+  }));
 
 Deno.test("readBody() releases a body that does not arrive in time, compressed or not, even if nothing more arrives", async (t) => {
   const begun = Uint8Array.from(gzipSync(bytesOf(300_000))).slice(0, -20);
   const { "of a small declared length": _, ...long } = UNFINISHED;
-  for (const [name, given] of Object.entries(long)) {
-    await t.step(name, async () => {
-      const timers = createFakeTimers();
-      const cancelled = Promise.withResolvers<void>();
-      const body = new ReadableStream<Uint8Array>({
-        start: (controller) => controller.enqueue(begun),
-        cancel: () => cancelled.resolve(),
-      });
-      const reading = read(requestOf(body, given), {
-        deadlines: createDeadlines(timers),
-        deadlineMs: 5000,
-      });
-      for (let count = 0; count < 5; count++) await settle();
-      timers.advance(5000);
-      await assert.rejects(reading, isGatewayError("body_timeout"));
-      await within(cancelled.promise, "the body to be let go");
+  await steps(t, Object.entries(long), async ([, given]) => {
+    const timers = createFakeTimers();
+    const cancelled = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(begun),
+      cancel: () => cancelled.resolve(),
     });
-  }
+    const reading = read(requestOf(body, given), {
+      deadlines: createDeadlines(timers),
+      deadlineMs: 5000,
+    });
+    for (let count = 0; count < 5; count++) await settle();
+    timers.advance(5000);
+    await assert.rejects(reading, isGatewayError("body_timeout"));
+    await within(cancelled.promise, "the body to be let go");
+  });
 });
 
 Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
@@ -454,21 +448,18 @@ Deno.test("readBody() rejects malformed chunks, as far as the platform distingui
   }
 });
 
-Deno.test("readBody() treats a body that breaks off as a disconnect", async (t) => {
-  for (const [name, given] of Object.entries(UNFINISHED)) {
-    await t.step(name, async () => {
-      const cause = new TypeError("connection closed");
-      const body = new ReadableStream<Uint8Array>({
-        pull: (controller) => controller.error(cause),
-      });
-      await assert.rejects(read(requestOf(body, given)), (error) => {
-        assert.ok(error instanceof CallerLeft);
-        assert.equal(error.cause, cause);
-        return true;
-      });
+Deno.test("readBody() treats a body that breaks off as a disconnect", (t) =>
+  steps(t, Object.entries(UNFINISHED), async ([, given]) => {
+    const cause = new TypeError("connection closed");
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(cause),
     });
-  }
-});
+    await assert.rejects(read(requestOf(body, given)), (error) => {
+      assert.ok(error instanceof CallerLeft);
+      assert.equal(error.cause, cause);
+      return true;
+    });
+  }));
 
 Deno.test("readBody() rejects a body whose declared length finds no memory before it reads", async () => {
   for (const size of [1000, SHORT_BYTES + 1]) {
@@ -523,26 +514,23 @@ const SILENT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("readBody() takes little memory for a silent body, and frees it at the deadline", async (t) => {
-  for (const [name, given] of Object.entries(SILENT)) {
-    await t.step(name, async () => {
-      const timers = createFakeTimers();
-      const memory = createBodyMemory();
-      const share = memory.open(MAX_BYTES, "alice");
-      const reading = hold(requestOf(new ReadableStream(), given), {
-        deadlines: createDeadlines(timers),
-        deadlineMs: 5000,
-        memory: share,
-      });
-      await settle();
-      assert.ok(memory.usedBytes <= 16 * 1024, `${memory.usedBytes}`);
-      timers.advance(5000);
-      await assert.rejects(reading, isGatewayError("body_timeout"));
-      share.close();
-      assert.equal(memory.usedBytes, 0);
+Deno.test("readBody() takes little memory for a silent body, and frees it at the deadline", (t) =>
+  steps(t, Object.entries(SILENT), async ([, given]) => {
+    const timers = createFakeTimers();
+    const memory = createBodyMemory();
+    const share = memory.open(MAX_BYTES, "alice");
+    const reading = hold(requestOf(new ReadableStream(), given), {
+      deadlines: createDeadlines(timers),
+      deadlineMs: 5000,
+      memory: share,
     });
-  }
-});
+    await settle();
+    assert.ok(memory.usedBytes <= 16 * 1024, `${memory.usedBytes}`);
+    timers.advance(5000);
+    await assert.rejects(reading, isGatewayError("body_timeout"));
+    share.close();
+    assert.equal(memory.usedBytes, 0);
+  }));
 
 Deno.test("readBody() ends an evicted body at once", async (t) => {
   const maxBytes = 1.5 * PIECE_BYTES;
@@ -550,25 +538,23 @@ Deno.test("readBody() ends an evicted body at once", async (t) => {
     "of a declared length": { "content-length": String(maxBytes) },
     "in chunks": {},
   };
-  for (const [name, given] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      const memory = createBodyMemory();
-      const { readable, writable } = new TransformStream<
-        Uint8Array,
-        Uint8Array
-      >();
-      const reading = hold(requestOf(readable, given), {
-        memory: memory.open(maxBytes, "alice"),
-      });
-      const refused = assert.rejects(reading, isGatewayError("overloaded"));
-      await writable.getWriter().write(bytesOf(PIECE_BYTES));
-      await settle();
-      assert.equal(memory.usedBytes, PIECE_BYTES);
-      memory.open(maxBytes, "bob").take(0.6 * maxBytes);
-      await refused;
-      assert.equal(memory.usedBytes, 0.6 * maxBytes);
+  await steps(t, Object.entries(ways), async ([, given]) => {
+    const memory = createBodyMemory();
+    const { readable, writable } = new TransformStream<
+      Uint8Array,
+      Uint8Array
+    >();
+    const reading = hold(requestOf(readable, given), {
+      memory: memory.open(maxBytes, "alice"),
     });
-  }
+    const refused = assert.rejects(reading, isGatewayError("overloaded"));
+    await writable.getWriter().write(bytesOf(PIECE_BYTES));
+    await settle();
+    assert.equal(memory.usedBytes, PIECE_BYTES);
+    memory.open(maxBytes, "bob").take(0.6 * maxBytes);
+    await refused;
+    assert.equal(memory.usedBytes, 0.6 * maxBytes);
+  });
 });
 
 Deno.test("readBody() lets others have their turn between the parts of a body that is there already", async () => {

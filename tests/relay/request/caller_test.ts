@@ -12,6 +12,7 @@ import {
   NOW_MS,
   tokenFile,
 } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const BOB_TOKEN = "mg_bob";
 const EXPIRES_AT = "2026-01-02T00:00:00Z";
@@ -150,24 +151,21 @@ const CASES: Readonly<
   ],
 };
 
-Deno.test("authenticate() admits whom the credential names", async (t) => {
-  for (const [name, [group, headers, expected]] of Object.entries(CASES)) {
-    await t.step(name, async () => {
-      const decided = await decide({
-        group,
-        headers: { ...headers, ...VERSION },
-      });
-      if (typeof decided === "string") {
-        assert.equal(decided, expected);
-        return;
-      }
-      assert.equal(decided.kind, "unauthenticated");
-      assert.equal(decided.headers["www-authenticate"], "Bearer");
-      const isBad = decided.code === "invalid_api_key";
-      assert.equal(isBad ? "bad credential" : "no credential", expected);
+Deno.test("authenticate() admits whom the credential names", (t) =>
+  steps(t, Object.entries(CASES), async ([, [group, headers, expected]]) => {
+    const decided = await decide({
+      group,
+      headers: { ...headers, ...VERSION },
     });
-  }
-});
+    if (typeof decided === "string") {
+      assert.equal(decided, expected);
+      return;
+    }
+    assert.equal(decided.kind, "unauthenticated");
+    assert.equal(decided.headers["www-authenticate"], "Bearer");
+    const isBad = decided.code === "invalid_api_key";
+    assert.equal(isBad ? "bad credential" : "no credential", expected);
+  }));
 
 /** Returns tokens that differ slightly from Alice's. */
 function nearMisses(): string[] {
@@ -427,13 +425,10 @@ const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
   ],
 };
 
-Deno.test("authenticate() decides about a JWT beside another credential as about two tokens", async (t) => {
-  for (const [what, [headers, decision]] of Object.entries(TWO)) {
-    await t.step(what, async () => {
-      assert.equal(await decideJwt(headers), decision);
-    });
-  }
-});
+Deno.test("authenticate() decides about a JWT beside another credential as about two tokens", (t) =>
+  steps(t, Object.entries(TWO), async ([, [headers, decision]]) => {
+    assert.equal(await decideJwt(headers), decision);
+  }));
 
 Deno.test("authenticate() checks no JWT when the text is a token, or without identity providers", async () => {
   const jwt = "e30.bob.AA";

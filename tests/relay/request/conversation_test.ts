@@ -10,6 +10,7 @@ import {
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const config = await minimalConfig({
   tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],
@@ -50,12 +51,10 @@ Deno.test("the id of a conversation is the same for every turn of a conversation
     "Responses": [{ input: [HI] }, { input: [HI, HELLO], stream: true }],
     "Responses of one text": [{ input: "Hi" }, { input: "Hi" }],
   };
-  for (const [name, [first, later]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      assert.ok(await nameOf(first));
-      assert.equal(await nameOf(first), await nameOf(later));
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [first, later]]) => {
+    assert.ok(await nameOf(first));
+    assert.equal(await nameOf(first), await nameOf(later));
+  });
 });
 
 Deno.test("the id of a conversation is that of no other", async () => {

@@ -9,6 +9,7 @@ import {
   type Scene,
 } from "../../support/gateway/failover_scene.ts";
 import { type Act, good, status } from "../../support/upstream/bad_provider.ts";
+import { steps } from "../../support/steps.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -265,17 +266,14 @@ const AGENTS: Readonly<
   ],
 };
 
-Deno.test("subagents stay with their parent where the client names it", async (t) => {
-  for (const [client, [parent, agent]] of Object.entries(AGENTS)) {
-    await t.step(client, async () => {
-      const scene = await openPool({ a: [status(503), good], b: [good] });
-      const body = { messages: [{ role: "user", content: "Look" }] };
-      assert.equal(await turn(scene, { headers: parent }), "b");
-      assert.equal(await turn(scene, { headers: agent, body }), "b");
-      assert.equal(await turn(scene, { session: "s-3" }), "a");
-    });
-  }
-});
+Deno.test("subagents stay with their parent where the client names it", (t) =>
+  steps(t, Object.entries(AGENTS), async ([, [parent, agent]]) => {
+    const scene = await openPool({ a: [status(503), good], b: [good] });
+    const body = { messages: [{ role: "user", content: "Look" }] };
+    assert.equal(await turn(scene, { headers: parent }), "b");
+    assert.equal(await turn(scene, { headers: agent, body }), "b");
+    assert.equal(await turn(scene, { session: "s-3" }), "a");
+  }));
 
 /** Sends a turn and returns its connection and move. */
 async function moveOf(scene: Scene, one: Turn = {}): Promise<unknown> {

@@ -19,6 +19,7 @@ import {
   createFakeClock,
   type FakeClock,
 } from "../../support/fakes/fake_clock.ts";
+import { steps } from "../../support/steps.ts";
 
 interface Scene {
   readonly health: Health;
@@ -230,15 +231,13 @@ Deno.test("the caller's mistakes, disconnects and the gateway's own limits never
     "untranslatable",
     "gateway_shortage",
   ] as const;
-  for (const kind of kinds) {
-    await t.step(kind, async () => {
-      const scene = await begin();
-      for (let count = 0; count < 20; count++) {
-        fail(scene, scene.one, fault(kind));
-      }
-      assert.equal(restMs(scene, scene.one), 0);
-    });
-  }
+  await steps(t, kinds, async (kind) => {
+    const scene = await begin();
+    for (let count = 0; count < 20; count++) {
+      fail(scene, scene.one, fault(kind));
+    }
+    assert.equal(restMs(scene, scene.one), 0);
+  });
   for (const kind of ["silent", "unreachable"] as const) {
     await t.step(`a lost connection of the pool: ${kind}`, async () => {
       const scene = await begin();
@@ -268,32 +267,31 @@ Deno.test("hasShortage() is true for a minute after a shortage of the gateway's 
   assert.equal(scene.health.hasShortage(), false);
 });
 
-Deno.test("a model that fails leaves the connection's other models alone", async (t) => {
-  for (
-    const kind of [
+Deno.test("a model that fails leaves the connection's other models alone", (t) =>
+  steps(
+    t,
+    [
       "server",
       "overloaded",
       "timeout",
       "silent",
       "broken",
-    ] as const
-  ) {
-    await t.step(kind, async () => {
+    ] as const,
+    async (kind) => {
       const scene = await begin();
       for (let count = 0; count < 3; count++) {
         fail(scene, scene.one, fault(kind));
       }
       assert.equal(restMs(scene, scene.one), 1000);
       assert.equal(restMs(scene, scene.other), 0);
-    });
-  }
-});
+    },
+  ));
 
-Deno.test("a connection that cannot be reached, or rejects the key, takes all its models with it", async (t) => {
-  for (
-    const kind of ["unreachable", "misconfigured", "authentication"] as const
-  ) {
-    await t.step(kind, async () => {
+Deno.test("a connection that cannot be reached, or rejects the key, takes all its models with it", (t) =>
+  steps(
+    t,
+    ["unreachable", "misconfigured", "authentication"] as const,
+    async (kind) => {
       const scene = await begin();
       for (let count = 0; count < 3; count++) {
         fail(scene, scene.one, fault(kind));
@@ -301,9 +299,8 @@ Deno.test("a connection that cannot be reached, or rejects the key, takes all it
       assert.equal(restMs(scene, scene.one), 1000);
       assert.equal(restMs(scene, scene.other), 1000);
       assert.doesNotMatch(scene.lines.join(), /"model"/);
-    });
-  }
-});
+    },
+  ));
 
 Deno.test("a 429 cools a model down for its retry time, and no longer", async () => {
   const scene = await begin();

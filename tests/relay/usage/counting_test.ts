@@ -20,6 +20,7 @@ import {
 import { JSON_HEADERS, piecewise } from "../../support/wire/answers.ts";
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { WORDS } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 /** The usage of one answer of the scripted providers. */
 const ONE: UsedAmounts = {
@@ -343,13 +344,11 @@ Deno.test("implausible counts of a provider are limited to plausible ones", asyn
       output_tokens: 2,
     }],
   };
-  for (const [name, [usage, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { cost_usd: _cost, ...counted } = await countedFrom(usage);
-      const { cost_usd: _one, ...one } = ONE;
-      assert.deepEqual(counted, { ...one, ...expected });
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [usage, expected]]) => {
+    const { cost_usd: _cost, ...counted } = await countedFrom(usage);
+    const { cost_usd: _one, ...one } = ONE;
+    assert.deepEqual(counted, { ...one, ...expected });
+  });
 });
 
 Deno.test("callers receive tokens as integers, as their clients demand", async () => {

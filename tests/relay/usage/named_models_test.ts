@@ -22,6 +22,7 @@ import {
 } from "../../support/upstream/bad_provider.ts";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
 import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { steps } from "../../support/steps.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Protocol = typeof PROTOCOLS[number];
@@ -388,23 +389,21 @@ Deno.test("a caller who leaves pays for the model that the answer has named so f
       },
     },
   };
-  for (const [name, { act, stream }] of Object.entries(acts)) {
-    await t.step(name, async () => {
-      const scene = await openPair([], [act], { models });
-      const answer = await scene.pass(
-        scene.gateway.handler(
-          scene.request("chat", { model: "cheap", models: ["dear-1"], stream }),
-        ),
-      );
-      const reader = answer.body?.getReader();
-      assert.ok(reader !== undefined);
-      await scene.pass(reader.read());
-      await reader.cancel();
-      const line = await scene.lines.of(answer);
-      assert.equal(line.ended, "client_abort");
-      assert.equal(line.served_model, "dear");
-    });
-  }
+  await steps(t, Object.entries(acts), async ([, { act, stream }]) => {
+    const scene = await openPair([], [act], { models });
+    const answer = await scene.pass(
+      scene.gateway.handler(
+        scene.request("chat", { model: "cheap", models: ["dear-1"], stream }),
+      ),
+    );
+    const reader = answer.body?.getReader();
+    assert.ok(reader !== undefined);
+    await scene.pass(reader.read());
+    await reader.cancel();
+    const line = await scene.lines.of(answer);
+    assert.equal(line.ended, "client_abort");
+    assert.equal(line.served_model, "dear");
+  });
 });
 
 /** Counts beside those of the answer: an advisor's, and those of a compaction. */

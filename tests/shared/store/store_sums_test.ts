@@ -21,6 +21,7 @@ import { until } from "../../support/within.ts";
 import { testNeeding } from "../../support/ignored.ts";
 
 import { to } from "../../support/fakes/addition.ts";
+import { steps } from "../../support/steps.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
@@ -501,18 +502,16 @@ testNeeding(
   lack,
   async (t) => {
     await using server = await startStoreServer();
-    for (const [name, settings] of WRONG_SETTINGS) {
-      await t.step(name, async () => {
-        await using one = await connectProcess({
-          ...{ port: server.port, ...settings },
-        });
-        await until(() => one.log.entries.length > 0, "the log line");
-        assert.deepEqual(one.log.entries[0]?.fields, {
-          failure: "misconfigured",
-        });
-        assert.doesNotMatch(JSON.stringify(one.log.entries), /canary/);
+    await steps(t, WRONG_SETTINGS, async ([, settings]) => {
+      await using one = await connectProcess({
+        ...{ port: server.port, ...settings },
       });
-    }
+      await until(() => one.log.entries.length > 0, "the log line");
+      assert.deepEqual(one.log.entries[0]?.fields, {
+        failure: "misconfigured",
+      });
+      assert.doesNotMatch(JSON.stringify(one.log.entries), /canary/);
+    });
   },
 );
 

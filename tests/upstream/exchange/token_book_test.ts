@@ -7,6 +7,7 @@ import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
 import { settle } from "../../support/settle.ts";
 import { openIssuers, SUBJECT } from "./strict_issuers.ts";
+import { steps } from "../../support/steps.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -110,21 +111,18 @@ const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
   "AWS, on an instance of EC2": { kind: "aws_instance", region: "us-east-1" },
 };
 
-Deno.test("each exchange sends its documented request, and has its token for an hour", async (t) => {
-  for (const [name, exchange] of Object.entries(EXCHANGES)) {
-    await t.step(name, async () => {
-      const { book, log } = open();
-      const found = await book.tokenFor(exchange, "main");
-      assert.ok("token" in found, JSON.stringify(found));
-      assert.match(
-        found.token,
-        /^(ASgeIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI\/K7MDENG\/bPxRfiCYzEXAMPLEKEY:)?token-\d-secret$/,
-      );
-      assert.ok(Math.abs(found.expiresAtMs - NOW_MS - 60 * MINUTE_MS) <= 1000);
-      assert.deepEqual(log.entries, []);
-    });
-  }
-});
+Deno.test("each exchange sends its documented request, and has its token for an hour", (t) =>
+  steps(t, Object.entries(EXCHANGES), async ([, exchange]) => {
+    const { book, log } = open();
+    const found = await book.tokenFor(exchange, "main");
+    assert.ok("token" in found, JSON.stringify(found));
+    assert.match(
+      found.token,
+      /^(ASgeIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI\/K7MDENG\/bPxRfiCYzEXAMPLEKEY:)?token-\d-secret$/,
+    );
+    assert.ok(Math.abs(found.expiresAtMs - NOW_MS - 60 * MINUTE_MS) <= 1000);
+    assert.deepEqual(log.entries, []);
+  }));
 
 Deno.test("connections with one exchange share it, and all that wait for it", async () => {
   const { book, issuers } = open();
@@ -275,15 +273,12 @@ const BAD: Readonly<Record<string, [() => Response, string]>> = {
   ],
 };
 
-Deno.test("a response without a token gives a reason without a secret", async (t) => {
-  for (const [name, [answer, reason]] of Object.entries(BAD)) {
-    await t.step(name, async () => {
-      const { book, issuers } = open();
-      issuers.next.push(answer);
-      assert.deepEqual(await book.tokenFor(OPENAI, "main"), { reason });
-    });
-  }
-});
+Deno.test("a response without a token gives a reason without a secret", (t) =>
+  steps(t, Object.entries(BAD), async ([, [answer, reason]]) => {
+    const { book, issuers } = open();
+    issuers.next.push(answer);
+    assert.deepEqual(await book.tokenFor(OPENAI, "main"), { reason });
+  }));
 
 Deno.test("a wrong clock moves no end of a life in seconds, and a time that has passed for it is a reason", async () => {
   const { "Google, as a service account": account = assert.fail() } = EXCHANGES;

@@ -13,6 +13,7 @@ import {
   OK,
   textOf,
 } from "./scripted_dial.ts";
+import { steps } from "../../support/steps.ts";
 
 const RESET = new Error("Connection reset by peer (os error 104)");
 
@@ -96,20 +97,18 @@ Deno.test("a request is sent once more only once, and never after a byte of it w
     "one byte was taken": (duplex) => duplex.limit(1),
     "all was taken": () => {},
   };
-  for (const [name, prepare] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      using scene = createClientScene({
-        open: () => createScriptedDuplex({ answers: [OK] }),
-      });
-      const first = await warm(scene);
-      prepare(first);
-      const failing = failureOf(scene.send());
-      await nextTurn();
-      first.end();
-      assert.ok((await failing).progress.isReused);
-      assert.equal(scene.opened.length, 1);
+  await steps(t, Object.entries(ways), async ([, prepare]) => {
+    using scene = createClientScene({
+      open: () => createScriptedDuplex({ answers: [OK] }),
     });
-  }
+    const first = await warm(scene);
+    prepare(first);
+    const failing = failureOf(scene.send());
+    await nextTurn();
+    first.end();
+    assert.ok((await failing).progress.isReused);
+    assert.equal(scene.opened.length, 1);
+  });
 });
 
 Deno.test("a connection that cannot be opened is a failure to connect, and the body is given back", async () => {

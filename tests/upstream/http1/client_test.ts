@@ -13,6 +13,7 @@ import {
   OK,
   textOf,
 } from "./scripted_dial.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Sends a request, reads its response and lets its connection become idle. */
 async function exchange(
@@ -113,27 +114,25 @@ Deno.test("when a kept connection is lost before any answer, all that were idle 
     "an end": (lost) => lost.end(),
     "a reset": (lost) => lost.breakReads(new Error("Connection reset by peer")),
   };
-  for (const [name, lose] of Object.entries(losses)) {
-    await t.step(name, async () => {
-      using scene = createClientScene({
-        open: (number) =>
-          number === 2 ? createScriptedDuplex({ answers: [OK] }) : answering(),
-      });
-      await openIdle(scene, 3);
-      const leaving = new AbortController();
-      scene.timers.advance(1000);
-      const lost = scene.send({ signal: leaving.signal });
-      await nextTurn();
-      scene.timers.advance(1000);
-      await exchange(scene);
-      const [first, second, third] = scene.opened;
-      assert.ok(first && second && third);
-      lose(third, leaving);
-      await assert.rejects(lost, { name: "Http1Failure" });
-      // The second one has answered meanwhile.
-      assert.deepEqual([first.isClosed, second.isClosed], [true, false]);
+  await steps(t, Object.entries(losses), async ([, lose]) => {
+    using scene = createClientScene({
+      open: (number) =>
+        number === 2 ? createScriptedDuplex({ answers: [OK] }) : answering(),
     });
-  }
+    await openIdle(scene, 3);
+    const leaving = new AbortController();
+    scene.timers.advance(1000);
+    const lost = scene.send({ signal: leaving.signal });
+    await nextTurn();
+    scene.timers.advance(1000);
+    await exchange(scene);
+    const [first, second, third] = scene.opened;
+    assert.ok(first && second && third);
+    lose(third, leaving);
+    await assert.rejects(lost, { name: "Http1Failure" });
+    // The second one has answered meanwhile.
+    assert.deepEqual([first.isClosed, second.isClosed], [true, false]);
+  });
 });
 
 Deno.test("a connection that ends within an answer does not affect the idle ones", async () => {
@@ -196,23 +195,21 @@ Deno.test("a connection that speaks at the end of its answer serves nobody else,
     "after": { after: (duplex) => duplex.give(surplus) },
     "its end": { after: (duplex) => duplex.end() },
   };
-  for (const [name, { before, after }] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      using scene = createClientScene();
-      await textOf(await scene.send());
-      const [first] = scene.opened;
-      assert.ok(first);
-      before?.(first);
-      let uploads = 0;
-      const next = scene.send({ onUploaded: () => uploads++ });
-      after?.(first);
-      assert.equal(await textOf(await next), "ok");
-      assert.ok(first.isClosed);
-      assert.deepEqual(served(scene), [1, 1]);
-      await nextTurn();
-      assert.equal(uploads, 1);
-    });
-  }
+  await steps(t, Object.entries(ways), async ([, { before, after }]) => {
+    using scene = createClientScene();
+    await textOf(await scene.send());
+    const [first] = scene.opened;
+    assert.ok(first);
+    before?.(first);
+    let uploads = 0;
+    const next = scene.send({ onUploaded: () => uploads++ });
+    after?.(first);
+    assert.equal(await textOf(await next), "ok");
+    assert.ok(first.isClosed);
+    assert.deepEqual(served(scene), [1, 1]);
+    await nextTurn();
+    assert.equal(uploads, 1);
+  });
 });
 
 Deno.test("of too many idle connections the oldest is closed", async () => {

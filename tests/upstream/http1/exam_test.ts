@@ -7,19 +7,17 @@ import { testNeeding } from "../../support/ignored.ts";
 import { damageBytes } from "../../support/wire/damage.ts";
 import { findNode, readByLlhttp } from "./llhttp.ts";
 import { loadExchanges } from "../../support/recorded/exchanges.ts";
+import { steps } from "../../support/steps.ts";
 
-Deno.test("every odd response has the verdict of the table, whole, byte by byte and cut at every byte", async (t) => {
-  for (const [name, { text, verdict }] of ODD_RESPONSES) {
-    await t.step(name, async () => {
-      assert.deepEqual(await examine([text]), verdict, "whole");
-      assert.deepEqual(await examine(text), verdict, "byte by byte");
-      for (let at = 1; at < text.length; at++) {
-        const pieces = [text.slice(0, at), text.slice(at)];
-        assert.deepEqual(await examine(pieces), verdict, `cut at ${at}`);
-      }
-    });
-  }
-});
+Deno.test("every odd response has the verdict of the table, whole, byte by byte and cut at every byte", (t) =>
+  steps(t, ODD_RESPONSES, async ([, { text, verdict }]) => {
+    assert.deepEqual(await examine([text]), verdict, "whole");
+    assert.deepEqual(await examine(text), verdict, "byte by byte");
+    for (let at = 1; at < text.length; at++) {
+      const pieces = [text.slice(0, at), text.slice(at)];
+      assert.deepEqual(await examine(pieces), verdict, `cut at ${at}`);
+    }
+  }));
 
 const hasNode = await findNode();
 const LACKS = hasNode === undefined && "there is no Node with its parser here";

@@ -11,6 +11,7 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 type Http1FailureKind = Http1Failure["kind"];
 
@@ -170,24 +171,22 @@ Deno.test("bytes whose write is reported after the end of the connection count a
     "once the connection is closed": (duplex: ScriptedDuplex) => duplex.closed,
     "never": () => new Promise<void>(() => {}),
   };
-  for (const [name, reported] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      const inner = createScriptedDuplex();
-      const socket = new Socket({
-        read: inner.read,
-        close: inner.close,
-        async write(bytes) {
-          const count = await inner.write(bytes);
-          await reported(inner);
-          return count;
-        },
-      }, () => assert.fail("It is idle"));
-      const failing = failureOf(socket);
-      await nextTurn();
-      inner.end();
-      assert.notEqual((await failing).progress.sent, "nothing");
-    });
-  }
+  await steps(t, Object.entries(ways), async ([, reported]) => {
+    const inner = createScriptedDuplex();
+    const socket = new Socket({
+      read: inner.read,
+      close: inner.close,
+      async write(bytes) {
+        const count = await inner.write(bytes);
+        await reported(inner);
+        return count;
+      },
+    }, () => assert.fail("It is idle"));
+    const failing = failureOf(socket);
+    await nextTurn();
+    inner.end();
+    assert.notEqual((await failing).progress.sent, "nothing");
+  });
 });
 
 Deno.test("a write that takes nothing fails instead of being repeated", async () => {

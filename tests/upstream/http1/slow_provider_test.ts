@@ -15,6 +15,7 @@ import {
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
 import { type ClientScene, createClientScene } from "./scripted_dial.ts";
+import { steps } from "../../support/steps.ts";
 
 // A provider that trickles bytes must not hold a request longer than a timeout, nor cost more than its bytes. The
 // connect timeout is tested where the handshakes are: tests/cli/server/silent_tls_test.ts.
@@ -94,26 +95,24 @@ Deno.test("a head that arrives too slowly ends with the first-byte timeout", asy
     "many fields": `HTTP/1.1 200 OK\r\n${"a:b\r\n".repeat(30)}`,
     "interim responses": "HTTP/1.1 100 x\r\n\r\n".repeat(8),
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      using slow = ask();
-      await nextTurn();
-      assert.equal(await trickle(slow, text), FIRST_BYTE_MS);
-      await assert.rejects(
-        within(slow.answer, "the failure"),
-        (error) =>
-          error instanceof UpstreamCallError && error.failureKind === "silent",
-      );
-      const failure = await slow.failure;
-      assert.ok(failure instanceof Http1Failure);
-      assert.deepEqual(failure.progress, {
-        sent: "all",
-        hasAnswer: name !== "nothing",
-        isReused: false,
-      });
-      assertClosed(slow);
+  await steps(t, Object.entries(texts), async ([name, text]) => {
+    using slow = ask();
+    await nextTurn();
+    assert.equal(await trickle(slow, text), FIRST_BYTE_MS);
+    await assert.rejects(
+      within(slow.answer, "the failure"),
+      (error) =>
+        error instanceof UpstreamCallError && error.failureKind === "silent",
+    );
+    const failure = await slow.failure;
+    assert.ok(failure instanceof Http1Failure);
+    assert.deepEqual(failure.progress, {
+      sent: "all",
+      hasAnswer: name !== "nothing",
+      isReused: false,
     });
-  }
+    assertClosed(slow);
+  });
 });
 
 /** Checks that nothing is left of an exchange. */
@@ -192,21 +191,19 @@ Deno.test("a body whose bytes carry no payload ends with the idle timeout, howev
     "a trailer": `0\r\na: ${"x".repeat(100)}`,
     "many trailers": `0\r\n${"a:b\r\n".repeat(30)}`,
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      using slow = ask();
-      await nextTurn();
-      slow.duplex.give(`${CHUNKED}5\r\nhello\r\n`);
-      const { body } = await within(slow.answer, "the head");
-      assert.ok(body);
-      const reader = readBody(slow, body);
-      assert.equal((await reader.read()).value?.length, 5);
-      const failing = assert.rejects(reader.read(), IdleError);
-      assert.equal(await trickle(slow, text), IDLE_MS);
-      await within(failing, "the failure");
-      assertClosed(slow);
-    });
-  }
+  await steps(t, Object.entries(texts), async ([, text]) => {
+    using slow = ask();
+    await nextTurn();
+    slow.duplex.give(`${CHUNKED}5\r\nhello\r\n`);
+    const { body } = await within(slow.answer, "the head");
+    assert.ok(body);
+    const reader = readBody(slow, body);
+    assert.equal((await reader.read()).value?.length, 5);
+    const failing = assert.rejects(reader.read(), IdleError);
+    assert.equal(await trickle(slow, text), IDLE_MS);
+    await within(failing, "the failure");
+    assertClosed(slow);
+  });
 });
 
 Deno.test("a body that arrives byte by byte lasts as long as its caller, whose disconnect closes the connection", async (t) => {
@@ -215,26 +212,24 @@ Deno.test("a body that arrives byte by byte lasts as long as its caller, whose d
     "in chunks": [CHUNKED, "1\r\nx\r\n"],
     "until the close": ["HTTP/1.1 200 OK\r\n\r\n", "x"],
   } as const;
-  for (const [name, [head, piece]] of Object.entries(bodies)) {
-    await t.step(name, async () => {
-      using slow = ask();
-      const { duplex, scene: { timers }, controller } = slow;
-      await nextTurn();
-      duplex.give(head);
-      const { body } = await within(slow.answer, "the head");
-      assert.ok(body);
-      const reader = readBody(slow, body);
-      for (let count = 0; count < 100; count++) {
-        timers.advance(IDLE_MS - 1);
-        const reading = reader.read();
-        duplex.give(piece);
-        assert.equal((await within(reading, "a byte")).value?.length, 1);
-      }
-      controller.abort(new Error("gone"));
-      await assert.rejects(reader.read(), /gone/);
-      assertClosed(slow);
-    });
-  }
+  await steps(t, Object.entries(bodies), async ([, [head, piece]]) => {
+    using slow = ask();
+    const { duplex, scene: { timers }, controller } = slow;
+    await nextTurn();
+    duplex.give(head);
+    const { body } = await within(slow.answer, "the head");
+    assert.ok(body);
+    const reader = readBody(slow, body);
+    for (let count = 0; count < 100; count++) {
+      timers.advance(IDLE_MS - 1);
+      const reading = reader.read();
+      duplex.give(piece);
+      assert.equal((await within(reading, "a byte")).value?.length, 1);
+    }
+    controller.abort(new Error("gone"));
+    await assert.rejects(reader.read(), /gone/);
+    assertClosed(slow);
+  });
 });
 
 Deno.test("what arrives byte by byte costs its bytes: no byte is read again and again", async (t) => {
@@ -248,27 +243,25 @@ Deno.test("what arrives byte by byte costs its bytes: no byte is read again and 
     }0\r\n\r\n`,
     "trailers": `${CHUNKED}1\r\nx\r\n0\r\n${trailers}\r\n`,
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, async () => {
-      let at = 0;
-      let largest = 0;
-      const duplex: ScriptedDuplex = {
-        ...createScriptedDuplex(),
-        read(into) {
-          largest = Math.max(largest, into.buffer.byteLength);
-          if (at === text.length) return new Promise(() => {});
-          into[0] = text.charCodeAt(at++);
-          return Promise.resolve(1);
-        },
-      };
-      using slow = ask(duplex);
-      // Steps that grow with the square of the length take minutes here.
-      const { body } = await within(slow.answer, "the head");
-      assert.ok(body);
-      const bytes = await within(readAll(createByteReader(body), 1e6), "it");
-      assert.ok(bytes && bytes.length > 0);
-      assert.equal(at, text.length);
-      assert.ok(largest <= 128 * 1024, `${largest} bytes`);
-    });
-  }
+  await steps(t, Object.entries(texts), async ([, text]) => {
+    let at = 0;
+    let largest = 0;
+    const duplex: ScriptedDuplex = {
+      ...createScriptedDuplex(),
+      read(into) {
+        largest = Math.max(largest, into.buffer.byteLength);
+        if (at === text.length) return new Promise(() => {});
+        into[0] = text.charCodeAt(at++);
+        return Promise.resolve(1);
+      },
+    };
+    using slow = ask(duplex);
+    // Steps that grow with the square of the length take minutes here.
+    const { body } = await within(slow.answer, "the head");
+    assert.ok(body);
+    const bytes = await within(readAll(createByteReader(body), 1e6), "it");
+    assert.ok(bytes && bytes.length > 0);
+    assert.equal(at, text.length);
+    assert.ok(largest <= 128 * 1024, `${largest} bytes`);
+  });
 });

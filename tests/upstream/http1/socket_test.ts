@@ -9,6 +9,7 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 type IncomingResponse = Awaited<ReturnType<Socket["send"]>>;
 
@@ -110,15 +111,13 @@ Deno.test("a connection of doubtful state is closed after the response", async (
     "a body behind a bodiless response":
       "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok",
   };
-  for (const [name, text] of Object.entries(doubts)) {
-    await t.step(name, async () => {
-      const { duplex, send, idle } = open();
-      duplex.give(text);
-      await textOf(await send());
-      await within(duplex.closed, "the close");
-      assert.equal(idle(), 0);
-    });
-  }
+  await steps(t, Object.entries(doubts), async ([, text]) => {
+    const { duplex, send, idle } = open();
+    duplex.give(text);
+    await textOf(await send());
+    await within(duplex.closed, "the close");
+    assert.equal(idle(), 0);
+  });
 });
 
 Deno.test("a response without a body is complete with its head", async () => {
@@ -183,19 +182,17 @@ Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed
     "breaks": (duplex) => duplex.breakReads(new Error("reset")),
     "speaks": (duplex) => duplex.give("HTTP/1.1 408 Request Timeout\r\n"),
   };
-  for (const [name, leave] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      const { duplex, socket, send } = open();
-      duplex.give(OK);
-      await textOf(await send());
-      await nextTurn();
-      const gone = Promise.withResolvers<void>();
-      socket.watchIdle(gone.resolve);
-      leave(duplex);
-      await within(gone.promise, "the end to be noticed");
-      assert.ok(duplex.isClosed);
-    });
-  }
+  await steps(t, Object.entries(ways), async ([, leave]) => {
+    const { duplex, socket, send } = open();
+    duplex.give(OK);
+    await textOf(await send());
+    await nextTurn();
+    const gone = Promise.withResolvers<void>();
+    socket.watchIdle(gone.resolve);
+    leave(duplex);
+    await within(gone.promise, "the end to be noticed");
+    assert.ok(duplex.isClosed);
+  });
 });
 
 Deno.test("the response announces the time that a connection may be idle", async () => {
@@ -234,10 +231,10 @@ Deno.test("a signal closes the connection at any stage", async (t) => {
     "in the head": { given: "HTTP/1.1 2" },
     "in the body": { given: half },
   };
-  for (
-    const [name, { takes = Infinity, given = "" }] of Object.entries(moments)
-  ) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries(moments),
+    async ([, { takes = Infinity, given = "" }]) => {
       const { duplex, send } = open(createScriptedDuplex({ takes }));
       duplex.give(given);
       const leaving = new AbortController();
@@ -247,8 +244,8 @@ Deno.test("a signal closes the connection at any stage", async (t) => {
       leaving.abort();
       assert.equal((await failed).kind, "closed");
       assert.ok(duplex.isClosed);
-    });
-  }
+    },
+  );
 });
 
 Deno.test("a signal that aborts after the response leaves the connection open", async () => {
@@ -279,18 +276,16 @@ Deno.test("a body that has failed fails at every further read, and gives no byte
     "a trailer is malformed": (duplex) => duplex.give("\r\n0\r\na\r\n\r\n"),
     "it ends": (duplex) => duplex.end(),
   };
-  for (const [name, fail] of Object.entries(faults)) {
-    await t.step(name, async () => {
-      const { duplex, send } = open();
-      duplex.give("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
-      const { body } = await send();
-      assert.ok(body);
-      duplex.give("5\r\nhello");
-      assert.equal((await body.read()).value?.length, 5);
-      fail(duplex);
-      for (let count = 0; count < 3; count++) await failureOf(body.read());
-    });
-  }
+  await steps(t, Object.entries(faults), async ([, fail]) => {
+    const { duplex, send } = open();
+    duplex.give("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+    const { body } = await send();
+    assert.ok(body);
+    duplex.give("5\r\nhello");
+    assert.equal((await body.read()).value?.length, 5);
+    fail(duplex);
+    for (let count = 0; count < 3; count++) await failureOf(body.read());
+  });
 });
 
 Deno.test("a response that arrives before the body is written is forwarded", async (t) => {
@@ -299,25 +294,23 @@ Deno.test("a response that arrives before the body is written is forwarded", asy
     "the rest cannot be written": (duplex) =>
       duplex.breakWrites(new Error("reset")),
   };
-  for (const [name, prepare] of Object.entries(ways)) {
-    await t.step(name, async () => {
-      const { duplex, send, idle } = open(createScriptedDuplex({ takes: 10 }));
-      const uploaded = Promise.withResolvers<void>();
-      let times = 0;
-      const onUploaded = () => {
-        times++;
-        uploaded.resolve();
-      };
-      const sent = send({ onUploaded });
-      await nextTurn();
-      prepare(duplex);
-      duplex.give(OK);
-      assert.equal(await textOf(await sent), "ok");
-      await within(duplex.closed, "the close");
-      await within(uploaded.promise, "the end of the upload");
-      assert.deepEqual([times, idle()], [1, 0]);
-    });
-  }
+  await steps(t, Object.entries(ways), async ([, prepare]) => {
+    const { duplex, send, idle } = open(createScriptedDuplex({ takes: 10 }));
+    const uploaded = Promise.withResolvers<void>();
+    let times = 0;
+    const onUploaded = () => {
+      times++;
+      uploaded.resolve();
+    };
+    const sent = send({ onUploaded });
+    await nextTurn();
+    prepare(duplex);
+    duplex.give(OK);
+    assert.equal(await textOf(await sent), "ok");
+    await within(duplex.closed, "the close");
+    await within(uploaded.promise, "the end of the upload");
+    assert.deepEqual([times, idle()], [1, 0]);
+  });
 });
 
 Deno.test("a response whose last write is reported late leaves the connection open", async () => {

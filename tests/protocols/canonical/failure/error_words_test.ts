@@ -13,6 +13,7 @@ import {
   parseErrorBody,
 } from "../../../../src/protocols/canonical/failure/error_body.ts";
 import { loadRecordings } from "../../../support/recorded/recordings.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** Shapes of errors with their messages, and the source of each that is not a protocol's own. */
 const SHAPES: readonly (readonly [
@@ -176,15 +177,12 @@ const SHAPES: readonly (readonly [
   ["an empty list", [], {}],
 ];
 
-Deno.test("readErrorWords() finds the words in every shape that providers send", async (t) => {
-  for (const [name, body, expected] of SHAPES) {
-    await t.step(name, () => {
-      const words = Object.entries(readErrorWords(body))
-        .filter(([, value]) => value !== undefined);
-      assert.deepEqual(Object.fromEntries(words), expected);
-    });
-  }
-});
+Deno.test("readErrorWords() finds the words in every shape that providers send", (t) =>
+  steps(t, SHAPES, ([, body, expected]) => {
+    const words = Object.entries(readErrorWords(body))
+      .filter(([, value]) => value !== undefined);
+    assert.deepEqual(Object.fromEntries(words), expected);
+  }));
 
 Deno.test("every protocol's reader finds the message, the code and the field in every shape", () => {
   for (const [name, body, { message, code, param }] of SHAPES) {

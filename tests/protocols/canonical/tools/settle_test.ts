@@ -20,6 +20,7 @@ import {
   givenArguments,
 } from "../../../../src/protocols/canonical/tools/tool.ts";
 import { fitId } from "../../../../src/protocols/canonical/tools/tool_call_id.ts";
+import { steps } from "../../../support/steps.ts";
 
 function ending(reason: StopReason): AnswerEvent {
   return { type: "end", stop: { reason } };
@@ -71,14 +72,12 @@ Deno.test("settleCalls() fails an answer with an invalid call, without the end o
     "that is prose": "city = Köln",
     "that is JSON in a string": '"{}"',
   };
-  for (const [name, text] of Object.entries(texts)) {
-    await t.step(name, () => {
-      const events = settled(withArguments([text]));
-      assert.equal(lastKind(events), "broken");
-      assert.equal(events.some(({ type }) => type === "block-end"), false);
-      assert.equal(JSON.stringify(events.at(-1)).includes(text), false);
-    });
-  }
+  await steps(t, Object.entries(texts), ([, text]) => {
+    const events = settled(withArguments([text]));
+    assert.equal(lastKind(events), "broken");
+    assert.equal(events.some(({ type }) => type === "block-end"), false);
+    assert.equal(JSON.stringify(events.at(-1)).includes(text), false);
+  });
 });
 
 Deno.test("settleCalls() accepts an incomplete call in an answer that was cut off", () => {

@@ -14,6 +14,7 @@ import {
 } from "../../../contract/codec_contract.ts";
 import { userRequest } from "../../../support/dialects/upstream_request.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+import { steps } from "../../../support/steps.ts";
 
 type Json = Record<string, unknown>;
 
@@ -573,12 +574,10 @@ Deno.test("a Chat stream's usage is the last one that counts, at any place", asy
       usage: { input_tokens: 10, output_tokens: 5 },
     }],
   };
-  for (const [name, chunks] of Object.entries(streams)) {
-    await t.step(name, () => {
-      const { usage } = answerOf(...chunks);
-      assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [10, 5]);
-    });
-  }
+  await steps(t, Object.entries(streams), ([, chunks]) => {
+    const { usage } = answerOf(...chunks);
+    assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [10, 5]);
+  });
   await t.step("or absent when nothing counts", () => {
     assert.equal(
       answerOf({ ...chunk({}), usage: { prompt_tokens: null } }).usage,

@@ -17,6 +17,7 @@ import { decodeAnswer } from "../../../../src/protocols/messages/answer/decode.t
 import { createStreamDecoder } from "../../../../src/protocols/messages/stream/decode.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds, plain } from "../../../contract/codec_contract.ts";
+import { steps } from "../../../support/steps.ts";
 
 /**
  * Returns the events of a stream whose frames have these values as data; a string is used
@@ -421,14 +422,12 @@ Deno.test("Messages stream read: malformed events are the answer's failure", asy
     ["a delta after the block's end", [open(TEXT), close(), said("a")]],
     ["an end of nothing", []],
   ];
-  for (const [name, events] of broken) {
-    await t.step(name, () => {
-      const start = name === "an end of nothing" ? [] : [START];
-      const last = decode(...start, ...events, STOP).at(-1);
-      assert.ok(last?.type === "failure");
-      assert.equal(last.failure.kind, "broken");
-    });
-  }
+  await steps(t, broken, ([name, events]) => {
+    const start = name === "an end of nothing" ? [] : [START];
+    const last = decode(...start, ...events, STOP).at(-1);
+    assert.ok(last?.type === "failure");
+    assert.equal(last.failure.kind, "broken");
+  });
 });
 
 Deno.test("Messages stream read: deltas of another kind than their block are ignored", () => {

@@ -12,6 +12,7 @@ import type {
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import { call, text, thought, turn } from "../../../support/wire/turns.ts";
+import { steps } from "../../../support/steps.ts";
 
 const HELLO: Turn = turn("user", text("Hi"));
 
@@ -78,17 +79,15 @@ Deno.test("encodeRequest() writes results of tools", async (t) => {
       toolTurn([image], true),
     ],
   ];
-  for (const [name, output, turn] of outputs) {
-    await t.step(name, () => {
-      const { input } = encode({ turns: [HELLO, callTurn("a"), turn] }).body;
-      assert(Array.isArray(input));
-      assert.deepEqual(plain(input.at(-1)), {
-        type: "function_call_output",
-        call_id: "a",
-        output,
-      });
+  await steps(t, outputs, ([, output, turn]) => {
+    const { input } = encode({ turns: [HELLO, callTurn("a"), turn] }).body;
+    assert(Array.isArray(input));
+    assert.deepEqual(plain(input.at(-1)), {
+      type: "function_call_output",
+      call_id: "a",
+      output,
     });
-  }
+  });
 });
 
 Deno.test("encodeRequest() adds missing results, and fits long ids", () => {
@@ -116,34 +115,32 @@ Deno.test("encodeRequest() sends sealed reasoning to its issuer alone", async (t
     ["another form", "responses", "summary", undefined, false],
     ["another protocol's", "messages", "signature", undefined, false],
   ] as const;
-  for (const [name, protocol, form, origin, isSent] of cases) {
-    await t.step(name, () => {
-      const { body, lost } = encode({
-        turns: [
-          HELLO,
-          turn("assistant", {
-            kind: "reasoning",
-            parts: [{ form: "summary", text: "Hm" }],
-            sealed: { protocol, form, value: "v", id: "rs_1", origin },
-          }, text("Hello")),
-        ],
-      });
-      assert(Array.isArray(body.input));
-      const types = body.input.map((item) => Object(item).type);
-      assert.equal(types.includes("reasoning"), isSent);
-      assert.deepEqual(
-        lost.map(({ field }) => field),
-        isSent ? [] : ["sealedReasoning"],
-      );
-      if (!isSent) return;
-      assert.deepEqual(body.input[1], {
-        type: "reasoning",
-        id: "rs_1",
-        summary: [{ type: "summary_text", text: "Hm" }],
-        encrypted_content: "v",
-      });
+  await steps(t, cases, ([, protocol, form, origin, isSent]) => {
+    const { body, lost } = encode({
+      turns: [
+        HELLO,
+        turn("assistant", {
+          kind: "reasoning",
+          parts: [{ form: "summary", text: "Hm" }],
+          sealed: { protocol, form, value: "v", id: "rs_1", origin },
+        }, text("Hello")),
+      ],
     });
-  }
+    assert(Array.isArray(body.input));
+    const types = body.input.map((item) => Object(item).type);
+    assert.equal(types.includes("reasoning"), isSent);
+    assert.deepEqual(
+      lost.map(({ field }) => field),
+      isSent ? [] : ["sealedReasoning"],
+    );
+    if (!isSent) return;
+    assert.deepEqual(body.input[1], {
+      type: "reasoning",
+      id: "rs_1",
+      summary: [{ type: "summary_text", text: "Hm" }],
+      encrypted_content: "v",
+    });
+  });
 });
 
 Deno.test("encodeRequest() writes files and pictures", async (t) => {
@@ -412,20 +409,18 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
       "",
     ],
   ];
-  for (const [name, service, model, fields, expected, losses] of cases) {
-    await t.step(name, () => {
-      const { body, lost } = encode(fields, { service, model });
-      const { safety_identifier, prompt_cache_key, ...rest } = body;
-      const isHashed = String(safety_identifier).length === 64;
-      assert.deepEqual(
-        plain(
-          isHashed ? rest : { ...rest, safety_identifier, prompt_cache_key },
-        ),
-        { model, input: [says("user", "Hi")], store: false, ...expected },
-      );
-      assert.equal(lossesOf(lost), losses);
-    });
-  }
+  await steps(t, cases, ([, service, model, fields, expected, losses]) => {
+    const { body, lost } = encode(fields, { service, model });
+    const { safety_identifier, prompt_cache_key, ...rest } = body;
+    const isHashed = String(safety_identifier).length === 64;
+    assert.deepEqual(
+      plain(
+        isHashed ? rest : { ...rest, safety_identifier, prompt_cache_key },
+      ),
+      { model, input: [says("user", "Hi")], store: false, ...expected },
+    );
+    assert.equal(lossesOf(lost), losses);
+  });
 });
 
 Deno.test("encodeRequest() keeps to the target's own output limit", () => {

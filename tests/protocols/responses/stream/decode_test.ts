@@ -21,6 +21,7 @@ import {
   done,
   event,
 } from "../../../support/wire/responses_events.ts";
+import { steps } from "../../../support/steps.ts";
 
 const HELLO = chatCodec.decodeRequest({
   model: "m",
@@ -134,18 +135,16 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
         [["call_1", "f", CALL.arguments]],
       ],
     ];
-  for (const [name, frames, calls] of cases) {
-    await t.step(name, () => {
-      const answer = answerOf([...frames, event("completed", {})]);
-      const found = answer.blocks.map((block) =>
-        block.kind === "function_call"
-          ? [block.id, block.name, block.arguments]
-          : block
-      );
-      assert.deepEqual(found, calls);
-      assert.equal(answer.stop.reason, found.length > 0 ? "tool_calls" : "end");
-    });
-  }
+  await steps(t, cases, ([, frames, calls]) => {
+    const answer = answerOf([...frames, event("completed", {})]);
+    const found = answer.blocks.map((block) =>
+      block.kind === "function_call"
+        ? [block.id, block.name, block.arguments]
+        : block
+    );
+    assert.deepEqual(found, calls);
+    assert.equal(answer.stop.reason, found.length > 0 ? "tool_calls" : "end");
+  });
 });
 
 Deno.test("createStreamDecoder() ends with one failure", async (t) => {
@@ -267,13 +266,11 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
       oversizedAnswer("The provider's answer has too many parts"),
     ],
   ];
-  for (const [name, frames, expected] of cases) {
-    await t.step(name, () => {
-      const last = decodeFrames(responsesCodec, frames).at(-1);
-      assert(last?.type === "failure", `ends with ${last?.type}`);
-      assert.deepEqual(last.failure, expected);
-    });
-  }
+  await steps(t, cases, ([, frames, expected]) => {
+    const last = decodeFrames(responsesCodec, frames).at(-1);
+    assert(last?.type === "failure", `ends with ${last?.type}`);
+    assert.deepEqual(last.failure, expected);
+  });
 });
 
 Deno.test("createStreamDecoder() closes a part when it is done, and does not repeat it", () => {
@@ -392,19 +389,17 @@ Deno.test("decodeAnswer() rejects an unfinished answer", async (t) => {
     ["an error", { error: { message: "Bad luck" } }, /Bad luck/],
     ["a detail", { detail: "Bad luck" }, /Bad luck/],
   ];
-  for (const [name, body, message] of cases) {
-    await t.step(name, () => {
-      assert.throws(
-        () =>
-          responsesCodec.decodeAnswer(
-            JSON.parse(JSON.stringify(body)),
-            counterIds(),
-          ),
-        (error) =>
-          error instanceof UpstreamFailure && message.test(error.message),
-      );
-    });
-  }
+  await steps(t, cases, ([, body, message]) => {
+    assert.throws(
+      () =>
+        responsesCodec.decodeAnswer(
+          JSON.parse(JSON.stringify(body)),
+          counterIds(),
+        ),
+      (error) =>
+        error instanceof UpstreamFailure && message.test(error.message),
+    );
+  });
 });
 
 function frame(data: JsonObject, name?: string): SseFrame {

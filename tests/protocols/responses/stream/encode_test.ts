@@ -31,6 +31,7 @@ import {
   startOf,
 } from "../../../support/wire/events.ts";
 import { foldResponses } from "../../../support/sdk/responses_fold.ts";
+import { steps } from "../../../support/steps.ts";
 
 for (const { name, answer } of ANSWERS) {
   Deno.test(`createStreamEncoder() keeps the grammar for the sample "${name}"`, () => {
@@ -287,24 +288,22 @@ Deno.test("createStreamEncoder() writes the end of the answer", async (t) => {
     ["context_full", "incomplete", "max_output_tokens"],
     ["filtered", "incomplete", "content_filter"],
   ];
-  for (const [reason, status, detail] of cases) {
-    await t.step(reason, () => {
-      const answer = foldResponses(textOf(encode([
-        START,
-        startOf(0),
-        deltaOf(0, "Hi"),
-        endOf(0),
-        { type: "end", stop: { reason } },
-      ])));
-      assert.equal(answer.status, status);
-      assert.deepEqual(
-        answer.incomplete_details,
-        detail === null ? null : { reason: detail },
-      );
-      assert(Array.isArray(answer.output));
-      assert.equal(Object(answer.output[0]).status, status);
-    });
-  }
+  await steps(t, cases, ([reason, status, detail]) => {
+    const answer = foldResponses(textOf(encode([
+      START,
+      startOf(0),
+      deltaOf(0, "Hi"),
+      endOf(0),
+      { type: "end", stop: { reason } },
+    ])));
+    assert.equal(answer.status, status);
+    assert.deepEqual(
+      answer.incomplete_details,
+      detail === null ? null : { reason: detail },
+    );
+    assert(Array.isArray(answer.output));
+    assert.equal(Object(answer.output[0]).status, status);
+  });
 });
 
 Deno.test("createStreamEncoder() repeats a schema with every field of a format", () => {
