@@ -1,4 +1,5 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
+import { mapValues } from "../../core/std.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
@@ -193,14 +194,10 @@ function readHours(text: string): DayHours {
 
 function multiplied(prices: Prices, times: number): Prices {
   // Rounds: 0.3 times 6 is 1.7999999999999998 in floating point.
-  const scaled = (price: number) => Number((price * times).toPrecision(12));
-  return {
-    input: scaled(prices.input),
-    cachedInput: scaled(prices.cachedInput),
-    cacheWrite: scaled(prices.cacheWrite),
-    cacheWrite1h: scaled(prices.cacheWrite1h),
-    output: scaled(prices.output),
-  };
+  return mapValues(
+    prices,
+    (price) => Number((price * times).toPrecision(12)),
+  );
 }
 
 /** Returns all prices. A missing price equals another one, also when a rate replaces that other price. */
