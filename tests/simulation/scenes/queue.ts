@@ -331,6 +331,23 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage, at);
     },
   },
+  "a caller who leaves while its limits are asked does not begin to wait": {
+    setting: () =>
+      narrow({}, {
+        threads: 2,
+        tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
+      }),
+    async live(stage) {
+      assert(stage.process);
+      stage.process.messageMs = 100;
+      await stage.sleep(MINUTE_MS - stage.time.now() % MINUTE_MS);
+      await stage.served();
+      const one = await stage.ask({ leavesAfterMs: 120, isStream: false });
+      assert(tookMs(one) < 1000);
+      assert.deepEqual(stage.route(one), []);
+      await checkSlots(stage);
+    },
+  },
   "those who wait get a 503 when their gateway stops": {
     setting: () => narrow(),
     async live(stage) {
