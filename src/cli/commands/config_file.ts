@@ -1,4 +1,3 @@
-import { glob } from "node:fs/promises";
 import { normalize, resolve } from "node:path";
 import { type Environment, readFault } from "../../config/environment.ts";
 import type { TokenFor } from "../../config/exchange.ts";
@@ -87,6 +86,8 @@ export async function findFiles(
   if (!isWildcard(pattern)) return [wanted];
   const fixed = wanted.replace(/[^/\\]*[*?].*$/, "");
   await Deno.lstat(beside(folder, fixed) || ".");
+  // Most files name no pattern, and this part of the platform delays the start.
+  const { glob } = await import("node:fs/promises");
   const names = await Array.fromAsync(glob(wanted, { cwd: folder || "." }));
   return names.filter((name) => !HIDDEN_REGEXP.test(name.slice(fixed.length)))
     .sort();
