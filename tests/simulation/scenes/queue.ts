@@ -726,6 +726,69 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         for (const at of [0, 1, 2]) await checkSlots(stage, at);
       },
     },
+  "of one caller's requests at two threads, the one that waited longer is next":
+    {
+      setting: () => narrow({}, { threads: 2 }),
+      async live(stage) {
+        take(stage, 6000);
+        const all = await askAt(stage, [
+          [0, "alice", { at: 1 }],
+          [1000, "alice", { at: 0 }],
+          [3000, "alice", { at: 1 }],
+        ]);
+        assert.deepEqual(turns(stage, all), [0, 1, 2]);
+      },
+    },
+  "a line that is too long because of another thread is refused at once": {
+    setting: () => narrow({ queue: { max_wait: 35_000 } }, { threads: 2 }),
+    async live(stage) {
+      take(stage, 10_000);
+      await Promise.all([stage.served({ at: 0 }), stage.served({ at: 1 })]);
+      const all = askAt(stage, [
+        ...[0, 1, 2, 3].map((at) => [at, "alice", { at: 0 }] as const),
+        [1000, "alice", { at: 1 }],
+      ]);
+      const last = (await all).at(-1);
+      assert.equal(last?.status, 503);
+      assert(tookMs(last) < 50);
+      const seconds = Number(last.headers?.get("retry-after"));
+      assert(seconds >= 40 && seconds <= 42, `retry after ${seconds}`);
+    },
+  },
+  "a request waits for a fallback when that has room first": {
+    setting: () => {
+      const entry = { max_concurrent: 1, queue: { max_wait: MINUTE_MS } };
+      return {
+        connections: {
+          a: {
+            ...entry,
+            models: [{
+              ...{ id: "model-one", upstream: "model-one-of-a" },
+              fallbacks: ["model-two"],
+            }],
+          },
+          b: {
+            ...entry,
+            models: [{ id: "model-two", upstream: "model-two-of-b" }],
+          },
+        },
+        file: { timeouts: PATIENT },
+      };
+    },
+    async live(stage) {
+      take(stage, 30_000, "a");
+      take(stage, 5000, "b");
+      const all = await askAt(stage, [
+        [0, "alice"],
+        [10, "bob", { model: "model-two" }],
+        [1000, "carol"],
+      ]);
+      assert.deepEqual(all.map((one) => stage.route(one)), [["a"], ["b"], [
+        "b",
+      ]]);
+      assert.equal(all[2]?.headers?.get("x-gateway-model"), "model-two");
+    },
+  },
   "the slots of a thread that dies are free at once": {
     setting: () => narrow({ max_concurrent: 2 }, { threads: 2 }),
     async live(stage) {
