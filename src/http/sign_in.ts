@@ -171,23 +171,28 @@ async function pass(
   form: URLSearchParams,
   options: PassOptions & { readonly addressOf: typeof readAddress },
 ): Promise<Response> {
-  const { signIn: { client: id, scope, audience } } = options;
+  const { signIn: { client: client_id, scope, audience } } = options;
   const grant = form.get("grant_type");
-  const wanted = { scope, ...(audience === undefined ? {} : { audience }) };
-  const fields = {
-    client_id: id,
-    ...(step === "token" ? grantFields(form) : {}),
-    ...(grant === DEVICE_GRANT ? {} : wanted),
-  };
-  if (step === "token" && !("grant_type" in fields)) {
-    return answer(400, { error: "unsupported_grant_type" });
+  const fields = new URLSearchParams({ client_id });
+  if (step === "token") {
+    const name = grant === DEVICE_GRANT ? "device_code" : REFRESH_GRANT;
+    const value = form.get(name);
+    if (!value || grant !== DEVICE_GRANT && grant !== REFRESH_GRANT) {
+      return answer(400, { error: "unsupported_grant_type" });
+    }
+    fields.set("grant_type", grant);
+    fields.set(name, value);
+  }
+  if (grant !== DEVICE_GRANT) {
+    fields.set("scope", scope);
+    if (audience !== undefined) fields.set("audience", audience);
   }
   try {
     const url = await options.addressOf(step, options);
     const found = await send({
       url,
       headers: { "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams(fields).toString(),
+      body: fields.toString(),
     }, options);
     return found.status === 200
       ? answer(200, step === "token" ? tokensIn(found.body) : found.body)
@@ -196,15 +201,6 @@ async function pass(
     if (error instanceof NoReply) return unavailable(error.message);
     throw error;
   }
-}
-
-function grantFields(form: URLSearchParams): Record<string, string> {
-  const grant = form.get("grant_type");
-  const name = grant === DEVICE_GRANT ? "device_code" : REFRESH_GRANT;
-  const value = form.get(name);
-  return (grant === DEVICE_GRANT || grant === REFRESH_GRANT) && value
-    ? { grant_type: grant, [name]: value }
-    : {};
 }
 
 /** Reads the issuer's address of a step from its discovery document. @throws {NoReply} */

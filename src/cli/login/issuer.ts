@@ -35,7 +35,7 @@ export async function signIn(
 ): Promise<Login> {
   const { tokenUrl, deviceUrl } = await discover(known, tools);
   const fields = fieldsOf(known);
-  const { ok, body } = await post(deviceUrl, fields, tools);
+  const { ok, body } = await ask(deviceUrl, fields, tools);
   const device = nonEmptyText(body.device_code);
   const code = nonEmptyText(body.user_code);
   const url = nonEmptyText(body.verification_uri_complete) ??
@@ -46,14 +46,11 @@ export async function signIn(
   let everyMs = seconds(body.interval, 5);
   while (tools.now() < endMs) {
     await tools.wait(everyMs);
-    const asked = await post(tokenUrl, {
+    const asked = await ask(tokenUrl, {
       grant_type: "urn:ietf:params:oauth:grant-type:device_code",
       device_code: device,
       client_id: known.client,
-    }, tools).catch((error) => {
-      if (error instanceof LoginFault) return undefined;
-      throw error;
-    });
+    }, tools).catch(() => undefined);
     if (asked?.ok) return loginOf(asked.body, { tokenUrl }, tools);
     // RFC 8628, section 3.5: slower after a lost connection, too.
     if (asked === undefined || asked.body.error === "slow_down") {
@@ -77,7 +74,7 @@ export async function refresh(
   tools: IssuerTools,
 ): Promise<Login | undefined> {
   if (refreshToken === undefined) return undefined;
-  const { ok, body } = await post(tokenUrl, {
+  const { ok, body } = await ask(tokenUrl, {
     grant_type: "refresh_token",
     refresh_token: refreshToken,
     ...fieldsOf(known),
@@ -97,7 +94,7 @@ async function discover(
   tools: IssuerTools,
 ): Promise<{ readonly tokenUrl: string; readonly deviceUrl: string }> {
   const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const { ok, body } = await request(place, {}, tools);
+  const { ok, body } = await ask(place, undefined, tools);
   if (!ok || body.issuer !== issuer) {
     throw new LoginFault(
       `${place} does not describe this issuer. Copy \`issuer\` from gateway.yaml.`,
@@ -121,9 +118,9 @@ function loginOf(
   before: { readonly tokenUrl: string; readonly refreshToken?: string },
   { now }: IssuerTools,
 ): Login {
-  const access = nonEmptyText(body.access_token);
   // The gateway verifies JWTs. Where the access token is none, as at Google, the ID token is one.
-  const token = [access, nonEmptyText(body.id_token)].find(isJwt);
+  const token = [body.access_token, body.id_token].map(nonEmptyText)
+    .find((text) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text ?? ""));
   if (token === undefined) {
     throw new LoginFault(
       "The issuer's token is no JWT, so the gateway cannot verify it. Ask for the scope or audience of the gateway.",
@@ -136,10 +133,6 @@ function loginOf(
     refreshToken: nonEmptyText(body.refresh_token) ?? before.refreshToken,
     tokenUrl: before.tokenUrl,
   };
-}
-
-function isJwt(text: string | undefined): boolean {
-  return text !== undefined && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
 }
 
 /** Returns a number of seconds in milliseconds. Some issuers write it as a text. */
@@ -159,23 +152,15 @@ function refusal(body: JsonObject): LoginFault {
   return new LoginFault(`The issuer refuses the login: ${endSentence(reason)}`);
 }
 
-function post(
+/** Sends a request: a POST with fields, else a GET. @throws {LoginFault} */
+async function ask(
   url: string,
-  fields: Readonly<Record<string, string>>,
-  tools: IssuerTools,
-): Promise<{ readonly ok: boolean; readonly body: JsonObject }> {
-  const body = new URLSearchParams(fields);
-  return request(url, { method: "POST", body }, tools);
-}
-
-async function request(
-  url: string,
-  init: RequestInit,
+  fields: Readonly<Record<string, string>> | undefined,
   { fetch, deadline }: IssuerTools,
 ): Promise<{ readonly ok: boolean; readonly body: JsonObject }> {
   try {
     const response = await fetch(url, {
-      ...init,
+      ...fields && { method: "POST", body: new URLSearchParams(fields) },
       headers: { accept: "application/json" },
       redirect: "manual",
       signal: deadline(RESPONSE_MS),
