@@ -49,7 +49,9 @@ interface Cell {
   /** The logged tokens that have a cost, and what they cost by the configuration's prices. */
   priced: number;
   pricedUsd: number;
+  /** Those without a cost, and what they would have cost by the configuration's prices; 0 where it has none. */
   unpriced: number;
+  unpricedUsd: number;
   /** The logged tokens that the gateway estimated, their requests, and the others. */
   estimated: number;
   unsure: number;
@@ -105,11 +107,12 @@ export function createComparison(
     for (const name of PRICE_NAMES) {
       const cell = cellOf(row, when, provider.isSplit ? name : "all");
       const count = tokens[name];
-      if (costUsd === undefined) cell.unpriced += count;
-      else {
-        cell.priced += count;
-        cell.pricedUsd += count * (prices?.[name] ?? 0) / 1e6;
-      }
+      const usd = count * (prices?.[name] ?? 0) / 1e6;
+      const [amount, dollars] = costUsd === undefined
+        ? ["unpriced", "unpricedUsd"] as const
+        : ["priced", "pricedUsd"] as const;
+      cell[amount] += count;
+      cell[dollars] += usd;
       if (isEstimated) cell.estimated += count;
       cell[isEstimated ? "unsure" : "exact"]++;
     }
@@ -168,6 +171,7 @@ const LOGGED = [
   "priced",
   "pricedUsd",
   "unpriced",
+  "unpricedUsd",
   "estimated",
   "unsure",
   "exact",
@@ -208,7 +212,7 @@ function getOrAdd<Value>(
 function cellOf({ cells }: Row, when: string, kind: BilledKind): Cell {
   return getOrAdd(cells, `${kind} ${when}`, () => ({
     ...{ when, kind, billed: 0, billedUsd: 0, priced: 0, pricedUsd: 0 },
-    ...{ unpriced: 0, estimated: 0, unsure: 0, exact: 0 },
+    ...{ unpriced: 0, unpricedUsd: 0, estimated: 0, unsure: 0, exact: 0 },
   }));
 }
 
@@ -231,6 +235,7 @@ function explain(row: Row, all: readonly Row[]): Difference {
   const value = { surplus: 0, logged: 0, noUsage: 0 };
   for (const cell of row.cells.values()) {
     const { kind, billed, billedUsd, priced, unpriced, estimated } = cell;
+    const { unpricedUsd } = cell;
     providerUsd += billedUsd;
     pricedUsd += cell.pricedUsd;
     if (kind === "tools") {
@@ -238,7 +243,12 @@ function explain(row: Row, all: readonly Row[]): Difference {
       continue;
     }
     const logged = priced + unpriced;
-    const own = priced > 0 ? cell.pricedUsd / priced : undefined;
+    // The tokens without a cost may be another mix of kinds.
+    const own = unpricedUsd > 0
+      ? (cell.pricedUsd + unpricedUsd) / logged
+      : priced > 0
+      ? cell.pricedUsd / priced
+      : undefined;
     const mean = priceOf(cell, all.filter((one) => one.model === model));
     // One sum for all kinds of tokens has no exact price when others used another mix of them.
     const isMix = kind === "all" && billed !== logged && own !== undefined &&
@@ -250,10 +260,15 @@ function explain(row: Row, all: readonly Row[]): Difference {
       const usual = (logged - estimated) / cell.exact;
       value.noUsage += (cell.unsure * usual - estimated) * price;
     }
-    add("no_price", unpriced * price);
+    add(
+      "no_price",
+      own !== undefined && unpricedUsd > 0
+        ? unpricedUsd * price / own
+        : unpriced * price,
+    );
     if (own === undefined || isAlike(price, own)) continue;
     const [cause, detail] = nameOf(cell, price / own, row);
-    add(cause, priced * (price - own), detail);
+    add(cause, cell.pricedUsd * (price / own - 1), detail);
   }
   // The log was written under other prices than the configuration has now.
   add("price_changed", pricedUsd - logUsd, "the log has older prices");

@@ -107,7 +107,9 @@ export function drawComparison(comparison: Comparison, page: Page): string {
   const difference = {
     heading: "difference",
     text: ({ usd }: { readonly usd: number }) =>
-      (usd > 0 ? "+" : "") + dollarsText(usd),
+      Math.abs(usd) < 0.005
+        ? dollarsText(0)
+        : (usd > 0 ? "+" : "") + dollarsText(usd),
   };
   return [
     ...drawTable([...models, total], {

@@ -70,10 +70,10 @@ async function printSettings(
         ? client.token(TOKEN_PLACEHOLDER)
         : tokenByCommand(tokenCommand),
     ]),
-    ...(client.start === undefined ? [] : [client.start(place)]),
     ...(header === undefined
       ? []
       : [attributionSnippet(client.id, header) ?? UNKNOWN_HEADER]),
+    ...(client.start === undefined ? [] : [client.start(place)]),
   ];
   tools.writeError(rest.map(formatSnippet).join(""));
   if (title.startsWith("~")) tools.writeError(`\n# ${MERGE}\n`);

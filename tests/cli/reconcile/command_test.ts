@@ -292,6 +292,27 @@ Deno.test("each cause of a difference is named with its dollars", async (t) => {
   });
 });
 
+Deno.test("requests without a cost are no changed price, though the bill has one sum and they are another mix", async () => {
+  const bill = [CHARGE, {
+    ...CHARGE,
+    tokens: { ...CHARGE.tokens, input: 2_000_000, output: 0 },
+  }];
+  const log = [LOGGED, {
+    ...LOGGED,
+    usage: { input_tokens: 2_000_000, output_tokens: 0 },
+    cost_usd: undefined,
+  }];
+  assert.deepEqual(await causes({ bill, log, service: "openrouter" }), [
+    ["no_price", 10],
+  ]);
+});
+
+Deno.test("a difference below half a cent is none in the table", async () => {
+  const log = [{ ...LOGGED, cost_usd: 9.9999 }];
+  const { out } = await run({ bill: [CHARGE], log });
+  assert.match(out, /^all +\$10\.00 +\$10\.00 +\$0\.00$/m);
+});
+
 Deno.test("a request counts on the day of its beginning", async () => {
   const late = { ...LOGGED, time: "2026-11-21T00:00:01.000Z", total_ms: 5000 };
   assert.deepEqual(await causes({ bill: [CHARGE], log: [late] }), []);

@@ -319,6 +319,8 @@ Deno.test("setup shows how each client sends a header, and reports where that is
     });
     assert.equal(code, 0);
     assert.ok(error.includes(line), error);
+    // The variables must be set before the client starts.
+    assert.ok(!error.split(line)[0]?.includes("Then in the shell"), error);
   });
   const { code, error } = await setup({ args: ["curl", "--header", "cookie"] });
   assert.equal(code, 2);
