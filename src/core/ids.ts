@@ -8,23 +8,11 @@ export interface Ids {
   next(prefix: string): string;
 }
 
-/** The size of an identifier, in bytes. */
-const ID_BYTES = 16;
-
-/** Random bytes for the next identifiers. Each call of the platform's source costs as much as the rest. */
-const pool = new Uint8Array(256 * ID_BYTES);
-let used = pool.length;
-
-function nextDigits(): string {
-  if (used === pool.length) {
-    crypto.getRandomValues(pool);
-    used = 0;
-  }
-  return pool.subarray(used, used += ID_BYTES).toHex();
-}
+/** A buffer that is refilled for each identifier. */
+const bytes = new Uint8Array(16);
 
 /** Returns unguessable identifiers. */
 export const randomIds: Ids = {
   // join() returns a flat string. With a concatenated one, JSON.stringify() takes V8's slow path.
-  next: (prefix) => [prefix, nextDigits()].join("_"),
+  next: (prefix) => [prefix, crypto.getRandomValues(bytes).toHex()].join("_"),
 };

@@ -1,4 +1,3 @@
-import type { Signal } from "../core/abort.ts";
 import { type Deadlines, within } from "../core/time/deadlines.ts";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
@@ -138,7 +137,7 @@ interface AnswerEnding {
   /** The failure that ended it, if it names one. */
   readonly failure?: Failure | undefined;
   /** The signal of the attempt. */
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Controller } from "../core/abort.ts";
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
@@ -35,7 +34,7 @@ export interface Attempt {
    */
   readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
-  readonly controller: Controller;
+  readonly controller: AbortController;
   /** True when another attempt may follow this one. */
   readonly mayRepeat: boolean;
   /** True when another deployment is left for the next attempt. Only then is the beginning of a stream held back. */

@@ -1,4 +1,3 @@
-import { type Controller, RequestController } from "../core/abort.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
@@ -36,7 +35,7 @@ export function followCaller(
   record: RequestRecord,
   { deadlines, afterMs }: FollowOptions,
 ): AttemptControl {
-  const control = createAttemptControl();
+  const control = new AttemptControl();
   const leave = () => {
     if (!record.isFinished()) control.cancel(new CallerLeft());
   };
@@ -55,34 +54,29 @@ export function followCaller(
  * Controls the attempts of a request, one at a time. Each has its own abort controller, so aborting one does not abort
  * the next.
  */
-export interface AttemptControl {
+export class AttemptControl {
+  #controller: AbortController = new AbortController();
+  #over: Error | undefined;
+
   /** Aborts the current attempt. */
-  readonly controller: Controller;
+  get controller(): AbortController {
+    return this.#controller;
+  }
+
   /**
    * Aborts the current attempt and starts the next.
    *
    * @throws The reason of {@linkcode AttemptControl.cancel}, once that was called.
    */
-  nextAttempt(): Controller;
-  /** Aborts the current attempt and prevents any other. */
-  cancel(reason: Error): void;
-}
+  nextAttempt(): AbortController {
+    this.#controller.abort();
+    if (this.#over !== undefined) throw this.#over;
+    return this.#controller = new AbortController();
+  }
 
-/** Creates a control and its first attempt. */
-function createAttemptControl(): AttemptControl {
-  let over: Error | undefined;
-  const control = {
-    controller: new RequestController(),
-    nextAttempt() {
-      control.controller.abort();
-      if (over !== undefined) throw over;
-      control.controller = new RequestController();
-      return control.controller;
-    },
-    cancel(reason: Error) {
-      over ??= reason;
-      control.controller.abort(over);
-    },
-  };
-  return control;
+  /** Aborts the current attempt and prevents any other. */
+  cancel(reason: Error): void {
+    this.#over ??= reason;
+    this.#controller.abort(this.#over);
+  }
 }

@@ -1,4 +1,3 @@
-import type { Signal } from "../core/abort.ts";
 import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 import {
   abandon,
@@ -22,7 +21,7 @@ interface WatchOptions {
   /** The idle timeout while a read waits, in milliseconds; 0 means none. */
   readonly idleMs: number;
   /** Ends the reading when it aborts, even if the source does not react. */
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -34,7 +33,7 @@ interface WatchOptions {
  */
 export class WatchedReader implements ByteReader {
   readonly #source: ByteReader;
-  readonly #signal: Signal;
+  readonly #signal: AbortSignal;
   readonly #idle: IdleWatch;
   readonly #change: ReadChange;
   readonly #leave = () => this.#giveUp(this.#signal.reason);

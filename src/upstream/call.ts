@@ -1,4 +1,3 @@
-import type { Controller, Signal } from "../core/abort.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { type Deadlines, orNever } from "../core/time/deadlines.ts";
 import { type ByteSource, discard } from "../streams/byte_reader.ts";
@@ -29,7 +28,7 @@ export interface UpstreamRequest {
   /** True when no connection that has served another request may carry it. Only `http1/` knows of its connections. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange when it aborts, the body of the response included. */
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /** A provider's response, its head read. */
@@ -71,7 +70,7 @@ interface UpstreamCall {
   /** See {@linkcode UpstreamRequest}. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange, its body included; the reason of its signal is thrown then. */
-  readonly controller: Controller;
+  readonly controller: AbortController;
 }
 
 /** A long body that is lent to a client while it is sent. */

@@ -1,4 +1,3 @@
-import type { Signal } from "../core/abort.ts";
 import {
   type ErrorKind,
   GatewayError,
@@ -182,7 +181,7 @@ export function brokenUpstream(
  */
 export function callErrorOf(
   cause: unknown,
-  signal: Signal,
+  signal: AbortSignal,
   errorOf: (cause: unknown) => Error = brokenOff,
 ): unknown {
   return signal.aborted ? signal.reason : errorOf(cause);
@@ -223,7 +222,7 @@ export function silentUpstream(cause?: unknown): UpstreamCallError {
  * Returns the error for a response that broke off before any of it reached the caller. After an abort, it is the
  * signal's reason. Otherwise it is `cause` itself, if that is an error for callers, or an error about `cause`.
  */
-export function failedReading(cause: unknown, signal: Signal): unknown {
+export function failedReading(cause: unknown, signal: AbortSignal): unknown {
   return callErrorOf(cause, signal, readingErrorOf);
 }
 

@@ -1,4 +1,3 @@
-import type { Signal } from "../core/abort.ts";
 import { readHeaders } from "../core/header_fields.ts";
 import type { Fetch, UpstreamClient } from "./call.ts";
 
@@ -19,7 +18,7 @@ export function createFetchClient(fetch: Fetch): UpstreamClient {
               : new Blob([...body.pieces]),
           }),
           redirect: "manual",
-          signal: platformSignal(signal),
+          signal,
         });
         return {
           status: answer.status,
@@ -31,14 +30,4 @@ export function createFetchClient(fetch: Fetch): UpstreamClient {
       }
     },
   };
-}
-
-/** Returns a signal as an object of the platform, which `fetch` requires. */
-function platformSignal(signal: Signal): AbortSignal {
-  if (signal instanceof AbortSignal) return signal;
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  return controller.signal;
 }

@@ -1,8 +1,6 @@
-import type { Controller } from "../core/abort.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import {
-  type ByteSource,
   createByteReader,
   readAll,
   WholeBody,
@@ -19,7 +17,7 @@ export interface ReadBodyOptions {
   /** The idle timeout, in milliseconds; 0 means none. */
   readonly idleMs: number;
   /** Aborts the exchange; the reader then throws the reason of the abort. */
-  readonly controller: Controller;
+  readonly controller: AbortController;
 }
 
 /** The limits on reading the whole body of a successful response. */
@@ -34,25 +32,11 @@ interface ReadBytesOptions extends ReadBodyOptions {
  * @returns `undefined` when the body is longer than `maxBytes`.
  * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
  */
-export function readResponseBytes(
+export async function readResponseBytes(
   { body, headers }: ResponseBody,
-  options: ReadBytesOptions,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  return body === null
-    ? Promise.resolve(new Uint8Array())
-    : readBodyBytes(body, declaredBytes(headers), options);
-}
-
-/**
- * Reads a body as {@linkcode readResponseBytes} does.
- *
- * @param declared The body's declared length in bytes; `undefined` when it declares none.
- */
-export async function readBodyBytes(
-  body: ByteSource,
-  declared: number | undefined,
   { maxBytes, deadlines, idleMs, controller }: ReadBytesOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (body === null) return new Uint8Array();
   const arrived = body instanceof WholeBody ? body.take() : undefined;
   if (arrived !== undefined) {
     return arrived.length > maxBytes ? undefined : arrived;
@@ -60,7 +44,7 @@ export async function readBodyBytes(
   const { signal } = controller;
   const watched = { deadlines, idleMs, signal };
   // A declared length of 0 needs no buffer.
-  const length = declared || undefined;
+  const length = declaredBytes(headers) || undefined;
   const firstBytes = length && Math.min(length, MAX_FIRST_BYTES);
   try {
     const reader = createByteReader(body, { firstBytes });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { type Controller, RequestController } from "../../src/core/abort.ts";
 import { readHeaders } from "../../src/core/header_fields.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import {
@@ -19,7 +18,6 @@ import { parseYaml } from "../support/yaml.ts";
 import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
 import { publicAddress } from "../../src/core/public_address.ts";
 import { retryAfterMs, saneWaitHeader } from "../../src/core/retry_after.ts";
-import { steps } from "../support/steps.ts";
 
 Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers([
@@ -485,46 +483,4 @@ Deno.test("saneWaitHeader() forwards plausible waits that a timer holds, and lea
   assert.equal(inMs("2147483001"), "2147483000");
   assert.equal(inMs("3024000001"), undefined);
   assert.equal(inMs("Thu, 01 Jan 2026 00:00:30 GMT"), undefined);
-});
-
-const CONTROLLERS: Readonly<Record<string, () => Controller>> = {
-  "the platform's": () => new AbortController(),
-  "a request's": () => new RequestController(),
-};
-
-Deno.test("a request's controller does what the platform's does", (t) =>
-  steps(t, Object.entries(CONTROLLERS), ([, create]) => {
-    const controller = create();
-    const { signal } = controller;
-    const calls: string[] = [];
-    const last = () => calls.push("last");
-    const first = () => {
-      calls.push("first");
-      signal.removeEventListener("abort", last);
-    };
-    const removed = () => calls.push("removed");
-    signal.addEventListener("abort", first, { once: true });
-    signal.addEventListener("abort", removed, { once: true });
-    signal.addEventListener("abort", () => calls.push("second"));
-    signal.addEventListener("abort", last, { once: true });
-    signal.removeEventListener("abort", removed);
-    signal.throwIfAborted();
-    assert.deepEqual([signal.aborted, signal.reason], [false, undefined]);
-    const reason = new Error("The caller left");
-    controller.abort(reason);
-    controller.abort(new Error("Again"));
-    signal.addEventListener("abort", () => calls.push("late"));
-    assert.deepEqual(calls, ["first", "second"]);
-    assert.equal(signal.aborted, true);
-    assert.equal(signal.reason, reason);
-    assert.throws(() => signal.throwIfAborted(), reason);
-  }));
-
-Deno.test("a request's controller without a reason aborts with the platform's error", () => {
-  for (const create of Object.values(CONTROLLERS)) {
-    const controller = create();
-    controller.abort();
-    assert.ok(controller.signal.reason instanceof DOMException);
-    assert.equal(controller.signal.reason.name, "AbortError");
-  }
 });

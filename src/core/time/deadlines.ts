@@ -1,4 +1,3 @@
-import type { Signal } from "../abort.ts";
 import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
@@ -142,7 +141,7 @@ function earliest(queues: Queues): Next | undefined {
 /** The timer of a wait and the signal that ends it early. */
 interface WaitOptions {
   readonly deadlines: Deadlines;
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -168,7 +167,7 @@ export async function wait(
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,
-  signal: Signal,
+  signal: AbortSignal,
   onAbort: () => void,
 ): Promise<Value> {
   const stop = () => {
@@ -220,7 +219,7 @@ export function within<Value, Late>(
  */
 export function untilAbort<Value>(
   work: Promise<Value>,
-  signal: Signal,
+  signal: AbortSignal,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -12,6 +12,7 @@ import {
   createLookAhead,
   discard,
   type LookAhead,
+  WholeBody,
 } from "../../streams/byte_reader.ts";
 import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
 import { passThrough } from "../../streams/pass_through.ts";
@@ -23,7 +24,10 @@ import {
   redirected,
 } from "../../upstream/failure.ts";
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
-import { declaredBytes, readBodyBytes } from "../../upstream/read_response.ts";
+import {
+  declaredBytes,
+  readResponseBytes,
+} from "../../upstream/read_response.ts";
 import { type Secrets, secretsOf } from "../../upstream/secrets.ts";
 import {
   isVertexClaude,
@@ -179,9 +183,10 @@ export function passAnswer(
   const isStream = isEventStream(type);
   const mayBeJson = type === "" || isJson(type);
   const length = isStream ? undefined : declaredBytes(headers);
+  const passing = { ...options, body, isStream, isJson: mayBeJson };
   return length !== undefined && length <= MAX_WHOLE_BYTES
-    ? passWhole(response, { ...options, body, length, isJson: mayBeJson })
-    : passInChunks(response, { ...options, body, isStream, isJson: mayBeJson });
+    ? passWhole(response, passing)
+    : passInChunks(response, passing);
 }
 
 interface PassAnswerOptions {
@@ -300,15 +305,6 @@ function passOn(
 /** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
 const MAX_WHOLE_BYTES: number = 64 * 1024;
 
-/** The options of an answer that is read whole before it is sent. */
-interface WholeOptions extends PassAnswerOptions {
-  readonly body: ByteSource;
-  /** The length in its header, in bytes. */
-  readonly length: number;
-  /** True when its headers name JSON or no type. */
-  readonly isJson: boolean;
-}
-
 /**
  * Sends a short answer to the caller once it is complete.
  *
@@ -316,17 +312,22 @@ interface WholeOptions extends PassAnswerOptions {
  */
 async function passWhole(
   response: HttpResponse,
-  options: WholeOptions,
+  options: ChunksOptions,
 ): Promise<Response> {
   const { attempt, protocol, headers, secrets, clock, isJson } = options;
-  const { record } = attempt.exchange;
+  const { exchange: { record }, controller, deployment } = attempt;
   const { status } = response;
-  const bytes = await readShort(options);
+  const bytes = await readResponseBytes(response, {
+    maxBytes: MAX_WHOLE_BYTES,
+    deadlines: options.deadlines,
+    idleMs: deployment.connection.timeouts.idleMs,
+    controller,
+  });
   if (bytes === undefined) throw brokenUpstream("it is longer than it says");
   secrets.coverIn(bytes);
   if (bodyKind(bytes) === "events") {
-    const events = new Blob([bytes]).stream();
-    return passInChunks(response, { ...options, body: events, isStream: true });
+    const body = new WholeBody(bytes);
+    return passInChunks(response, { ...options, body, isStream: true });
   }
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
@@ -346,15 +347,3 @@ async function passWhole(
 }
 
 const decoder = new TextDecoder();
-
-function readShort(
-  { attempt: { controller, deployment }, deadlines, body, length }:
-    WholeOptions,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  return readBodyBytes(body, length, {
-    maxBytes: MAX_WHOLE_BYTES,
-    deadlines,
-    idleMs: deployment.connection.timeouts.idleMs,
-    controller,
-  });
-}

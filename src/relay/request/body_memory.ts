@@ -1,4 +1,3 @@
-import type { Signal } from "../../core/abort.ts";
 import { LinkedList } from "../../core/collections.ts";
 import {
   createDeadlines,
@@ -150,7 +149,7 @@ export class MemoryShare {
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
-  borrow(bytes: number, signal: Signal): Promise<MemoryLoan> {
+  borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan> {
     return this.#loans.borrow(bytes, this, signal);
   }
 
@@ -261,7 +260,7 @@ class Loans {
   async borrow(
     bytes: number,
     share: MemoryShare,
-    signal: Signal,
+    signal: AbortSignal,
   ): Promise<MemoryLoan> {
     signal.throwIfAborted();
     const granted = Promise.withResolvers<MemoryLoan>();

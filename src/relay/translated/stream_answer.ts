@@ -1,4 +1,3 @@
-import type { Controller } from "../../core/abort.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import {
@@ -156,7 +155,7 @@ function createOutputJudge(
  */
 function failureOfBreak(
   cause: unknown,
-  { signal }: Controller,
+  { signal }: AbortController,
 ): Failure {
   if (signal.reason instanceof CallerLeft) throw signal.reason;
   if (signal.reason instanceof GatewayError) {

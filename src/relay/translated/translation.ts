@@ -1,4 +1,3 @@
-import type { Signal } from "../../core/abort.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
 import { once } from "../request/admission.ts";
@@ -61,7 +60,7 @@ interface RequestToTranslate extends Omit<RequestJob, "body"> {
 interface TranslationOptions {
   readonly memory: MemoryShare;
   /** Aborts the translation. */
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /** The options for translating a request. */

@@ -1,4 +1,3 @@
-import type { Signal } from "../../core/abort.ts";
 import { LinkedList } from "../../core/collections.ts";
 import {
   type Cancel,
@@ -23,7 +22,7 @@ export interface TranslationPool {
    * @throws {GatewayError} `overloaded`, when too many wait already.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
-  enter(signal: Signal): Promise<ReservedThread>;
+  enter(signal: AbortSignal): Promise<ReservedThread>;
   /** Ends all threads and their jobs. */
   close(): void;
 }
@@ -116,7 +115,7 @@ export function createTranslationPool(
     return member;
   }
 
-  async function memberFor(signal: Signal): Promise<Member> {
+  async function memberFor(signal: AbortSignal): Promise<Member> {
     signal.throwIfAborted();
     if (isClosed) throw closed();
     const member = waiting.size === 0 ? takeMember() : undefined;
@@ -134,7 +133,7 @@ export function createTranslationPool(
     order: ThreadOrder,
     { recall, signal }: {
       readonly recall?: Recall;
-      readonly signal: Signal;
+      readonly signal: AbortSignal;
     },
   ): Promise<ThreadReport> {
     const over = Promise.withResolvers<ThreadReport>();

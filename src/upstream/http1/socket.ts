@@ -1,4 +1,3 @@
-import type { Signal } from "../../core/abort.ts";
 import { setImmediate } from "node:timers";
 import { type ByteReader, WholeBody } from "../../streams/byte_reader.ts";
 import type { LongBytes } from "../../streams/bytes.ts";
@@ -36,7 +35,7 @@ interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   /** Called once when the body is not read any more: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
   /** Closes the socket when it aborts, until the response is complete. */
-  readonly signal: Signal;
+  readonly signal: AbortSignal;
 }
 
 /** A response whose body comes from the socket. */

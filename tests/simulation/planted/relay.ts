@@ -278,13 +278,13 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "an attempt follows although the caller left",
-      text: "      if (over !== undefined) throw over;\n",
+      text: "    if (this.#over !== undefined) throw this.#over;\n",
       wrong: "",
     },
     {
       name: "a failed attempt's exchange goes on",
-      text: "      control.controller.abort();\n      if (over",
-      wrong: "      if (over",
+      text: "    this.#controller.abort();\n    if (this.#over",
+      wrong: "    if (this.#over",
       unseen: "each failure has closed its connection, or its answer is whole",
     },
     {
