@@ -1,3 +1,4 @@
+import { randomIds } from "../../../src/core/ids.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import type { VirtualTime } from "./time.ts";
 
@@ -14,6 +15,7 @@ let originMs = 0;
  * @returns A function that restores the platform.
  */
 export function takeOver(time: VirtualTime, random: Random): () => void {
+  let draws = 0;
   const restores = [
     replace(globalThis, {
       Date: virtualDate(time),
@@ -40,6 +42,7 @@ export function takeOver(time: VirtualTime, random: Random): () => void {
     }),
     replace(crypto, {
       getRandomValues(values: Uint8Array) {
+        draws++;
         const { buffer, byteOffset, byteLength } = values;
         const bytes = new Uint8Array(buffer, byteOffset, byteLength);
         for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256);
@@ -54,6 +57,8 @@ export function takeOver(time: VirtualTime, random: Random): () => void {
       ),
     ),
   ];
+  // Ids keep random bytes for the next ones, which are those of the history before.
+  while (draws === 0) randomIds.next("none");
   return () => {
     originMs += Math.ceil(time.elapsedMs()) + 3600_000;
     for (const restore of restores.reverse()) restore();
