@@ -62,7 +62,10 @@ const ROLES: Readonly<Record<string, Role>> = {
   prompt_cache_retention: "setting",
 };
 
-const NAMES = Object.keys(ROLES);
+/** A name that no body has, as long as the longest of them: a scan keeps names up to that length. */
+const NO_NAME = " ".repeat(
+  Math.max(...Object.keys(ROLES).map(({ length }) => length)),
+);
 
 /** The settings with the reasoning effort, or with an object that has it as `effort`. */
 const EFFORT_FIELDS: ReadonlySet<string> = new Set([
@@ -285,7 +288,7 @@ function sumOf(
 /** Returns the parts of the prompt in a body, which is a JSON object. */
 export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
   const parts = new PromptPartsReader();
-  const scan = new JsonObjectScan(NAMES, undefined, parts);
+  const scan = new JsonObjectScan([NO_NAME], undefined, parts);
   for await (const piece of bodyChunks(body)) scan.push(piece);
   return parts;
 }

@@ -8,6 +8,7 @@ import { createInputEstimate } from "../../../src/relay/request/input_estimate.t
 import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
 import {
   type PromptParts,
+  promptPartsOf,
   PromptPartsReader,
 } from "../../../src/relay/request/prompt_parts.ts";
 
@@ -359,6 +360,17 @@ Deno.test("a setting that only the log reads rejects no request, however often a
     .map((name) => `"${name}":"low"`);
   const { model } = read(bytes(`{"model":"m",${settings.join()}}`));
   assert.equal(model, "m");
+});
+
+Deno.test("a translated prompt has its sums, even with a setting in two cases", async () => {
+  const body = { speed: "fast", messages: [{ content: "Hi" }], tools: [1] };
+  const { settings, ...sums } = partsOf(body);
+  const found = await promptPartsOf(
+    bytes(JSON.stringify({ ...body, Speed: "slow", Tools: 2 })),
+  );
+  assert.deepEqual(found.settings, settings);
+  assert.deepEqual(found.messages, sums.messages);
+  assert.equal(found.tools, sums.tools);
 });
 
 Deno.test("the sums of a prompt have a bound, in either list", () => {
