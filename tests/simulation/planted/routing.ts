@@ -180,6 +180,11 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "    return false;\n",
     },
     {
+      name: "a reading with room does not end a wait",
+      text: "if (waiting.length === 0) return void",
+      wrong: "if (waiting.length === 1) return void",
+    },
+    {
       name: "a cool-down is not logged",
       text: `    log.write("cooling_down", {`,
       wrong: `    void ({`,

@@ -261,6 +261,34 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "and ends the wait");
     },
   },
+  "a reading that shows room ends a long wait, once in five minutes": {
+    setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
+    async live(stage) {
+      const limited = { fate: "rate limit", retryAfter: 3000 } as const;
+      /** Reads the quota again; some readings fail. */
+      const read = async (times: number) => {
+        for (let count = 0; count < times; count++) {
+          await stage.sleep(61_000);
+          await stage.gateway.handler(
+            new Request("http://gateway.example/v1/limits", {
+              headers: { authorization: "Bearer mg_secret_of_alice" },
+            }),
+          ).then((response) => response.text());
+        }
+      };
+      stage.plan("a", limited, limited);
+      assert.equal((await stage.ask()).status, 429);
+      assert.deepEqual(stage.route(await stage.ask()), [], "it waits");
+      await read(3);
+      const again = await stage.ask();
+      assert.equal(again.status, 429, "the provider still refuses");
+      assert.deepEqual(stage.route(again), ["a"]);
+      await read(1);
+      assert.deepEqual(stage.route(await stage.ask()), [], "nothing counts");
+      await read(4);
+      assert.deepEqual(await stage.served(), ["a"]);
+    },
+  },
   "a wait of days is cut to an hour": {
     setting: ALONE,
     async live(stage) {
