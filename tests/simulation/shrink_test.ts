@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type History, liveHistory, USUAL_SCALE } from "./history.ts";
+import { withCopy } from "./planted/copy.ts";
+import { SHARED_FAULTS } from "./planted/shared.ts";
 import { shrink } from "./shrink.ts";
 import { Trace } from "./world/trace.ts";
 
@@ -42,4 +44,32 @@ Deno.test("without a part of a history the others begin as they did", async () =
       });
   assert.notEqual(beginnings(all).length, 0);
   assert.deepEqual(beginnings(fewer), beginnings(all));
+});
+
+Deno.test("a history that finds a planted fault shrinks to a few events", async () => {
+  const file = "shared/remote_sums.ts";
+  const fault = SHARED_FAULTS[file]
+    ?.find(({ name }) => name === "a failing store fails the request");
+  assert(fault);
+  const report = await withCopy(async (copy) => {
+    const path = `${copy}/src/${file}`;
+    const source = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, source.replace(fault.text, fault.wrong));
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--quiet", "--no-check", "--lock=tests/deno.lock"],
+        ...["--allow-read", "--allow-env", "tests/simulation/main.ts"],
+        ...["--seed", "4", "--seeds", "20", "--sessions", "12"],
+        ...["--minutes", "12", "--until-broken", "--shrink", "--jobs", "1"],
+      ],
+      cwd: copy,
+      stderr: "inherit",
+      signal: AbortSignal.timeout(300_000),
+    }).output();
+    return new TextDecoder().decode(stdout);
+  });
+  const [, kept = ""] = /^replay it: .* --keep=(.*)$/m.exec(report) ?? [];
+  const actors = kept.split(",");
+  assert(actors.some((one) => one.startsWith("session-")), report);
+  assert(actors.length <= 6, kept);
 });
