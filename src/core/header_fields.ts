@@ -12,7 +12,8 @@ export interface HeaderFields {
  * @returns Values by name in lower case. The values of a repeated header are joined by commas. Of `set-cookie` only the
  * last value is kept; the gateway forwards that header in neither direction.
  */
-export function readHeaders(headers: Headers): HeaderFields {
+export function readHeaders(headers: HeaderFields): HeaderFields {
+  if (headers instanceof Map) return headers;
   const fields = new Map<string, string>();
   headers.forEach((value, name) => fields.set(name, value));
   return fields;

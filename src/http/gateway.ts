@@ -1,3 +1,5 @@
+import { DirectResponse } from "../relay/direct_response.ts";
+import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
@@ -11,7 +13,7 @@ import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
-import { refuseAmbiguous } from "../relay/request/body.ts";
+import { refuseFault } from "../relay/request/body.ts";
 import {
   authenticate,
   type CredentialGroup,
@@ -51,7 +53,6 @@ import {
   withoutHeaders,
 } from "./attribution.ts";
 import { createSignIn, type SignInService } from "./sign_in.ts";
-import { endRequest } from "./unread_body.ts";
 
 /** The parts of the gateway. */
 interface GatewayParts extends RelayServices {
@@ -74,7 +75,7 @@ interface GatewayParts extends RelayServices {
 }
 
 /** The whole gateway as a web-standard handler. */
-export type Handler = (request: Request) => Promise<Response>;
+export type Handler = (request: CallerRequest) => Promise<Response>;
 
 /**
  * Creates the handler. It never rejects: every error becomes a response in the caller's protocol. Every response has
@@ -91,7 +92,7 @@ export function createHandler(parts: GatewayParts): Handler {
       const { target, record } = beginRequest(request, requestId, parts);
       const { headers } = target;
       try {
-        refuseAmbiguous(headers);
+        refuseFault(request);
         const config = parts.liveConfig.current();
         const match = await finder.find(target, config.messagesVendor);
         protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
@@ -102,11 +103,11 @@ export function createHandler(parts: GatewayParts): Handler {
         });
       } catch (thrown) {
         protocol ??= protocolOfUnknownPath(target);
-        const { log, deadlines } = parts;
+        const { log } = parts;
         const failed = failureResponse(thrown, { protocol, record, log });
         const response = await finish(failed.response, failed.ending, record);
         stamp(response, protocol, requestId);
-        return await endRequest({ request, headers }, response, deadlines);
+        return response;
       }
     } catch (thrown) {
       return lastResponse(thrown, { protocol, requestId, log: parts.log });
@@ -116,7 +117,7 @@ export function createHandler(parts: GatewayParts): Handler {
 
 /** Reads the target and the headers of a request. The platform throws when it has closed the request. */
 function beginRequest(
-  request: Request,
+  request: CallerRequest,
   requestId: string,
   parts: GatewayParts,
 ): { readonly target: RouteSource; readonly record: RequestRecord } {
@@ -128,7 +129,7 @@ function beginRequest(
 
 /** A request with the context that serves it. */
 interface Served {
-  readonly request: Request;
+  readonly request: CallerRequest;
   /** The headers of the request. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
@@ -176,7 +177,7 @@ async function answered(
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
   served: Served,
 ): Promise<Response> {
-  const { record, parts } = served;
+  const { record } = served;
   const own = "open" in action
     ? await openAnswer(action.open, path, served)
     : await answer(action.response, id, {
@@ -187,13 +188,13 @@ async function answered(
     ? own
     : await finish(own, "complete", record);
   stamp(response, protocol, record.requestId);
-  return await endRequest(served, response, parts.deadlines);
+  return response;
 }
 
 /** Returns true for a probe: a health check of a load balancer, or a `HEAD` request of an agent. */
 function isProbe(
   action: OwnResponseAction | OpenAction,
-  { method }: Request,
+  { method }: CallerRequest,
 ): boolean {
   if (!("open" in action)) return false;
   return method === "HEAD" || action.open === "live" || action.open === "ready";
@@ -211,7 +212,9 @@ async function finish(
   facts.status = status;
   facts.bytesOut = facts.method === "HEAD" ? 0 : bytes?.length ?? 0;
   record.finish(ending);
-  return new Response(bytes, { status, headers });
+  return bytes === null
+    ? new Response(null, { status, headers })
+    : new DirectResponse(bytes, { status, headers });
 }
 
 function openAnswer(

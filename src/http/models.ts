@@ -1,3 +1,4 @@
+import type { HeaderFields } from "../core/header_fields.ts";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import { holdsForBoth, type ModelFacts } from "../catalog/model_facts.ts";
 import {
@@ -16,7 +17,7 @@ import { type KnownModel, modelEntry } from "./model_entry.ts";
 export interface ModelsContext {
   /** The query of the request's target, with its question mark. */
   readonly query: string;
-  readonly headers: Headers;
+  readonly headers: HeaderFields;
   readonly caller: Caller;
   readonly config: Config;
   readonly catalog: ModelCatalog;

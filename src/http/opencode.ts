@@ -1,3 +1,4 @@
+import type { CallerRequest } from "../relay/request/caller_request.ts";
 import { GatewayError } from "../core/error.ts";
 import { publicAddress } from "../core/public_address.ts";
 import {
@@ -32,7 +33,7 @@ const TOKEN_COMMAND = [
  *
  * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
  */
-export function opencodeLoginResponse(request: Request): Response {
+export function opencodeLoginResponse(request: CallerRequest): Response {
   const body = {
     auth: { command: TOKEN_COMMAND, env: TOKEN_VARIABLE },
     remote_config: {
@@ -50,7 +51,7 @@ export function opencodeLoginResponse(request: Request): Response {
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function opencodeConfigResponse(
-  request: Request,
+  request: CallerRequest,
   context: ModelsContext,
 ): Promise<Response> {
   const base = publicBase(request);
@@ -71,7 +72,7 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
 }
 
 /** Returns the gateway's public address, because opencode needs complete addresses. */
-function publicBase(request: Request): string {
+function publicBase(request: CallerRequest): string {
   const address = publicAddress(request);
   if (address !== undefined) return address;
   throw new GatewayError(

@@ -1,3 +1,4 @@
+import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
 import type { WaitingRequests } from "../quotas/list.ts";
@@ -14,7 +15,7 @@ import { requestTarget } from "./router.ts";
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function limitsResponse(
-  request: Request,
+  request: CallerRequest,
   { caller, config, quotas, queue }: {
     readonly caller: Caller;
     readonly config: Config;
@@ -55,7 +56,7 @@ function waitingFor(
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function usageResponse(
-  request: Request,
+  request: CallerRequest,
   { caller, config, usage }: {
     readonly caller: Caller;
     readonly config: Config;
@@ -78,7 +79,7 @@ export async function usageResponse(
  * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.
  */
-function rejectQuery(request: Request, what: string): void {
+function rejectQuery(request: CallerRequest, what: string): void {
   if (requestTarget(request).query.length <= "?".length) return;
   throw new GatewayError(
     "invalid_request",

@@ -20,8 +20,10 @@ export interface RouteMatch {
 }
 
 /** The parts of a request that decide its route. */
-export interface RouteSource extends TargetSource {
+export interface RouteSource {
   readonly method: string;
+  readonly url: string;
+  readonly headers: HeaderFields;
 }
 
 /** Finds routes of a table by method and path. */
@@ -165,7 +167,7 @@ export function protocolOfUnknownPath(request: TargetSource): Protocol {
  * Returns the error for a `GET` on a path that only takes `POST`. WebSocket is not supported. A 426 makes Codex fall
  * back to HTTP at once (docs/design.md#paths).
  */
-export function websocketError(headers: Headers): GatewayError {
+export function websocketError(headers: HeaderFields): GatewayError {
   const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
   if (!isUpgrade) return methodNotAllowed(["POST"]);
   return new GatewayError(
@@ -184,34 +186,15 @@ interface RequestTarget {
 }
 
 /** The parts of a request that hold its target. */
-interface TargetSource {
-  readonly url: string;
-  readonly headers: HeaderFields;
-}
+type TargetSource = Pick<RouteSource, "url">;
 
 /**
- * Parses the target of a request. Never throws: the host is the caller's text and may be anything, even text that `URL`
- * rejects.
- *
- * The platform builds the address from the `Host` header and the target. A host with a path or a query must therefore
- * be removed first. When it cannot be separated from the target, as with an absolute target, the path is empty.
+ * Parses the target of a request. Never throws. A server must see to it that the host in the address is one: it is the
+ * caller's text, and may hold a path.
  */
-export function requestTarget({ url, headers }: TargetSource): RequestTarget {
-  const host = headers.get("host") ?? "";
-  const target = HOST_WITH_PATH_REGEXP.test(host)
-    ? TARGET_REGEXP.exec(afterHost(url, host))
-    : URL_REGEXP.exec(url);
+export function requestTarget({ url }: TargetSource): RequestTarget {
+  const target = URL_REGEXP.exec(url);
   return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
 }
 
-/** Characters that no host has (RFC 9110, section 7.2). */
-const HOST_WITH_PATH_REGEXP = /[/?#]/;
-
-const TARGET_REGEXP = /^([^?#]*)(\?[^#]*)?/;
-
 const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;
-
-function afterHost(url: string, host: string): string {
-  const start = url.indexOf("://") + "://".length;
-  return url.startsWith(host, start) ? url.slice(start + host.length) : "";
-}

@@ -1,3 +1,4 @@
+import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { Config, SignIn } from "../config/config.ts";
 import { parseDiscovery } from "../config/schema/key_set.ts";
 import {
@@ -48,7 +49,7 @@ export interface SignInService {
   /** Returns `undefined` when the configuration has no sign-in. */
   respond(
     path: string,
-    request: Request,
+    request: CallerRequest,
     context: SignInContext,
   ): Response | Promise<Response> | undefined;
 }
@@ -94,7 +95,7 @@ export function createSignIn(
 
   async function run(
     step: Step,
-    { body }: Request,
+    { body }: CallerRequest,
     options: PassOptions,
   ): Promise<Response> {
     // Before it takes a place: a caller that sends nothing must not keep others out.
@@ -120,7 +121,7 @@ const INCOMPLETE = {
 
 /** Returns the form of a caller; `undefined` when it is too long, too late or breaks off. */
 async function readForm(
-  body: Request["body"],
+  body: CallerRequest["body"],
   { start }: Deadlines,
 ): Promise<URLSearchParams | undefined> {
   if (body === null) return new URLSearchParams();
@@ -140,7 +141,7 @@ async function readForm(
   }
 }
 
-function metadata(request: Request): Response {
+function metadata(request: CallerRequest): Response {
   const base = publicAddress(request) ?? new URL(request.url).origin;
   return answer(200, {
     issuer: base,

@@ -1,3 +1,4 @@
+import type { CallerRequest } from "./request/caller_request.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
@@ -6,7 +7,7 @@ import { CallerLeft } from "../upstream/call.ts";
 
 /** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
-  readonly request: Request;
+  readonly request: CallerRequest;
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
   readonly caller: Caller;
@@ -31,7 +32,7 @@ interface FollowOptions {
  * Listening starts only after `afterMs`, because that takes a quarter of the time of a short request.
  */
 export function followCaller(
-  request: Request,
+  request: CallerRequest,
   record: RequestRecord,
   { deadlines, afterMs }: FollowOptions,
 ): AttemptControl {

@@ -1,6 +1,6 @@
 import type { Deadlines } from "../core/time/deadlines.ts";
-import { abandon, type ByteReader } from "./byte_reader.ts";
-import { createIdleWatch } from "./watched_reader.ts";
+import { abandon, type ByteRead, type ByteReader } from "./byte_reader.ts";
+import { createIdleWatch, type IdleWatch } from "./watched_reader.ts";
 
 /** The longest silence before a keep-alive is sent (docs/design.md#streams), in milliseconds. */
 const KEEP_ALIVE_MS = 15_000;
@@ -39,8 +39,8 @@ interface PassThroughOptions {
  * Forwards a body chunk by chunk (docs/design.md#streams):
  *
  * - Nothing is read ahead, so a slow reader slows the source.
- * - A source that breaks off or ends too early errors the result. The connection is then cut, so that the answer does
- *   not look complete.
+ * - A source that breaks off or ends too early fails the read. The connection is then cut, so that the answer does not
+ *   look complete.
  * - When the reader cancels, the source is cancelled at once.
  * - An empty chunk only shows that the source is active. It is not forwarded.
  *
@@ -51,170 +51,151 @@ interface PassThroughOptions {
  *
  * const ends: string[] = [];
  * let bytes = 0;
- * const body = passThrough(new Blob(["hello"]).stream().getReader(), {
+ * const body = new PassThrough(new Blob(["hello"]).stream().getReader(), {
  *   deadlines: createDeadlines(),
  *   onChunk: (chunk) => bytes += chunk.length,
  *   onEnd: ({ kind }) => ends.push(kind),
  * });
- * assert.equal(await new Response(body).text(), "hello");
+ * assert.equal((await body.read()).value?.length, 5);
+ * assert.equal((await body.read()).done, true);
  * assert.equal(bytes, 5);
  * assert.deepEqual(ends, ["complete"]);
  * ```
  */
-export function passThrough(
-  reader: ByteReader,
-  options: PassThroughOptions,
-): ReadableStream<Uint8Array> {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let ended = false;
-  /** True when the reader received bytes since its last read began. */
-  let hasSent = false;
-  const { deadlines, stallMs } = options;
-  const stall = createStallWatch({
-    deadlines,
-    stallMs,
-    isAllTaken: () => controller?.desiredSize === 0,
-    onStall: () => cut({ kind: "stalled" }, "The caller has stopped reading"),
-  });
-  const keepAliveWatch = createKeepAliveWatch(options, send);
+export class PassThrough implements ByteReader {
+  /** Called with the error of the next read when the reader has stopped reading. */
+  onStall: ((error: Error) => void) | undefined;
+  readonly #source: ByteReader;
+  readonly #options: PassThroughOptions;
+  readonly #stall: IdleWatch;
+  readonly #silence: IdleWatch | undefined;
+  /** The read of the source that is under way. */
+  #reading: Promise<ByteRead> | undefined;
+  /** The read of the reader that waits; a keep-alive may end it before that of the source. */
+  #waiting: PromiseWithResolvers<ByteRead> | undefined;
+  #hasEnded = false;
+  #error: unknown;
 
-  function send(chunk: Uint8Array, text?: string): void {
-    if (chunk.length === 0) return;
-    hasSent = true;
-    controller?.enqueue(chunk);
-    keepAliveWatch?.wait();
-    stall.sent();
-    options.onChunk(chunk, text);
+  constructor(source: ByteReader, options: PassThroughOptions) {
+    this.#source = source;
+    this.#options = options;
+    const { deadlines, stallMs = STALL_MS, keepAlive } = options;
+    this.#stall = createIdleWatch({
+      deadlines,
+      idleMs: stallMs,
+      onIdle: () =>
+        this.onStall?.(
+          this.#cut({ kind: "stalled" }, "The caller has stopped reading"),
+        ),
+    });
+    this.#silence = keepAlive && createIdleWatch({
+      deadlines,
+      idleMs: KEEP_ALIVE_MS,
+      onIdle: () => this.#sendKeepAlive(keepAlive()),
+    });
   }
 
-  function end(how: PassThroughEnd): void {
-    if (ended) return;
-    ended = true;
-    keepAliveWatch?.stop();
-    stall.stop();
-    options.onEnd(how);
+  read(): Promise<ByteRead> {
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    if (this.#hasEnded) return END;
+    this.#stall.endWait();
+    this.#silence?.wait();
+    const waiting = Promise.withResolvers<ByteRead>();
+    this.#waiting = waiting;
+    this.#readSource();
+    return waiting.promise;
   }
 
-  function cut(how: PassThroughEnd, why: string): void {
-    end(how);
-    const error = new Error(why);
-    controller?.error(error);
-    abandon(reader, error);
+  /** Ends the source, and reports to it that its reader left. */
+  cancel(reason?: unknown): Promise<void> {
+    this.#end({ kind: "cancelled" });
+    abandon(this.#source, reason);
+    this.#takeWaiting()?.resolve({ done: true });
+    return Promise.resolve();
   }
 
-  return new ReadableStream<Uint8Array>({
-    start(streamController) {
-      controller = streamController;
-    },
-    async pull(streamController) {
-      hasSent = false;
-      stall.readBegan();
-      keepAliveWatch?.wait();
-      try {
-        let read = await reader.read();
-        while (read.value?.length === 0 && !hasSent && !ended) {
-          read = await reader.read();
-        }
-        if (ended) return;
-        keepAliveWatch?.endWait();
-        const { done, value, text } = read;
-        if (done && options.isWhole?.() === false) {
-          cut({ kind: "unfinished" }, "The upstream's answer is incomplete");
-        } else if (done) {
-          streamController.close();
-          end({ kind: "complete" });
-        } else {
-          send(value, text);
-          keepAliveWatch?.endWait();
-          stall.readEnded();
-        }
-      } catch (cause) {
-        if (ended) return;
-        streamController.error(cause);
-        end({ kind: "broken", cause });
-        abandon(reader, cause);
+  #readSource(): void {
+    this.#reading ??= this.#source.read();
+    this.#reading.then(this.#arrived, this.#broke);
+  }
+
+  #takeWaiting(): PromiseWithResolvers<ByteRead> | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    this.#silence?.endWait();
+    return waiting;
+  }
+
+  /** Without a reader that waits, the next read finds what arrived. */
+  readonly #arrived = (read: ByteRead): void => {
+    if (this.#waiting === undefined) return;
+    this.#reading = undefined;
+    if (read.value?.length === 0) return this.#readSource();
+    const waiting = this.#takeWaiting();
+    try {
+      if (!read.done) {
+        this.#sent(read.value, read.text);
+      } else if (this.#options.isWhole?.() === false) {
+        return waiting?.reject(
+          this.#cut(
+            { kind: "unfinished" },
+            "The upstream's answer is incomplete",
+          ),
+        );
+      } else {
+        this.#end({ kind: "complete" });
       }
-    },
-    cancel(reason) {
-      end({ kind: "cancelled" });
-      abandon(reader, reason);
-    },
-  }, { highWaterMark: 0 });
+      waiting?.resolve(read);
+    } catch (cause) {
+      this.#fail(cause);
+      waiting?.reject(cause);
+    }
+  };
+
+  readonly #broke = (cause: unknown): void => {
+    const waiting = this.#takeWaiting();
+    if (waiting === undefined) return;
+    this.#fail(cause);
+    waiting.reject(cause);
+  };
+
+  #fail(cause: unknown): void {
+    this.#error = cause;
+    this.#end({ kind: "broken", cause });
+    abandon(this.#source, cause);
+  }
+
+  #sendKeepAlive(value: Uint8Array): void {
+    if (value.length === 0) return this.#silence?.wait();
+    const waiting = this.#takeWaiting();
+    if (waiting === undefined) return;
+    this.#sent(value);
+    waiting.resolve({ done: false, value });
+  }
+
+  #sent(chunk: Uint8Array, text?: string): void {
+    this.#stall.wait();
+    this.#options.onChunk(chunk, text);
+  }
+
+  #cut(how: PassThroughEnd, why: string): Error {
+    const error = new Error(why);
+    this.#error = error;
+    this.#end(how);
+    abandon(this.#source, error);
+    return error;
+  }
+
+  #end(how: PassThroughEnd): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#silence?.stop();
+    this.#stall.stop();
+    this.#options.onEnd(how);
+  }
 }
 
-/** Sends a keep-alive when the reader has waited too long for the next bytes. */
-function createKeepAliveWatch(
-  { deadlines, keepAlive }: PassThroughOptions,
-  send: (chunk: Uint8Array) => void,
-): ReturnType<typeof createIdleWatch> | undefined {
-  if (keepAlive === undefined) return undefined;
-  const keepAliveWatch = createIdleWatch({
-    deadlines,
-    idleMs: KEEP_ALIVE_MS,
-    onIdle() {
-      send(keepAlive());
-      keepAliveWatch.wait();
-    },
-  });
-  return keepAliveWatch;
-}
+const END: Promise<ByteRead> = Promise.resolve({ done: true });
 
 /** The longest time without a read before the caller is cut off, in milliseconds. */
 export const STALL_MS = 600_000;
-
-/** Detects a reader that has stopped reading. */
-interface StallWatch {
-  /** Records a read: the reader has taken all earlier bytes. */
-  readBegan(): void;
-  /** Records bytes that are sent. */
-  sent(): void;
-  /** Records the end of a read: no bytes follow until the next one. */
-  readEnded(): void;
-  /** Ends the watch. */
-  stop(): void;
-}
-
-interface StallWatchOptions {
-  readonly deadlines: Deadlines;
-  /** The longest time without a read, in milliseconds; default {@linkcode STALL_MS}. */
-  readonly stallMs?: number | undefined;
-  /** Returns true when no bytes are queued. A waiting reader takes bytes without another read. */
-  readonly isAllTaken: () => boolean;
-  readonly onStall: () => void;
-}
-
-/** Creates a watch. Its timeout starts with the first bytes that are not read; later bytes do not restart it. */
-export function createStallWatch(
-  { deadlines, stallMs = STALL_MS, isAllTaken, onStall }: StallWatchOptions,
-): StallWatch {
-  let isRunning = false;
-  let isReading = false;
-  const watch = createIdleWatch({
-    deadlines,
-    idleMs: stallMs,
-    onIdle() {
-      isRunning = false;
-      if (!isReading || !isAllTaken()) onStall();
-    },
-  });
-
-  function sent(): void {
-    if (!isRunning) watch.wait();
-    isRunning = true;
-  }
-
-  return {
-    readBegan() {
-      isReading = true;
-      isRunning = false;
-      watch.endWait();
-    },
-    sent,
-    readEnded() {
-      isReading = false;
-      if (isAllTaken()) isRunning = false;
-      sent();
-    },
-    stop: watch.stop,
-  };
-}

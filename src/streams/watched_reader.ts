@@ -93,7 +93,7 @@ export class WatchedReader implements ByteReader {
 }
 
 /** Detects a wait that takes too long. */
-interface IdleWatch {
+export interface IdleWatch {
   /** Starts or restarts the wait. */
   wait(): void;
   /** Ends the wait. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
+import { DirectResponse } from "../../src/relay/direct_response.ts";
 import {
-  passThrough,
+  PassThrough,
   type PassThroughEnd,
   STALL_MS,
 } from "../../src/streams/pass_through.ts";
@@ -12,6 +13,13 @@ import {
 } from "../support/fakes/fake_timers.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { settle } from "../support/settle.ts";
+
+/** Returns the stream that a server reads which knows only the platform's streams. */
+function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
+  const { body } = new DirectResponse(source, {});
+  assert.ok(body);
+  return body;
+}
 
 const KEEP_ALIVE_MS = 15_000;
 
@@ -61,15 +69,17 @@ function begin(
     idleMs,
     signal: new AbortController().signal,
   });
-  const result = passThrough(watched, {
-    deadlines,
-    ...(keepAlive === undefined ? {} : { keepAlive }),
-    onChunk: (chunk) => seen.push(new TextDecoder().decode(chunk)),
-    onEnd(end) {
-      seen.push(end);
-      onEnd?.();
-    },
-  });
+  const result = bodyOf(
+    new PassThrough(watched, {
+      deadlines,
+      ...(keepAlive === undefined ? {} : { keepAlive }),
+      onChunk: (chunk) => seen.push(new TextDecoder().decode(chunk)),
+      onEnd(end) {
+        seen.push(end);
+        onEnd?.();
+      },
+    }),
+  );
   const reader = result.getReader();
   return { timers, source, reader, pulls: () => pulls, cancels, seen };
 }
@@ -82,7 +92,7 @@ async function deliver({ source, reader }: Scene, text: string): Promise<void> {
   assert.deepEqual(await reading, { done: false, value: chunk });
 }
 
-Deno.test("passThrough() hands each chunk on as it is and ends with its source", async () => {
+Deno.test("PassThrough hands each chunk on as it is and ends with its source", async () => {
   const scene = begin();
   const { source, reader, seen, cancels, timers } = scene;
   for (const text of ["a", "b"]) {
@@ -98,7 +108,7 @@ Deno.test("passThrough() hands each chunk on as it is and ends with its source",
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passThrough() treats an empty chunk as a sign of life and does not forward it", async () => {
+Deno.test("PassThrough treats an empty chunk as a sign of life and does not forward it", async () => {
   const { source, reader, seen, timers } = begin({ idleMs: 100 });
   const reading = reader.read();
   for (let count = 0; count < 3; count++) {
@@ -114,7 +124,7 @@ Deno.test("passThrough() treats an empty chunk as a sign of life and does not fo
   await reader.cancel();
 });
 
-Deno.test("passThrough() reads nothing ahead of its reader", async () => {
+Deno.test("PassThrough reads nothing ahead of its reader", async () => {
   const scene = begin();
   await settle();
   assert.equal(scene.pulls(), 0);
@@ -128,7 +138,7 @@ Deno.test("passThrough() reads nothing ahead of its reader", async () => {
   await scene.reader.cancel();
 });
 
-Deno.test("passThrough() breaks where its source breaks", async () => {
+Deno.test("PassThrough breaks where its source breaks", async () => {
   const scene = begin();
   const cause = new Error("reset");
   await deliver(scene, "a");
@@ -138,7 +148,7 @@ Deno.test("passThrough() breaks where its source breaks", async () => {
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("passThrough() breaks where its source breaks while it is being read", async () => {
+Deno.test("PassThrough breaks where its source breaks while it is being read", async () => {
   const { source, reader, seen } = begin();
   const cause = new Error("reset");
   const reading = reader.read();
@@ -148,7 +158,7 @@ Deno.test("passThrough() breaks where its source breaks while it is being read",
   assert.deepEqual(seen, [{ kind: "broken", cause }]);
 });
 
-Deno.test("passThrough() cancels its source when the reader leaves", async () => {
+Deno.test("PassThrough cancels its source when the reader leaves", async () => {
   const scene = begin();
   await deliver(scene, "a");
   await scene.reader.cancel("left");
@@ -157,7 +167,7 @@ Deno.test("passThrough() cancels its source when the reader leaves", async () =>
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("passThrough() cancels its source before anything was read", async () => {
+Deno.test("PassThrough cancels its source before anything was read", async () => {
   const { reader, cancels, seen, pulls } = begin();
   await reader.cancel("left");
   assert.deepEqual(cancels, ["left"]);
@@ -165,7 +175,7 @@ Deno.test("passThrough() cancels its source before anything was read", async () 
   assert.equal(pulls(), 0);
 });
 
-Deno.test("passThrough() cancels its source while a read is pending", async () => {
+Deno.test("PassThrough cancels its source while a read is pending", async () => {
   const { reader, cancels, seen, timers } = begin();
   const reading = reader.read();
   await settle();
@@ -176,7 +186,7 @@ Deno.test("passThrough() cancels its source while a read is pending", async () =
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passThrough() lets the reader leave though its source does not take it", async (t) => {
+Deno.test("PassThrough lets the reader leave though its source does not take it", async (t) => {
   await t.step("because it fails", async () => {
     const { reader, seen } = begin({
       onCancel: () => Promise.reject(new Error("no")),
@@ -192,7 +202,7 @@ Deno.test("passThrough() lets the reader leave though its source does not take i
   });
 });
 
-Deno.test("passThrough() drops a chunk that arrives as the reader leaves", async () => {
+Deno.test("PassThrough drops a chunk that arrives as the reader leaves", async () => {
   const { source, reader, seen } = begin();
   const reading = reader.read();
   await settle();
@@ -203,7 +213,7 @@ Deno.test("passThrough() drops a chunk that arrives as the reader leaves", async
   assert.deepEqual(seen, [{ kind: "cancelled" }]);
 });
 
-Deno.test("passThrough() breaks when its source is silent while the reader waits", async () => {
+Deno.test("PassThrough breaks when its source is silent while the reader waits", async () => {
   const scene = begin({ idleMs: 100 });
   await deliver(scene, "a");
   const reading = scene.reader.read();
@@ -219,7 +229,7 @@ Deno.test("passThrough() breaks when its source is silent while the reader waits
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("passThrough() waits for a slow reader", async () => {
+Deno.test("PassThrough waits for a slow reader", async () => {
   const scene = begin({ idleMs: 100 });
   await deliver(scene, "a");
   scene.timers.advance(10_000);
@@ -230,7 +240,7 @@ Deno.test("passThrough() waits for a slow reader", async () => {
   assert.deepEqual(scene.seen, ["a", "b", { kind: "complete" }]);
 });
 
-Deno.test("passThrough() cuts off a reader that reads nothing for ten minutes", async () => {
+Deno.test("PassThrough cuts off a reader that reads nothing for ten minutes", async () => {
   const scene = begin();
   await deliver(scene, "a");
   scene.timers.advance(599_999);
@@ -242,7 +252,7 @@ Deno.test("passThrough() cuts off a reader that reads nothing for ten minutes", 
   await assert.rejects(scene.reader.read(), /stopped reading/);
 });
 
-Deno.test("passThrough() tolerates a source that breaks while its end is reported", async () => {
+Deno.test("PassThrough tolerates a source that breaks while its end is reported", async () => {
   const scene = begin({
     idleMs: 100,
     onEnd: () => scene.source.error(new Error("aborted")),
@@ -257,7 +267,7 @@ Deno.test("passThrough() tolerates a source that breaks while its end is reporte
 
 const PING = { idleMs: 0, keepAlive: () => bytes("ping") };
 
-Deno.test("passThrough() keeps a reader company only while it waits", async () => {
+Deno.test("PassThrough keeps a reader company only while it waits", async () => {
   const { source, reader, seen, timers } = begin(PING);
   for (const _ of ["once", "again"]) {
     const reading = reader.read();
@@ -278,7 +288,7 @@ Deno.test("passThrough() keeps a reader company only while it waits", async () =
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passThrough() keeps a reader company though its source gives signs of life", async () => {
+Deno.test("PassThrough keeps a reader company though its source gives signs of life", async () => {
   const { source, reader, seen, timers } = begin(PING);
   const reading = reader.read();
   for (let seconds = 0; seconds < 15; seconds += 5) {
@@ -292,7 +302,7 @@ Deno.test("passThrough() keeps a reader company though its source gives signs of
   await reader.cancel();
 });
 
-Deno.test("passThrough() reads nothing ahead of a reader who was kept company", async () => {
+Deno.test("PassThrough reads nothing ahead of a reader who was kept company", async () => {
   const { source, reader, timers, pulls } = begin(PING);
   const reading = reader.read();
   await settle();
@@ -305,7 +315,7 @@ Deno.test("passThrough() reads nothing ahead of a reader who was kept company", 
   await reader.cancel();
 });
 
-Deno.test("passThrough() sends no keep-alive when there is none", async () => {
+Deno.test("PassThrough sends no keep-alive when there is none", async () => {
   const { reader, seen, timers } = begin({
     idleMs: 0,
     keepAlive: () => bytes(""),
@@ -319,7 +329,7 @@ Deno.test("passThrough() sends no keep-alive when there is none", async () => {
   await reading;
 });
 
-Deno.test("passThrough() keeps a reader that reads the keep-alives", async () => {
+Deno.test("PassThrough keeps a reader that reads the keep-alives", async () => {
   const { reader, seen, timers } = begin(PING);
   for (let passedMs = 0; passedMs < 4 * STALL_MS; passedMs += KEEP_ALIVE_MS) {
     const reading = reader.read();
@@ -331,7 +341,7 @@ Deno.test("passThrough() keeps a reader that reads the keep-alives", async () =>
   await reader.cancel();
 });
 
-Deno.test("passThrough() cuts off a reader that reads no keep-alive", async () => {
+Deno.test("PassThrough cuts off a reader that reads no keep-alive", async () => {
   const { reader, seen, timers, cancels } = begin(PING);
   const reading = reader.read();
   await settle();
@@ -346,7 +356,7 @@ Deno.test("passThrough() cuts off a reader that reads no keep-alive", async () =
   await assert.rejects(reader.read(), /stopped reading/);
 });
 
-Deno.test("passThrough() reports one end of several simultaneous ones", async () => {
+Deno.test("PassThrough reports one end of several simultaneous ones", async () => {
   for (let seed = 0; seed < 100; seed++) {
     const random = createRandom(seed);
     const scene = begin({ idleMs: 10 });
@@ -383,11 +393,11 @@ function attempt(act: () => unknown): void {
   }
 }
 
-Deno.test("passThrough() cancels its source when a chunk cannot be read along", async () => {
+Deno.test("PassThrough cancels its source when a chunk cannot be read along", async () => {
   const cancels: unknown[] = [];
   const ends: PassThroughEnd[] = [];
   const fault = new Error("fault");
-  const body = passThrough({
+  const body = new PassThrough({
     read: () => Promise.resolve({ done: false, value: bytes("a") }),
     cancel: (reason) => {
       cancels.push(reason);
@@ -400,7 +410,7 @@ Deno.test("passThrough() cancels its source when a chunk cannot be read along", 
     },
     onEnd: (end) => ends.push(end),
   });
-  await assert.rejects(new Response(body).text(), fault);
+  await assert.rejects(body.read(), fault);
   assert.deepEqual(cancels, [fault]);
   assert.deepEqual(ends, [{ kind: "broken", cause: fault }]);
 });

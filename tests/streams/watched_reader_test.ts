@@ -12,7 +12,6 @@ import {
 } from "../support/fakes/fake_timers.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { settle } from "../support/settle.ts";
-import { createStallWatch, STALL_MS } from "../../src/streams/pass_through.ts";
 
 interface Scene {
   readonly timers: FakeTimers;
@@ -263,96 +262,4 @@ Deno.test("createIdleWatch() reports the first wait that is too long", () => {
     assert.deepEqual(idleAt, [expected]);
     assert.equal(timers.running, 0);
   }
-});
-
-type StallWatch = ReturnType<typeof createStallWatch>;
-
-interface SceneStallWatch {
-  readonly watch: StallWatch;
-  readonly timers: FakeTimers;
-  readonly stalls: () => number;
-  /** Whether somebody waits and takes what is given. */
-  isAllTaken: boolean;
-}
-
-function beginStallWatch(): SceneStallWatch {
-  const timers = createFakeTimers();
-  let stalls = 0;
-  const scene: SceneStallWatch = {
-    watch: createStallWatch({
-      deadlines: createDeadlines(timers),
-      isAllTaken: () => scene.isAllTaken,
-      onStall: () => void stalls++,
-    }),
-    timers,
-    stalls: () => stalls,
-    isAllTaken: false,
-  };
-  return scene;
-}
-
-Deno.test("a stall is measured from the first unread chunk", () => {
-  const { watch, timers, stalls } = beginStallWatch();
-  watch.readBegan();
-  watch.sent();
-  watch.readEnded();
-  timers.advance(STALL_MS - 1);
-  watch.sent();
-  watch.readEnded();
-  assert.equal(stalls(), 0);
-  timers.advance(1);
-  assert.equal(stalls(), 1);
-  watch.stop();
-});
-
-Deno.test("a stall is counted again when more is requested", () => {
-  const { watch, timers, stalls } = beginStallWatch();
-  watch.readBegan();
-  watch.sent();
-  timers.advance(STALL_MS - 1);
-  watch.readBegan();
-  watch.sent();
-  watch.readEnded();
-  timers.advance(STALL_MS - 1);
-  assert.equal(stalls(), 0);
-  timers.advance(1);
-  assert.equal(stalls(), 1);
-  watch.stop();
-});
-
-Deno.test("a stall is counted from the answer for a reader that has taken all, however long that took", () => {
-  const scene = beginStallWatch();
-  const { watch, timers, stalls } = scene;
-  watch.readBegan();
-  watch.sent();
-  scene.isAllTaken = true;
-  timers.advance(15_000);
-  watch.readEnded();
-  timers.advance(STALL_MS - 1);
-  assert.equal(stalls(), 0);
-  timers.advance(1);
-  assert.equal(stalls(), 1);
-  watch.stop();
-});
-
-Deno.test("a reader that has taken all and waits for more does not stall", () => {
-  const scene = beginStallWatch();
-  const { watch, timers, stalls } = scene;
-  watch.readBegan();
-  watch.sent();
-  scene.isAllTaken = true;
-  timers.advance(3 * STALL_MS);
-  assert.equal(stalls(), 0);
-  watch.stop();
-});
-
-Deno.test("a watch for stalls is silent once it is stopped, and leaves no timer", () => {
-  const { watch, timers, stalls } = beginStallWatch();
-  watch.readBegan();
-  watch.sent();
-  watch.stop();
-  assert.equal(timers.running, 0);
-  watch.sent();
-  timers.advance(2 * STALL_MS);
-  assert.equal(stalls(), 0);
 });

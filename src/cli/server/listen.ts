@@ -1,8 +1,14 @@
 import type { ServerConfig } from "../../config/config.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
-import type { Timers } from "../../core/time/timers.ts";
+import { createDeadlines } from "../../core/time/deadlines.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import type { Handler } from "../../http/gateway.ts";
+import type { RequestTracing } from "../../http/server/served_socket.ts";
+import {
+  createHttp1Server,
+  type Http1Server,
+} from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
 import { endSentence } from "../text.ts";
 
@@ -37,6 +43,14 @@ interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
 
 const COMMAND_LINE = { host: "--host", port: "--port" };
 
+/** The options of {@linkcode listen}. */
+interface ListenOptions {
+  /** The timers of its deadlines; default: this machine's. */
+  readonly timers?: Timers;
+  /** Absent when traces are disabled. */
+  readonly tracing?: RequestTracing | undefined;
+}
+
 /**
  * Listens as the configuration says.
  *
@@ -46,25 +60,30 @@ const COMMAND_LINE = { host: "--host", port: "--port" };
 export function listen(
   place: ListenPlace,
   handler: Handler,
+  { timers = systemTimers, tracing }: ListenOptions = {},
 ): FragileListener {
   const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
   try {
-    const http = Deno.serve({
-      hostname: host,
-      port,
-      reusePort: isShared,
-      ...(tls === undefined ? {} : tls),
-      onListen() {
-        // The caller of listen() prints the ready line.
-      },
-      onError: () => new Response(null, { status: 500 }),
-    }, handler);
+    const address = { hostname: host, port, reusePort: isShared };
+    const listener = tls === undefined
+      ? Deno.listen(address)
+      : Deno.listenTls({ ...address, ...tls, alpnProtocols: ["http/1.1"] });
     const scheme = tls === undefined ? "http" : "https";
+    const server = createHttp1Server({
+      handler,
+      scheme,
+      deadlines: createDeadlines(timers),
+      tracing,
+    });
+    const accepting = acceptAll(listener, server);
     return {
-      url: `${scheme}://${urlHost(host)}:${http.addr.port}`,
-      port: http.addr.port,
-      lost: lossOf(http),
-      close: () => http.shutdown(),
+      url: `${scheme}://${urlHost(host)}:${listener.addr.port}`,
+      port: listener.addr.port,
+      lost: lossOf(accepting),
+      async close() {
+        closeQuietly(listener);
+        await Promise.all([accepting.catch(() => {}), server.close()]);
+      },
     };
   } catch (error) {
     throw listenError(error, { host, port, tls, settings });
@@ -98,8 +117,34 @@ export function requireFree(
   }
 }
 
-function lossOf({ finished }: Deno.HttpServer): Promise<unknown> {
-  return new Promise((resolve) => finished.catch(resolve));
+/** Serves all sockets of a listener until it is closed, or the platform refuses to accept more. */
+async function acceptAll(
+  listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>,
+  server: Http1Server,
+): Promise<void> {
+  try {
+    for (;;) {
+      const socket = await listener.accept();
+      if ("setNoDelay" in socket) socket.setNoDelay();
+      server.serve(socket);
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.BadResource) return;
+    closeQuietly(listener);
+    throw error;
+  }
+}
+
+function closeQuietly(listener: Deno.Listener): void {
+  try {
+    listener.close();
+  } catch {
+    // It was closed before.
+  }
+}
+
+function lossOf(accepting: Promise<void>): Promise<unknown> {
+  return new Promise((resolve) => accepting.catch(resolve));
 }
 
 /** Returns the port in the address of a listener; an address with its scheme's port names none. */
@@ -156,9 +201,8 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
 const HEALTHY_MS = 10_000;
 
 /**
- * Listens, and opens another listener when the platform stops accepting. `Deno.serve` stops for good when the process
- * has no descriptor left for a connection. Its accepted connections continue. Deno 2.9 reports the stop at once, Deno
- * 2.7 only after its connections have ended.
+ * Listens, and opens another listener when the platform stops accepting, for example because the process has no
+ * descriptor left for a connection. Accepted connections continue.
  *
  * @throws {ListenError} As `open` does, the first time.
  */

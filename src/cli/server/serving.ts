@@ -12,6 +12,7 @@ import type { GatewayMetrics } from "../../observe/prometheus.ts";
 import type { Tracing } from "../../observe/tracing.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
+import type { RequestTracing } from "../../http/server/served_socket.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
 import { startTranslationThread } from "../workers/thread.ts";
@@ -90,7 +91,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     metrics,
     tracing: telemetry?.tracing,
     timers: lastingTimers,
-    followAfterMs: followAfterMs(Deno.version.deno),
+    followAfterMs: FOLLOW_AFTER_MS,
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
     client: options.client &&
       (telemetry?.trace(options.client) ?? options.client),
@@ -102,12 +103,16 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     if (tls !== undefined && !isShared) requireFree(server);
     listener = keepListening({
       open: (port = server.port) =>
-        listen({
-          ...server,
-          port,
-          tls,
-          isShared: isShared || tls !== undefined,
-        }, handler),
+        listen(
+          {
+            ...server,
+            port,
+            tls,
+            isShared: isShared || tls !== undefined,
+          },
+          handler,
+          { timers: lastingTimers, tracing: telemetry?.requests },
+        ),
       log,
       timers: systemTimers,
     });
@@ -176,21 +181,6 @@ function translationThreads(isShared: boolean): number {
  */
 const FOLLOW_AFTER_MS = 50;
 
-/** The first version of Deno that notifies a late listener of an earlier disconnect; 2.7 never does. */
-const NOTIFIES_LATE = { major: 2, minor: 9 };
-
-/**
- * Returns the age at which a request begins to watch for its caller's disconnect, in milliseconds; 0 means at once.
- *
- * @param version The version of Deno, such as `2.9.6`.
- */
-export function followAfterMs(version: string): number {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const notifiesLate = major > NOTIFIES_LATE.major ||
-    major === NOTIFIES_LATE.major && minor >= NOTIFIES_LATE.minor;
-  return notifiesLate ? FOLLOW_AFTER_MS : 0;
-}
-
 /** The metrics of one gateway while it runs. */
 interface RunningMetrics {
   readonly metrics: GatewayMetrics;
@@ -226,6 +216,8 @@ interface Telemetry {
   propagate(fetch: Fetch): Fetch;
   /** Traces the requests of a client that is not the platform's. */
   trace(client: UpstreamClient): UpstreamClient;
+  /** Traces the requests of callers. */
+  readonly requests: RequestTracing;
 }
 
 /**
@@ -265,6 +257,7 @@ async function startTelemetry(
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../../observe/open_telemetry.ts");
   const { traceClient } = await import("./traced_client.ts");
+  const { traceRequests } = await import("./traced_requests.ts");
   // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
@@ -282,5 +275,6 @@ async function startTelemetry(
       return fetch(url, { ...init, headers });
     },
     trace: (client) => traceClient(client, added),
+    requests: traceRequests(),
   };
 }

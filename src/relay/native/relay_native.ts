@@ -1,3 +1,4 @@
+import { DirectResponse } from "../direct_response.ts";
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import { OPERATIONS, type Protocol } from "../../core/protocol.ts";
 import type { ByteEdit } from "../../json_scan/key.ts";
@@ -15,7 +16,7 @@ import {
   WholeBody,
 } from "../../streams/byte_reader.ts";
 import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
-import { passThrough } from "../../streams/pass_through.ts";
+import { PassThrough } from "../../streams/pass_through.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
 import {
@@ -227,7 +228,7 @@ async function passInChunks(
     source = beginning;
   }
   attempt.exchange.record.facts.status = status;
-  return new Response(passOn(source, options), { status, headers });
+  return new DirectResponse(passOn(source, options), { status, headers });
 }
 
 /** Checks the beginning, and cancels the source if it is a failure. */
@@ -280,13 +281,13 @@ function throwFailure(
 function passOn(
   source: ByteReader,
   { attempt, protocol, isStream, isJson, deadlines }: ChunksOptions,
-): ReadableStream<Uint8Array> {
+): PassThrough {
   const { controller, exchange: { record }, head } = attempt;
   const { watch } = CODECS[protocol];
   const mayChangeModel = head.namedModels.length > 0;
   const label = { isStream, isJson, mayChangeModel };
   const meter = createAnswerMeter(watch, record, label);
-  return passThrough(source, {
+  return new PassThrough(source, {
     deadlines,
     onChunk: meter.push,
     isWhole: () => meter.end(true) !== "cut",
@@ -343,7 +344,7 @@ async function passWhole(
   record.facts.status = status;
   await attempt.noteServed();
   record.finish("complete");
-  return new Response(bytes, { status, headers });
+  return new DirectResponse(bytes, { status, headers });
 }
 
 const decoder = new TextDecoder();

@@ -1,3 +1,4 @@
+import type { CallerRequest } from "./caller_request.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { type Deadlines, orNever, within } from "../../core/time/deadlines.ts";
@@ -13,12 +14,13 @@ import {
   WrongLengthError,
 } from "../../streams/read_pieces.ts";
 import { CallerLeft } from "../../upstream/call.ts";
+import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
 
 /** A request whose body is read. */
-export interface BodySource {
-  readonly request: Request;
+interface BodySource {
+  readonly request: CallerRequest;
   readonly headers: HeaderFields;
 }
 
@@ -34,10 +36,7 @@ interface ReadBodyOptions {
   readonly onChunk: (chunk: Uint8Array<ArrayBuffer>) => void;
 }
 
-/**
- * The size of one read, in bytes. For the whole request, `Deno.serve` keeps a buffer of the largest size that was read,
- * and usually a second one. Reading 100 KB at once costs 226 KiB; in reads of this size it costs 32 KiB.
- */
+/** The size of one read of a body that is not long, in bytes. */
 const READ_BYTES = 16 * 1024;
 
 /** The longest body that is one array, in bytes. `fetch` copies an array twice, so a longer body stays in pieces. */
@@ -75,12 +74,12 @@ export async function readBody(
       ? await readAtOnce(request, declared, options)
       : await readInChunks(source, isPlain ? declared : undefined, options);
   } catch (error) {
-    throw bodyError(error, options.maxBytes, headers);
+    throw bodyError(error, options.maxBytes);
   }
 }
 
 async function readAtOnce(
-  request: Request,
+  request: CallerRequest,
   length: number,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -171,26 +170,14 @@ async function show(
 function bodyError(
   error: unknown,
   maxBytes: number,
-  headers: HeaderFields,
 ): unknown {
   if (error instanceof GatewayError || error instanceof CallerLeft) {
     return error;
   }
   if (error instanceof TooLongError) return tooLarge(maxBytes);
   if (error instanceof WrongLengthError) return wrongLength(error);
-  if (headers.has("transfer-encoding") && mayBeMalformed(error)) {
-    return malformedChunks(error);
-  }
+  if (error instanceof MalformedMessage) return malformedChunks(error);
   return new CallerLeft("The caller's body broke off", { cause: error });
-}
-
-/**
- * Returns true when the platform's error may mean a malformed chunk. Deno 2.9 has a message for that alone. Deno 2.7
- * throws the same error when the caller disconnects, but then the response reaches nobody.
- */
-function mayBeMalformed(error: unknown): boolean {
-  return error instanceof Error &&
-    (error.name === "Http" || /invalid HTTP/.test(error.message));
 }
 
 function malformedChunks(cause: unknown): GatewayError {
@@ -219,10 +206,7 @@ function wrongLength(cause: WrongLengthError): GatewayError {
   );
 }
 
-/**
- * Creates the error of a late body. It asks the caller to close the connection (RFC 9110, section 15.5.9), because
- * `Deno.serve` does not close one whose body is missing unless the response breaks off.
- */
+/** Creates the error of a late body, which closes the connection (RFC 9110, section 15.5.9). */
 function bodyTimeout(): GatewayError {
   return new GatewayError(
     "body_timeout",
@@ -269,28 +253,16 @@ function unsupportedEncoding(): GatewayError {
 }
 
 /**
- * Rejects a request that two servers may read in two ways (RFC 9112, sections 3.2 and 6.1). Deno 2.9 rejects these
- * itself, Deno 2.7 serves them. The connection is closed, because another server may find the end of this request
- * elsewhere.
+ * Rejects a request that its server could not read, or that two servers may read in two ways. Its connection is closed,
+ * because another server may find the end of this request elsewhere.
  *
- * @throws {GatewayError} `invalid_request` for a body with a length and in chunks, and for two hosts.
+ * @throws {GatewayError} `invalid_request`.
  */
-export function refuseAmbiguous(headers: HeaderFields): void {
-  if (headers.has("content-length") && headers.has("transfer-encoding")) {
-    throw ambiguous(
-      "it has a content-length and a transfer-encoding. Send one of them.",
-    );
-  }
-  // The platform joins the values of a repeated header in this way.
-  if (headers.get("host")?.includes(", ")) {
-    throw ambiguous("it has several host headers. Send one.");
-  }
-}
-
-function ambiguous(why: string): GatewayError {
-  return new GatewayError(
+export function refuseFault({ fault }: CallerRequest): void {
+  if (fault === undefined) return;
+  throw new GatewayError(
     "invalid_request",
-    `Cannot read the request: ${why}`,
+    `Cannot read the request: ${fault}.`,
     { headers: CLOSE },
   );
 }

@@ -1,3 +1,4 @@
+import { DirectResponse } from "../direct_response.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import {
@@ -19,7 +20,7 @@ import {
   type LookAhead,
   readOut,
 } from "../../streams/byte_reader.ts";
-import { passThrough } from "../../streams/pass_through.ts";
+import { PassThrough } from "../../streams/pass_through.ts";
 import { IdleError } from "../../streams/watched_reader.ts";
 import { CallerLeft } from "../../upstream/call.ts";
 import { reasonOf } from "../../upstream/failure.ts";
@@ -66,7 +67,7 @@ export async function streamAnswer(
   );
   await awaitOutput(source, options);
   attempt.exchange.record.facts.status = 200;
-  return new Response(passOn(source, { ...options, translator }), {
+  return new DirectResponse(passOn(source, { ...options, translator }), {
     headers: headersOf(options, "text/event-stream"),
   });
 }
@@ -76,11 +77,11 @@ function passOn(
   { attempt, services: { deadlines }, watch, translator }:
     & StreamAnswerOptions
     & { readonly translator: Translator },
-): ReadableStream<Uint8Array> {
+): PassThrough {
   const { controller, exchange: { record } } = attempt;
   const noteChunk = record.watchChunks();
   const encoder = new TextEncoder();
-  return passThrough(source, {
+  return new PassThrough(source, {
     deadlines,
     keepAlive: () => encoder.encode(translator.keepAlive()),
     onChunk(chunk) {

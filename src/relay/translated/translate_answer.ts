@@ -1,3 +1,4 @@
+import { DirectResponse } from "../direct_response.ts";
 import { LoopTurns } from "../../core/time/turns.ts";
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
@@ -179,7 +180,7 @@ async function respond(
   const type = translated.request.stream
     ? "text/event-stream"
     : "application/json";
-  return new Response(bytes, { headers: headersOf(options, type) });
+  return new DirectResponse(bytes, { headers: headersOf(options, type) });
 }
 
 /** The maximum length of a whole answer, in bytes; images in base64 fit. */

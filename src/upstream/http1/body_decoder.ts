@@ -187,7 +187,7 @@ class ChunkedDecoder implements BodyDecoder {
 }
 
 function badChunk(): MalformedMessage {
-  return new MalformedMessage("the chunks of its response are malformed");
+  return new MalformedMessage("its chunks are malformed");
 }
 
 /** What a {@linkcode BodyReader} needs of its socket. */

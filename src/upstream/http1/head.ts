@@ -35,33 +35,43 @@ const HEAD_END = "\r\n\r\n";
 const PROTOCOL = "HTTP/1.";
 
 /**
- * Finds the end of a response's head.
+ * Finds the end of a head.
  *
  * @param bytes All that arrived so far.
  * @param from The start of the search; earlier bytes were searched already.
+ * @param isStart Returns true when a head may begin with this text of at most 7 characters; default: a response's.
  * @returns The length of the head, its empty line included; `undefined` while it is incomplete.
  * @throws {MalformedMessage} When the bytes cannot become a head, however they continue.
  */
 export function findHeadEnd(
   bytes: Uint8Array,
   from: number,
+  isStart: (text: string) => boolean = isResponseStart,
 ): number | undefined {
   const found = byteText(bytes).indexOf(HEAD_END, Math.max(0, from - 3));
   const length = found + HEAD_END.length;
   if (found >= 0 && length <= MAX_HEAD_BYTES) return length;
   if (found >= 0 || bytes.length > MAX_HEAD_BYTES) {
-    throw new MalformedMessage("the head of its response is too long");
+    throw new MalformedMessage("its head is too long");
   }
-  refuseHopeless(bytes, from);
+  refuseHopeless(bytes, from, isStart);
   return undefined;
 }
 
+function isResponseStart(text: string): boolean {
+  return text === PROTOCOL.slice(0, text.length);
+}
+
 /** Rejects at once what could only end in a timeout. */
-function refuseHopeless(bytes: Uint8Array, from: number): void {
-  if (from < PROTOCOL.length) {
-    const start = byteText(bytes.subarray(0, PROTOCOL.length));
-    if (start !== PROTOCOL.slice(0, start.length)) throw notHttp();
-  }
+function refuseHopeless(
+  bytes: Uint8Array,
+  from: number,
+  isStart: (text: string) => boolean,
+): void {
+  if (
+    from < PROTOCOL.length &&
+    !isStart(byteText(bytes.subarray(0, PROTOCOL.length)))
+  ) throw notHttp();
   // A CR that came last is looked at again, with what follows it.
   const start = bytes[from - 1] === CR ? from - 1 : from;
   const text = byteText(bytes.subarray(start));
@@ -151,7 +161,7 @@ function announcesBody(headers: HeaderFields): boolean {
  */
 export function parseFields(lines: readonly string[]): Map<string, string> {
   if (lines.length > MAX_FIELDS) {
-    throw new MalformedMessage("its response has too many header fields");
+    throw new MalformedMessage("it has too many header fields");
   }
   const fields = new Map<string, string>();
   for (const line of lines) {
@@ -222,7 +232,7 @@ function framingOf(
   return { kind: coding ? "chunked" : "close" };
 }
 
-const LENGTH_REGEXP = /^[0-9]{1,15}$/;
+export const LENGTH_REGEXP = /^[0-9]{1,15}$/;
 
 function parseLength(text: string): number {
   if (!LENGTH_REGEXP.test(text)) throw badLength();
@@ -230,7 +240,10 @@ function parseLength(text: string): number {
 }
 
 /** Returns true when a comma-separated field has a token, in any case of letters. */
-function hasToken(field: string | null | undefined, token: string): boolean {
+export function hasToken(
+  field: string | null | undefined,
+  token: string,
+): boolean {
   if (field === undefined || field === null) return false;
   return field.toLowerCase().split(",").some((one) => one.trim() === token);
 }
@@ -240,11 +253,11 @@ function notHttp(): MalformedMessage {
 }
 
 function badLine(): MalformedMessage {
-  return new MalformedMessage("the head of its response is malformed");
+  return new MalformedMessage("its head is malformed");
 }
 
 function badLength(): MalformedMessage {
-  return new MalformedMessage("the content-length of its response is wrong");
+  return new MalformedMessage("its content-length is wrong");
 }
 
 /** A request without its body. */
@@ -361,7 +374,7 @@ function joined(
 const encoder = new TextEncoder();
 
 /** Writes a text with one byte for each character. Nearly all heads are ASCII, for which the platform is faster. */
-function writeLatin1(text: string, into: Uint8Array): void {
+export function writeLatin1(text: string, into: Uint8Array): void {
   const { read, written } = encoder.encodeInto(text, into);
   if (read === text.length && written === text.length) return;
   for (let at = 0; at < text.length; at++) into[at] = text.charCodeAt(at);

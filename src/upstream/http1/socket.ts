@@ -18,6 +18,7 @@ import {
   requestBlocks,
   type ResponseHead,
 } from "./head.ts";
+import { IncomingBytes } from "./incoming_bytes.ts";
 
 /** A byte stream in both directions, such as a TCP or TLS connection. */
 export interface Duplex {
@@ -25,6 +26,8 @@ export interface Duplex {
   read(into: Uint8Array): Promise<number | null>;
   /** Writes the beginning of `bytes`; returns the number of bytes written. */
   write(bytes: Uint8Array): Promise<number>;
+  /** Ends the direction of the writes, where the platform can. */
+  closeWrite?(): Promise<void>;
   /** Closes both directions. A read or write that waits fails. */
   close(): void;
 }
@@ -43,16 +46,6 @@ interface SocketResponse extends HttpResponse {
   readonly body: ByteReader | null;
 }
 
-/** The size of the buffer that waits for bytes: it doubles while it is filled, and shrinks when bytes come slowly. */
-const BUFFER_BYTES = {
-  smallest: 4 * 1024,
-  steady: 16 * 1024,
-  largest: 64 * 1024,
-};
-
-/** A payload that fills less than this share of its buffer is copied out of it. */
-const SMALL_SHARE = 1 / 4;
-
 /** The most interim responses (1xx) before a final one. */
 const MAX_INTERIM = 8;
 
@@ -68,11 +61,7 @@ export class Socket {
   announcedIdleMs: number | undefined;
   readonly #duplex: Duplex;
   readonly #onIdle: (socket: Socket) => void;
-  #buffer = new Uint8Array(BUFFER_BYTES.smallest);
-  #start = 0;
-  #end = 0;
-  #bufferBytes = BUFFER_BYTES.smallest;
-  #reading: Promise<number | null> | undefined;
+  readonly #incoming: IncomingBytes;
   #isClosed = false;
   #isIdle = false;
   #sent: Progress["sent"] = "nothing";
@@ -86,6 +75,7 @@ export class Socket {
   constructor(duplex: Duplex, onIdle: (socket: Socket) => void) {
     this.#duplex = duplex;
     this.#onIdle = onIdle;
+    this.#incoming = new IncomingBytes((into) => duplex.read(into));
   }
 
   /** True when it can serve no more requests. */
@@ -111,7 +101,7 @@ export class Socket {
    */
   watchIdle(onGone: () => void): void {
     this.#isIdle = true;
-    this.#bufferBytes = BUFFER_BYTES.smallest;
+    this.#incoming.expect(0);
     const gone = () => {
       if (!this.#isIdle) return;
       this.close();
@@ -133,7 +123,7 @@ export class Socket {
     this.#wasReused = this.isReused;
     this.isReused = true;
     this.#sent = "nothing";
-    this.#hasAnswer = this.#start < this.#end;
+    this.#hasAnswer = this.#incoming.length > 0;
     const stop = () => this.close();
     signal.addEventListener("abort", stop, { once: true });
     const letGo = () => signal.removeEventListener("abort", stop);
@@ -228,7 +218,7 @@ export class Socket {
   async #readHead(method: Method): Promise<ResponseHead> {
     let searched = 0;
     for (let interim = 0; interim <= MAX_INTERIM;) {
-      const bytes = this.#buffer.subarray(this.#start, this.#end);
+      const { bytes } = this.#incoming;
       const length = bytes.length === searched
         ? undefined
         : findHeadEnd(bytes, searched);
@@ -238,7 +228,7 @@ export class Socket {
         if (!isMore) throw new Error("The connection was closed");
         continue;
       }
-      this.#start += length;
+      this.#incoming.skip(length);
       searched = 0;
       interim++;
       const head = parseHead(bytes.subarray(0, length), method);
@@ -256,43 +246,14 @@ export class Socket {
    * @throws The reason of the platform when the socket broke.
    */
   read(): Promise<number | null> {
-    return this.#reading ??= this.#read();
+    return this.#incoming.read();
   }
 
   /** Takes the bytes of a read. Returns false when the socket has ended. */
   take(count: number | null): boolean {
-    this.#reading = undefined;
-    if (count === null || count === 0) return false;
-    this.#hasAnswer = true;
-    this.#end += count;
-    this.#adapt(count);
-    return true;
-  }
-
-  #adapt(count: number): void {
-    if (this.#end === this.#buffer.length) {
-      this.#bufferBytes = Math.min(2 * this.#bufferBytes, BUFFER_BYTES.largest);
-    } else {
-      const { smallest, steady } = BUFFER_BYTES;
-      const steps = Math.floor(count / smallest) + 1;
-      this.#bufferBytes = Math.min(steps * smallest, steady);
-    }
-  }
-
-  #read(): Promise<number | null> {
-    if (this.#start === this.#end) {
-      this.#start = this.#end = 0;
-      if (this.#buffer.length !== this.#bufferBytes) {
-        this.#buffer = new Uint8Array(this.#bufferBytes);
-      }
-    } else if (this.#end === this.#buffer.length) {
-      const larger = new Uint8Array(2 * this.#buffer.length);
-      larger.set(this.#buffer.subarray(this.#start, this.#end));
-      this.#end -= this.#start;
-      this.#start = 0;
-      this.#buffer = larger;
-    }
-    return this.#duplex.read(this.#buffer.subarray(this.#end));
+    const isMore = this.#incoming.take(count);
+    this.#hasAnswer ||= isMore;
+    return isMore;
   }
 
   /**
@@ -303,19 +264,7 @@ export class Socket {
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#isClosed) throw new Error("The connection was closed");
-    if (this.#start === this.#end) return undefined;
-    const { payload, takenBytes } = decoder.push(
-      this.#buffer.subarray(this.#start, this.#end),
-    );
-    this.#start += takenBytes;
-    if (payload.length === 0) return undefined;
-    const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
-    if (isSmall) return payload.slice();
-    // The rest belongs to no response. Only its length matters.
-    this.#buffer = this.#buffer.subarray(this.#start, this.#end);
-    this.#start = 0;
-    this.#end = this.#buffer.length;
-    return payload;
+    return this.#incoming.decode(decoder);
   }
 
   /** Decodes a body of which all bytes have arrived with the head; `undefined` where some have not. */
@@ -323,15 +272,15 @@ export class Socket {
     decoder: BodyDecoder,
     framing: Framing,
   ): Uint8Array<ArrayBuffer> | undefined {
-    const arrived = this.#end - this.#start;
-    return framing.kind === "length" && framing.bytes <= arrived
+    const { length } = this.#incoming;
+    return framing.kind === "length" && framing.bytes <= length
       ? this.decode(decoder)
       : undefined;
   }
 
   /** Gives the socket back after a whole response, or closes it. */
   async #complete({ isKeptAlive, headers }: ResponseHead): Promise<void> {
-    const hasSurplus = this.#start < this.#end;
+    const hasSurplus = this.#incoming.length > 0;
     if (this.#isClosed || !isKeptAlive || hasSurplus) return this.close();
     // The platform may report the last write later than the response to it.
     if (this.#sent !== "all") await new Promise(setImmediate);

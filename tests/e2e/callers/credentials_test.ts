@@ -211,39 +211,50 @@ Deno.test("bearer routes accept Authorization only", async (t) => {
   });
 });
 
-/** Header lines that no HTTP client writes. */
-const RAW_LINES: Readonly<Record<string, string>> = {
-  "two Authorization headers": `authorization: Bearer ${ALICE_TOKEN}\r\n` +
+/** Header lines that no HTTP client writes, with the status of the response. */
+const RAW_LINES: Readonly<Record<string, readonly [number, string]>> = {
+  "two Authorization headers": [
+    401,
+    `authorization: Bearer ${ALICE_TOKEN}\r\n` +
     `authorization: Bearer ${BOB_TOKEN}\r\n`,
-  "the same Authorization header twice":
+  ],
+  "the same Authorization header twice": [
+    401,
     `authorization: Bearer ${ALICE_TOKEN}\r\n`.repeat(2),
-  "two x-api-keys": `x-api-key: ${ALICE_TOKEN}\r\nx-api-key: ${BOB_TOKEN}\r\n`,
-  "bytes beyond ASCII": "authorization: Bearer mg_\xe9\xff\r\n",
-  "a NUL": `authorization: Bearer ${ALICE_TOKEN}\0\r\n`,
-  "a carriage return": `authorization: Bearer mg_\r${ALICE_TOKEN}\r\n`,
-  "a line feed": `authorization: Bearer mg_\n${ALICE_TOKEN}: x\r\n`,
-  "a folded header": `authorization: Bearer\r\n ${ALICE_TOKEN}\r\n`,
-  "a space before the colon": `authorization : Bearer ${ALICE_TOKEN}\r\n`,
+  ],
+  "two x-api-keys": [
+    401,
+    `x-api-key: ${ALICE_TOKEN}\r\nx-api-key: ${BOB_TOKEN}\r\n`,
+  ],
+  "bytes beyond ASCII": [401, "authorization: Bearer mg_\xe9\xff\r\n"],
+  "a NUL": [400, `authorization: Bearer ${ALICE_TOKEN}\0\r\n`],
+  "a carriage return": [
+    400,
+    `authorization: Bearer mg_\r${ALICE_TOKEN}\r\n`,
+  ],
+  "a line feed": [400, `authorization: Bearer mg_\n${ALICE_TOKEN}: x\r\n`],
+  "a folded header": [400, `authorization: Bearer\r\n ${ALICE_TOKEN}\r\n`],
+  "a space before the colon": [
+    400,
+    `authorization : Bearer ${ALICE_TOKEN}\r\n`,
+  ],
 };
 
 Deno.test("credentials that no client sends are rejected, and the gateway continues to serve", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
-  await steps(t, Object.entries(RAW_LINES), async ([, lines]) => {
-    const answer = await sendRaw(
-      gateway.port,
-      `GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${lines}\r\n`,
-    );
-    // The server itself rejects invalid headers, before they become a request.
-    if (answer.headers.has("x-request-id")) {
-      assert.equal(errorAnswer(answer, "chat").status, 401);
-    } else {
-      assert.equal(answer.status, 400);
-    }
-    const next = await send("the list of models", bearer("mg_bob"), gateway);
-    await next.body?.cancel();
-    assert.equal(next.status, 200);
-  });
+  for (const [name, [status, lines]] of Object.entries(RAW_LINES)) {
+    await t.step(name, async () => {
+      const answer = await sendRaw(
+        gateway.port,
+        `GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${lines}\r\n`,
+      );
+      assert.equal(errorAnswer(answer, "chat").status, status);
+      const next = await send("the list of models", bearer("mg_bob"), gateway);
+      await next.body?.cancel();
+      assert.equal(next.status, 200);
+    });
+  }
 });
 
 const KEY = "sk-upstream-0123456789-abcdef";

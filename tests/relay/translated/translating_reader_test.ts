@@ -1,3 +1,4 @@
+import { DirectResponse } from "../../../src/relay/direct_response.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
@@ -14,7 +15,7 @@ import {
   type ByteReader,
   createLookAhead,
 } from "../../../src/streams/byte_reader.ts";
-import { passThrough } from "../../../src/streams/pass_through.ts";
+import { PassThrough } from "../../../src/streams/pass_through.ts";
 import { WatchedReader } from "../../../src/streams/watched_reader.ts";
 import { answerContext, counterIds } from "../../contract/codec_contract.ts";
 import {
@@ -25,6 +26,13 @@ import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { within } from "../../support/within.ts";
+
+/** Returns the stream that a server reads which knows only the platform's streams. */
+function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
+  const { body } = new DirectResponse(source, {});
+  assert.ok(body);
+  return body;
+}
 
 /** A Messages stream for a Chat caller, with a source that the test controls. */
 interface Scene {
@@ -99,12 +107,14 @@ function begin(
   return {
     ahead,
     hold: (outputMs) => holdBack(ahead, { judge, deadlines, outputMs }),
-    body: passThrough(ahead, {
-      deadlines,
-      keepAlive: () => new TextEncoder().encode(translator.keepAlive()),
-      onChunk: (chunk) => void (written += decoder.decode(chunk)),
-      onEnd: ({ kind }) => ends.push(kind),
-    }),
+    body: bodyOf(
+      new PassThrough(ahead, {
+        deadlines,
+        keepAlive: () => new TextEncoder().encode(translator.keepAlive()),
+        onChunk: (chunk) => void (written += decoder.decode(chunk)),
+        onEnd: ({ kind }) => ends.push(kind),
+      }),
+    ),
     timers,
     source,
     pulls: () => pulls,

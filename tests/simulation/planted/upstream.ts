@@ -184,6 +184,8 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       text: "      if (!this.#isIdle) return;\n",
       wrong: "",
     },
+  ],
+  "upstream/http1/incoming_bytes.ts": [
     {
       name: "bytes that were taken are taken again",
       text: "    this.#start += takenBytes;\n",

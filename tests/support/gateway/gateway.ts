@@ -1,5 +1,4 @@
 import { createGateway } from "../../../src/app.ts";
-import { followAfterMs } from "../../../src/cli/server/serving.ts";
 import { listen } from "../../../src/cli/server/listen.ts";
 import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import {
@@ -54,9 +53,7 @@ export async function startGateway(
     client: own ?? (given === undefined ? network.client : undefined),
     log: lines.log,
     // With the timers of a test, requests watch for their caller's disconnect at once.
-    ...(timers === undefined
-      ? { followAfterMs: followAfterMs(Deno.version.deno) }
-      : { timers }),
+    ...(timers === undefined ? { followAfterMs: 50 } : { timers }),
     ...(clock === undefined ? {} : { clock }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);

@@ -35,6 +35,7 @@ export const REFUSED: Readonly<Record<string, string>> = {
   "chunks and a length": head(CHUNKED, "content-length: 4") + CHUNKS,
   "two lengths": head(LENGTH, "content-length: 1") + BODY,
   "two lengths, the shorter first": head("content-length: 1", LENGTH) + BODY,
+  "the same length twice": head(LENGTH, LENGTH) + BODY,
   "two lengths in one header": head(`content-length: ${BODY.length}, 1`) + BODY,
   "a negative length": head(`content-length: -${BODY.length}`) + BODY,
   "a length with a plus": head(`content-length: +${BODY.length}`) + BODY,

@@ -1,0 +1,136 @@
+import { byteText } from "../../streams/bytes.ts";
+import { MalformedMessage } from "../../upstream/http1/failure.ts";
+import {
+  findHeadEnd,
+  type Framing,
+  hasToken,
+  LENGTH_REGEXP,
+  parseFields,
+} from "../../upstream/http1/head.ts";
+
+/** The head of a caller's request. */
+export interface HttpRequestHead {
+  readonly method: string;
+  /** The request target as it came: usually a path with its query. */
+  readonly target: string;
+  /** Values by names in lower case; the values of a repeated header are joined by commas. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly framing: Framing;
+  /** True for HTTP/1.0, which knows no chunks. */
+  readonly isOld: boolean;
+  /** True when the caller may send another request afterwards. */
+  readonly isKeptAlive: boolean;
+  /** True when the caller sends its body only after a 100 (RFC 9110, section 10.1.1). */
+  readonly awaitsContinue: boolean;
+  /** The rule that the head breaks; see `CallerRequest.fault`. */
+  readonly fault?: string;
+}
+
+const REQUEST_LINE_REGEXP =
+  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
+
+/** The first bytes that any request has: a method in capitals, as all methods are. */
+const START_REGEXP = /^[A-Z]*(?: |$)/;
+
+/**
+ * Finds the end of a request's head, as {@linkcode findHeadEnd} does.
+ *
+ * @throws {MalformedMessage} When the bytes cannot become a head.
+ */
+export function findRequestEnd(
+  bytes: Uint8Array,
+  from: number,
+): number | undefined {
+  return findHeadEnd(bytes, from, (start) => START_REGEXP.test(start));
+}
+
+/** Returns a head that says no more than its fault. */
+export function faultyHead(
+  fault: string,
+  { method = "GET", target = "/" }: {
+    readonly method?: string | undefined;
+    readonly target?: string | undefined;
+  } = {},
+): HttpRequestHead {
+  return {
+    ...{ method, target, fault },
+    headers: new Map(),
+    framing: { kind: "none" },
+    isOld: false,
+    isKeptAlive: false,
+    awaitsContinue: false,
+  };
+}
+
+/**
+ * Parses the head of a request strictly (RFC 9112, sections 2 to 6): lines end in CRLF, no line is folded, no name is
+ * followed by a space, and exactly one rule says where the body ends. A head that breaks a rule has a fault.
+ *
+ * @param bytes The head with its empty line.
+ */
+export function parseRequestHead(bytes: Uint8Array): HttpRequestHead {
+  const [requestLine = "", ...lines] = byteText(
+    bytes.subarray(0, bytes.length - 4),
+  ).split("\r\n");
+  const [, method, target, version] = REQUEST_LINE_REGEXP.exec(requestLine) ??
+    [];
+  if (method === undefined || target === undefined) {
+    return faultyHead("it does not begin as HTTP/1.1");
+  }
+  try {
+    return checkedHead({ method, target, isOld: version === "0" }, lines);
+  } catch (error) {
+    if (!(error instanceof MalformedMessage)) throw error;
+    return faultyHead(error.message, { method, target });
+  }
+}
+
+/** @throws {MalformedMessage} When the lines break a rule. */
+function checkedHead(
+  line: Pick<HttpRequestHead, "method" | "target" | "isOld">,
+  lines: readonly string[],
+): HttpRequestHead {
+  const headers = parseFields(lines);
+  if (headers.get("host")?.includes(", ")) {
+    throw new MalformedMessage("it has several host headers. Send one");
+  }
+  const framing = framingOf(headers, line.isOld);
+  return {
+    ...line,
+    headers,
+    framing,
+    isKeptAlive: !line.isOld && !hasToken(headers.get("connection"), "close"),
+    awaitsContinue: !line.isOld && framing.kind !== "none" &&
+      hasToken(headers.get("expect"), "100-continue"),
+  };
+}
+
+function framingOf(
+  headers: ReadonlyMap<string, string>,
+  isOld: boolean,
+): Framing {
+  const codings = headers.get("transfer-encoding");
+  const length = headers.get("content-length");
+  if (codings !== undefined) {
+    if (length !== undefined) {
+      throw new MalformedMessage(
+        "it has a content-length and a transfer-encoding. Send one of them",
+      );
+    }
+    // Another coding below the chunks leaves their end clear; whether it can be read is decided with the body.
+    if (isOld || !CHUNKED_REGEXP.test(codings)) {
+      throw new MalformedMessage(
+        "its transfer encoding does not end in chunked. Send transfer-encoding: chunked or a content-length",
+      );
+    }
+    return { kind: "chunked" };
+  }
+  if (length === undefined) return { kind: "none" };
+  if (!LENGTH_REGEXP.test(length)) {
+    throw new MalformedMessage("its content-length is no length");
+  }
+  return { kind: "length", bytes: Number(length) };
+}
+
+/** Matches a list of codings of which the last alone is chunked. */
+const CHUNKED_REGEXP = /^(?:(?!chunked[ \t]*,)[^,]*,[ \t]*)*chunked$/i;

@@ -1,0 +1,236 @@
+import { DirectResponse } from "../../relay/direct_response.ts";
+import { writeLatin1 } from "../../upstream/http1/head.ts";
+import type { ByteReader } from "../../streams/byte_reader.ts";
+import { PassThrough } from "../../streams/pass_through.ts";
+import type { Duplex } from "../../upstream/http1/socket.ts";
+
+/** A response's way to its caller. */
+interface ResponseTarget {
+  readonly duplex: Duplex;
+  /** The method of the request, which decides whether there is a body. */
+  readonly method: string;
+  /** True for a caller of HTTP/1.0. */
+  readonly isOld: boolean;
+  /** True when the socket may serve another request afterwards. */
+  readonly isKept: boolean;
+  /** Closes the socket. */
+  readonly close: () => void;
+  /** Calls its argument when the caller leaves. */
+  readonly follow: (onLeft: () => void) => void;
+}
+
+/** The parts of a body are written once they have more than this many bytes together. */
+const LARGE_BYTES = 64 * 1024;
+
+/** The reasons of the statuses that the gateway itself answers with; a status says it all, so others have none. */
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  426: "Upgrade Required",
+  429: "Too Many Requests",
+  500: "Internal Server Error",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/**
+ * Writes a response. Parts of its body that are ready together go out in one write, with the head too. A body that is
+ * ready as a whole gets a `content-length`, any other goes in chunks.
+ *
+ * @returns True when all of it was written; else the caller left or the body broke, and the socket must be closed.
+ */
+export async function writeResponse(
+  response: Response,
+  target: ResponseTarget,
+): Promise<boolean> {
+  const out = new OutgoingBytes(response, target);
+  const reader = readerOf(response);
+  if (reader instanceof Uint8Array && !out.isBodiless) out.add(reader);
+  if (reader instanceof Uint8Array || out.isBodiless) {
+    if (!(reader instanceof Uint8Array)) reader.cancel().catch(() => {});
+    await writeAll(target.duplex, out.end());
+    return out.isComplete;
+  }
+  const leave = () => void reader.cancel().catch(() => {});
+  target.follow(leave);
+  if (reader instanceof PassThrough) reader.onStall = target.close;
+  try {
+    for (;;) {
+      const next = reader.read();
+      if (out.length > 0 && !await isReady(next)) {
+        await writeAll(target.duplex, out.take());
+      }
+      const { done, value } = await next;
+      if (done) break;
+      out.add(value);
+      if (out.length > LARGE_BYTES) await writeAll(target.duplex, out.take());
+    }
+    await writeAll(target.duplex, out.end());
+    return out.isComplete;
+  } catch {
+    leave();
+    // What came is the caller's, who sees by the missing end that it is cut.
+    await writeAll(target.duplex, out.take()).catch(() => {});
+    return false;
+  }
+}
+
+/** Returns the bytes of a body, or a reader of them. */
+function readerOf(
+  response: Response,
+): Uint8Array | ByteReader | ReadableStreamDefaultReader<Uint8Array> {
+  if (response instanceof DirectResponse) return response.source;
+  return response.body?.getReader() ?? NO_BYTES;
+}
+
+const NO_BYTES = new Uint8Array();
+
+/** The number of turns of the microtask queue in which a part that has arrived already is read. */
+const READY_TURNS = 4;
+
+/** Returns true when a promise is settled, or will be without an event from outside. */
+async function isReady(promise: Promise<unknown>): Promise<boolean> {
+  let isSettled = false;
+  const settle = () => isSettled = true;
+  promise.then(settle, settle);
+  for (let turn = 0; turn < READY_TURNS && !isSettled; turn++) await undefined;
+  return isSettled;
+}
+
+async function writeAll(duplex: Duplex, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const count = await duplex.write(at === 0 ? bytes : bytes.subarray(at));
+    if (count === 0) throw new Error("The connection takes no bytes");
+    at += count;
+  }
+}
+
+/** The bytes of a response that are still to be written. The head is formatted when it is known how the body ends. */
+class OutgoingBytes {
+  /** True when there is no body, whatever the response says (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5). */
+  readonly isBodiless: boolean;
+  /** The number of bytes that wait, the head included; no more than an estimate. */
+  length = 1;
+  readonly #response: Response;
+  readonly #target: ResponseTarget;
+  readonly #declaredBytes: number | undefined;
+  #parts: Uint8Array[] = [];
+  #bodyBytes = 0;
+  #isBegun = false;
+  #isChunked = false;
+
+  constructor(response: Response, target: ResponseTarget) {
+    const { status, headers } = response;
+    this.#response = response;
+    this.#target = target;
+    this.isBodiless = target.method === "HEAD" || status === 204 ||
+      status === 304;
+    const declared = headers.get("content-length");
+    this.#declaredBytes = declared === null ? undefined : Number(declared);
+  }
+
+  /** True when the body is as long as its header promised. */
+  get isComplete(): boolean {
+    return this.#declaredBytes === undefined ||
+      this.#declaredBytes === this.#bodyBytes;
+  }
+
+  /** Adds a part of the body. */
+  add(part: Uint8Array): void {
+    this.#parts.push(part);
+    this.length += part.length;
+    this.#bodyBytes += part.length;
+  }
+
+  /** Takes what waits, though more of the body follows. */
+  take(): Uint8Array {
+    let head = "";
+    if (!this.#isBegun) {
+      this.#isChunked = this.#declaredBytes === undefined &&
+        !this.#target.isOld;
+      head = this.#formatHead(
+        this.#isChunked ? "transfer-encoding: chunked\r\n" : "",
+      );
+    }
+    return this.#join(head, "");
+  }
+
+  /** Takes what waits, as the end of the body. */
+  end(): Uint8Array {
+    if (this.#isBegun) {
+      return this.#join("", this.#isChunked ? "0\r\n\r\n" : "");
+    }
+    const mayFrame = this.#declaredBytes === undefined && !this.isBodiless;
+    return this.#join(
+      this.#formatHead(
+        mayFrame ? `content-length: ${this.#bodyBytes}\r\n` : "",
+      ),
+      "",
+    );
+  }
+
+  #formatHead(framing: string): string {
+    this.#isBegun = true;
+    const { status, headers } = this.#response;
+    const { isKept } = this.#target;
+    let head = `HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n`;
+    headers.forEach((value, name) => {
+      if (!OWN_NAMES.has(name)) head += `${name}: ${value}\r\n`;
+    });
+    if (!isKept) head += "connection: close\r\n";
+    return `${head}date: ${httpDate()}\r\n${framing}\r\n`;
+  }
+
+  /** Joins text before, the parts, and text behind them. Each character of a text is one byte. */
+  #join(before: string, after: string): Uint8Array {
+    const parts = this.#parts;
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    this.#parts = [];
+    this.length = 0;
+    const isChunk = this.#isChunked && bytes > 0;
+    const start = isChunk ? `${before}${bytes.toString(16)}\r\n` : before;
+    const end = isChunk ? `\r\n${after}` : after;
+    const [only] = parts;
+    if (only !== undefined && only.length === bytes && start + end === "") {
+      return only;
+    }
+    const joined = new Uint8Array(start.length + bytes + end.length);
+    writeLatin1(start, joined);
+    let at = start.length;
+    for (const part of parts) {
+      joined.set(part, at);
+      at += part.length;
+    }
+    if (end !== "") writeLatin1(end, joined.subarray(at));
+    return joined;
+  }
+}
+
+/** Headers that the server writes itself. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  "connection",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+]);
+
+let dateSecond = 0;
+let dateText = "";
+
+/** Returns the `date` header of now (RFC 9110, section 6.6.1). */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = new Date(second * 1000).toUTCString();
+  }
+  return dateText;
+}

@@ -1,0 +1,169 @@
+import { joinBytes } from "../../streams/bytes.ts";
+import type { CallerRequest } from "../../relay/request/caller_request.ts";
+import {
+  type BodyDecoder,
+  createBodyDecoder,
+} from "../../upstream/http1/body_decoder.ts";
+import type { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
+import type { HttpRequestHead } from "./request_head.ts";
+
+/** The socket of a request. */
+interface RequestSource {
+  readonly incoming: IncomingBytes;
+  readonly scheme: "http" | "https";
+  /** Asks the caller for the body that it holds back. */
+  readonly askForBody: () => Promise<void>;
+}
+
+/** The most bytes that wait behind a request for their turn. */
+const MAX_AHEAD_BYTES = 64 * 1024;
+
+/** Characters of a host and its port (RFC 9110, section 7.2). */
+const HOST_REGEXP = /^[A-Za-z0-9.\-_~%:[\]]+$/;
+
+/** A request of a caller's socket. Its body is read from the socket when the gateway reads it. */
+export class ServedRequest implements CallerRequest {
+  readonly method: string;
+  readonly headers: HttpRequestHead["headers"];
+  readonly fault: string | undefined;
+  readonly #head: HttpRequestHead;
+  readonly #source: RequestSource;
+  readonly #decoder: BodyDecoder | undefined;
+  #body: ReadableStream<Uint8Array<ArrayBuffer>> | null | undefined;
+  #controller: AbortController | undefined;
+  #onLeft: (() => void) | undefined;
+  #hasLeft = false;
+  #isOver = false;
+  #awaitsContinue: boolean;
+
+  constructor(head: HttpRequestHead, source: RequestSource) {
+    this.method = head.method;
+    this.headers = head.headers;
+    this.fault = head.fault;
+    this.#head = head;
+    this.#source = source;
+    this.#decoder = createBodyDecoder(head.framing);
+    this.#awaitsContinue = head.awaitsContinue;
+    if (this.isRead) void this.#watch();
+    else source.incoming.expect(declaredBytes(head));
+  }
+
+  /** The address: the route comes from the target alone, never from the host. */
+  get url(): string {
+    const { target, headers } = this.#head;
+    if (!target.startsWith("/")) return target;
+    const host = headers.get("host") ?? "";
+    const origin = HOST_REGEXP.test(host) ? host : "localhost";
+    return `${this.#source.scheme}://${origin}${target}`;
+  }
+
+  /** True when all of the body was read from the socket. */
+  get isRead(): boolean {
+    return this.#decoder === undefined || this.#decoder.isDone;
+  }
+
+  /** The length that the caller announced for its body, in bytes; 0 without one. */
+  get declaredBytes(): number {
+    return declaredBytes(this.#head);
+  }
+
+  /** True while the caller waits for a 100 before it sends its body. */
+  get isHeldBack(): boolean {
+    return this.#awaitsContinue;
+  }
+
+  /** Aborts when the caller leaves. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#hasLeft) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  /** Calls `onLeft` when the caller leaves before {@linkcode ServedRequest.end}. */
+  follow(onLeft: () => void): void {
+    this.#onLeft = onLeft;
+    if (this.#hasLeft) onLeft();
+  }
+
+  /** Ends the watch for the caller's leaving: the response is complete. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /** Takes note that the caller left. */
+  leave(): void {
+    if (this.#hasLeft || this.#isOver) return;
+    this.#hasLeft = true;
+    this.#controller?.abort();
+    this.#onLeft?.();
+  }
+
+  /** Reads on while nothing is expected: the end of the socket means that its caller left. */
+  async #watch(): Promise<void> {
+    const { incoming } = this.#source;
+    incoming.expect(0);
+    try {
+      while (!this.#isOver && incoming.length < MAX_AHEAD_BYTES) {
+        if (!await incoming.fill()) return this.leave();
+      }
+    } catch {
+      this.leave();
+    }
+  }
+
+  /**
+   * Reads more of the body.
+   *
+   * @returns `undefined` at its end.
+   * @throws {MalformedMessage} When its chunks are malformed.
+   * @throws When the socket ends first.
+   */
+  async read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const { incoming, askForBody } = this.#source;
+    const decoder = this.#decoder;
+    if (decoder === undefined) return undefined;
+    while (!decoder.isDone) {
+      const payload = incoming.decode(decoder);
+      if (decoder.isDone) void this.#watch();
+      if (payload !== undefined) return payload;
+      if (decoder.isDone) break;
+      if (this.#awaitsContinue) await askForBody();
+      this.#awaitsContinue = false;
+      if (!await incoming.fill()) {
+        this.leave();
+        throw new Error("The connection was closed");
+      }
+    }
+    return undefined;
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    const first = await this.read() ?? new Uint8Array();
+    if (this.isRead) return first;
+    const pieces = [first];
+    for (let next; (next = await this.read()) !== undefined;) pieces.push(next);
+    return joinBytes(pieces);
+  }
+
+  get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#body ??= this.#decoder === undefined ? null : bodyOf(this);
+  }
+}
+
+function bodyOf(
+  request: ServedRequest,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const payload = await request.read();
+      if (payload !== undefined) return controller.enqueue(payload);
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+  });
+}
+
+function declaredBytes({ framing }: HttpRequestHead): number {
+  return framing.kind === "length" ? framing.bytes : 0;
+}

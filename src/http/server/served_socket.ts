@@ -1,0 +1,198 @@
+import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type { CallerRequest } from "../../relay/request/caller_request.ts";
+import { MalformedMessage } from "../../upstream/http1/failure.ts";
+import { hasToken } from "../../upstream/http1/head.ts";
+import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
+import type { Duplex } from "../../upstream/http1/socket.ts";
+import {
+  faultyHead,
+  findRequestEnd,
+  type HttpRequestHead,
+  parseRequestHead,
+} from "./request_head.ts";
+import { writeResponse } from "./response_writer.ts";
+import { ServedRequest } from "./served_request.ts";
+
+/** The handler of a server's requests, and its time. */
+export interface ServerParts {
+  readonly handler: (request: CallerRequest) => Promise<Response>;
+  readonly scheme: "http" | "https";
+  readonly deadlines: Deadlines;
+  /** Absent when traces are disabled. */
+  readonly tracing?: RequestTracing | undefined;
+}
+
+/** Traces the requests of callers. */
+export interface RequestTracing {
+  /** Starts the span of a request. */
+  start(request: Pick<CallerRequest, "method" | "headers">): RequestSpan;
+}
+
+/** The span of one request. */
+interface RequestSpan {
+  /** Calls `serve` within the span. */
+  run<Result>(serve: () => Result): Result;
+  /** Ends the span with the status of the response; `undefined` when the caller did not get all of it. */
+  end(status: number | undefined): void;
+}
+
+/** The longest time for the head of a request after its first byte, and for the first head of a socket, in milliseconds. */
+const HEAD_MS = 30_000;
+
+/** The most bytes that are read and dropped so that their caller gets the response: twice the largest path's limit. */
+const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
+
+/** The longest time for the rest of a body that nobody reads, in milliseconds. */
+const REST_MS = 10_000;
+
+/** The longest time in which a caller takes the response before its socket is closed, in milliseconds. */
+const LINGER_MS = 2_000;
+
+const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
+
+/** A caller's socket. It serves one request after another (RFC 9112). */
+export class ServedSocket {
+  readonly #duplex: Duplex;
+  readonly #parts: ServerParts;
+  readonly #incoming: IncomingBytes;
+  #isClosing = false;
+  #isIdle = true;
+  #isClosed = false;
+
+  constructor(duplex: Duplex, parts: ServerParts) {
+    this.#duplex = duplex;
+    this.#parts = parts;
+    this.#incoming = new IncomingBytes((into) => duplex.read(into));
+  }
+
+  /** Ends the socket after the request that it serves, or at once where it serves none. */
+  end(): void {
+    this.#isClosing = true;
+    if (this.#isIdle) this.#close();
+  }
+
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    try {
+      this.#duplex.close();
+    } catch {
+      // The caller was faster.
+    }
+  }
+
+  /** Serves requests until the socket ends. Never rejects. */
+  async serve(): Promise<void> {
+    try {
+      let stop: Cancel | undefined = this.#startHead();
+      for (;;) {
+        const head = await this.#readHead(stop);
+        if (head === undefined || !await this.#serveOne(head)) break;
+        stop = undefined;
+      }
+    } catch {
+      // The caller left. Nobody is there to read a reason.
+    } finally {
+      this.#close();
+    }
+  }
+
+  #startHead(): Cancel {
+    return this.#parts.deadlines.start(HEAD_MS, () => this.#close());
+  }
+
+  /** Reads the next head; `undefined` when the caller sends none. */
+  async #readHead(
+    stop: Cancel | undefined,
+  ): Promise<HttpRequestHead | undefined> {
+    if (this.#isClosing) return undefined;
+    this.#isIdle = true;
+    try {
+      for (let searched = 0;;) {
+        const { bytes } = this.#incoming;
+        const length = bytes.length === searched
+          ? undefined
+          : findRequestEnd(bytes, searched);
+        if (length !== undefined) {
+          this.#incoming.skip(length);
+          return parseRequestHead(bytes.subarray(0, length));
+        }
+        searched = bytes.length;
+        if (searched > 0) stop ??= this.#startHead();
+        if (!await this.#incoming.fill()) return undefined;
+      }
+    } catch (error) {
+      if (error instanceof MalformedMessage) return faultyHead(error.message);
+      throw error;
+    } finally {
+      stop?.();
+      this.#isIdle = false;
+    }
+  }
+
+  /** Returns true when the socket may serve another request. */
+  async #serveOne(head: HttpRequestHead): Promise<boolean> {
+    const duplex = this.#duplex;
+    const request = new ServedRequest(head, {
+      incoming: this.#incoming,
+      scheme: this.#parts.scheme,
+      askForBody: async () => void await duplex.write(CONTINUE),
+    });
+    request.follow(() => this.#close());
+    const { handler, tracing } = this.#parts;
+    const span = tracing?.start(request);
+    const serve = () => handler(request);
+    const response = await (span === undefined ? serve() : span.run(serve));
+    const isKept = head.isKeptAlive && !this.#isClosing &&
+      !request.isHeldBack && request.declaredBytes <= MOST_DROPPED_BYTES &&
+      !hasToken(response.headers.get("connection"), "close");
+    const isWhole = await writeResponse(response, {
+      duplex,
+      method: head.method,
+      isOld: head.isOld,
+      isKept,
+      close: () => this.#close(),
+      follow: (onLeft) =>
+        request.follow(() => {
+          this.#close();
+          onLeft();
+        }),
+    });
+    request.end();
+    span?.end(isWhole ? response.status : undefined);
+    if (!isWhole) return false;
+    const dropBody = async () => (await request.read())?.length ?? 0;
+    if (isKept) return request.isRead || await this.#drop(dropBody, REST_MS);
+    if (!request.isRead || this.#incoming.length > 0) await this.#linger();
+    return false;
+  }
+
+  /**
+   * Gives the caller time to take the response before the socket is closed. Bytes that nobody takes would reset it, and
+   * the response would be lost.
+   */
+  async #linger(): Promise<void> {
+    this.#isIdle = true;
+    await this.#duplex.closeWrite?.();
+    await this.#drop(async () => {
+      const { length } = this.#incoming;
+      this.#incoming.skip(length);
+      return length > 0 || await this.#incoming.fill() ? 1 + length : 0;
+    }, LINGER_MS);
+  }
+
+  /** Drops bytes until there are none. Returns false when there are too many, or they take too long. */
+  async #drop(next: () => Promise<number>, mostMs: number): Promise<boolean> {
+    const stop = this.#parts.deadlines.start(mostMs, () => this.#close());
+    try {
+      for (let bytes = 0; bytes <= MOST_DROPPED_BYTES;) {
+        const count = await next();
+        if (count === 0) return true;
+        bytes += count;
+      }
+      return false;
+    } finally {
+      stop();
+    }
+  }
+}

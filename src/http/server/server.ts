@@ -1,0 +1,44 @@
+import type { Duplex } from "../../upstream/http1/socket.ts";
+import { ServedSocket, type ServerParts } from "./served_socket.ts";
+
+/** A server of HTTP/1.1 on sockets that something else accepts. */
+export interface Http1Server {
+  /** Serves the requests of a socket until it ends. */
+  serve(duplex: Duplex): void;
+  /** Ends idle sockets at once and the others after their response; resolves when all have ended. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a server. It is strict with requests, reads a body only as its handler does, writes a response as its caller
+ * reads it, and reports a caller who leaves at any time, by the signal of the request and the cancellation of the
+ * response's body. `Deno.serve` of 2.8.3 to 2.9.6 does not (https://github.com/denoland/deno/issues/34446): a caller who
+ * leaves while a long request waits for its response goes unnoticed there.
+ */
+export function createHttp1Server(parts: ServerParts): Http1Server {
+  const sockets = new Set<ServedSocket>();
+  let isClosing = false;
+  const ended = Promise.withResolvers<void>();
+
+  function endIfDone(): void {
+    if (isClosing && sockets.size === 0) ended.resolve();
+  }
+
+  return {
+    serve(duplex) {
+      const socket = new ServedSocket(duplex, parts);
+      sockets.add(socket);
+      if (isClosing) socket.end();
+      socket.serve().finally(() => {
+        sockets.delete(socket);
+        endIfDone();
+      });
+    },
+    close() {
+      isClosing = true;
+      for (const socket of sockets) socket.end();
+      endIfDone();
+      return ended.promise;
+    },
+  };
+}

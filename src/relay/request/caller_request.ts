@@ -1,0 +1,9 @@
+import type { HeaderFields } from "../../core/header_fields.ts";
+
+/** A caller's request, as a server passes it to the gateway. Every web-standard `Request` is one. */
+export interface CallerRequest
+  extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
+  readonly headers: HeaderFields;
+  /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
+  readonly fault?: string | undefined;
+}

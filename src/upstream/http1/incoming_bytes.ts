@@ -1,0 +1,124 @@
+import type { BodyDecoder } from "./body_decoder.ts";
+
+/** The size of the buffer that waits for bytes: it doubles while it is filled, and shrinks when bytes come slowly. */
+const BUFFER_BYTES = {
+  smallest: 4 * 1024,
+  steady: 16 * 1024,
+  largest: 64 * 1024,
+};
+
+/** A payload that fills less than this share of its buffer is copied out of it. */
+const SMALL_SHARE = 1 / 4;
+
+/** Reads what is there into `into`; returns the number of bytes, or `null` at the end. */
+type Read = (into: Uint8Array) => Promise<number | null>;
+
+/** The bytes of a socket that arrived and were not taken yet. At most one read is under way. */
+export class IncomingBytes {
+  readonly #source: Read;
+  #buffer = new Uint8Array(BUFFER_BYTES.smallest);
+  #start = 0;
+  #end = 0;
+  #bufferBytes = BUFFER_BYTES.smallest;
+  #reading: Promise<number | null> | undefined;
+  #filling: Promise<boolean> | undefined;
+
+  constructor(source: Read) {
+    this.#source = source;
+  }
+
+  /** The bytes that wait. The next read may move them. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
+  /** The number of bytes that wait. */
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Announces how many bytes may come next: a socket that should be silent waits with a small buffer. */
+  expect(bytes: number): void {
+    const { smallest, largest } = BUFFER_BYTES;
+    this.#bufferBytes = Math.min(Math.max(bytes, smallest), largest);
+  }
+
+  /**
+   * Waits for more bytes, whose number {@linkcode IncomingBytes.take} needs.
+   *
+   * @throws The reason of the platform when the socket broke.
+   */
+  read(): Promise<number | null> {
+    return this.#reading ??= this.#read();
+  }
+
+  /** Takes the bytes of a read. Returns false when the socket has ended. */
+  take(count: number | null): boolean {
+    this.#reading = undefined;
+    if (count === null || count === 0) return false;
+    this.#end += count;
+    this.#adapt(count);
+    return true;
+  }
+
+  /** Reads and takes more bytes, as {@linkcode IncomingBytes.read} and `take` do, for several who wait. */
+  fill(): Promise<boolean> {
+    return this.#filling ??= this.read().then((count) => {
+      this.#filling = undefined;
+      return this.take(count);
+    });
+  }
+
+  /** Takes bytes out from the start. */
+  skip(length: number): void {
+    this.#start += length;
+  }
+
+  #adapt(count: number): void {
+    if (this.#end === this.#buffer.length) {
+      this.#bufferBytes = Math.min(2 * this.#bufferBytes, BUFFER_BYTES.largest);
+    } else {
+      const { smallest, steady } = BUFFER_BYTES;
+      const steps = Math.floor(count / smallest) + 1;
+      this.#bufferBytes = Math.min(steps * smallest, steady);
+    }
+  }
+
+  #read(): Promise<number | null> {
+    if (this.#start === this.#end) {
+      this.#start = this.#end = 0;
+      if (this.#buffer.length !== this.#bufferBytes) {
+        this.#buffer = new Uint8Array(this.#bufferBytes);
+      }
+    } else if (this.#end === this.#buffer.length) {
+      const larger = new Uint8Array(2 * this.#buffer.length);
+      larger.set(this.#buffer.subarray(this.#start, this.#end));
+      this.#end -= this.#start;
+      this.#start = 0;
+      this.#buffer = larger;
+    }
+    return this.#source(this.#buffer.subarray(this.#end));
+  }
+
+  /**
+   * Takes the payload of a body.
+   *
+   * @returns The payload that has arrived, which is the caller's to keep; `undefined` where there is none.
+   */
+  decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+    if (this.#start === this.#end) return undefined;
+    const { payload, takenBytes } = decoder.push(
+      this.#buffer.subarray(this.#start, this.#end),
+    );
+    this.#start += takenBytes;
+    if (payload.length === 0) return undefined;
+    const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
+    if (isSmall) return payload.slice();
+    // The buffer belongs to the payload's owner now; what follows the payload moves to another.
+    const rest = this.#buffer.slice(this.#start, this.#end);
+    this.#buffer = rest;
+    this.#start = 0;
+    this.#end = rest.length;
+    return payload;
+  }
+}

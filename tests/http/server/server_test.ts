@@ -1,0 +1,458 @@
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { createHttp1Server } from "../../../src/http/server/server.ts";
+import type { CallerRequest } from "../../../src/relay/request/caller_request.ts";
+import { bytesOf } from "../../../src/streams/bytes.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { nextTurn } from "../../support/settle.ts";
+import {
+  createScriptedDuplex,
+  type ScriptedDuplex,
+} from "../../support/upstream/scripted_duplex.ts";
+import { until, within } from "../../support/within.ts";
+
+type Handle = (request: CallerRequest) => Response | Promise<Response>;
+
+/** A server and one caller's socket. */
+function open(handle: Handle, duplex: ScriptedDuplex = createScriptedDuplex()) {
+  const timers = createFakeTimers();
+  const requests: CallerRequest[] = [];
+  const server = createHttp1Server({
+    handler: (request) => {
+      requests.push(request);
+      return Promise.resolve(handle(request));
+    },
+    scheme: "http",
+    deadlines: createDeadlines(timers),
+  });
+  server.serve(duplex);
+  return { timers, server, duplex, requests };
+}
+
+/** Waits until the caller has received a text, and returns all of it without dates. */
+async function received(duplex: ScriptedDuplex, text: string): Promise<string> {
+  await until(() => duplex.written.includes(text), `"${text}"`);
+  return withoutDates(duplex.written);
+}
+
+function withoutDates(text: string): string {
+  return text.replaceAll(/date: [^\r]+ GMT\r\n/g, "");
+}
+
+const GET = "GET /a HTTP/1.1\r\nhost: h\r\n\r\n";
+const LAST = "GET /a HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n";
+
+function post(body: string, ...lines: readonly string[]): string {
+  return [
+    "POST /b HTTP/1.1",
+    "host: h",
+    `content-length: ${body.length}`,
+    ...lines,
+    "",
+    body,
+  ].join("\r\n");
+}
+
+function chunked(...chunks: readonly string[]): string {
+  return "POST /c HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n" +
+    chunks.join("");
+}
+
+/** A body of a response that the test continues. */
+function openBody() {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const cancelled = Promise.withResolvers<void>();
+  let pulls = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    start: (one) => void (controller = one),
+    pull: () => void (pulls += 1),
+    cancel: () => cancelled.resolve(),
+  }, { highWaterMark: 0 });
+  return {
+    stream,
+    cancelled: cancelled.promise,
+    give: (text: string) => controller.enqueue(bytesOf(text)),
+    end: () => controller.close(),
+    fail: () => controller.error(new Error("broken")),
+    pulls: () => pulls,
+  };
+}
+
+Deno.test("a response that is whole has a content-length and goes out in one write with its head", async () => {
+  const { duplex, server, requests } = open(() =>
+    new Response("hello", { headers: { "x-a": "b" } })
+  );
+  duplex.give(GET);
+  assert.equal(
+    await received(duplex, "hello"),
+    "HTTP/1.1 200 OK\r\ncontent-type: text/plain;charset=UTF-8\r\nx-a: b\r\n" +
+      "content-length: 5\r\n\r\nhello",
+  );
+  assert.equal(requests[0]?.url, "http://h/a");
+  assert.equal(requests[0]?.body, null);
+  await server.close();
+});
+
+Deno.test("requests on one socket are served in their order, also when they arrive together", async () => {
+  const { duplex, server, requests } = open(({ url }) => new Response(url));
+  duplex.give(GET + post("xy") + LAST);
+  await within(duplex.closed, "the end");
+  assert.deepEqual(
+    [...duplex.written.matchAll(/http:\/\/h\/\w/g)].map(String),
+    ["http://h/a", "http://h/b", "http://h/a"],
+  );
+  assert.equal(requests.length, 3);
+  await server.close();
+});
+
+Deno.test("a response that arrives in parts goes out in chunks as they come", async () => {
+  const body = openBody();
+  const { duplex, server } = open(() => new Response(body.stream));
+  duplex.give(GET);
+  assert.equal(
+    await received(duplex, "\r\n\r\n"),
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+  );
+  body.give("one");
+  await received(duplex, "3\r\none\r\n");
+  body.give("two");
+  body.give("three");
+  const text = await received(duplex, "three");
+  assert.ok(text.endsWith("3\r\none\r\n8\r\ntwothree\r\n"), text);
+  body.end();
+  await received(duplex, "0\r\n\r\n");
+  assert.equal(duplex.isClosed, false);
+  await server.close();
+});
+
+Deno.test("HTTP/1.0 gets a body without chunks that ends with the socket", async () => {
+  const body = openBody();
+  const { duplex, server } = open(() => new Response(body.stream));
+  duplex.give("GET /a HTTP/1.0\r\n\r\n");
+  await received(duplex, "\r\n\r\n");
+  body.give("one");
+  body.end();
+  await within(duplex.closed, "the end");
+  assert.equal(
+    withoutDates(duplex.written),
+    "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\none",
+  );
+  await server.close();
+});
+
+Deno.test("a response without a body, or to HEAD, has none", async () => {
+  const body = openBody();
+  const { duplex, server } = open(({ method }) =>
+    method === "HEAD"
+      ? new Response(body.stream)
+      : new Response(null, { status: method === "GET" ? 204 : 200 })
+  );
+  duplex.give("HEAD /a HTTP/1.1\r\nhost: h\r\n\r\n" + GET + post(""));
+  assert.equal(
+    await received(duplex, "content-length"),
+    "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 204 \r\n\r\n" +
+      "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+  );
+  await within(body.cancelled, "the cancellation");
+  await server.close();
+});
+
+const BODIES: Readonly<Record<string, readonly string[]>> = {
+  "with a length": [post("hello world")],
+  "with a length, in pieces": [...post("hello world")],
+  "in chunks": [chunked("5\r\nhello\r\n", "6;x=y\r\n world\r\n", "0\r\n\r\n")],
+  "in chunks and pieces, with a trailer": [
+    ...chunked("5\r\nhello\r\n", "6\r\n world\r\n", "0\r\nx: y\r\n\r\n"),
+  ],
+};
+
+Deno.test("a body is read whole or as a stream, and the next request follows it", async (t) => {
+  for (const [name, pieces] of Object.entries(BODIES)) {
+    for (const way of ["whole", "stream"]) {
+      await t.step(`${name}, ${way}`, async () => {
+        const { duplex, server } = open(async (request) => {
+          const bytes = way === "whole"
+            ? await request.bytes()
+            : await new Response(request.body).bytes();
+          return new Response(bytes);
+        });
+        duplex.give(...pieces);
+        await received(duplex, "content-length: 11\r\n\r\nhello world");
+        duplex.give(LAST);
+        await within(duplex.closed, "the end");
+        await server.close();
+      });
+    }
+  }
+});
+
+Deno.test("a body of many reads is not changed by the bytes after it", async () => {
+  const long = "x".repeat(300_000);
+  const { duplex, server } = open(async (request) =>
+    new Response(String((await request.bytes()).length))
+  );
+  for (let at = 0; at < 3; at++) duplex.give(post(long));
+  duplex.give(LAST);
+  await within(duplex.closed, "the end");
+  assert.equal(duplex.written.match(/\r\n\r\n300000/g)?.length, 3);
+  await server.close();
+});
+
+Deno.test("a caller who waits for a 100 gets it when its body is read, once, and not before", async () => {
+  const go = Promise.withResolvers<void>();
+  const { duplex, server } = open(async (request) => {
+    await go.promise;
+    return new Response(await request.bytes());
+  });
+  const [head = "", body = ""] = post("hello", "expect: 100-continue")
+    .split(/(?<=\r\n\r\n)/);
+  duplex.give(head);
+  await nextTurn();
+  assert.equal(duplex.written, "");
+  go.resolve();
+  await received(duplex, "HTTP/1.1 100 Continue\r\n\r\n");
+  duplex.give(body);
+  const text = await received(duplex, "hello");
+  assert.equal(text.match(/100 Continue/g)?.length, 1);
+  await server.close();
+});
+
+Deno.test("a caller who waits for a 100 and gets another response gets no second request", async () => {
+  const { duplex, server } = open(() => new Response("no", { status: 413 }));
+  duplex.give(
+    "POST /b HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n",
+  );
+  const text = await received(duplex, "no");
+  assert.match(text, /^HTTP\/1\.1 413 .*connection: close/s);
+  duplex.end();
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+/** Requests whose body has arrived, by its size and way. */
+const LEAVERS: Readonly<Record<string, string>> = {
+  "without a body": GET,
+  "with a short body": post("x"),
+  "with a long body": post("x".repeat(200_000)),
+  "with a chunked body": chunked("5\r\nhello\r\n0\r\n\r\n"),
+};
+
+Deno.test("a caller who leaves aborts the request's signal before the response has begun", async (t) => {
+  for (const [name, request] of Object.entries(LEAVERS)) {
+    for (const way of ["end", "reset"]) {
+      await t.step(`${name}, ${way}`, async () => {
+        const left = Promise.withResolvers<Response>();
+        const { duplex, server, requests } = open(async (request) => {
+          await request.bytes();
+          const leave = () => left.resolve(new Response("late"));
+          request.signal.addEventListener("abort", leave);
+          return await left.promise;
+        });
+        duplex.give(...request.match(/[^]{1,20000}/g) ?? []);
+        await until(() => requests.length === 1, "the request");
+        await nextTurn();
+        if (way === "end") duplex.end();
+        else duplex.breakReads(new Error("reset"));
+        await within(left.promise, "the signal");
+        await within(duplex.closed, "the end");
+        assert.equal(requests[0]?.signal.aborted, true);
+        await server.close();
+      });
+    }
+  }
+});
+
+Deno.test("a caller who leaves during a silent response cancels its body", async () => {
+  const body = openBody();
+  const { duplex, server, requests } = open(() => new Response(body.stream));
+  duplex.give(GET);
+  await received(duplex, "chunked");
+  duplex.end();
+  await within(body.cancelled, "the cancellation");
+  await within(duplex.closed, "the end");
+  assert.equal(requests[0]?.signal.aborted, true);
+  await server.close();
+});
+
+Deno.test("a caller who takes nothing and leaves cancels the body of the response", async () => {
+  const body = openBody();
+  const { duplex, server } = open(
+    () => new Response(body.stream),
+    createScriptedDuplex({ takes: 10 }),
+  );
+  duplex.give(GET);
+  body.give("one");
+  await until(() => duplex.written.length === 10, "the beginning");
+  duplex.end();
+  await within(body.cancelled, "the cancellation");
+  await server.close();
+});
+
+Deno.test("the signal of a request that got its response does not abort", async () => {
+  const { duplex, server, requests } = open(() => new Response("x"));
+  duplex.give(GET);
+  await received(duplex, "x");
+  const signal = requests[0]?.signal;
+  duplex.end();
+  await within(duplex.closed, "the end");
+  assert.equal(signal?.aborted, false);
+  await server.close();
+});
+
+Deno.test("a caller who leaves within its body fails the reading", async () => {
+  const failed = Promise.withResolvers<unknown>();
+  const { duplex, server } = open(async (request) => {
+    await request.bytes().catch(failed.resolve);
+    return new Response("late");
+  });
+  duplex.give(post("hello").slice(0, -1));
+  await nextTurn();
+  duplex.end();
+  assert.match(String(await within(failed.promise, "the failure")), /closed/);
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("malformed chunks fail the reading, and the socket ends after the response", async () => {
+  const { duplex, server, requests } = open(async (request) => {
+    const why = await request.bytes().then(() => "none", String);
+    return new Response(why, { status: 400, headers: { connection: "close" } });
+  });
+  duplex.give(chunked("x\r\n") + GET);
+  const text = await received(duplex, "malformed");
+  assert.match(text, /connection: close/);
+  duplex.end();
+  await within(duplex.closed, "the end");
+  assert.equal(requests.length, 1);
+  await server.close();
+});
+
+Deno.test("a head that cannot be read reaches the handler as a fault, and nothing after it is served", async () => {
+  const { duplex, server, requests } = open(({ fault }) =>
+    new Response(fault ?? "", { status: 400 })
+  );
+  duplex.give("GET /a HTTP/1.1\r\nhost: h\r\nhost: i\r\n\r\n" + GET);
+  await received(duplex, "it has several host headers");
+  duplex.end();
+  await within(duplex.closed, "the end");
+  assert.equal(requests.length, 1);
+  await server.close();
+});
+
+Deno.test("a response whose body breaks is cut, with all that came before", async () => {
+  const body = openBody();
+  const { duplex, server } = open(() => new Response(body.stream));
+  duplex.give(GET);
+  body.give("one");
+  await received(duplex, "one");
+  body.fail();
+  await within(duplex.closed, "the cut");
+  assert.ok(duplex.written.endsWith("3\r\none\r\n"), duplex.written);
+  await server.close();
+});
+
+Deno.test("a response that is shorter than its content-length is cut", async () => {
+  const headers = { "content-length": "9" };
+  const { duplex, server } = open(() => new Response("short", { headers }));
+  duplex.give(GET);
+  await within(duplex.closed, "the cut");
+  assert.ok(duplex.written.endsWith("\r\n\r\nshort"), duplex.written);
+  await server.close();
+});
+
+Deno.test("a slow caller slows the reading of the response's body", async () => {
+  const body = openBody();
+  const { duplex, server } = open(
+    () => new Response(body.stream),
+    createScriptedDuplex({ takes: 10 }),
+  );
+  duplex.give(GET);
+  await nextTurn();
+  const before = body.pulls();
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  assert.equal(body.pulls(), before);
+  duplex.limit(Infinity);
+  body.give("one");
+  body.end();
+  await received(duplex, "one");
+  await server.close();
+});
+
+Deno.test("the rest of a body that nobody read is dropped before the next request", async () => {
+  const { duplex, server } = open(({ url }) => new Response(url));
+  const [head = "", rest = ""] = post("x".repeat(100_000)).split(/(?<=x{10})/);
+  duplex.give(head);
+  await received(duplex, "http://h/b");
+  duplex.give(rest + "x".repeat(100_000 - 10 - rest.length) + LAST);
+  await received(duplex, "http://h/a");
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("the rest of a body that does not come ends the socket after 10 seconds", async () => {
+  const { duplex, server, timers } = open(({ url }) => new Response(url));
+  duplex.give(post("hello").slice(0, -1));
+  await received(duplex, "http://h/b");
+  await nextTurn();
+  timers.advance(9_999);
+  assert.equal(duplex.isClosed, false);
+  timers.advance(1);
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("a caller that sends on gets its last response before the socket closes", async () => {
+  const headers = { connection: "close" };
+  const { duplex, server, timers } = open(() =>
+    new Response("no", { status: 413, headers })
+  );
+  duplex.give(post("hello").slice(0, -1));
+  await received(duplex, "no");
+  await nextTurn();
+  assert.equal(duplex.isClosed, false);
+  timers.advance(2_000);
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("a head must be complete 30 seconds after its first byte, and the first one after the socket was opened", async (t) => {
+  for (const begun of ["", "GET /a HTT", GET + "GET /a HTT"]) {
+    await t.step(`after "${begun}"`, async () => {
+      const { duplex, server, timers } = open(() => new Response("x"));
+      duplex.give(begun);
+      for (let turn = 0; turn < 5; turn++) await nextTurn();
+      timers.advance(29_999);
+      assert.equal(duplex.isClosed, false);
+      timers.advance(1);
+      assert.equal(duplex.isClosed, true);
+      await server.close();
+    });
+  }
+});
+
+Deno.test("a socket may rest between two requests without a limit, and leaves no timer", async () => {
+  const { duplex, server, timers } = open(() => new Response("x"));
+  duplex.give(GET);
+  await received(duplex, "x");
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  assert.equal(timers.running, 0);
+  timers.advance(3_600_000);
+  assert.equal(duplex.isClosed, false);
+  await server.close();
+});
+
+Deno.test("close() ends idle sockets at once, and others after their response", async () => {
+  const idle = createScriptedDuplex();
+  const body = openBody();
+  const { duplex, server } = open(() => new Response(body.stream));
+  server.serve(idle);
+  duplex.give(GET);
+  await received(duplex, "chunked");
+  const closed = server.close();
+  assert.equal(idle.isClosed, true);
+  assert.equal(duplex.isClosed, false);
+  body.give("one");
+  body.end();
+  await within(closed, "the end");
+  assert.ok(duplex.written.endsWith("0\r\n\r\n"), duplex.written);
+});
