@@ -4,8 +4,8 @@ import { failedLife, type Life, type Lived } from "./life.ts";
 /** The memory of a thread, in MiB: a life that needs more fails, and the other threads go on. */
 const MOST_MIB = 3000;
 
-/** The real time in which moments pass in a thread that is not stuck, in milliseconds. */
-const STUCK_MS = 30_000;
+/** The real time in which moments pass in a thread that is not stuck, even on a busy machine, in milliseconds. */
+const STUCK_MS = 120_000;
 
 /** Watches the moments of a thread, and calls `onStuck` when none passes any more; returns a function that ends it. */
 type Watch = (moments: Int32Array, onStuck: () => void) => () => void;
