@@ -145,7 +145,6 @@ const FOR_TESTS: readonly string[] = [
   "protocols/dialects/openai_models.ts#OPENAI_MODELS",
   // Files of packaging, clients and the tests' own gateway must agree with these.
   "http/models.ts#CODEX_INSTRUCTIONS",
-  "streams/pass_through.ts#STALL_MS",
   // Parts with many cases of their own. This list only shrinks: a new part is tested through its users.
   "cli/log/open_log.ts#createLineWriter",
   "cli/server/listen.ts#tlsFault",

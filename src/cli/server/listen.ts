@@ -122,17 +122,24 @@ async function acceptAll(
   listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>,
   server: Http1Server,
 ): Promise<void> {
-  try {
-    for (;;) {
+  for (;;) {
+    try {
       const socket = await listener.accept();
       if ("setNoDelay" in socket) socket.setNoDelay();
       server.serve(socket);
+    } catch (error) {
+      if (error instanceof Deno.errors.BadResource) return;
+      if (isOfOneCaller(error)) continue;
+      closeQuietly(listener);
+      throw error;
     }
-  } catch (error) {
-    if (error instanceof Deno.errors.BadResource) return;
-    closeQuietly(listener);
-    throw error;
   }
+}
+
+/** Returns true for the failure of a caller who left before its connection was accepted. */
+function isOfOneCaller(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionAborted ||
+    error instanceof Deno.errors.ConnectionReset;
 }
 
 function closeQuietly(listener: Deno.Listener): void {

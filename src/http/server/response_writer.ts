@@ -2,11 +2,11 @@ import { DirectResponse } from "../../relay/direct_response.ts";
 import { writeLatin1 } from "../../upstream/http1/head.ts";
 import type { ByteReader } from "../../streams/byte_reader.ts";
 import { PassThrough } from "../../streams/pass_through.ts";
-import type { Duplex } from "../../upstream/http1/socket.ts";
 
 /** A response's way to its caller. */
 interface ResponseTarget {
-  readonly duplex: Duplex;
+  /** Writes all of the bytes. */
+  readonly write: (bytes: Uint8Array) => Promise<void>;
   /** The method of the request, which decides whether there is a body. */
   readonly method: string;
   /** True for a caller of HTTP/1.0. */
@@ -56,7 +56,7 @@ export async function writeResponse(
   if (reader instanceof Uint8Array && !out.isBodiless) out.add(reader);
   if (reader instanceof Uint8Array || out.isBodiless) {
     if (!(reader instanceof Uint8Array)) reader.cancel().catch(() => {});
-    await writeAll(target.duplex, out.end());
+    await target.write(out.end());
     return out.isComplete;
   }
   const leave = () => void reader.cancel().catch(() => {});
@@ -66,19 +66,19 @@ export async function writeResponse(
     for (;;) {
       const next = reader.read();
       if (out.length > 0 && !await isReady(next)) {
-        await writeAll(target.duplex, out.take());
+        await target.write(out.take());
       }
       const { done, value } = await next;
       if (done) break;
       out.add(value);
-      if (out.length > LARGE_BYTES) await writeAll(target.duplex, out.take());
+      if (out.length > LARGE_BYTES) await target.write(out.take());
     }
-    await writeAll(target.duplex, out.end());
+    await target.write(out.end());
     return out.isComplete;
   } catch {
     leave();
     // What came is the caller's, who sees by the missing end that it is cut.
-    await writeAll(target.duplex, out.take()).catch(() => {});
+    await target.write(out.take()).catch(() => {});
     return false;
   }
 }
@@ -103,14 +103,6 @@ async function isReady(promise: Promise<unknown>): Promise<boolean> {
   promise.then(settle, settle);
   for (let turn = 0; turn < READY_TURNS && !isSettled; turn++) await undefined;
   return isSettled;
-}
-
-async function writeAll(duplex: Duplex, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) {
-    const count = await duplex.write(at === 0 ? bytes : bytes.subarray(at));
-    if (count === 0) throw new Error("The connection takes no bytes");
-    at += count;
-  }
 }
 
 /** The bytes of a response that are still to be written. The head is formatted when it is known how the body ends. */

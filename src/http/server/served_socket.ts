@@ -3,6 +3,7 @@ import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import { hasToken } from "../../upstream/http1/head.ts";
 import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
+import { STALL_MS } from "../../streams/pass_through.ts";
 import type { Duplex } from "../../upstream/http1/socket.ts";
 import {
   faultyHead,
@@ -97,6 +98,17 @@ export class ServedSocket {
     }
   }
 
+  /** Writes bytes. A caller who takes none of them for too long is cut off. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const stop = this.#parts.deadlines.start(STALL_MS, () => this.#close());
+      const rest = at === 0 ? bytes : bytes.subarray(at);
+      const count = await this.#duplex.write(rest).finally(stop);
+      if (count === 0) throw new Error("The connection takes no bytes");
+      at += count;
+    }
+  }
+
   #startHead(): Cancel {
     return this.#parts.deadlines.start(HEAD_MS, () => this.#close());
   }
@@ -132,11 +144,10 @@ export class ServedSocket {
 
   /** Returns true when the socket may serve another request. */
   async #serveOne(head: HttpRequestHead): Promise<boolean> {
-    const duplex = this.#duplex;
     const request = new ServedRequest(head, {
       incoming: this.#incoming,
       scheme: this.#parts.scheme,
-      askForBody: async () => void await duplex.write(CONTINUE),
+      askForBody: () => this.#write(CONTINUE),
     });
     request.follow(() => this.#close());
     const { handler, tracing } = this.#parts;
@@ -147,7 +158,7 @@ export class ServedSocket {
       !request.isHeldBack && request.declaredBytes <= MOST_DROPPED_BYTES &&
       !hasToken(response.headers.get("connection"), "close");
     const isWhole = await writeResponse(response, {
-      duplex,
+      write: (bytes) => this.#write(bytes),
       method: head.method,
       isOld: head.isOld,
       isKept,

@@ -288,6 +288,22 @@ Deno.test("a caller who takes nothing and leaves cancels the body of the respons
   await server.close();
 });
 
+Deno.test("a caller who takes nothing of a whole response for ten minutes is cut off", async () => {
+  const { duplex, server, timers } = open(
+    () => new Response("hello"),
+    createScriptedDuplex({ takes: 10 }),
+  );
+  duplex.give(GET);
+  await until(() => duplex.written.length === 10, "the beginning");
+  await nextTurn();
+  timers.advance(599_999);
+  assert.equal(duplex.isClosed, false);
+  timers.advance(1);
+  await within(duplex.closed, "the end");
+  assert.equal(timers.running, 0);
+  await server.close();
+});
+
 Deno.test("the signal of a request that got its response does not abort", async () => {
   const { duplex, server, requests } = open(() => new Response("x"));
   duplex.give(GET);
