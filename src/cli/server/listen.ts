@@ -10,6 +10,7 @@ import {
   type Http1Server,
 } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
+import { acceptAll } from "./accept_all.ts";
 import { endSentence } from "../text.ts";
 
 /** A listener that accepts requests. */
@@ -20,11 +21,9 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** A listener that may stop accepting by itself, for example when the process has no descriptor left. */
-interface FragileListener extends Listener {
+/** A listener at a port. */
+interface OpenListener extends Listener {
   readonly port: number;
-  /** Resolves to the reason why it stopped accepting by itself; the platform may report it late, or never. */
-  readonly lost: Promise<unknown>;
 }
 
 /** The error of a listener that cannot listen; its message gives the reason and an instruction. */
@@ -47,6 +46,8 @@ const COMMAND_LINE = { host: "--host", port: "--port" };
 interface ListenOptions {
   /** The timers of its deadlines; default: this machine's. */
   readonly timers?: Timers;
+  /** Receives when the platform accepts no connection, and when it does again; default: nothing does. */
+  readonly log?: Log | undefined;
   /** Absent when traces are disabled. */
   readonly tracing?: RequestTracing | undefined;
 }
@@ -60,8 +61,8 @@ interface ListenOptions {
 export function listen(
   place: ListenPlace,
   handler: Handler,
-  { timers = systemTimers, tracing }: ListenOptions = {},
-): FragileListener {
+  { timers = systemTimers, tracing, log }: ListenOptions = {},
+): OpenListener {
   const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
   try {
     const address = { hostname: host, port, reusePort: isShared };
@@ -75,14 +76,20 @@ export function listen(
       deadlines: createDeadlines(timers),
       tracing,
     });
-    const accepting = acceptAll(listener, server);
+    const closing = new AbortController();
+    const accepting = acceptAll(listener, {
+      onSocket: server.serve,
+      signal: closing.signal,
+      timers,
+      log,
+    });
     return {
       url: `${scheme}://${urlHost(host)}:${listener.addr.port}`,
       port: listener.addr.port,
-      lost: lossOf(accepting),
       async close() {
-        closeQuietly(listener);
-        await Promise.all([accepting.catch(() => {}), server.close()]);
+        closing.abort();
+        listener.close();
+        await Promise.all([accepting, server.close()]);
       },
     };
   } catch (error) {
@@ -115,43 +122,6 @@ export function requireFree(
   } catch (error) {
     throw listenError(error, { host, port, settings });
   }
-}
-
-/** Serves all sockets of a listener until it is closed, or the platform refuses to accept more. */
-async function acceptAll(
-  listener: Deno.Listener<Deno.TcpConn | Deno.TlsConn>,
-  server: Http1Server,
-): Promise<void> {
-  for (;;) {
-    try {
-      const socket = await listener.accept();
-      if ("setNoDelay" in socket) socket.setNoDelay();
-      server.serve(socket);
-    } catch (error) {
-      if (error instanceof Deno.errors.BadResource) return;
-      if (isOfOneCaller(error)) continue;
-      closeQuietly(listener);
-      throw error;
-    }
-  }
-}
-
-/** Returns true for the failure of a caller who left before its connection was accepted. */
-function isOfOneCaller(error: unknown): boolean {
-  return error instanceof Deno.errors.ConnectionAborted ||
-    error instanceof Deno.errors.ConnectionReset;
-}
-
-function closeQuietly(listener: Deno.Listener): void {
-  try {
-    listener.close();
-  } catch {
-    // It was closed before.
-  }
-}
-
-function lossOf(accepting: Promise<void>): Promise<unknown> {
-  return new Promise((resolve) => accepting.catch(resolve));
 }
 
 /** Returns the port in the address of a listener; an address with its scheme's port names none. */
@@ -196,45 +166,32 @@ export interface LastingListener extends Listener {
 /** The dependencies of {@linkcode keepListening}. */
 interface KeepListeningOptions {
   /** Opens a listener; `port` is absent the first time, and then the port of the first listener. */
-  readonly open: (port?: number) => FragileListener;
+  readonly open: (port?: number) => OpenListener;
   readonly log: Log;
   readonly timers: Timers;
 }
 
-/** The pauses before the next listener. */
-const PAUSES = { firstMs: 100, mostMs: 2_000 };
-
-/** The age of a healthy listener, in milliseconds: after its loss the first pause is short again. */
-const HEALTHY_MS = 10_000;
+/** The pauses before a listener is opened again. */
+const RETRY_PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 /**
- * Listens, and opens another listener when the platform stops accepting, for example because the process has no
- * descriptor left for a connection. Accepted connections continue.
+ * Listens, and opens another listener at the same port when asked to.
  *
  * @throws {ListenError} As `open` does, the first time.
  */
 export function keepListening(
   { open, log, timers }: KeepListeningOptions,
 ): LastingListener {
-  const first = open();
-  const { url, port } = first;
-  let serving: FragileListener | undefined;
+  let serving: OpenListener | undefined = open();
+  const { url, port } = serving;
   let isClosed = false;
-  let openedMs = timers.elapsedMs();
   let failures = 0;
   let stopTimer = () => {};
 
   const retired = new Set<Promise<void>>();
 
-  function watch(listener: FragileListener): void {
-    serving = listener;
-    listener.lost.then((reason) => {
-      if (serving === listener) onLost(reason);
-    });
-  }
-
   /** Stops a listener from accepting; its running requests may end. */
-  function retire(listener: FragileListener): void {
+  function retire(listener: OpenListener): void {
     const closed = listener.close().finally(() => retired.delete(closed));
     retired.add(closed);
   }
@@ -244,7 +201,7 @@ export function keepListening(
     // Without a listener, the next attempt opens one with the new settings.
     if (old === undefined || isClosed) return;
     try {
-      watch(open(port));
+      serving = open(port);
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
       if (!(error.cause instanceof Deno.errors.AddrInUse)) {
@@ -258,33 +215,22 @@ export function keepListening(
     log.write("listener_renewed", {});
   }
 
-  function onLost(reason: unknown): void {
-    serving = undefined;
-    if (isClosed) return;
-    log.write("listener_lost", {
-      reason: reason instanceof Error ? reason.message : "unknown",
-    });
-    if (timers.elapsedMs() - openedMs >= HEALTHY_MS) failures = 0;
-    retry();
-  }
-
   function retry(): void {
     failures += 1;
-    stopTimer = timers.schedule(backoffMs(failures, PAUSES), reopen);
+    stopTimer = timers.schedule(backoffMs(failures, RETRY_PAUSES), reopen);
   }
 
   function reopen(): void {
     try {
-      watch(open(port));
+      serving = open(port);
     } catch (error) {
       if (!(error instanceof ListenError)) throw error;
       return retry();
     }
-    openedMs = timers.elapsedMs();
+    failures = 0;
     log.write("listening_again", {});
   }
 
-  watch(first);
   return {
     url,
     async close() {

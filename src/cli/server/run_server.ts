@@ -94,7 +94,7 @@ async function openAdmin(
   }
   return keepListening({
     open: (port = own) =>
-      listen({ host: place.host, port, settings: SETTINGS }, handler),
+      listen({ host: place.host, port, settings: SETTINGS }, handler, { log }),
     log,
     timers: systemTimers,
   });

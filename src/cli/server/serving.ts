@@ -111,7 +111,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
             isShared: isShared || tls !== undefined,
           },
           handler,
-          { timers: lastingTimers, tracing: telemetry?.requests },
+          { timers: lastingTimers, tracing: telemetry?.requests, log },
         ),
       log,
       timers: systemTimers,

@@ -5,11 +5,10 @@ import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
 import { testNeeding } from "../../support/ignored.ts";
 
-type FragileListener = ReturnType<Parameters<typeof keepListening>[0]["open"]>;
+type OpenListener = ReturnType<Parameters<typeof keepListening>[0]["open"]>;
 
-/** A listener of the test, which breaks on request. */
-interface FakeListener extends FragileListener {
-  lose(reason: unknown): void;
+/** A listener of the test. */
+interface FakeListener extends OpenListener {
   closed: boolean;
 }
 
@@ -18,8 +17,6 @@ interface Scene {
   fails: boolean;
   cause: unknown;
 }
-
-const OUT_OF_DESCRIPTORS = new Error("Too many open files");
 
 function begin() {
   const timers = createFakeTimers();
@@ -33,12 +30,9 @@ function begin() {
       if (scene.fails) {
         throw new ListenError("Cannot listen", { cause: scene.cause });
       }
-      const { promise, resolve } = Promise.withResolvers<unknown>();
       const one: FakeListener = {
         url: "http://127.0.0.1:4000",
         port: 4000,
-        lost: promise,
-        lose: resolve,
         closed: false,
         close() {
           one.closed = true;
@@ -62,73 +56,6 @@ function begin() {
   return { timers, log, opened, ports, scene, listener, events, pass };
 }
 
-Deno.test("keepListening() listens at the same port again after the platform has stopped accepting", async () => {
-  const { listener, opened, ports, events, log, pass } = begin();
-  assert.equal(listener.url, "http://127.0.0.1:4000");
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  assert.deepEqual(log.entries, [{
-    level: "error",
-    event: "listener_lost",
-    fields: { reason: "Too many open files" },
-  }]);
-  await pass(100);
-  assert.deepEqual(ports, [undefined, 4000]);
-  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
-  await listener.close();
-});
-
-Deno.test("keepListening() closes every listener that still serves", async () => {
-  const { listener, opened, pass } = begin();
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  await pass(100);
-  await listener.close();
-  assert.deepEqual(opened.map(({ closed }) => closed), [false, true]);
-});
-
-Deno.test("keepListening() retries with growing pauses, and logs no attempt", async () => {
-  const { scene, listener, opened, ports, events, pass } = begin();
-  scene.fails = true;
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  await pass(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000);
-  assert.equal(ports.length, 1 + 7);
-  assert.deepEqual(events(), ["listener_lost"]);
-  scene.fails = false;
-  await pass(2_000);
-  assert.deepEqual(events(), ["listener_lost", "listening_again"]);
-  await listener.close();
-});
-
-Deno.test("keepListening() does nothing after it is closed", async () => {
-  const { listener, opened, events, timers, pass } = begin();
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  await listener.close();
-  await pass(1_000);
-  assert.equal(opened.length, 1);
-  assert.deepEqual(events(), ["listener_lost"]);
-  assert.equal(timers.running, 0);
-});
-
-Deno.test("keepListening() starts with a short pause again after it has listened for a while", async () => {
-  const { scene, listener, opened, events, pass } = begin();
-  scene.fails = true;
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  await pass(3_000);
-  scene.fails = false;
-  await pass(2_000);
-  await pass(10_000);
-  opened[1]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
-  await pass(100);
-  assert.equal(events().at(-1), "listening_again");
-  assert.equal(opened.length, 3);
-  await listener.close();
-});
-
 Deno.test("keepListening() fails when the first listener fails", () => {
   const timers = createFakeTimers();
   const open = () => {
@@ -146,10 +73,6 @@ Deno.test("renew() listens at the same port beside the old listener, which then 
   listener.renew();
   assert.deepEqual(ports, [undefined, 4000]);
   assert.deepEqual(opened.map(({ closed }) => closed), [true, false]);
-  assert.deepEqual(events(), ["listener_renewed"]);
-  // That the old one ends is no loss.
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
   assert.deepEqual(events(), ["listener_renewed"]);
   await listener.close();
   assert.deepEqual(opened.map(({ closed }) => closed), [true, true]);
@@ -181,17 +104,31 @@ Deno.test("renew() closes the old listener first where the platform shares no po
   await listener.close();
 });
 
-Deno.test("renew() leaves a lost listener to the next attempt, and does nothing after a close", async () => {
-  const { listener, opened, pass } = begin();
-  opened[0]?.lose(OUT_OF_DESCRIPTORS);
-  await settle();
+Deno.test("renew() tries again with growing pauses, and logs no attempt", async () => {
+  const { scene, listener, ports, events, pass } = begin();
+  scene.fails = true;
+  scene.cause = new Deno.errors.AddrInUse();
+  listener.renew();
+  await pass(100 + 200 + 400 + 800 + 1_600 + 2_000 + 2_000);
+  assert.equal(ports.length, 2 + 7);
+  assert.deepEqual(events(), []);
+  scene.fails = false;
+  await pass(2_000);
+  assert.deepEqual(events(), ["listening_again"]);
+  await listener.close();
+});
+
+Deno.test("renew() does nothing after a close, which ends the attempts, too", async () => {
+  const { scene, listener, opened, timers, pass } = begin();
+  scene.fails = true;
+  scene.cause = new Deno.errors.AddrInUse();
+  listener.renew();
+  await listener.close();
+  scene.fails = false;
+  await pass(1_000);
   listener.renew();
   assert.equal(opened.length, 1);
-  await pass(100);
-  assert.equal(opened.length, 2);
-  await listener.close();
-  listener.renew();
-  assert.equal(opened.length, 2);
+  assert.equal(timers.running, 0);
 });
 
 const MODULE =

@@ -1,0 +1,65 @@
+import { backoffMs } from "../../core/time/backoff.ts";
+import type { Timers } from "../../core/time/timers.ts";
+import type { Log } from "../../observe/log.ts";
+
+/** The pauses after which a listener is tried again. */
+const PAUSES = { firstMs: 100, mostMs: 2_000 };
+
+interface AcceptOptions {
+  readonly onSocket: (socket: Deno.TcpConn | Deno.TlsConn) => void;
+  /** Aborts before the listener is closed. */
+  readonly signal: AbortSignal;
+  readonly timers: Timers;
+  readonly log?: Log | undefined;
+}
+
+/**
+ * Accepts all sockets of a listener until it is closed. While the platform refuses, usually because the process has no
+ * descriptor left, the connections wait for the next try.
+ */
+export async function acceptAll(
+  listener: Pick<Deno.Listener<Deno.TcpConn | Deno.TlsConn>, "accept">,
+  { onSocket, signal, timers, log }: AcceptOptions,
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    try {
+      const socket = await listener.accept();
+      if (failures > 0) log?.write("listening_again", {});
+      failures = 0;
+      if ("setNoDelay" in socket) socket.setNoDelay();
+      onSocket(socket);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isOfOneCaller(error)) continue;
+      failures += 1;
+      if (failures === 1) {
+        log?.write("listener_lost", {
+          reason: error instanceof Error ? error.message : "unknown",
+        });
+      }
+      await pause(backoffMs(failures, PAUSES), timers, signal);
+    }
+  }
+}
+
+/** Waits until the time has passed or the signal aborts. */
+function pause(
+  ms: number,
+  timers: Timers,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = timers.schedule(ms, resolve);
+    signal.addEventListener("abort", () => {
+      stop();
+      resolve();
+    }, { once: true });
+  });
+}
+
+/** Returns true for the failure of a caller who left before its connection was accepted. */
+function isOfOneCaller(error: unknown): boolean {
+  return error instanceof Deno.errors.ConnectionAborted ||
+    error instanceof Deno.errors.ConnectionReset;
+}
