@@ -137,7 +137,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         const before = partOf("alice");
         const one = await stage.ask({ agent: "alice" });
         if (one.status === 429) {
-          assert(before > 0.38, `refused at ${before}`);
+          assert(before > 0.36, `refused at ${before}`);
           break;
         }
         // Some readings fail.
@@ -145,8 +145,11 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         if (admitted++ % 3 === 0) await stage.ask({ agent: "bob" });
       }
       assert(admitted > 5);
-      await stage.sleep(61_000);
-      await read(stage, "limits");
+      // Of some readings in a row, one succeeds.
+      for (let reading = 0; reading < 10; reading++) {
+        await stage.sleep(61_000);
+        await read(stage, "limits");
+      }
       for (const agent of ["alice", "bob"]) {
         const [connection] = (await read(stage, "usage", agent)).connections;
         const [{ your_percent, used_percent }] = connection.limits;
