@@ -5,10 +5,7 @@ import { createDeadlines } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import type { Handler } from "../../http/gateway.ts";
 import type { RequestTracing } from "../../http/server/served_socket.ts";
-import {
-  createHttp1Server,
-  type Http1Server,
-} from "../../http/server/server.ts";
+import { createHttp1Server } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
 import { acceptAll } from "./accept_all.ts";
 import { endSentence } from "../text.ts";
