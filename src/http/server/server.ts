@@ -2,7 +2,7 @@ import type { Duplex } from "../../upstream/http1/socket.ts";
 import { ServedSocket, type ServerParts } from "./served_socket.ts";
 
 /** A server of HTTP/1.1 on sockets that something else accepts. */
-export interface Http1Server {
+interface Http1Server {
   /** Serves the requests of a socket until it ends. */
   serve(duplex: Duplex): void;
   /** Ends idle sockets at once and the others after their response; resolves when all have ended. */
