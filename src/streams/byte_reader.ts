@@ -16,8 +16,6 @@ const BUFFER_BYTES = {
 interface ByteReaderOptions {
   /** The size of the first buffer, more than 0: the length of the body if that is known; default 4 KiB. */
   readonly firstBytes?: number | undefined;
-  /** The minimum size of a buffer; default 4 KiB. */
-  readonly minBufferBytes?: number | undefined;
   /** The maximum size of a chunk; default: 64 KiB if the body can fill buffers, else none. */
   readonly maxChunkBytes?: number | undefined;
 }
@@ -44,17 +42,6 @@ export function createByteReader(
   return reader === undefined
     ? createChunkReader(body.getReader(), options)
     : createBufferReader(reader, options);
-}
-
-/**
- * Creates a reader of a caller's body, whose length may be unknown. Deno 2.9 waits forever if the buffer is smaller
- * than the frame of a chunk: its size, extensions and trailers. Deno 2.7 accepts 16 KiB of these.
- */
-export function createUploadReader(
-  body: ByteSource,
-): ByteReader {
-  const { steady } = BUFFER_BYTES;
-  return createByteReader(body, { firstBytes: steady, minBufferBytes: steady });
 }
 
 /** Reads chunks as the body provides them. */
@@ -92,7 +79,6 @@ function createBufferReader(
   reader: ReadableStreamBYOBReader,
   {
     firstBytes = BUFFER_BYTES.smallest,
-    minBufferBytes = BUFFER_BYTES.smallest,
     maxChunkBytes = BUFFER_BYTES.largest,
   }: ByteReaderOptions,
 ): ByteReader {
@@ -107,7 +93,7 @@ function createBufferReader(
     if (isFull) {
       bufferBytes = Math.min(2 * bufferBytes, maxChunkBytes);
     } else {
-      bufferBytes = Math.max(minBufferBytes, bufferFor(messageBytes));
+      bufferBytes = bufferFor(messageBytes);
       messageBytes = 0;
     }
   }

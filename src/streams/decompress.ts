@@ -8,7 +8,7 @@ import {
   abandon,
   type ByteReader,
   type ByteSource,
-  createUploadReader,
+  createByteReader,
 } from "./byte_reader.ts";
 
 /** Parses a `content-encoding` header: `identity` if it is empty, `undefined` for an unknown encoding or several. */
@@ -39,7 +39,7 @@ export function decompress(
   compression: Compression,
   options: DecompressOptions,
 ): ReadableStream<Uint8Array> {
-  const reader = createUploadReader(body);
+  const reader = createByteReader(body);
   const inflater = createInflater(compression);
   const chunks = inflate(reader, inflater, options);
 

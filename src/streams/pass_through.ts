@@ -83,10 +83,13 @@ export class PassThrough implements ByteReader {
     this.#stall = createIdleWatch({
       deadlines,
       idleMs: stallMs,
-      onIdle: () =>
-        this.onStall?.(
-          this.#cut({ kind: "stalled" }, "The caller has stopped reading"),
-        ),
+      onIdle: () => {
+        const error = this.#cut(
+          { kind: "stalled" },
+          "The caller has stopped reading",
+        );
+        this.onStall?.(error);
+      },
     });
     this.#silence = keepAlive && createIdleWatch({
       deadlines,

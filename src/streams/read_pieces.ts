@@ -2,7 +2,7 @@ import {
   abandon,
   byobReader,
   type ByteReader,
-  createUploadReader,
+  createByteReader,
 } from "./byte_reader.ts";
 import { LongBytes } from "./bytes.ts";
 
@@ -93,10 +93,7 @@ interface OpenReader {
   read(): Promise<void>;
 }
 
-/**
- * Opens the fitting reader. The rest of a piece may be too small for the frame of a chunk, see {@linkcode
- * createUploadReader}. A body that had arrived with its head is no byte stream in Deno 2.9, but one chunk.
- */
+/** Opens the fitting reader. A body that had arrived with its head is one chunk. */
 function openReader(
   body: ReadableStream<Uint8Array>,
   reading: Reading,
@@ -106,7 +103,7 @@ function openReader(
   if (straight !== undefined) {
     return { reader: straight, read: () => readStraight(straight, reading) };
   }
-  const reader = isKnown ? body.getReader() : createUploadReader(body);
+  const reader = isKnown ? body.getReader() : createByteReader(body);
   return { reader, read: () => readChunks(reader, reading) };
 }
 

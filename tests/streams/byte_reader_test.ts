@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   createByteReader,
-  createUploadReader,
   discard,
   readAll,
 } from "../../src/streams/byte_reader.ts";
@@ -139,15 +138,6 @@ Deno.test("createByteReader() cannot read a locked body", () => {
   assert.throws(() => createByteReader(body), TypeError);
 });
 
-Deno.test("createUploadReader() always leaves room for what frames a chunk", async () => {
-  const sent = [bytes(10, 1), bytes(20_000, 2), bytes(30, 3), bytes(40, 4)];
-  const { body, handed } = byteBody(sent);
-  const reader = createUploadReader(body);
-  while (!(await reader.read()).done) {
-    // Only the buffers count.
-  }
-  assert.deepEqual(Math.min(...handed), 16 * 1024);
-});
 const KIB = 1024;
 
 /** Bodies that are there already, in both forms that a body has. */

@@ -414,3 +414,17 @@ Deno.test("PassThrough cancels its source when a chunk cannot be read along", as
   assert.deepEqual(cancels, [fault]);
   assert.deepEqual(ends, [{ kind: "broken", cause: fault }]);
 });
+
+Deno.test("a reader that stops reading ends the source, also where nobody listens for it", async () => {
+  const timers = createFakeTimers();
+  const ends: string[] = [];
+  const body = new PassThrough(new Blob(["hello"]).stream().getReader(), {
+    deadlines: createDeadlines(timers),
+    onChunk: () => {},
+    onEnd: ({ kind }) => ends.push(kind),
+  });
+  await body.read();
+  timers.advance(STALL_MS);
+  assert.deepEqual(ends, ["stalled"]);
+  await assert.rejects(body.read(), /stopped reading/);
+});

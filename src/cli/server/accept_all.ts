@@ -27,7 +27,7 @@ export async function acceptAll(
       const socket = await listener.accept();
       if (failures > 0) log?.write("listening_again", {});
       failures = 0;
-      if ("setNoDelay" in socket) socket.setNoDelay();
+      sendAtOnce(socket);
       onSocket(socket);
     } catch (error) {
       if (signal.aborted) return;
@@ -50,12 +50,23 @@ function pause(
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
-    const stop = timers.schedule(ms, resolve);
-    signal.addEventListener("abort", () => {
+    const end = () => {
       stop();
+      signal.removeEventListener("abort", end);
       resolve();
-    }, { once: true });
+    };
+    const stop = timers.schedule(ms, end);
+    signal.addEventListener("abort", end);
   });
+}
+
+/** Sends short parts of a response without a wait for more (Nagle's algorithm), where the platform lets it. */
+function sendAtOnce(socket: Deno.TcpConn | Deno.TlsConn): void {
+  try {
+    if ("setNoDelay" in socket) socket.setNoDelay();
+  } catch {
+    // A caller who left already is noticed by the next read.
+  }
 }
 
 /** Returns true for the failure of a caller who left before its connection was accepted. */

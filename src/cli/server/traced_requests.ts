@@ -5,8 +5,12 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
+import { wordSet } from "../../core/collections.ts";
 import { VERSION } from "../../core/version.ts";
 import type { RequestTracing } from "../../http/server/served_socket.ts";
+
+/** The methods that a span names; others are `_OTHER`, so that callers cannot make up names (OpenTelemetry, HTTP spans). */
+const METHODS = wordSet("GET HEAD POST PUT DELETE OPTIONS PATCH");
 
 /**
  * Gives each request of a caller a span, which continues the caller's trace and ends with the response. It holds the
@@ -19,9 +23,10 @@ export function traceRequests(): RequestTracing {
       const carrier: Record<string, string> = {};
       headers.forEach((value, name) => carrier[name] = value);
       const caller = propagation.extract(context.active(), carrier);
-      const span = tracer.startSpan(method, {
+      const name = METHODS.has(method) ? method : "_OTHER";
+      const span = tracer.startSpan(name, {
         kind: SpanKind.SERVER,
-        attributes: { "http.request.method": method },
+        attributes: { "http.request.method": name },
       }, caller);
       return {
         run: (serve) => context.with(trace.setSpan(caller, span), serve),

@@ -52,27 +52,14 @@ export async function writeResponse(
   target: ResponseTarget,
 ): Promise<boolean> {
   const out = new OutgoingBytes(response, target);
-  const reader = readerOf(response);
-  if (reader instanceof Uint8Array && !out.isBodiless) out.add(reader);
-  if (reader instanceof Uint8Array || out.isBodiless) {
-    if (!(reader instanceof Uint8Array)) reader.cancel().catch(() => {});
-    await target.write(out.end());
-    return out.isComplete;
-  }
-  const leave = () => void reader.cancel().catch(() => {});
-  target.follow(leave);
-  if (reader instanceof PassThrough) reader.onStall = target.close;
+  const source = sourceOf(response);
+  const leave = () => {
+    if (!(source instanceof Uint8Array)) source.cancel().catch(() => {});
+  };
   try {
-    for (;;) {
-      const next = reader.read();
-      if (out.length > 0 && !await isReady(next)) {
-        await target.write(out.take());
-      }
-      const { done, value } = await next;
-      if (done) break;
-      out.add(value);
-      if (out.length > LARGE_BYTES) await target.write(out.take());
-    }
+    if (out.isBodiless) leave();
+    else if (source instanceof Uint8Array) out.add(source);
+    else await writeParts(source, out, { ...target, leave });
     await target.write(out.end());
     return out.isComplete;
   } catch {
@@ -83,12 +70,32 @@ export async function writeResponse(
   }
 }
 
+type BodyReader = ByteReader | ReadableStreamDefaultReader<Uint8Array>;
+
 /** Returns the bytes of a body, or a reader of them. */
-function readerOf(
-  response: Response,
-): Uint8Array | ByteReader | ReadableStreamDefaultReader<Uint8Array> {
+function sourceOf(response: Response): Uint8Array | BodyReader {
   if (response instanceof DirectResponse) return response.source;
   return response.body?.getReader() ?? NO_BYTES;
+}
+
+/** Writes the parts of a body as they come. Those that came last are left in `out`. */
+async function writeParts(
+  reader: BodyReader,
+  out: OutgoingBytes,
+  { write, close, follow, leave }: ResponseTarget & {
+    readonly leave: () => void;
+  },
+): Promise<void> {
+  follow(leave);
+  if (reader instanceof PassThrough) reader.onStall = close;
+  for (;;) {
+    const next = reader.read();
+    if (out.length > 0 && !await isReady(next)) await write(out.take());
+    const { done, value } = await next;
+    if (done) return;
+    out.add(value);
+    if (out.length > LARGE_BYTES) await write(out.take());
+  }
 }
 
 const NO_BYTES = new Uint8Array();
@@ -178,7 +185,8 @@ class OutgoingBytes {
       if (!OWN_NAMES.has(name)) head += `${name}: ${value}\r\n`;
     });
     if (!isKept) head += "connection: close\r\n";
-    return `${head}date: ${httpDate()}\r\n${framing}\r\n`;
+    if (!headers.has("date")) head += `date: ${httpDate()}\r\n`;
+    return `${head}${framing}\r\n`;
   }
 
   /** Joins text before, the parts, and text behind them. Each character of a text is one byte. */
@@ -209,7 +217,6 @@ class OutgoingBytes {
 /** Headers that the server writes itself. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   "connection",
-  "date",
   "keep-alive",
   "transfer-encoding",
 ]);

@@ -40,6 +40,12 @@ interface RequestSpan {
 /** The longest time for the head of a request after its first byte, and for the first head of a socket, in milliseconds. */
 const HEAD_MS = 30_000;
 
+/**
+ * The longest time in which a caller takes none of the bytes of a write, in milliseconds. It is later than a stream's own
+ * deadline, which reports why the stream ended.
+ */
+const WRITE_MS = STALL_MS + 60_000;
+
 /** The most bytes that are read and dropped so that their caller gets the response: twice the largest path's limit. */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
 
@@ -101,7 +107,7 @@ export class ServedSocket {
   /** Writes bytes. A caller who takes none of them for too long is cut off. */
   async #write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length;) {
-      const stop = this.#parts.deadlines.start(STALL_MS, () => this.#close());
+      const stop = this.#parts.deadlines.start(WRITE_MS, () => this.#close());
       const rest = at === 0 ? bytes : bytes.subarray(at);
       const count = await this.#duplex.write(rest).finally(stop);
       if (count === 0) throw new Error("The connection takes no bytes");

@@ -48,8 +48,9 @@ export function findHeadEnd(
   from: number,
   isStart: (text: string) => boolean = isResponseStart,
 ): number | undefined {
-  const found = byteText(bytes).indexOf(HEAD_END, Math.max(0, from - 3));
-  const length = found + HEAD_END.length;
+  const start = Math.max(0, from - HEAD_END.length + 1);
+  const found = byteText(bytes.subarray(start)).indexOf(HEAD_END);
+  const length = start + found + HEAD_END.length;
   if (found >= 0 && length <= MAX_HEAD_BYTES) return length;
   if (found >= 0 || bytes.length > MAX_HEAD_BYTES) {
     throw new MalformedMessage("its head is too long");

@@ -91,7 +91,9 @@ export class IncomingBytes {
         this.#buffer = new Uint8Array(this.#bufferBytes);
       }
     } else if (this.#end === this.#buffer.length) {
-      const larger = new Uint8Array(2 * this.#buffer.length);
+      const larger = new Uint8Array(
+        Math.max(2 * this.#buffer.length, this.#bufferBytes),
+      );
       larger.set(this.#buffer.subarray(this.#start, this.#end));
       this.#end -= this.#start;
       this.#start = 0;

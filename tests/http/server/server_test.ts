@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createHttp1Server } from "../../../src/http/server/server.ts";
 import type { CallerRequest } from "../../../src/relay/request/caller_request.ts";
-import { bytesOf } from "../../../src/streams/bytes.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { DirectResponse } from "../../../src/relay/direct_response.ts";
+import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
+import { PassThrough, STALL_MS } from "../../../src/streams/pass_through.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,
@@ -14,9 +19,13 @@ import { until, within } from "../../support/within.ts";
 type Handle = (request: CallerRequest) => Response | Promise<Response>;
 
 /** A server and one caller's socket. */
-function open(handle: Handle, duplex: ScriptedDuplex = createScriptedDuplex()) {
-  const timers = createFakeTimers();
+function open(
+  handle: Handle,
+  duplex: ScriptedDuplex = createScriptedDuplex(),
+  timers: FakeTimers = createFakeTimers(),
+) {
   const requests: CallerRequest[] = [];
+  const spans: (number | undefined)[] = [];
   const server = createHttp1Server({
     handler: (request) => {
       requests.push(request);
@@ -24,9 +33,12 @@ function open(handle: Handle, duplex: ScriptedDuplex = createScriptedDuplex()) {
     },
     scheme: "http",
     deadlines: createDeadlines(timers),
+    tracing: {
+      start: () => ({ run: (serve) => serve(), end: (end) => spans.push(end) }),
+    },
   });
   server.serve(duplex);
-  return { timers, server, duplex, requests };
+  return { timers, server, duplex, requests, spans };
 }
 
 /** Waits until the caller has received a text, and returns all of it without dates. */
@@ -91,6 +103,58 @@ Deno.test("a response that is whole has a content-length and goes out in one wri
   assert.equal(requests[0]?.url, "http://h/a");
   assert.equal(requests[0]?.body, null);
   await server.close();
+});
+
+Deno.test("the date of a provider's response is kept, and its connection headers are the server's own", async () => {
+  const { duplex, server } = open(() =>
+    new Response("x", {
+      headers: {
+        "connection": "keep-alive, x-a",
+        "date": "Thu, 01 Jan 2026 00:00:00 GMT",
+        "keep-alive": "timeout=5",
+        "transfer-encoding": "chunked",
+      },
+    })
+  );
+  duplex.give(GET);
+  await until(() => duplex.written.endsWith("\r\n\r\nx"), "the response");
+  assert.deepEqual(duplex.written.split("\r\n"), [
+    "HTTP/1.1 200 OK",
+    "content-type: text/plain;charset=UTF-8",
+    "date: Thu, 01 Jan 2026 00:00:00 GMT",
+    "content-length: 1",
+    "",
+    "x",
+  ]);
+  await server.close();
+});
+
+Deno.test("the span of a request ends once, with the status or without one when the response was cut", async (t) => {
+  const broken = () => {
+    const duplex = createScriptedDuplex();
+    duplex.breakWrites(new Error("reset"));
+    return duplex;
+  };
+  const bytes = () =>
+    new DirectResponse(new Uint8Array([104]), { status: 201 });
+  const stream = () => new Response(new Blob(["hello"]).stream());
+  for (
+    const [name, handle, duplex, ends] of [
+      ["bytes that are taken", bytes, createScriptedDuplex(), [201]],
+      ["bytes that are not taken", bytes, broken(), [undefined]],
+      ["a stream that is taken", stream, createScriptedDuplex(), [200]],
+      ["a stream that is not taken", stream, broken(), [undefined]],
+    ] as const
+  ) {
+    await t.step(name, async () => {
+      const { server, spans } = open(handle, duplex);
+      duplex.give(LAST);
+      await within(duplex.closed, "the end");
+      await until(() => spans.length > 0, "the end of the span");
+      await server.close();
+      assert.deepEqual(spans, ends);
+    });
+  }
 });
 
 Deno.test("requests on one socket are served in their order, also when they arrive together", async () => {
@@ -186,15 +250,52 @@ Deno.test("a body is read whole or as a stream, and the next request follows it"
   }
 });
 
-Deno.test("a body of many reads is not changed by the bytes after it", async () => {
+Deno.test("a body of many reads is not changed by the bytes after it", async (t) => {
   const long = "x".repeat(300_000);
-  const { duplex, server } = open(async (request) =>
-    new Response(String((await request.bytes()).length))
-  );
-  for (let at = 0; at < 3; at++) duplex.give(post(long));
+  for (const way of ["whole", "stream"]) {
+    await t.step(way, async () => {
+      const { duplex, server } = open(async (request) => {
+        const text = way === "whole"
+          ? byteText(await request.bytes())
+          : await new Response(request.body).text();
+        return new Response(String(text === long));
+      });
+      for (let at = 0; at < 3; at++) duplex.give(post(long));
+      duplex.give(LAST);
+      await within(duplex.closed, "the end");
+      assert.equal(duplex.written.match(/\r\n\r\ntrue/g)?.length, 3);
+      await server.close();
+    });
+  }
+});
+
+Deno.test("the bytes that wait behind a request are bounded", async () => {
+  const body = openBody();
+  const { duplex, server, requests } = open(() => new Response(body.stream));
+  duplex.give(GET);
+  for (let at = 0; at < 100; at++) duplex.give("x".repeat(10_000));
+  await until(() => requests.length === 1, "the request");
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  assert.ok(duplex.unread > 800_000, `${duplex.unread}`);
+  body.fail();
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("a body that is always ready goes out in parts", async () => {
+  let left = 100;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(new Uint8Array(10_000));
+      else controller.close();
+    },
+  }, { highWaterMark: 0 });
+  const { duplex, server } = open(() => new Response(body));
   duplex.give(LAST);
   await within(duplex.closed, "the end");
-  assert.equal(duplex.written.match(/\r\n\r\n300000/g)?.length, 3);
+  const chunks = duplex.written.match(/\r\n[0-9a-f]+\r\n\0/g) ?? [];
+  assert.ok(chunks.length >= 10, `${chunks.length} chunks`);
+  assert.ok(duplex.written.endsWith("\r\n0\r\n\r\n"));
   await server.close();
 });
 
@@ -288,7 +389,37 @@ Deno.test("a caller who takes nothing and leaves cancels the body of the respons
   await server.close();
 });
 
-Deno.test("a caller who takes nothing of a whole response for ten minutes is cut off", async () => {
+Deno.test("a caller who takes nothing of a stream for ten minutes is cut off, and the stream knows why", async () => {
+  const timers = createFakeTimers();
+  const ends: string[] = [];
+  const source = openBody();
+  const { duplex, server } = open(
+    () =>
+      new DirectResponse(
+        new PassThrough(source.stream.getReader(), {
+          deadlines: createDeadlines(timers),
+          onChunk: () => {},
+          onEnd: ({ kind }) => ends.push(kind),
+        }),
+        {},
+      ),
+    createScriptedDuplex({ takes: 10 }),
+    timers,
+  );
+  source.give("one");
+  duplex.give(GET);
+  await until(() => duplex.written.length === 10, "the beginning");
+  source.give("two");
+  await nextTurn();
+  timers.advance(STALL_MS - 1);
+  assert.equal(duplex.isClosed, false);
+  timers.advance(1);
+  await within(duplex.closed, "the end");
+  assert.deepEqual(ends, ["stalled"]);
+  await server.close();
+});
+
+Deno.test("a caller who takes nothing of a whole response for eleven minutes is cut off", async () => {
   const { duplex, server, timers } = open(
     () => new Response("hello"),
     createScriptedDuplex({ takes: 10 }),
@@ -296,7 +427,7 @@ Deno.test("a caller who takes nothing of a whole response for ten minutes is cut
   duplex.give(GET);
   await until(() => duplex.written.length === 10, "the beginning");
   await nextTurn();
-  timers.advance(599_999);
+  timers.advance(659_999);
   assert.equal(duplex.isClosed, false);
   timers.advance(1);
   await within(duplex.closed, "the end");

@@ -6,6 +6,8 @@ export interface ScriptedDuplex extends Duplex {
   /** All that was written to it, one character for each byte. */
   readonly written: string;
   readonly isClosed: boolean;
+  /** The number of bytes that were given and not read. */
+  readonly unread: number;
   /** Resolves when it is closed. */
   readonly closed: Promise<void>;
   /** Sends bytes. Each call is one read, unless the reader's buffer is too small. */
@@ -58,6 +60,9 @@ export function createScriptedDuplex(
     },
     get isClosed() {
       return isClosed;
+    },
+    get unread() {
+      return pieces.reduce((sum, { length }) => sum + length, 0);
     },
     closed: closed.promise,
     async read(into) {
