@@ -29,8 +29,11 @@ export interface HttpRequestHead {
 const REQUEST_LINE_REGEXP =
   /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
 
-/** The first bytes that any request has: a method in capitals, as all methods are. */
-const START_REGEXP = /^[A-Z]*(?: |$)/;
+/**
+ * The first bytes that any request has: a method in capitals, as all methods are. An empty line before it is skipped (RFC
+ * 9112, section 2.2), because some clients send one after a body.
+ */
+const START_REGEXP = /^(?:\r$|(?:\r\n)?[A-Z]*(?: |$))/;
 
 /**
  * Finds the end of a request's head, as {@linkcode findHeadEnd} does.
@@ -69,9 +72,9 @@ export function faultyHead(
  * @param bytes The head with its empty line.
  */
 export function parseRequestHead(bytes: Uint8Array): HttpRequestHead {
-  const [requestLine = "", ...lines] = byteText(
-    bytes.subarray(0, bytes.length - 4),
-  ).split("\r\n");
+  const text = byteText(bytes.subarray(0, bytes.length - 4));
+  const [requestLine = "", ...lines] =
+    (text.startsWith("\r\n") ? text.slice(2) : text).split("\r\n");
   const [, method, target, version] = REQUEST_LINE_REGEXP.exec(requestLine) ??
     [];
   if (method === undefined || target === undefined) {

@@ -169,6 +169,20 @@ Deno.test("requests on one socket are served in their order, also when they arri
   await server.close();
 });
 
+Deno.test("one empty line before a request is skipped, and a second one is a fault", async () => {
+  const { duplex, server, requests } = open(() => new Response("x"));
+  for (const byte of post("xy") + "\r\n" + GET) duplex.give(byte);
+  await until(() => requests.length === 2, "both requests");
+  duplex.give("\r\n\r\n" + GET);
+  duplex.end();
+  await within(duplex.closed, "the end");
+  assert.deepEqual(
+    requests.map(({ url, fault }) => [url, fault !== undefined]),
+    [["http://h/b", false], ["http://h/a", false], ["http://localhost/", true]],
+  );
+  await server.close();
+});
+
 Deno.test("a response that arrives in parts goes out in chunks as they come", async () => {
   const body = openBody();
   const { duplex, server } = open(() => new Response(body.stream));
