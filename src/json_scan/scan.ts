@@ -39,6 +39,8 @@ export interface ValueSink {
 export interface StructureSink {
   /** Returns true for a member whose events it wants; `undefined` stands for a name longer than any watched one. */
   wants(name: ByteRun | undefined): boolean;
+  /** Events that come earlier in the document are not received, except for the ends of chunks. */
+  readonly quietUntil: number;
   /**
    * Receives an event of such a member. It must not keep the bytes.
    *
@@ -125,9 +127,13 @@ export class JsonObjectScan {
     walker.feed(bytes);
     for (;;) {
       const event = walker.next();
-      if (this.#isWanted) {
-        const at = event === undefined ? bytes.length : walker.at;
-        this.#structure?.take(event, bytes, at, walker);
+      const structure = this.#structure;
+      if (structure !== undefined && this.#isWanted) {
+        if (event === undefined) {
+          structure.take(event, bytes, bytes.length, walker);
+        } else if (walker.offset >= structure.quietUntil) {
+          structure.take(event, bytes, walker.at, walker);
+        }
       }
       switch (event) {
         case undefined:

@@ -3,10 +3,17 @@ import type { Clock } from "../core/time/timers.ts";
 import type { CacheMissWord } from "../observe/facts.ts";
 import type { Exchange } from "./exchange.ts";
 import { namedConversation } from "./request/conversation.ts";
-import { MAX_SUMS, type PromptParts } from "./request/prompt_parts.ts";
+import {
+  type FindPrompt,
+  FIRST_MESSAGES,
+  MAX_SUMS,
+  type PromptParts,
+} from "./request/prompt_parts.ts";
 
 /** Finds the causes of turns that read far less from a prompt cache than it held (docs/usage.md#dear-turns). */
 export interface CacheMisses {
+  /** Returns the search of the prompts that a caller's next one may continue. */
+  findPrompt(caller: Exchange["caller"]): FindPrompt;
   /**
    * Judges a turn, once its answer's usage is known. It writes the miss to the facts, and remembers the turn for the
    * next one.
@@ -63,6 +70,8 @@ interface CacheState {
 /** A turn of a conversation, with the checksums of its prompt. */
 interface Turn extends CacheState {
   readonly prompt: PromptParts;
+  /** The key of its first messages; `undefined` when it is too short to be compared as a whole. */
+  readonly opening: string | undefined;
 }
 
 /** The last turns with one key, the newest last. */
@@ -79,6 +88,8 @@ export function createCacheMisses(
   const sessions = new Map<string, Session>();
   /** The states of sessions whose checksums are gone, by key, in the order of their ends. */
   const pauses = new Map<string, CacheState>();
+  /** The last prompt of each conversation with an opening to compare, by the key of its first messages. */
+  const openings = new Map<string, PromptParts>();
   let sums = 0;
   /** True for connections and models that report what they write to the cache; false for those that only read. */
   const reportsWrites = new Map<string, boolean>();
@@ -89,7 +100,7 @@ export function createCacheMisses(
       forget(key);
       const last = turns.at(-1);
       if (last === undefined) continue;
-      const { prompt: _, ...state } = last;
+      const { prompt: _, opening: __, ...state } = last;
       pauses.delete(key);
       pauses.set(key, state);
     }
@@ -101,15 +112,20 @@ export function createCacheMisses(
   }
 
   function forget(key: string): void {
-    for (const { prompt } of sessions.get(key)?.turns ?? []) {
+    for (const { prompt, opening } of sessions.get(key)?.turns ?? []) {
       sums -= sumsIn(prompt);
+      if (opening === undefined || openings.get(opening) !== prompt) continue;
+      openings.delete(opening);
     }
     sessions.delete(key);
   }
 
   function keep(key: string, turns: readonly Turn[], nowMs: number): void {
     forget(key);
-    for (const { prompt } of turns) sums += sumsIn(prompt);
+    for (const { prompt, opening } of turns) {
+      sums += sumsIn(prompt);
+      if (opening !== undefined) openings.set(opening, prompt);
+    }
     sessions.set(key, { turns, expiresAtMs: nowMs + KEPT_MS });
     pauses.delete(key);
   }
@@ -133,6 +149,7 @@ export function createCacheMisses(
   }
 
   return {
+    findPrompt: (caller) => (first) => openings.get(openingOf(caller, first)),
     judge({ caller, record }, prompt) {
       const { facts } = record;
       const { usage } = facts.answer;
@@ -155,6 +172,9 @@ export function createCacheMisses(
       if (before !== undefined && before.atMs > startMs) return;
       const now: Turn = {
         prompt,
+        opening: (prompt.opening?.messages ?? 0) > FIRST_MESSAGES
+          ? openingOf(caller, prompt.messages)
+          : undefined,
         connection,
         model,
         upstreamModel,
@@ -225,6 +245,13 @@ function keyOf(
   const isFirst = facts.protocol === "messages" || systemField !== "";
   const anchor = isFirst ? messages[0] : messages[1] ?? messages[0];
   return `${caller.sha256} ${anchor}`;
+}
+
+function openingOf(
+  caller: Exchange["caller"],
+  messages: readonly number[],
+): string {
+  return `${caller.sha256} ${messages.slice(0, FIRST_MESSAGES)}`;
 }
 
 /** Returns the turn that a prompt continues: the one with the longest common beginning; `undefined` without any. */

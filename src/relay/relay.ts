@@ -17,6 +17,7 @@ import {
 } from "./routing/candidate.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import { type HeldBody, keepBody } from "./request/held_body.ts";
+import { type FindPrompt, promptPartsOf } from "./request/prompt_parts.ts";
 import type { RelayServices } from "./services.ts";
 
 /** A request as its route describes it. */
@@ -47,6 +48,7 @@ export async function relay(
   const { held, head } = await readTask(exchange, relayTask, {
     memory,
     deadlines: services.deadlines,
+    findPrompt: services.cacheMisses.findPrompt(caller),
   });
   const { length } = held;
   record.facts.model = head.model;
@@ -101,12 +103,13 @@ export async function relay(
 async function readTask(
   exchange: Exchange,
   { maxBodyBytes, ...path }: RelayTask,
-  { memory, deadlines }: Pick<RelayServices, "deadlines"> & {
+  { memory, deadlines, findPrompt }: Pick<RelayServices, "deadlines"> & {
     readonly memory: MemoryShare;
+    readonly findPrompt: FindPrompt;
   },
 ): Promise<{ readonly held: HeldBody; readonly head: RequestHead }> {
   const { config, record: { facts } } = exchange;
-  const reader = createRequestHeadReader(path);
+  const reader = createRequestHeadReader(path, findPrompt);
   const held = await readBody(exchange, {
     deadlines,
     maxBytes: maxBodyBytes,
@@ -117,7 +120,12 @@ async function readTask(
       reader.push(chunk);
     },
   });
-  return { held, head: reader.end() };
+  const head = reader.end();
+  if (!head.prompt.isIncomplete) return { held, head };
+  // The next prompt is not compared, so that a client that edits each turn has every second body read twice.
+  const prompt = await promptPartsOf(held);
+  prompt.opening = undefined;
+  return { held, head: { ...head, prompt } };
 }
 
 /**

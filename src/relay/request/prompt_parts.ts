@@ -32,7 +32,25 @@ export interface PromptParts {
   readonly isLinked: boolean;
   /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
   sent?: PromptParts | undefined;
+  /** The beginning of the messages that the next turn is to repeat; `undefined` when that is not known. */
+  opening: Opening | undefined;
+  /** True when the body has changed what an earlier prompt had, so that it must be read again. */
+  readonly isIncomplete: boolean;
 }
+
+/** The messages before the first cache mark, which clients move from turn to turn. */
+interface Opening {
+  readonly messages: number;
+  /** The number of bytes, from the beginning of the list. */
+  readonly length: number;
+  readonly sum: number;
+}
+
+/** Returns the last prompt that began with these messages. */
+export type FindPrompt = (first: readonly number[]) => PromptParts | undefined;
+
+/** The number of messages by which a prompt is found. */
+export const FIRST_MESSAGES = 4;
 
 type Role = "tools" | "system" | "messages" | "setting" | "mark" | "link";
 
@@ -110,7 +128,10 @@ const LETTER_E = 0x65;
 /** The first letter of `null`. */
 const NULL = 0x6e;
 
-/** Takes the parts of a prompt from the scan of its body. */
+/**
+ * Takes the parts of a prompt from the scan of its body. It copies the sums of the messages that an earlier prompt had:
+ * one sum of all their bytes shows that they are the same, and takes far less time than a sum of each.
+ */
 export class PromptPartsReader implements PromptParts, StructureSink {
   tools = 0;
   readonly system: number[] = [];
@@ -122,6 +143,21 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   marks = 0;
   isLinked = false;
   sent: PromptParts | undefined;
+  opening: Opening | undefined;
+  /** The end of the opening that is compared, in the document. */
+  quietUntil = 0;
+  readonly #find: FindPrompt;
+  /** The earlier prompt, while its opening is compared. */
+  #earlier: PromptParts | undefined;
+  /** The start of the list of messages, in the document. */
+  #listStart = 0;
+  #listSum = 0;
+  /** The start of the bytes to add to the sum of the list, in the current chunk; -1 outside of it and after a mark. */
+  #listFrom = -1;
+  /** The end of the last message, in the current chunk; -1 when it ended earlier. */
+  #messageEnd = -1;
+  /** The same in the document. */
+  #messageOffset = 0;
   #field = "";
   #role: Role = "setting";
   #sum = 0;
@@ -131,7 +167,17 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   /** The position after the name of a `content` that is a string, in the document. */
   #contentEnd = -1;
 
+  /** @param find Finds the prompt that the body may continue. */
+  constructor(find: FindPrompt = () => undefined) {
+    this.#find = find;
+  }
+
+  get isIncomplete(): boolean {
+    return this.#earlier !== undefined;
+  }
+
   wants(name: ByteRun | undefined): boolean {
+    if (this.#earlier !== undefined) return false;
     const [field, role] = roleOf(name) ?? [];
     if (field === undefined || role === undefined) return false;
     this.#field = field;
@@ -148,11 +194,22 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     at: number,
     walker: Parameters<StructureSink["take"]>[3],
   ): void {
+    if (this.#earlier !== undefined && event !== undefined) {
+      this.#addToList(bytes, at);
+      this.#endComparison(this.#earlier, walker.offset);
+      this.#passMessage(at, walker.offset);
+      return;
+    }
     switch (event) {
       case "value_begins": {
         const first = bytes[at];
         const isParted = first === OPEN_BRACKET && this.#role !== "tools";
         if (!isParted && first !== NULL) this.#begin(at);
+        if (this.#role === "messages" && this.messages.length === 0) {
+          this.#listStart = walker.offset;
+          this.#listFrom = at;
+          this.#listSum = 0;
+        }
         return;
       }
       case "element_begins":
@@ -175,8 +232,14 @@ export class PromptPartsReader implements PromptParts, StructureSink {
           this.#sum = sumOf(AFTER_TEXT, this.#sum);
         } else this.#add(bytes, at);
         this.#end();
+        if (this.#listFrom === -1) return;
+        this.#passMessage(at, walker.offset);
+        if (this.messages.length === FIRST_MESSAGES) {
+          this.#awaitOpening(this.#find(this.messages));
+        }
         return;
       case "value_ends":
+        this.#endOpening(bytes);
         if (!this.#isInPart) return;
         if (EFFORT_FIELDS.has(this.#field)) {
           this.effort = effortIn(bytes.subarray(this.#from, at)) ?? this.effort;
@@ -187,7 +250,57 @@ export class PromptPartsReader implements PromptParts, StructureSink {
       case undefined:
         this.#add(bytes, at);
         if (this.#from !== -1) this.#from = 0;
+        this.#leaveList(bytes, at);
     }
+  }
+
+  #awaitOpening(earlier: PromptParts | undefined): void {
+    if (earlier?.opening === undefined) return;
+    this.#earlier = earlier;
+    this.quietUntil = this.#listStart + earlier.opening.length;
+  }
+
+  /** Takes the sums of an earlier prompt, if the bytes of its opening are the same. */
+  #endComparison({ opening, messages }: PromptParts, offset: number): void {
+    if (offset !== this.quietUntil || this.#listSum !== opening?.sum) return;
+    this.#earlier = undefined;
+    this.quietUntil = 0;
+    this.messages.push(...messages.slice(FIRST_MESSAGES, opening.messages));
+  }
+
+  #passMessage(at: number, offset: number): void {
+    this.#messageEnd = at;
+    this.#messageOffset = offset;
+  }
+
+  #addToList(bytes: Uint8Array, end: number): void {
+    this.#listSum = sumOf(bytes, this.#listSum, this.#listFrom, end);
+    this.#listFrom = end;
+  }
+
+  /** Passes the end of a chunk. */
+  #leaveList(bytes: Uint8Array, end: number): void {
+    if (this.#listFrom === -1) return;
+    this.#keepOpening(bytes);
+    this.#addToList(bytes, end);
+    this.#listFrom = 0;
+  }
+
+  #endOpening(bytes: Uint8Array): void {
+    if (this.#listFrom !== -1) this.#keepOpening(bytes);
+    this.#listFrom = -1;
+  }
+
+  /** Lets the opening end with the last message, if that ended in this chunk. */
+  #keepOpening(bytes: Uint8Array): void {
+    if (this.#messageEnd === -1) return;
+    this.#addToList(bytes, this.#messageEnd);
+    this.#messageEnd = -1;
+    this.opening = {
+      messages: this.messages.length,
+      length: this.#messageOffset - this.#listStart,
+      sum: this.#listSum,
+    };
   }
 
   #add(bytes: Uint8Array, end: number): void {
@@ -198,6 +311,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
 
   #begin(at: number): void {
     this.#isInPart = true;
+    this.#contentEnd = -1;
     this.#from = at;
     this.#sum = 0;
   }
@@ -245,6 +359,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     if (mark === undefined) return false;
     if (bytes[skipBytes(bytes, at, 1, COLON)] !== OPEN_BRACE) return false;
     this.marks++;
+    this.#endOpening(bytes);
     const name = at - mark.length;
     const before = skipBytes(bytes, name - 1, -1);
     this.#add(bytes, bytes[before] === COMMA ? before : name);

@@ -16,7 +16,11 @@ import {
   type NamedModels,
   namingFields,
 } from "./named_models.ts";
-import { type PromptParts, PromptPartsReader } from "./prompt_parts.ts";
+import {
+  type FindPrompt,
+  type PromptParts,
+  PromptPartsReader,
+} from "./prompt_parts.ts";
 
 /** The fields of a request that the relay needs, found without parsing its body. */
 export interface RequestHead {
@@ -77,9 +81,12 @@ interface RequestHeadReader {
  * field with two values, or anything but exactly one JSON object. The error comes at the end of the body, because many
  * clients do not read a response earlier.
  */
-export function createRequestHeadReader(path: PathHead): RequestHeadReader {
+export function createRequestHeadReader(
+  path: PathHead,
+  findPrompt?: FindPrompt,
+): RequestHeadReader {
   const named = createNamedModels(OPERATIONS[path.operation]);
-  const prompt = new PromptPartsReader();
+  const prompt = new PromptPartsReader(findPrompt);
   const scan = new JsonObjectScan(
     WATCHED_KEYS.get(path.operation) ?? [],
     named.sinkOf,

@@ -212,11 +212,15 @@ Deno.test("createInputEstimate() counts text without spaces, code and other scri
 });
 
 /** Returns the parts of a body, read in two chunks. */
-function partsOf(body: unknown, cut = 0): PromptParts {
+function partsOf(
+  body: unknown,
+  cut = 0,
+  earlier?: PromptParts,
+): PromptPartsReader {
   const bytes = new TextEncoder().encode(
     typeof body === "string" ? body : JSON.stringify(body),
   );
-  const reader = new PromptPartsReader();
+  const reader = new PromptPartsReader(() => earlier);
   const scan = new JsonObjectScan(["model"], undefined, reader);
   scan.push(bytes.subarray(0, cut));
   scan.push(bytes.subarray(cut));
@@ -329,6 +333,48 @@ Deno.test("the sums are the same wherever a chunk ends outside of a mark's name"
     assert.equal(tools, whole.tools);
     assert.deepEqual(system, whole.system);
     assert.equal(messages[0], whole.messages[0]);
+  }
+});
+
+/** A conversation whose client marks the last message and the one before. */
+function conversation(...texts: readonly string[]): string {
+  const marked = texts.map((text, index) =>
+    message(text, index < texts.length - 2 ? {} : MARK)
+  );
+  return JSON.stringify({ messages: marked, thinking: { type: "enabled" } });
+}
+
+const EARLIER = ["0", "1", "2", "3", "4é", "5", "6", "7"];
+
+Deno.test("a prompt that continues another has the sums that it has alone, wherever a chunk ends", () => {
+  const earlier = partsOf(conversation(...EARLIER));
+  assert.equal(earlier.opening?.messages, 6);
+  const later = conversation(...EARLIER, "8", "9");
+  const alone = partsOf(later);
+  const firstMark = later.indexOf("cache_control");
+  for (let cut = 0; cut < firstMark; cut++) {
+    const parts = partsOf(later, cut, earlier);
+    assert.deepEqual(parts, alone, `cut at ${cut}`);
+  }
+});
+
+Deno.test("a prompt that changes, reformats or loses a message of another is to be read again", () => {
+  const earlier = partsOf(conversation(...EARLIER));
+  const later = conversation(...EARLIER, "8");
+  const others = [
+    later.replace('"5"', '"x"'),
+    later.replace('"5"', '"longer"'),
+    later.replace('"5"', ' "5"'),
+    conversation(...EARLIER.toSpliced(4, 1), "8", "9"),
+    conversation("0", "1", "2", "3", "4é".repeat(200), "5", "6"),
+    JSON.stringify({
+      messages: EARLIER.slice(0, 5).map((one) => message(one)),
+    }),
+  ];
+  for (const other of others) {
+    for (const cut of [0, 100, 200]) {
+      assert.ok(partsOf(other, cut, earlier).isIncomplete, other);
+    }
   }
 });
 
