@@ -39,6 +39,11 @@ export interface Command {
   run(args: readonly string[], io: CliIo): number | Promise<number>;
 }
 
+/** Returns true for an argument that requests a command's help. */
+export function isHelp(argument: string): boolean {
+  return argument === "--help" || argument === "-h";
+}
+
 /** Returns the usage line of a command. */
 export function synopsis({ name, operands, options }: CommandSpec): string {
   const parts = options.map((option) => `[${optionWords(option)}]`);

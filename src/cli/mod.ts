@@ -5,6 +5,7 @@ import {
   type Command,
   commandHelp,
   EXIT,
+  isHelp,
   synopsis,
 } from "./command.ts";
 import type { RequestTools } from "./gateway_client.ts";
@@ -113,10 +114,6 @@ export async function runCli(
   }
   if (command === undefined) return refuseUnknown(first, io);
   return await command.run(rest, io);
-}
-
-function isHelp(argument: string): boolean {
-  return argument === "--help" || argument === "-h";
 }
 
 /** Prints the help of one command, or of the program when `name` is undefined. */

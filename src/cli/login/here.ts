@@ -1,10 +1,17 @@
-import type { CliIo } from "../command.ts";
-import { runLogin } from "./command.ts";
+import { type CliIo, commandHelp, EXIT, isHelp } from "../command.ts";
+import { LOGIN, runLogin } from "./command.ts";
 import { openLogin } from "./kept_login.ts";
 
 /** Runs `login` on this machine. @returns The exit code. */
-export function login(args: readonly string[], io: CliIo): Promise<number> {
-  return runLogin(args, {
+export async function login(
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  if (args.some(isHelp)) {
+    io.write(commandHelp(LOGIN));
+    return EXIT.good;
+  }
+  return await runLogin(args, {
     ...io,
     fetch,
     deadline: AbortSignal.timeout,

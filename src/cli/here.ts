@@ -1,0 +1,15 @@
+import type { CliIo } from "./command.ts";
+import { writeWhole } from "./log/write_whole.ts";
+
+/** The streams and the environment of this process. */
+export const HERE: CliIo = {
+  write: (text) => writeWhole(Deno.stdout, text, fail),
+  writeError: (text) => writeWhole(Deno.stderr, text),
+  env: (name) => Deno.env.get(name),
+};
+
+/** Ends the program with a message, and no stack, where its output takes no more, as on a full disk. */
+function fail(reason: string): never {
+  writeWhole(Deno.stderr, `Cannot write the output: ${reason}.\n`);
+  Deno.exit(1);
+}

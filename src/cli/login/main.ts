@@ -1,0 +1,9 @@
+/*
+ * `deno task login`. Deno reads all files that `src/main.ts` may import before it runs one of them, which takes longer
+ * than the command.
+ */
+
+import { HERE } from "../here.ts";
+import { login } from "./here.ts";
+
+Deno.exit(await login(Deno.args, HERE));
