@@ -264,7 +264,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a head that arrives in parts is not found",
-      text: "Math.max(0, from - 3)",
+      text: "Math.max(0, from - HEAD_END.length + 1)",
       wrong: "from",
     },
     {
