@@ -4,6 +4,10 @@ import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Log } from "../../../src/observe/log.ts";
 import { createPoller } from "../../../src/quotas/poller.ts";
+import type {
+  RunningCounts,
+  RunningCountsByKey,
+} from "../../../src/relay/request/admission.ts";
 import { createKeySets } from "../../../src/relay/identity/key_sets.ts";
 import {
   answerCall,
@@ -97,10 +101,11 @@ export class SimulatedProcess {
       for (const listener of listeners) listener(notice);
     };
     this.#listeners.add(hear);
+    const { running, memory } = createThreadCounts({ table, thread });
     return {
       state: {
-        ...createThreadCounts({ table, thread }),
-        ...{ sums, keySets: createMainKeySets(main) },
+        running: countedUntil(running, () => hasEnded),
+        ...{ memory, sums, keySets: createMainKeySets(main) },
         sharedReadings: createMainReadings(main),
         notices: {
           publish: (notice) => {
@@ -128,4 +133,25 @@ export class SimulatedProcess {
     const copy = structuredClone(message);
     this.#time.schedule(this.messageMs, () => receive(copy));
   }
+}
+
+/**
+ * Counts nothing more once a thread has ended. Here its program runs on while a body arrives, and nobody empties its
+ * cells again.
+ */
+function countedUntil(
+  { requests, callers, connections }: RunningCounts,
+  hasEnded: () => boolean,
+): RunningCounts {
+  const takenUntil = (counts: RunningCountsByKey): RunningCountsByKey => ({
+    take: (key, most) => hasEnded() ? undefined : counts.take(key, most),
+  });
+  return {
+    requests: {
+      add: (most) => !hasEnded() && requests.add(most),
+      remove: () => requests.remove(),
+    },
+    callers: takenUntil(callers),
+    connections: takenUntil(connections),
+  };
 }
