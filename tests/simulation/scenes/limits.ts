@@ -62,9 +62,15 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       const slow = { fate: "answer", afterMs: 5000 } as const;
       stage.plan("a", slow, slow, slow, slow, slow);
-      // Each is expected to use 4,096 tokens of output.
       const all = await crowd(stage, 5, { protocol: "chat" });
-      assert.deepEqual(statuses(all), [200, 200, 429, 429, 429]);
+      let held = 0;
+      for (const one of all.sort((a, b) => a.number - b.number)) {
+        // A token is expected for four bytes of the body, and an answer of 4,096.
+        const needed = Math.ceil(Number(stage.line(one).bytes_in) / 4) + 4096;
+        const isHeld = held + needed <= 9000;
+        if (isHeld) held += needed;
+        assert.equal(one.status, isHeld ? 200 : 429, `#${one.number}`);
+      }
       stage.provider("a").planned.length = 0;
       assert.equal((await stage.ask()).status, 200, "the rest comes back");
     },

@@ -4,6 +4,7 @@ import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Log } from "../../../src/observe/log.ts";
 import { createPoller } from "../../../src/quotas/poller.ts";
+import { toPlain } from "../../../src/quotas/reading.ts";
 import type {
   RunningCounts,
   RunningCountsByKey,
@@ -69,12 +70,19 @@ export class SimulatedProcess {
     this.#time = time;
     this.liveConfig = liveConfig;
     const deadlines = createDeadlines(time);
-    const poller = createPoller({ ...parts, clock: time });
-    const keySets = createKeySets({ ...parts, clock: time, deadlines });
-    liveConfig.onSwap(({ connections, identity }) => {
-      poller.retain(connections);
-      keySets.retain(identity);
+    const poller = createPoller({
+      ...{ ...parts, clock: time },
+      onRead: ({ id: connectionId }, { reading, ttlMs }) =>
+        this.#broadcast({
+          ...{ kind: "polled", connectionId, ttlMs },
+          reading: toPlain(reading),
+        }),
     });
+    const keySets = createKeySets({ ...parts, clock: time, deadlines });
+    liveConfig.onSwap(({ identity }) => keySets.retain(identity));
+    const retain = () => poller.retain(liveConfig.current().connections);
+    retain();
+    liveConfig.onSwap(retain);
     const sums = createMemorySums(time);
     const clock = time;
     this.#main = createMainThread({ sums, poller, keySets, liveConfig, clock });
@@ -110,11 +118,7 @@ export class SimulatedProcess {
         notices: {
           publish: (notice) => {
             if (hasEnded) return;
-            this.#send(notice, (copy) => {
-              for (const other of this.#listeners) {
-                if (other !== hear) other(copy);
-              }
-            });
+            this.#broadcast(notice, hear);
           },
           onNotice: (listener) => void listeners.push(listener),
         },
@@ -126,6 +130,13 @@ export class SimulatedProcess {
         emptyThread(table, thread);
       },
     };
+  }
+
+  /** Sends a notice to all threads but its sender. */
+  #broadcast(notice: Notice, sender?: (notice: Notice) => void): void {
+    this.#send(notice, (copy) => {
+      for (const hear of this.#listeners) if (hear !== sender) hear(copy);
+    });
   }
 
   /** Sends a copy, as between threads. */
