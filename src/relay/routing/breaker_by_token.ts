@@ -167,16 +167,18 @@ export class BreakerByToken {
 
   /**
    * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
-   * such a response.
+   * such a response. Of several such times, the last one to end counts. Only a probe's may end earlier.
    */
   coolFor(attempt: TokenAttempt, forMs: number): Cooling {
+    const { token, forAll, own } = attempt;
     this.dismissed(attempt);
-    if (!this.#forAll.isCurrent(attempt.forAll)) {
-      return { ms: 0, isForAll: false };
-    }
-    const isForAll = this.#limited.add(attempt.token) ||
-      attempt.forAll.isLimitProbe;
+    // A cool-down that has ended since may have shown that the upstream serves again.
+    const isOver = !this.#forAll.isCurrent(forAll) && this.restMs(token) === 0;
+    if (isOver) return { ms: 0, isForAll: false };
+    const isForAll = this.#limited.add(token) || forAll.isLimitProbe;
     const breaker = isForAll ? this.#forAll : this.#ownOf(attempt.token);
+    const isProbe = forAll.isLimitProbe || own.isLimitProbe;
+    if (!isProbe && breaker.restMs() >= forMs) return { ms: 0, isForAll };
     return { ms: breaker.coolFor(forMs), isForAll };
   }
 

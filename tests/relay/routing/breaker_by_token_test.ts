@@ -59,3 +59,39 @@ Deno.test("a wait that the provider asked a token for outlives a cool-down for a
   assert.equal(breaker.restMs("another"), 0);
   assert.equal(breaker.restMs("limited"), 19_000);
 });
+
+Deno.test("of two waits that a provider asks for at once, the later end counts", async (t) => {
+  for (const [first, second] of [[1000, 20_000], [20_000, 1000]] as const) {
+    for (const tokens of [["a", "a"], ["a", "b"]] as const) {
+      await t.step(`${first} ms, ${second} ms, ${tokens}`, () => {
+        const breaker = new BreakerByToken(createFakeClock(0));
+        breaker.coolFor(breaker.admit("c", false), 10);
+        const [one, other] = tokens.map((token) => breaker.admit(token, false));
+        assert.ok(one && other);
+        breaker.coolFor(one, first);
+        breaker.coolFor(other, second);
+        assert.equal(breaker.restMs(tokens[1]), 20_000);
+      });
+    }
+  }
+});
+
+Deno.test("a wait that the provider asked a token for is not shortened by its next one", () => {
+  const breaker = new BreakerByToken(createFakeClock(0));
+  const [one, other] = [breaker.admit("a", false), breaker.admit("a", false)];
+  breaker.coolFor(one, 20_000);
+  const { ms } = breaker.coolFor(other, 1000);
+  assert.equal(ms, 0, "no cool-down begins");
+  assert.equal(breaker.restMs("a"), 20_000);
+});
+
+Deno.test("a refusal from before a wait that is over starts none", () => {
+  const clock = createFakeClock(0);
+  const breaker = new BreakerByToken(clock);
+  const old = breaker.admit("c", false);
+  breaker.coolFor(breaker.admit("a", false), 1000);
+  breaker.coolFor(breaker.admit("b", false), 1000);
+  clock.advance(1000);
+  breaker.coolFor(old, 20_000);
+  assert.equal(breaker.restMs("c"), 0);
+});
