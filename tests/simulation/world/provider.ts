@@ -494,8 +494,7 @@ export class SimulatedProvider {
         const part = event.slice(0, random.below(event.length)).toWellFormed();
         line.frame(framing, part);
         entry.payload += part;
-        // docs/design.md, "The last event": some providers send no `[DONE]`.
-        entry.isWhole = /"finish_reason":"[^\n]*\n/.test(entry.payload);
+        entry.isWhole = entry.payload.split("\n").some(isLastEvent);
         return line.socket.finish();
       }
       line.frame(framing, event);
@@ -515,6 +514,18 @@ export class SimulatedProvider {
     line.socket.sendBehind(Buffer.from(surplus));
   }
 }
+
+/**
+ * Returns true for a line with the last event (docs/design.md, "The last event"): some providers send no `[DONE]`, and
+ * an event counts without its empty line.
+ */
+function isLastEvent(line: string): boolean {
+  return LAST_EVENT_REGEXP.test(line) &&
+    parseJson(line.replace("data: ", "")) !== undefined;
+}
+
+const LAST_EVENT_REGEXP =
+  /^data: .*(?:"finish_reason":"|"type":"(?:message_stop|response\.completed)")/;
 
 /** The fates that come to a whole answer; `linger` does not end it. */
 const WHOLE: ReadonlySet<Fate> = new Set(
