@@ -110,8 +110,8 @@ export async function npmCache(): Promise<string> {
 const KEPT_REGEXP = /\.[cm]?js$|\.json$|^licen[cs]e/i;
 
 /**
- * Lists the files and folders of the packages that no program loads: types, sources, maps and tests. An executable has
- * all that it embeds in memory, twice as much as all that it uses.
+ * Lists the files and folders of the packages that the program does not load: types, sources, maps, tests, and CommonJS
+ * modules with a twin to import. An executable has all that it embeds in memory, twice as much as all that it uses.
  *
  * @param lock The text of a `deno.lock` of version 5.
  */
@@ -129,10 +129,13 @@ export async function unusedFiles(lock: string): Promise<readonly string[]> {
 
 async function unusedIn(folder: string): Promise<readonly string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
+  const names = new Set(entries.map(({ name }) => name));
   const lists = await Promise.all(entries.map(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
     if (isDirectory && !/^tests?$/.test(name)) return unusedIn(path);
-    return KEPT_REGEXP.test(name) ? [] : [path];
+    const hasTwin = name.endsWith(".cjs") &&
+      names.has(name.replace(/cjs$/, "js"));
+    return KEPT_REGEXP.test(name) && !hasTwin ? [] : [path];
   }));
   const isUnused = entries.every(({ name }, index) =>
     lists[index]?.at(0) === `${folder}/${name}`

@@ -5,7 +5,11 @@ import { z } from "zod";
 import { checksums } from "../../release/checksums.ts";
 import { resultText } from "../../release/compile.ts";
 import { releaseDenoError } from "../../release/executable.ts";
-import { packageUrl, readPackages } from "../../release/packages.ts";
+import {
+  packageUrl,
+  readPackages,
+  unusedFiles,
+} from "../../release/packages.ts";
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
@@ -133,6 +137,17 @@ Deno.test("readPackages() releases nothing without a licence, a checksum or a kn
     read({ npm: { "a@1.0.0": { ...entry, dependencies: ["b"] } } }),
     /: b is not locked$/,
   );
+});
+
+Deno.test("an executable has no types, and no CommonJS module that has a twin to import", async () => {
+  const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
+  const unused = (await unusedFiles(lock)).map((path) =>
+    path.replace(/^.*\/registry\.npmjs\.org\//, "").replace(/\/\d[^/]*/, "")
+  );
+  assert.ok(unused.includes("zod/index.d.ts"));
+  assert.ok(unused.includes("zod/index.cjs"));
+  assert.ok(!unused.includes("zod/index.js"));
+  assert.ok(!unused.some((path) => /^@opentelemetry\/.*\.cjs$/.test(path)));
 });
 
 Deno.test("the tasks that serve give V8 the flags of the executable", () => {
