@@ -3,7 +3,7 @@ import { fromFileUrl } from "../support/program/paths.ts";
 import { liveHistory } from "./history.ts";
 
 /** Seeds that every run lives, for about a minute; more with `task simulate`. */
-const SEEDS = 12;
+const SEEDS = 10;
 
 const lives = new Map<number, ReturnType<typeof liveHistory>>();
 
