@@ -80,6 +80,8 @@ interface PooledSocket extends Socket {
 /** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
 class IdleSockets {
   readonly #byOrigin = new Map<string, Idle[]>();
+  /** Who waits for the next socket of an origin, the longest first. */
+  readonly #waiting = new Map<string, Set<(socket: PooledSocket) => void>>();
   readonly #deadlines: Deadlines;
   readonly #maxIdle: number;
   #isDisposed = false;
@@ -103,6 +105,23 @@ class IdleSockets {
     return found?.socket;
   }
 
+  /**
+   * Waits for the next socket that becomes idle.
+   *
+   * @returns Stops the wait. Returns false when `onSocket` was called before.
+   */
+  wait(key: string, onSocket: (socket: PooledSocket) => void): () => boolean {
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(onSocket));
+    return () => {
+      const isWaiting = waiting.delete(onSocket);
+      if (waiting.size === 0 && this.#waiting.get(key) === waiting) {
+        this.#waiting.delete(key);
+      }
+      return isWaiting;
+    };
+  }
+
   keep(key: string, socket: PooledSocket): void {
     const { announcedIdleMs = Infinity } = socket;
     const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
@@ -115,9 +134,22 @@ class IdleSockets {
     const close = () => this.#close(key, socket);
     const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
     idle.push({ socket, sinceMs, stopWaiting });
-    socket.rest = new Promise<void>(setImmediate)
-      .then(() => socket.rest = undefined);
+    socket.rest = new Promise<void>(setImmediate).then(() => {
+      socket.rest = undefined;
+      this.#serveWaiting(key);
+    });
     socket.watchIdle(close);
+  }
+
+  /** Gives the newest idle socket to the one who waits longest. */
+  #serveWaiting(key: string): void {
+    const waiting = this.#waiting.get(key);
+    const [next] = waiting ?? [];
+    if (waiting === undefined || next === undefined) return;
+    const socket = this.take(key, this.#deadlines.elapsedMs());
+    if (socket === undefined) return;
+    waiting.delete(next);
+    next(socket);
   }
 
   /** Closes an origin's sockets that have been idle since `ms` or longer. */
@@ -201,6 +233,22 @@ export function createHttp1Client(
     }
   }
 
+  /** Opens a socket, or takes one that another request gives back before: this one's handshake may hang. */
+  function openOrTake(
+    address: Address,
+    request: UpstreamRequest,
+  ): Promise<PooledSocket> {
+    if (request.overNewConnection) return open(address, request);
+    return new Promise((resolve, reject) => {
+      const stopWaiting = idle.wait(address.key, resolve);
+      open(address, request).then(
+        (fresh) =>
+          stopWaiting() ? resolve(fresh) : idle.keep(address.key, fresh),
+        (error) => stopWaiting() && reject(error),
+      );
+    });
+  }
+
   function sendOver(
     socket: PooledSocket,
     { host, path }: Address,
@@ -237,16 +285,15 @@ export function createHttp1Client(
       await known.rest;
       if (known.isClosed) known = idle.take(address.key, sentMs);
     }
-    if (known !== undefined) {
-      try {
-        return await sendOver(known, address, sending);
-      } catch (cause) {
-        if (!wasLost(cause)) throw cause;
-        idle.closeSince(address.key, sentMs);
-        const isUnsent = cause.progress.sent === "nothing";
-        if (!isUnsent || request.signal.aborted) throw cause;
-        // Nothing of it was sent: the socket had ended while it was idle.
-      }
+    const first = known ?? await openOrTake(address, request);
+    try {
+      return await sendOver(first, address, sending);
+    } catch (cause) {
+      if (!wasLost(cause)) throw cause;
+      idle.closeSince(address.key, sentMs);
+      const isUnsent = cause.progress.sent === "nothing";
+      if (!isUnsent || request.signal.aborted) throw cause;
+      // Nothing of it was sent: the socket had ended while it was idle.
     }
     const fresh = await open(address, request);
     return await sendOver(fresh, address, sending);

@@ -55,7 +55,7 @@ const MAX_INTERIM = 8;
  * twice. After any doubt about where a response ends it is closed.
  */
 export class Socket {
-  /** True once it served a request. */
+  /** True once it served a request, or was idle. */
   isReused = false;
   /** The longest time that it may be idle, in milliseconds, as the last response announced; `undefined` without. */
   announcedIdleMs: number | undefined;
@@ -101,6 +101,7 @@ export class Socket {
    */
   watchIdle(onGone: () => void): void {
     this.#isIdle = true;
+    this.isReused = true;
     this.#incoming.expect(0);
     const gone = () => {
       if (!this.#isIdle) return;

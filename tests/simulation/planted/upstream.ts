@@ -36,7 +36,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "others of a lost pool are kept",
-      text: "        idle.closeSince(address.key, sentMs);\n",
+      text: "      idle.closeSince(address.key, sentMs);\n",
       wrong: "",
     },
     {
@@ -52,14 +52,14 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "any failure on a kept connection is sent again",
-      text: "        if (!wasLost(cause)) throw cause;\n",
+      text: "      if (!wasLost(cause)) throw cause;\n",
       wrong:
-        "        if (!wasLost(cause)) {\n          return await sendOver(await open(address, request), address, sending);\n        }\n",
+        "      if (!wasLost(cause)) {\n        return await sendOver(await open(address, request), address, sending);\n      }\n",
     },
     {
       name: "an unsent request is not sent again",
-      text: "        if (!isUnsent || request.signal.aborted) throw cause;\n",
-      wrong: "        throw cause;\n",
+      text: "      if (!isUnsent || request.signal.aborted) throw cause;\n",
+      wrong: "      throw cause;\n",
     },
     {
       name: "a request is sent again although it was aborted",

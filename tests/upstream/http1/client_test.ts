@@ -51,6 +51,95 @@ Deno.test("requests at the same time have connections of their own, and the newe
   assert.deepEqual(served(scene), [1, 1, 3]);
 });
 
+/** A scene whose first connection is in the middle of an answer, while later ones wait until the test opens them. */
+async function createSlowScene(): Promise<{
+  readonly scene: ClientScene;
+  readonly dials: readonly PromiseWithResolvers<{ duplex: ScriptedDuplex }>[];
+  readonly busy: ScriptedDuplex;
+  /** Ends the answer of the first connection. */
+  readonly free: () => Promise<void>;
+}> {
+  const dials: PromiseWithResolvers<{ duplex: ScriptedDuplex }>[] = [];
+  const scene = createClientScene({
+    dial: () => {
+      const dial = Promise.withResolvers<{ duplex: ScriptedDuplex }>();
+      dials.push(dial);
+      return dial.promise;
+    },
+  });
+  const busy = createScriptedDuplex({ answers: [OK.slice(0, -2), OK, OK] });
+  const first = scene.send();
+  dials[0]?.resolve({ duplex: busy });
+  const response = await first;
+  const free = async () => {
+    busy.give("ok");
+    await textOf(response);
+    await nextTurn();
+  };
+  return { scene, dials, busy, free };
+}
+
+Deno.test("requests whose connections hang take one that another request gives back, one after the other", async () => {
+  const { scene, dials, busy, free } = await createSlowScene();
+  using _ = scene;
+  const second = scene.send();
+  const third = scene.send();
+  await free();
+  assert.equal(await textOf(await second), "ok");
+  assert.equal(await textOf(await third), "ok");
+  assert.equal(busy.written.split("POST ").length - 1, 3);
+  assert.equal(dials.length, 3);
+});
+
+Deno.test("a connection that comes too late for its request serves a later one", async () => {
+  const { scene, dials, free } = await createSlowScene();
+  using _ = scene;
+  const second = scene.send();
+  await free();
+  await textOf(await second);
+  const late = answering();
+  dials[1]?.resolve({ duplex: late });
+  await nextTurn();
+  await exchange(scene);
+  assert.match(late.written, /^POST /);
+});
+
+Deno.test("a connection that came too late and ended while it was idle harms no request", async () => {
+  const { scene, dials, free } = await createSlowScene();
+  using _ = scene;
+  const second = scene.send();
+  await free();
+  await textOf(await second);
+  const late = answering();
+  late.breakWrites(new Error("Connection reset by peer"));
+  dials[1]?.resolve({ duplex: late });
+  await nextTurn();
+  const next = scene.send();
+  late.end();
+  await nextTurn();
+  dials[2]?.resolve({ duplex: answering() });
+  assert.equal(await textOf(await next), "ok");
+});
+
+Deno.test("a request that another connection serves does not fail with its own", async () => {
+  const { scene, dials, free } = await createSlowScene();
+  using _ = scene;
+  const second = scene.send();
+  await free();
+  dials[1]?.reject(new Error("Connection refused"));
+  assert.equal(await textOf(await second), "ok");
+});
+
+Deno.test("a request that must have a new connection waits for it", async () => {
+  const { scene, dials, busy, free } = await createSlowScene();
+  using _ = scene;
+  const second = scene.send({ overNewConnection: true });
+  await free();
+  assert.equal(busy.written.split("POST ").length - 1, 1);
+  dials[1]?.resolve({ duplex: answering() });
+  assert.equal(await textOf(await second), "ok");
+});
+
 Deno.test("connections are shared by one origin alone", async () => {
   using scene = createClientScene();
   const urls = [
