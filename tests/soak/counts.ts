@@ -118,11 +118,13 @@ async function soakScene(
   try {
     const step = Math.ceil(REQUESTS * effort / (TURNS + 1));
     let asked = 0;
+    let hangUps = 0;
     let isOver = false;
     const traffic = Array.from({ length: CLIENTS }, async () => {
       while (!isOver) {
         asked += 1;
-        await askAndLeave(random.pick(gateways).url, random);
+        const { url } = random.pick(gateways);
+        if (!await askAndLeave(url, random)) hangUps += 1;
       }
     });
     for (let turn = 0; turn <= TURNS; turn++) {
@@ -143,12 +145,22 @@ async function soakScene(
     const faults = await judge({ gateways, logged, lost });
     for (const fault of faults) findings.fail(`${scene.name}: ${fault}`);
     const requests = totalOf(await logged(), "requests");
+    const uncounted = uncountedOf([...ended, ...gateways]);
+    const named = [...uncounted].map(([why, count]) => `${count} ${why}`);
+    const unseen = asked - requests - sum(uncounted.values());
     findings.note(
       scene.name,
       `${requests} counted of ${asked}, ${
         totalOf(lost, "requests")
-      } lost with the store`,
+      } lost with the store; not sent to a provider: ${
+        named.join(", ") || "none"
+      }; ${unseen} without a line in the log, of ${hangUps} callers who left`,
     );
+    if (unseen < 0 || unseen > hangUps) {
+      findings.fail(
+        `${scene.name}: ${unseen} requests have no line in the log`,
+      );
+    }
   } finally {
     for (const gateway of [...ended, ...gateways]) {
       await gateway[Symbol.asyncDispose]();
@@ -190,19 +202,25 @@ const WAYS: readonly { readonly path: Protocol; readonly model: string }[] = [
   { path: "chat", model: "model-c" },
 ];
 
-/** Sends a request, and often disconnects before the answer is complete. */
-async function askAndLeave(url: string, random: Random): Promise<void> {
+/**
+ * Sends a request, and often disconnects before the answer is complete.
+ *
+ * @returns False when there was no response, because the caller left first or the gateway ended.
+ */
+async function askAndLeave(url: string, random: Random): Promise<boolean> {
   const { path, model } = random.pick(WAYS);
   const stream = random.below(2) === 0;
   const leaving = new AbortController();
   const timer = random.below(4) === 0
     ? setTimeout(() => leaving.abort(), random.below(60))
     : undefined;
+  let hasResponse = false;
   try {
     const response = await fetch(url + PATHS[path], {
       ...ask(path, hello(path, { model, stream })),
       signal: leaving.signal,
     });
+    hasResponse = true;
     const isRead = random.below(8) !== 0;
     if (isRead) await response.arrayBuffer();
     else await response.body?.cancel();
@@ -211,6 +229,7 @@ async function askAndLeave(url: string, random: Random): Promise<void> {
   } finally {
     clearTimeout(timer);
   }
+  return hasResponse;
 }
 
 /** Returns the provider's response, which is an answer in most cases. */
@@ -373,6 +392,29 @@ async function sumsOfLog(
   }
   replay.flush();
   return sums.table(monthTable());
+}
+
+/** Returns the number of logged requests that reached no provider, by their status and failure. */
+function uncountedOf(
+  gateways: readonly ServedGateway[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const gateway of gateways) {
+    for (const line of gateway.lines("request")) {
+      const { method, status, failure, error, ended } = line;
+      // The soak itself reads `/usage`.
+      const isCounted = method !== "POST" ||
+        typeof readLogLine(JSON.stringify(line)) === "object";
+      if (isCounted) continue;
+      const why = `${status ?? ended} ${failure ?? error ?? ended}`;
+      counts.set(why, (counts.get(why) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+function sum(numbers: Iterable<number>): number {
+  return [...numbers].reduce((total, number) => total + number, 0);
 }
 
 /** Compares the reports of all gateways with the log, and repeats that while requests still run. */
