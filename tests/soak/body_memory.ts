@@ -23,6 +23,7 @@ export async function soakBodyMemory(
   const count = Math.ceil(BODIES.count * effort);
   for (const shape of ["one text", "a long history"]) {
     if (hasProc) await resetPeak(scene.gateway.pid);
+    const lateBefore = await scene.lateTimers();
     const before = hasProc ? (await memory(scene.gateway.pid)).now : 0;
     const sending = sendLong({
       shape,
@@ -42,7 +43,9 @@ export async function soakBodyMemory(
       what,
       `peak of memory ${sizeText(rise)} up; ${statusText(sent)}; ${
         impactText(others)
-      }`,
+      }; the gateway's own timers were late ${
+        await scene.lateTimers() - lateBefore
+      } times by more than 100 ms`,
     );
     if (rise > MAX_BYTES) {
       findings.exceed(`${what} take ${sizeText(rise)} of memory`);

@@ -61,6 +61,8 @@ export interface Scene extends AsyncDisposable {
   inFlight(): Promise<number>;
   /** The number of requests with this ending. */
   ended(how: Ending): Promise<number>;
+  /** The number of times that the gateway's own timers were more than 100 ms late: its event loop was held. */
+  lateTimers(): Promise<number>;
   /** The upstream's open answers, and the cancellations since the last call. */
   account(): Promise<Account>;
   /** Replaces the configuration by an equivalent one, and sends SIGHUP. */
@@ -108,6 +110,11 @@ export async function startScene(
     inFlight: () => counted("model_gateway_requests_in_flight", {}, adminPort),
     ended: (ended) =>
       counted("model_gateway_requests_total", { ended }, adminPort),
+    async lateTimers() {
+      const name = "model_gateway_event_loop_lag_seconds";
+      return await counted(`${name}_count`, {}, adminPort) -
+        await counted(`${name}_bucket`, { le: "0.1" }, adminPort);
+    },
     async account() {
       return await (await fetch(`${upstream.url}/account`)).json();
     },
