@@ -152,9 +152,13 @@ for (const scene of SCENES) {
         await t.step("a new limit", async () => {
           await gateways.configure(limits);
           await gateways.expectUsed(19);
-          const statuses = await gateways.ask(CONNECTIONS);
-          assert.equal(statuses[0], 200);
-          assert.deepEqual(new Set(statuses.slice(1)), new Set([429]));
+          assert.deepEqual(await gateways.ask(1), [200]);
+          // When a busy machine delays the store's reply, the memory decides.
+          await gateways.expectUsed(20);
+          assert.deepEqual(
+            new Set(await gateways.ask(CONNECTIONS)),
+            new Set([429]),
+          );
         });
 
         await t.step("a limit that was taken out and put back", async () => {
