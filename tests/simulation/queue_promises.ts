@@ -7,6 +7,12 @@ import { isLimited } from "./usage_promises.ts";
 /** The time that a dial, a body of many kilobytes and a store take before an attempt, in milliseconds. */
 const WAY_MS = 3000;
 
+/** The time after which a request that waits for a limit asks for it again, as `src/relay/queue/queue.ts` has it. */
+const LOOK_AGAIN_MS = 5000;
+
+/** The time of a look in a store: two questions for each of four connections, of two ways of 5 ms. */
+const LOOK_MS = 80;
+
 /** The time in which a free slot is given to those who wait, other threads included, in milliseconds. */
 const TURN_MS = 700;
 
@@ -44,7 +50,10 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       // Without a model, the request was refused before its body was read.
       const isTried = entries.length > 0 ||
         line.connection === undefined && line.model !== undefined;
-      if (isWhole && isTried && silentMs > WAY_MS && one.ending !== "lost") {
+      const looks = Math.ceil(waitedMs / LOOK_AGAIN_MS);
+      const lookMs = world.store === undefined ? 0 : LOOK_MS;
+      const isLate = silentMs > WAY_MS + looks * lookMs;
+      if (isWhole && isTried && isLate && one.ending !== "lost") {
         yield `#${one.number} did nothing for ${silentMs} ms, and the log has ${waitedMs}`;
       }
     }
