@@ -3,7 +3,12 @@ import type { LiveConfig } from "./config/live_config.ts";
 import { type Clock, systemClock, type Timers } from "./core/time/timers.ts";
 import { createDeadlines } from "./core/time/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
-import { createHandler, type Handler } from "./http/gateway.ts";
+import {
+  createRespond,
+  type Handler,
+  type Respond,
+  toHandler,
+} from "./http/gateway.ts";
 import { createCodexQuota } from "./quotas/codex_quota.ts";
 import { createHarvest } from "./quotas/harvest.ts";
 import { isGood, toPlain } from "./quotas/reading.ts";
@@ -71,7 +76,10 @@ interface GatewaySurroundings {
 
 /** A gateway for any web-standard server. */
 interface Gateway {
+  /** The web-standard handler. */
   readonly handler: Handler;
+  /** The same for the gateway's own server, which takes responses as they are. */
+  readonly respond: Respond;
   /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;
   /** Returns the state for the metrics, without a request to a provider. */
@@ -158,24 +166,18 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   });
 
   function sendHarvest(): void {
-    for (const { connection: { id }, reading } of harvest.takeNews()) {
-      const connectionId = id;
+    for (const { connection, reading } of harvest.takeNews()) {
       notices?.publish({
         kind: "harvested",
-        connectionId,
+        connectionId: connection.id,
         reading: toPlain(reading),
       });
     }
   }
 
-  const handler = createHandler({
+  const respond = createRespond({
     ...surroundings,
-    identity,
-    admission,
-    queue,
-    memory,
-    harvest,
-    health,
+    ...{ identity, admission, queue, memory, harvest, health },
     sharedStore: shared.store,
     conversations,
     cacheMisses: createCacheMisses(clock),
@@ -200,7 +202,8 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     random: surroundings.random ?? Math.random,
   });
   return {
-    handler,
+    respond,
+    handler: toHandler(respond),
     admission,
     hasShortage: () => health.hasShortage(),
     state: () => ({

@@ -1,4 +1,8 @@
-import { DirectResponse } from "../relay/direct_response.ts";
+import {
+  type AnyResponse,
+  DirectResponse,
+  toResponse,
+} from "../relay/direct_response.ts";
 import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
@@ -74,14 +78,22 @@ interface GatewayParts extends RelayServices {
   readonly tracing?: Tracing | undefined;
 }
 
+/** The whole gateway. Its own server takes any response; {@linkcode toHandler} serves others. */
+export type Respond = (request: CallerRequest) => Promise<AnyResponse>;
+
 /** The whole gateway as a web-standard handler. */
 export type Handler = (request: CallerRequest) => Promise<Response>;
 
+/** Returns the gateway for a server that knows only the platform's responses. */
+export function toHandler(respond: Respond): Handler {
+  return async (request) => toResponse(await respond(request));
+}
+
 /**
- * Creates the handler. It never rejects: every error becomes a response in the caller's protocol. Every response has
+ * Creates the gateway. It never rejects: every error becomes a response in the caller's protocol. Every response has
  * `x-request-id`.
  */
-export function createHandler(parts: GatewayParts): Handler {
+export function createRespond(parts: GatewayParts): Respond {
   const attribution = createAttributionReader(parts.clock);
   const finder = createRouteFinder(ROUTES);
   const signIn = createSignIn(parts.clock);
@@ -105,9 +117,8 @@ export function createHandler(parts: GatewayParts): Handler {
         protocol ??= protocolOfUnknownPath(target);
         const { log } = parts;
         const failed = failureResponse(thrown, { protocol, record, log });
-        const response = await finish(failed.response, failed.ending, record);
-        stamp(response, protocol, requestId);
-        return response;
+        stamp(failed.response, protocol, requestId);
+        return await finish(failed.response, failed.ending, record);
       }
     } catch (thrown) {
       return lastResponse(thrown, { protocol, requestId, log: parts.log });
@@ -141,7 +152,10 @@ interface Served {
 }
 
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
-async function serve(match: RouteMatch, served: Served): Promise<Response> {
+async function serve(
+  match: RouteMatch,
+  served: Served,
+): Promise<AnyResponse> {
   const { action, maxBodyBytes } = match.route;
   if (!("relay" in action)) return await answered(action, match, served);
   const task = {
@@ -158,7 +172,7 @@ function relayed(
   task: RelayTask,
   caller: Caller,
   { request, headers: all, record, config, parts }: Served,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const headers = withoutHeaders(all, config.server.attribution);
   const { deadlines, followAfterMs: afterMs } = parts;
   const control = followCaller(request, record, { deadlines, afterMs });
@@ -176,7 +190,7 @@ async function answered(
   action: OwnResponseAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
   served: Served,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { record } = served;
   const own = "open" in action
     ? await openAnswer(action.open, path, served)
@@ -184,11 +198,10 @@ async function answered(
       ...served,
       caller: await identify(action.credential, served),
     });
-  const response = isProbe(action, served.request)
+  stamp(own, protocol, record.requestId);
+  return isProbe(action, served.request)
     ? own
     : await finish(own, "complete", record);
-  stamp(response, protocol, record.requestId);
-  return response;
 }
 
 /** Returns true for a probe: a health check of a load balancer, or a `HEAD` request of an agent. */
@@ -205,7 +218,7 @@ async function finish(
   response: Response,
   ending: Ending,
   record: RequestRecord,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { status, headers, body } = response;
   const bytes = body && await response.bytes();
   const { facts } = record;
@@ -214,7 +227,7 @@ async function finish(
   record.finish(ending);
   return bytes === null
     ? new Response(null, { status, headers })
-    : new DirectResponse(bytes, { status, headers });
+    : new DirectResponse(bytes, { status, headers: [...headers] });
 }
 
 function openAnswer(

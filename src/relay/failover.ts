@@ -1,3 +1,4 @@
+import type { AnyResponse } from "./direct_response.ts";
 import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
@@ -48,7 +49,7 @@ export async function tryCandidates(
     RelayServices,
     "admission" | "memory" | "conversations" | "cacheMisses"
   >,
-): Promise<Response> {
+): Promise<AnyResponse> {
   let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
@@ -61,7 +62,7 @@ export async function tryCandidates(
       { exchange, task, failed, counted: admission.counted },
       services,
     );
-    if (outcome instanceof Response) {
+    if (!("failure" in outcome)) {
       // After a response has begun, no attempt follows. A stream may last long, so its request body is freed.
       task.body.release();
       gate.warn(outcome, task.operation);
@@ -177,7 +178,7 @@ async function runAttempt(
     & Parameters<typeof relayNative>[1]
     & Parameters<typeof relayTranslated>[2]
     & Uses<"health" | "renewedConnection">,
-): Promise<Response | FailedAttempt> {
+): Promise<AnyResponse | FailedAttempt> {
   const { record } = context.exchange;
   const attempt = attemptOf(
     { candidate, isProbe: report.isProbe },

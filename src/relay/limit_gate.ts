@@ -32,7 +32,7 @@ export interface LimitGate {
    * Adds a response header that names the limits that are nearly used up. In an answer of Responses, the limit with the
    * least room is shown to Codex if the quota has more.
    */
-  warn(answer: Response, operation: Operation): void;
+  warn(answer: Pick<Response, "headers">, operation: Operation): void;
 }
 
 /** A request that the limits may count. */

@@ -1,3 +1,4 @@
+import type { AnyResponse } from "./direct_response.ts";
 import { GatewayError } from "../core/error.ts";
 import { MAIN_OPERATIONS, OPERATIONS } from "../core/protocol.ts";
 import { isMetered } from "../usage/bounds.ts";
@@ -36,7 +37,7 @@ export async function relay(
   exchange: Exchange,
   relayTask: RelayTask,
   services: RelayServices,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { caller, config, record } = exchange;
   const { operation } = relayTask;
   services.admission.enter(exchange, caller, config);

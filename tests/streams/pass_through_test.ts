@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { DirectResponse } from "../../src/relay/direct_response.ts";
+import { DirectResponse, toResponse } from "../../src/relay/direct_response.ts";
 import {
   PassThrough,
   type PassThroughEnd,
@@ -16,7 +16,7 @@ import { settle } from "../support/settle.ts";
 
 /** Returns the stream that a server reads which knows only the platform's streams. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
-  const { body } = new DirectResponse(source, {});
+  const { body } = toResponse(new DirectResponse(source, { headers: [] }));
   assert.ok(body);
   return body;
 }

@@ -3,7 +3,7 @@ import { formatProblem, type Problem } from "../../config/problems.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
-import type { Handler } from "../../http/gateway.ts";
+import type { Respond } from "../../http/gateway.ts";
 import type { RequestTracing } from "../../http/server/served_socket.ts";
 import { createHttp1Server } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
@@ -57,7 +57,7 @@ interface ListenOptions {
  */
 export function listen(
   place: ListenPlace,
-  handler: Handler,
+  respond: Respond,
   { timers = systemTimers, tracing, log }: ListenOptions = {},
 ): OpenListener {
   const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
@@ -68,7 +68,7 @@ export function listen(
       : Deno.listenTls({ ...address, ...tls, alpnProtocols: ["http/1.1"] });
     const scheme = tls === undefined ? "http" : "https";
     const server = createHttp1Server({
-      handler,
+      handler: respond,
       scheme,
       deadlines: createDeadlines(timers),
       tracing,

@@ -85,7 +85,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, handler, state, usage, hasShortage } = createGateway({
+  const { admission, respond, state, usage, hasShortage } = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -110,7 +110,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
             tls,
             isShared: isShared || tls !== undefined,
           },
-          handler,
+          respond,
           { timers: lastingTimers, tracing: telemetry?.requests, log },
         ),
       log,

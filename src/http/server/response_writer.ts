@@ -1,4 +1,7 @@
-import { DirectResponse } from "../../relay/direct_response.ts";
+import {
+  type AnyResponse,
+  DirectResponse,
+} from "../../relay/direct_response.ts";
 import { writeLatin1 } from "../../upstream/http1/head.ts";
 import type { ByteReader } from "../../streams/byte_reader.ts";
 import { PassThrough } from "../../streams/pass_through.ts";
@@ -48,7 +51,7 @@ const REASONS: Readonly<Record<number, string>> = {
  * @returns True when all of it was written; else the caller left or the body broke, and the socket must be closed.
  */
 export async function writeResponse(
-  response: Response,
+  response: AnyResponse,
   target: ResponseTarget,
 ): Promise<boolean> {
   const out = new OutgoingBytes(response, target);
@@ -73,9 +76,28 @@ export async function writeResponse(
 type BodyReader = ByteReader | ReadableStreamDefaultReader<Uint8Array>;
 
 /** Returns the bytes of a body, or a reader of them. */
-function sourceOf(response: Response): Uint8Array | BodyReader {
+function sourceOf(response: AnyResponse): Uint8Array | BodyReader {
   if (response instanceof DirectResponse) return response.source;
   return response.body?.getReader() ?? NO_BYTES;
+}
+
+function fieldsOf(
+  response: AnyResponse,
+): Iterable<readonly [name: string, value: string]> {
+  return response instanceof DirectResponse
+    ? response.fields
+    : response.headers;
+}
+
+/** Returns the value of a header; `undefined` without. */
+export function fieldOf(
+  response: AnyResponse,
+  wanted: string,
+): string | undefined {
+  for (const [name, value] of fieldsOf(response)) {
+    if (name === wanted) return value;
+  }
+  return undefined;
 }
 
 /** Writes the parts of a body as they come. Those that came last are left in `out`. */
@@ -118,7 +140,7 @@ class OutgoingBytes {
   readonly isBodiless: boolean;
   /** The number of bytes that wait, the head included; no more than an estimate. */
   length = 1;
-  readonly #response: Response;
+  readonly #response: AnyResponse;
   readonly #target: ResponseTarget;
   readonly #declaredBytes: number | undefined;
   #parts: Uint8Array[] = [];
@@ -126,14 +148,14 @@ class OutgoingBytes {
   #isBegun = false;
   #isChunked = false;
 
-  constructor(response: Response, target: ResponseTarget) {
-    const { status, headers } = response;
+  constructor(response: AnyResponse, target: ResponseTarget) {
+    const { status } = response;
     this.#response = response;
     this.#target = target;
     this.isBodiless = target.method === "HEAD" || status === 204 ||
       status === 304;
-    const declared = headers.get("content-length");
-    this.#declaredBytes = declared === null ? undefined : Number(declared);
+    const declared = fieldOf(response, "content-length");
+    this.#declaredBytes = declared === undefined ? undefined : Number(declared);
   }
 
   /** True when the body is as long as its header promised. */
@@ -178,14 +200,16 @@ class OutgoingBytes {
 
   #formatHead(framing: string): string {
     this.#isBegun = true;
-    const { status, headers } = this.#response;
+    const { status } = this.#response;
     const { isKept } = this.#target;
     let head = `HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n`;
-    headers.forEach((value, name) => {
+    let hasDate = false;
+    for (const [name, value] of fieldsOf(this.#response)) {
       if (!OWN_NAMES.has(name)) head += `${name}: ${value}\r\n`;
-    });
+      if (name === "date") hasDate = true;
+    }
     if (!isKept) head += "connection: close\r\n";
-    if (!headers.has("date")) head += `date: ${httpDate()}\r\n`;
+    if (!hasDate) head += `date: ${httpDate()}\r\n`;
     return `${head}${framing}\r\n`;
   }
 

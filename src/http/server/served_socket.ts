@@ -1,4 +1,5 @@
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type { AnyResponse } from "../../relay/direct_response.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import { hasToken } from "../../upstream/http1/head.ts";
@@ -11,12 +12,12 @@ import {
   type HttpRequestHead,
   parseRequestHead,
 } from "./request_head.ts";
-import { writeResponse } from "./response_writer.ts";
+import { fieldOf, writeResponse } from "./response_writer.ts";
 import { ServedRequest } from "./served_request.ts";
 
 /** The handler of a server's requests, and its time. */
 export interface ServerParts {
-  readonly handler: (request: CallerRequest) => Promise<Response>;
+  readonly handler: (request: CallerRequest) => Promise<AnyResponse>;
   readonly scheme: "http" | "https";
   readonly deadlines: Deadlines;
   /** Absent when traces are disabled. */
@@ -162,7 +163,7 @@ export class ServedSocket {
     const response = await (span === undefined ? serve() : span.run(serve));
     const isKept = head.isKeptAlive && !this.#isClosing &&
       !request.isHeldBack && request.declaredBytes <= MOST_DROPPED_BYTES &&
-      !hasToken(response.headers.get("connection"), "close");
+      !hasToken(fieldOf(response, "connection"), "close");
     const isWhole = await writeResponse(response, {
       write: (bytes) => this.#write(bytes),
       method: head.method,

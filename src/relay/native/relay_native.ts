@@ -1,4 +1,4 @@
-import { DirectResponse } from "../direct_response.ts";
+import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import { OPERATIONS, type Protocol } from "../../core/protocol.ts";
 import type { ByteEdit } from "../../json_scan/key.ts";
@@ -69,7 +69,7 @@ export async function relayNative(
   services: Uses<
     "client" | "clock" | "deadlines" | "harvest" | "codexQuota"
   >,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { harvest, deadlines, clock, codexQuota } = services;
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
@@ -171,7 +171,7 @@ function editsOf(
 export function passAnswer(
   response: HttpResponse,
   options: PassAnswerOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { status, body, headers } = response;
   const { record } = options.attempt.exchange;
   if (body === null) {
@@ -216,7 +216,7 @@ interface ChunksOptions extends PassAnswerOptions, AnswerLabel {
 async function passInChunks(
   response: HttpResponse,
   options: ChunksOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { attempt, headers } = options;
   const { status } = response;
   const { firstOutputMs } = attempt.deployment.connection.timeouts;
@@ -314,7 +314,7 @@ const MAX_WHOLE_BYTES: number = 64 * 1024;
 async function passWhole(
   response: HttpResponse,
   options: ChunksOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { attempt, protocol, headers, secrets, clock, isJson } = options;
   const { exchange: { record }, controller, deployment } = attempt;
   const { status } = response;

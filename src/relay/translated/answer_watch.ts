@@ -229,24 +229,27 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
 export function headersOf(
   { attempt, translated, services }: TranslateAnswerOptions,
   type: string,
-): Record<string, string> {
+): [string, string][] {
   const { record } = attempt.exchange;
   const dropped = new Set([
     ...translated.dropped,
     ...record.facts.answer.dropped ?? [],
   ]);
-  return {
-    "content-type": type,
-    ...Object.fromEntries(
-      idHeaders(OPERATIONS[attempt.operation].protocol, record.requestId),
-    ),
-    ...Object.fromEntries(fallbackHeader(attempt)),
-    ...Object.fromEntries(quotaHeaders(attempt, services.codexQuota)),
-    ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
-    ...(dropped.size === 0
-      ? {}
-      : { "x-gateway-dropped": [...dropped].map(headerSafe).join(",") }),
-  };
+  const { protocol } = OPERATIONS[attempt.operation];
+  const headers: [string, string][] = [
+    ["content-type", type],
+    ...idHeaders(protocol, record.requestId),
+    ...fallbackHeader(attempt),
+    ...quotaHeaders(attempt, services.codexQuota),
+  ];
+  if (type === "text/event-stream") headers.push(["cache-control", "no-cache"]);
+  if (dropped.size > 0) {
+    headers.push([
+      "x-gateway-dropped",
+      [...dropped].map(headerSafe).join(","),
+    ]);
+  }
+  return headers;
 }
 
 /** Replaces characters that a header cannot hold. A caller's field name may contain any. */

@@ -1,3 +1,4 @@
+import type { AnyResponse } from "../direct_response.ts";
 import { setImmediate } from "node:timers";
 import type { Config, Deployment } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
@@ -45,7 +46,7 @@ export async function relayTranslated(
   attempt: Attempt,
   protocol: Protocol,
   services: TranslatedServices,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { response, translated } = await sendAndLearn(
     attempt,
     protocol,

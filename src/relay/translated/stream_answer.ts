@@ -1,4 +1,4 @@
-import { DirectResponse } from "../direct_response.ts";
+import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import {
@@ -55,7 +55,7 @@ interface StreamAnswerOptions extends TranslateAnswerOptions {
 export async function streamAnswer(
   upstream: ByteReader,
   options: StreamAnswerOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { attempt, services } = options;
   const translator = translatorFor(options);
   const source = createLookAhead(

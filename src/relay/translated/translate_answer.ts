@@ -1,4 +1,4 @@
-import { DirectResponse } from "../direct_response.ts";
+import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { LoopTurns } from "../../core/time/turns.ts";
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
@@ -51,7 +51,7 @@ import {
 export async function translateAnswer(
   response: HttpResponse,
   options: TranslateAnswerOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { attempt: { exchange, deployment }, services, translated } = options;
   const watchOptions = {
     record: exchange.record,
@@ -170,7 +170,7 @@ function write(
 async function respond(
   { bytes }: WrittenAnswer,
   options: TranslateAnswerOptions,
-): Promise<Response> {
+): Promise<AnyResponse> {
   const { attempt, translated } = options;
   const { record } = attempt.exchange;
   await attempt.noteServed();

@@ -96,6 +96,11 @@ const knownNames = new Map<string, string>();
 /** The most names that are remembered, and the longest. */
 const MAX_KNOWN = { names: 1000, length: 64 };
 
+/** Returns true when a field breaks no head. */
+export function isField(name: string, value: string): boolean {
+  return lowerName(name) !== undefined && VALUE_REGEXP.test(value);
+}
+
 /** Returns the name of a field in lower case; `undefined` when it is malformed. */
 function lowerName(name: string): string | undefined {
   const known = knownNames.get(name);

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createHttp1Server } from "../../../src/http/server/server.ts";
 import type { CallerRequest } from "../../../src/relay/request/caller_request.ts";
-import { DirectResponse } from "../../../src/relay/direct_response.ts";
+import {
+  type AnyResponse,
+  DirectResponse,
+} from "../../../src/relay/direct_response.ts";
 import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
 import { PassThrough, STALL_MS } from "../../../src/streams/pass_through.ts";
 import {
@@ -16,7 +19,7 @@ import {
 } from "../../support/upstream/scripted_duplex.ts";
 import { until, within } from "../../support/within.ts";
 
-type Handle = (request: CallerRequest) => Response | Promise<Response>;
+type Handle = (request: CallerRequest) => AnyResponse | Promise<AnyResponse>;
 
 /** A server and one caller's socket. */
 function open(
@@ -136,7 +139,10 @@ Deno.test("the span of a request ends once, with the status or without one when 
     return duplex;
   };
   const bytes = () =>
-    new DirectResponse(new Uint8Array([104]), { status: 201 });
+    new DirectResponse(new Uint8Array([104]), {
+      status: 201,
+      headers: [],
+    });
   const stream = () => new Response(new Blob(["hello"]).stream());
   for (
     const [name, handle, duplex, ends] of [
@@ -415,7 +421,7 @@ Deno.test("a caller who takes nothing of a stream for ten minutes is cut off, an
           onChunk: () => {},
           onEnd: ({ kind }) => ends.push(kind),
         }),
-        {},
+        { headers: [] },
       ),
     createScriptedDuplex({ takes: 10 }),
     timers,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
+import { toResponse } from "../../../src/relay/direct_response.ts";
 import { passAnswer } from "../../../src/relay/native/relay_native.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
 import { secretsOf } from "../../../src/upstream/secrets.ts";
@@ -30,18 +31,20 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
   return {
     ...opened,
     timers,
-    pass: (answer) =>
-      passAnswer(answer, {
-        attempt: opened.attempt,
-        protocol: "chat",
-        headers: [["x-upstream", "1"]],
-        secrets: secretsOf({
-          ...opened.attempt.deployment.connection,
-          ...{ auth: { scheme: "none" }, headers: {} },
+    pass: async (answer) =>
+      toResponse(
+        await passAnswer(answer, {
+          attempt: opened.attempt,
+          protocol: "chat",
+          headers: [["x-upstream", "1"]],
+          secrets: secretsOf({
+            ...opened.attempt.deployment.connection,
+            ...{ auth: { scheme: "none" }, headers: {} },
+          }),
+          deadlines: createDeadlines(timers),
+          clock: createFakeClock(0),
         }),
-        deadlines: createDeadlines(timers),
-        clock: createFakeClock(0),
-      }),
+      ),
   };
 }
 

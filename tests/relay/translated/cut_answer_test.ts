@@ -5,6 +5,7 @@ import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
+import { toResponse } from "../../../src/relay/direct_response.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { counterIds } from "../../contract/codec_contract.ts";
@@ -85,27 +86,29 @@ async function given(
       headers: { "content-type": "text/event-stream" },
     })
     : Response.json(RESPONSE);
-  return await translateAnswer(answer, {
-    attempt: {
-      ...opened.attempt,
-      operation: codec === CODECS.chat ? "chat_completions" : "completions",
-    },
-    from: codec,
-    to: CODECS.responses,
-    translated: {
-      ...translated,
-      stream: translated.body.stream === true,
-      estimatedInputTokens: 1,
-    },
-    services: {
-      reasoningMemory: createReasoningMemory({ clock: opened.clock }),
-      deadlines: createDeadlines(createFakeTimers()),
-      ids: counterIds(),
-      clock: opened.clock,
-      translation: createTranslation(undefined, counterIds()),
-      codexQuota: { headersOf: () => [] },
-    },
-  });
+  return toResponse(
+    await translateAnswer(answer, {
+      attempt: {
+        ...opened.attempt,
+        operation: codec === CODECS.chat ? "chat_completions" : "completions",
+      },
+      from: codec,
+      to: CODECS.responses,
+      translated: {
+        ...translated,
+        stream: translated.body.stream === true,
+        estimatedInputTokens: 1,
+      },
+      services: {
+        reasoningMemory: createReasoningMemory({ clock: opened.clock }),
+        deadlines: createDeadlines(createFakeTimers()),
+        ids: counterIds(),
+        clock: opened.clock,
+        translation: createTranslation(undefined, counterIds()),
+        codexQuota: { headersOf: () => [] },
+      },
+    }),
+  );
 }
 
 for (const upstream of ["streamed", "whole"] as const) {

@@ -6,6 +6,7 @@ import type { Codec } from "../../../src/protocols/canonical/codec.ts";
 import type { Tool } from "../../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
+import { toResponse } from "../../../src/relay/direct_response.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
@@ -30,30 +31,32 @@ async function begin(
 ) {
   const opened = await openTestAttempt({ idleMs: 100 });
   const timers = createFakeTimers();
-  const translate = (answer: Response) =>
-    translateAnswer(answer, {
-      attempt: opened.attempt,
-      from,
-      to: CODECS.messages,
-      translated: {
-        stream: true,
-        request: requestOf({ stream, tools }),
-        aliases: new Map(),
-        cuts: [],
-        estimatedInputTokens: 1,
-        dropped: new Set(["seed", "a,b", "é".repeat(100)]),
-        lessons: [],
-        reasoning: [],
-      },
-      services: {
-        reasoningMemory: createReasoningMemory({ clock: opened.clock }),
-        deadlines: createDeadlines(timers),
-        ids: counterIds(),
-        clock: opened.clock,
-        translation: createTranslation(undefined, counterIds()),
-        codexQuota: { headersOf: () => [] },
-      },
-    });
+  const translate = async (answer: Response) =>
+    toResponse(
+      await translateAnswer(answer, {
+        attempt: opened.attempt,
+        from,
+        to: CODECS.messages,
+        translated: {
+          stream: true,
+          request: requestOf({ stream, tools }),
+          aliases: new Map(),
+          cuts: [],
+          estimatedInputTokens: 1,
+          dropped: new Set(["seed", "a,b", "é".repeat(100)]),
+          lessons: [],
+          reasoning: [],
+        },
+        services: {
+          reasoningMemory: createReasoningMemory({ clock: opened.clock }),
+          deadlines: createDeadlines(timers),
+          ids: counterIds(),
+          clock: opened.clock,
+          translation: createTranslation(undefined, counterIds()),
+          codexQuota: { headersOf: () => [] },
+        },
+      }),
+    );
   return { ...opened, timers, translate };
 }
 

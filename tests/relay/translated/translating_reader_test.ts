@@ -1,4 +1,7 @@
-import { DirectResponse } from "../../../src/relay/direct_response.ts";
+import {
+  DirectResponse,
+  toResponse,
+} from "../../../src/relay/direct_response.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
@@ -29,7 +32,7 @@ import { within } from "../../support/within.ts";
 
 /** Returns the stream that a server reads which knows only the platform's streams. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
-  const { body } = new DirectResponse(source, {});
+  const { body } = toResponse(new DirectResponse(source, { headers: [] }));
   assert.ok(body);
   return body;
 }
