@@ -191,7 +191,8 @@ export class ServedSocket {
    */
   async #linger(): Promise<void> {
     this.#isIdle = true;
-    await this.#duplex.closeWrite?.();
+    // Over TLS, this may wait for a caller who takes nothing.
+    this.#duplex.closeWrite?.().catch(() => {});
     await this.#drop(async () => {
       const { length } = this.#incoming;
       this.#incoming.skip(length);

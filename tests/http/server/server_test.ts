@@ -582,6 +582,21 @@ Deno.test("a caller that sends on gets its last response before the socket close
   await server.close();
 });
 
+Deno.test("a caller that takes nothing of the end of the socket is cut off, too", async () => {
+  const headers = { connection: "close" };
+  const never = Promise.withResolvers<void>().promise;
+  const { duplex, server, timers } = open(
+    () => new Response("no", { status: 413, headers }),
+    Object.assign(createScriptedDuplex(), { closeWrite: () => never }),
+  );
+  duplex.give(post("hello").slice(0, -1));
+  await received(duplex, "no");
+  await nextTurn();
+  timers.advance(2_000);
+  await within(duplex.closed, "the end");
+  await server.close();
+});
+
 Deno.test("a head must be complete 30 seconds after its first byte, and the first one after the socket was opened", async (t) => {
   for (const begun of ["", "GET /a HTT", GET + "GET /a HTT"]) {
     await t.step(`after "${begun}"`, async () => {
