@@ -2,6 +2,7 @@ import {
   abandon,
   byobReader,
   type ByteReader,
+  type ByteSource,
   createByteReader,
 } from "./byte_reader.ts";
 import { LongBytes } from "./bytes.ts";
@@ -61,7 +62,7 @@ interface PiecesMemory {
  * freed.
  */
 export async function readPieces(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   options: ReadPiecesOptions,
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const { signal } = options;
@@ -94,10 +95,10 @@ interface OpenReader {
 }
 
 /** Opens the fitting reader. A body that had arrived with its head is one chunk. */
-function openReader(
-  body: ReadableStream<Uint8Array>,
-  reading: Reading,
-): OpenReader {
+function openReader(body: ByteSource, reading: Reading): OpenReader {
+  if (!(body instanceof ReadableStream)) {
+    return { reader: body, read: () => readChunks(body, reading) };
+  }
   const isKnown = reading.length !== undefined;
   const straight = isKnown ? byobReader(body) : undefined;
   if (straight !== undefined) {

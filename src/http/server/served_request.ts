@@ -1,3 +1,4 @@
+import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
 import { joinBytes } from "../../streams/bytes.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import {
@@ -35,6 +36,8 @@ export class ServedRequest implements CallerRequest {
   #hasLeft = false;
   #isOver = false;
   #awaitsContinue: boolean;
+  /** The announced bytes of the body that are still to be read. */
+  #leftBytes: number;
 
   constructor(head: HttpRequestHead, source: RequestSource) {
     this.method = head.method;
@@ -44,8 +47,8 @@ export class ServedRequest implements CallerRequest {
     this.#source = source;
     this.#decoder = createBodyDecoder(head.framing);
     this.#awaitsContinue = head.awaitsContinue;
+    this.#leftBytes = declaredBytes(head);
     if (this.isRead) void this.#watch();
-    else source.incoming.expect(declaredBytes(head));
   }
 
   /** The address: the route comes from the target alone, never from the host. */
@@ -124,11 +127,13 @@ export class ServedRequest implements CallerRequest {
     if (decoder === undefined) return undefined;
     while (!decoder.isDone) {
       const payload = incoming.decode(decoder);
+      this.#leftBytes -= payload?.length ?? 0;
       if (decoder.isDone) void this.#watch();
       if (payload !== undefined) return payload;
       if (decoder.isDone) break;
       if (this.#awaitsContinue) await askForBody();
       this.#awaitsContinue = false;
+      if (this.#leftBytes > 0) incoming.expect(this.#leftBytes);
       if (!await incoming.fill()) {
         this.leave();
         throw new Error("The connection was closed");
@@ -143,6 +148,21 @@ export class ServedRequest implements CallerRequest {
     const pieces = [first];
     for (let next; (next = await this.read()) !== undefined;) pieces.push(next);
     return joinBytes(pieces);
+  }
+
+  openBody(): ByteReader {
+    const cancelled = Promise.withResolvers<ByteRead>();
+    const readOn = async (): Promise<ByteRead> => {
+      const value = await this.read();
+      return value === undefined ? { done: true } : { done: false, value };
+    };
+    return {
+      read: () => Promise.race([readOn(), cancelled.promise]),
+      cancel() {
+        cancelled.resolve({ done: true });
+        return Promise.resolve();
+      },
+    };
   }
 
   get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {

@@ -3,6 +3,7 @@ import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { type Deadlines, orNever, within } from "../../core/time/deadlines.ts";
 import { LoopTurns } from "../../core/time/turns.ts";
+import type { ByteSource } from "../../streams/byte_reader.ts";
 import {
   decompress as inflate,
   readContentEncoding,
@@ -98,11 +99,12 @@ async function readAtOnce(
 
 /** @param length The length of the body, in bytes; `undefined` when it is known only at the end. */
 async function readInChunks(
-  { request: { body }, headers }: BodySource,
+  { request, headers }: BodySource,
   length: number | undefined,
   options: ReadBodyOptions,
 ): Promise<HeldBody> {
   const { memory, deadlines, deadlineMs } = options;
+  const body = request.openBody?.() ?? request.body;
   if (body === null) return new Uint8Array();
   const controller = new AbortController();
   const end = memory.begin(
@@ -130,7 +132,7 @@ interface Reading extends ReadBodyOptions {
 }
 
 async function readLong(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   length: number | undefined,
   { maxBytes, memory, onChunk, signal }: Reading,
 ): Promise<HeldBody> {
@@ -222,10 +224,10 @@ function bodyTimeout(): GatewayError {
  * @throws {GatewayError} `unsupported_media_type` for any other encoding; while reading, `invalid_request` when the
  * body does not match its encoding.
  */
-export function decompress(
-  body: ReadableStream<Uint8Array>,
+export function decompress<Source extends ByteSource>(
+  body: Source,
   encoding: string | null | undefined,
-): ReadableStream<Uint8Array> {
+): Source | ReadableStream<Uint8Array> {
   const name = readContentEncoding(encoding);
   if (name === undefined) throw unsupportedEncoding();
   return name === "identity" ? body : inflate(body, name, { mismatch });

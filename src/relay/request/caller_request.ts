@@ -1,9 +1,12 @@
 import type { HeaderFields } from "../../core/header_fields.ts";
+import type { ByteReader } from "../../streams/byte_reader.ts";
 
 /** A caller's request, as a server passes it to the gateway. Every web-standard `Request` is one. */
 export interface CallerRequest
   extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
   readonly headers: HeaderFields;
+  /** Reads the body without a platform's stream, once and in place of `body`. */
+  readonly openBody?: (() => ByteReader) | undefined;
   /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
   readonly fault?: string | undefined;
 }

@@ -6,6 +6,7 @@ import {
   type AnyResponse,
   DirectResponse,
 } from "../../../src/relay/direct_response.ts";
+import { readAll } from "../../../src/streams/byte_reader.ts";
 import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
 import { PassThrough, STALL_MS } from "../../../src/streams/pass_through.ts";
 import {
@@ -241,6 +242,19 @@ Deno.test("a response without a body, or to HEAD, has none", async () => {
   await server.close();
 });
 
+/** The ways to read a body. */
+const READINGS: Readonly<
+  Record<string, (request: CallerRequest) => Promise<Uint8Array<ArrayBuffer>>>
+> = {
+  "whole": (request) => request.bytes(),
+  "as a stream": ({ body }) => new Response(body).bytes(),
+  "by its reader": async (request) => {
+    const reader = request.openBody?.();
+    assert.ok(reader);
+    return await readAll(reader, 1_000_000) ?? new Uint8Array();
+  },
+};
+
 const BODIES: Readonly<Record<string, readonly string[]>> = {
   "with a length": [post("hello world")],
   "with a length, in pieces": [...post("hello world")],
@@ -252,14 +266,11 @@ const BODIES: Readonly<Record<string, readonly string[]>> = {
 
 Deno.test("a body is read whole or as a stream, and the next request follows it", async (t) => {
   for (const [name, pieces] of Object.entries(BODIES)) {
-    for (const way of ["whole", "stream"]) {
+    for (const [way, read] of Object.entries(READINGS)) {
       await t.step(`${name}, ${way}`, async () => {
-        const { duplex, server } = open(async (request) => {
-          const bytes = way === "whole"
-            ? await request.bytes()
-            : await new Response(request.body).bytes();
-          return new Response(bytes);
-        });
+        const { duplex, server } = open(async (request) =>
+          new Response(await read(request))
+        );
         duplex.give(...pieces);
         await received(duplex, "content-length: 11\r\n\r\nhello world");
         duplex.give(LAST);
@@ -272,14 +283,11 @@ Deno.test("a body is read whole or as a stream, and the next request follows it"
 
 Deno.test("a body of many reads is not changed by the bytes after it", async (t) => {
   const long = "x".repeat(300_000);
-  for (const way of ["whole", "stream"]) {
+  for (const [way, read] of Object.entries(READINGS)) {
     await t.step(way, async () => {
-      const { duplex, server } = open(async (request) => {
-        const text = way === "whole"
-          ? byteText(await request.bytes())
-          : await new Response(request.body).text();
-        return new Response(String(text === long));
-      });
+      const { duplex, server } = open(async (request) =>
+        new Response(String(byteText(await read(request)) === long))
+      );
       for (let at = 0; at < 3; at++) duplex.give(post(long));
       duplex.give(LAST);
       await within(duplex.closed, "the end");
@@ -477,6 +485,22 @@ Deno.test("a caller who leaves within its body fails the reading", async () => {
   duplex.end();
   assert.match(String(await within(failed.promise, "the failure")), /closed/);
   await within(duplex.closed, "the end");
+  await server.close();
+});
+
+Deno.test("a reading that is given up ends at once, and the rest of the body is dropped", async () => {
+  const { duplex, server } = open(async (request) => {
+    if (request.method === "GET") return new Response("second");
+    const reader = request.openBody?.();
+    const reading = reader?.read();
+    await reader?.cancel();
+    return new Response(`done: ${(await reading)?.done}`);
+  });
+  duplex.give(post("hello").slice(0, -5));
+  await received(duplex, "done: true");
+  duplex.give("hello" + LAST);
+  await within(duplex.closed, "the end");
+  assert.match(duplex.written, /second$/);
   await server.close();
 });
 
