@@ -7,6 +7,8 @@ const PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 interface AcceptOptions {
   readonly onSocket: (socket: Deno.TcpConn | Deno.TlsConn) => void;
+  /** Called each time that the platform accepts nothing; default: nothing happens. */
+  readonly onShortage?: (() => void) | undefined;
   /** Aborts before the listener is closed. */
   readonly signal: AbortSignal;
   readonly timers: Timers;
@@ -19,7 +21,7 @@ interface AcceptOptions {
  */
 export async function acceptAll(
   listener: Pick<Deno.Listener<Deno.TcpConn | Deno.TlsConn>, "accept">,
-  { onSocket, signal, timers, log }: AcceptOptions,
+  { onSocket, onShortage, signal, timers, log }: AcceptOptions,
 ): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
@@ -33,6 +35,7 @@ export async function acceptAll(
       if (signal.aborted) return;
       if (isOfOneCaller(error)) continue;
       failures += 1;
+      onShortage?.();
       if (failures === 1) {
         log?.write("listener_lost", {
           reason: error instanceof Error ? error.message : "unknown",

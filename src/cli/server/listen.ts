@@ -49,6 +49,9 @@ interface ListenOptions {
   readonly tracing?: RequestTracing | undefined;
 }
 
+/** A connection that was idle for less is spared when descriptors are short, in milliseconds: its caller may go on. */
+const SPARED_MS = 1_000;
+
 /**
  * Listens as the configuration says.
  *
@@ -76,6 +79,7 @@ export function listen(
     const closing = new AbortController();
     const accepting = acceptAll(listener, {
       onSocket: server.serve,
+      onShortage: () => server.closeIdle(SPARED_MS),
       signal: closing.signal,
       timers,
       log,

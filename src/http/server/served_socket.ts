@@ -65,12 +65,19 @@ export class ServedSocket {
   readonly #incoming: IncomingBytes;
   #isClosing = false;
   #isIdle = true;
+  #idleSinceMs: number;
   #isClosed = false;
 
   constructor(duplex: Duplex, parts: ServerParts) {
     this.#duplex = duplex;
     this.#parts = parts;
     this.#incoming = new IncomingBytes((into) => duplex.read(into));
+    this.#idleSinceMs = parts.deadlines.elapsedMs();
+  }
+
+  /** Closes the socket if it has waited for a request since `ms` or longer. */
+  closeIdleSince(ms: number): void {
+    if (this.#isIdle && this.#idleSinceMs <= ms) this.#close();
   }
 
   /** Ends the socket after the request that it serves, or at once where it serves none. */
@@ -126,6 +133,7 @@ export class ServedSocket {
   ): Promise<HttpRequestHead | undefined> {
     if (this.#isClosing) return undefined;
     this.#isIdle = true;
+    this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
     try {
       for (let searched = 0;;) {
         const { bytes } = this.#incoming;

@@ -5,6 +5,8 @@ import { ServedSocket, type ServerParts } from "./served_socket.ts";
 interface Http1Server {
   /** Serves the requests of a socket until it ends. */
   serve(duplex: Duplex): void;
+  /** Closes the sockets that have waited for a request for so many milliseconds: others need their descriptors. */
+  closeIdle(ms: number): void;
   /** Ends idle sockets at once and the others after their response; resolves when all have ended. */
   close(): Promise<void>;
 }
@@ -33,6 +35,10 @@ export function createHttp1Server(parts: ServerParts): Http1Server {
         sockets.delete(socket);
         endIfDone();
       });
+    },
+    closeIdle(ms) {
+      const sinceMs = parts.deadlines.elapsedMs() - ms;
+      for (const socket of sockets) socket.closeIdleSince(sinceMs);
     },
     close() {
       isClosing = true;

@@ -13,6 +13,7 @@ function begin() {
   const closing = new AbortController();
   const sockets: unknown[] = [];
   let tries = 0;
+  let shortages = 0;
   let next = Promise.withResolvers<Deno.TcpConn>();
   const accepting = acceptAll({
     accept() {
@@ -21,6 +22,7 @@ function begin() {
     },
   }, {
     onSocket: (socket) => sockets.push(socket),
+    onShortage: () => shortages += 1,
     signal: closing.signal,
     timers,
     log,
@@ -36,6 +38,7 @@ function begin() {
     log,
     sockets,
     tries: () => tries,
+    shortages: () => shortages,
     connect: () =>
       settle(({ resolve }) =>
         resolve(Object.assign(Object.create(null), { setNoDelay() {} }))
@@ -60,8 +63,9 @@ Deno.test("acceptAll() hands on each connection until the listener is closed", a
   assert.deepEqual(log.entries, []);
 });
 
-Deno.test("acceptAll() tries again with growing pauses while the platform refuses, and logs the beginning and the end", async () => {
-  const { connect, fail, tries, timers, log, sockets, close } = begin();
+Deno.test("acceptAll() tries again with growing pauses while the platform refuses, reports each shortage, and logs the beginning and the end", async () => {
+  const { connect, fail, tries, shortages, timers, log, sockets, close } =
+    begin();
   for (const ms of [100, 200, 400, 800, 1_600, 2_000, 2_000]) {
     await fail(OUT_OF_DESCRIPTORS);
     const before = tries();
@@ -72,6 +76,7 @@ Deno.test("acceptAll() tries again with growing pauses while the platform refuse
     await nextTurn();
     assert.equal(tries(), before + 1);
   }
+  assert.equal(shortages(), 7);
   assert.deepEqual(log.entries, [{
     level: "error",
     event: "listener_lost",

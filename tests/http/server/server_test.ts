@@ -647,6 +647,30 @@ Deno.test("a socket may rest between two requests without a limit, and leaves no
   await server.close();
 });
 
+Deno.test("closeIdle() closes the sockets that have waited for long, and no other", async () => {
+  const busy = createScriptedDuplex();
+  const body = openBody();
+  const { duplex, server, timers } = open(({ url }) =>
+    new Response(url.endsWith("/b") ? body.stream : "x")
+  );
+  server.serve(busy);
+  busy.give(post("x"));
+  await received(busy, "chunked");
+  timers.advance(500);
+  duplex.give(GET);
+  await received(duplex, "\r\n\r\nx");
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  timers.advance(999);
+  server.closeIdle(1_000);
+  assert.equal(duplex.isClosed, false);
+  timers.advance(1);
+  server.closeIdle(1_000);
+  assert.equal(duplex.isClosed, true);
+  assert.equal(busy.isClosed, false);
+  body.end();
+  await server.close();
+});
+
 Deno.test("close() ends idle sockets at once, and others after their response", async () => {
   const idle = createScriptedDuplex();
   const body = openBody();
