@@ -52,7 +52,9 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
         line.connection === undefined && line.model !== undefined;
       const looks = Math.ceil(waitedMs / LOOK_AGAIN_MS);
       const lookMs = world.store === undefined ? 0 : LOOK_MS;
-      const isLate = silentMs > WAY_MS + looks * lookMs;
+      // While a dial hangs, the next connection that another request gives back serves: no attempt failed.
+      const hungMs = hungIn(sentMs, firstMs, world);
+      const isLate = silentMs > WAY_MS + looks * lookMs + hungMs;
       if (isWhole && isTried && isLate && one.ending !== "lost") {
         yield `#${one.number} did nothing for ${silentMs} ms, and the log has ${waitedMs}`;
       }
@@ -162,6 +164,16 @@ function* sureQueues(world: World): Iterable<SureQueue> {
         process !== undefined || one.replica === other.replica,
     };
   }
+}
+
+/** Returns the longest time of a span for which a dial hung, in milliseconds. */
+function hungIn(fromMs: number, untilMs: number, { providers }: World): number {
+  const times = providers.flatMap(({ hung }) =>
+    hung.map(({ startedMs, endedMs }) =>
+      Math.min(endedMs, untilMs) - Math.max(startedMs, fromMs)
+    )
+  );
+  return Math.max(0, ...times);
 }
 
 /** Returns the connections that may serve a request, those of fallbacks included. */
