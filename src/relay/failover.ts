@@ -1,8 +1,8 @@
-import type { AnyResponse } from "./direct_response.ts";
 import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import type { AnyResponse } from "./direct_response.ts";
 import { type Attempt, noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,

@@ -1,7 +1,7 @@
-import type { AnyResponse } from "./direct_response.ts";
 import { GatewayError } from "../core/error.ts";
 import { MAIN_OPERATIONS, OPERATIONS } from "../core/protocol.ts";
 import { isMetered } from "../usage/bounds.ts";
+import type { AnyResponse } from "./direct_response.ts";
 import { readBody } from "./request/body.ts";
 import {
   bodyProtocolOf,

@@ -75,9 +75,15 @@ export class ServedSocket {
     this.#idleSinceMs = parts.deadlines.elapsedMs();
   }
 
-  /** Closes the socket if it has waited for a request since `ms` or longer. */
+  /** Closes the socket if it has waited for a request since `ms` or longer, of which nothing has come. */
   closeIdleSince(ms: number): void {
-    if (this.#isIdle && this.#idleSinceMs <= ms) this.#close();
+    const isSilent = this.#isIdle && this.#incoming.length === 0;
+    if (isSilent && this.#idleSinceMs <= ms) this.#close();
+  }
+
+  #rest(): void {
+    this.#isIdle = true;
+    this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
   }
 
   /** Ends the socket after the request that it serves, or at once where it serves none. */
@@ -132,8 +138,7 @@ export class ServedSocket {
     stop: Cancel | undefined,
   ): Promise<HttpRequestHead | undefined> {
     if (this.#isClosing) return undefined;
-    this.#isIdle = true;
-    this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
+    this.#rest();
     try {
       for (let searched = 0;;) {
         const { bytes } = this.#incoming;
@@ -198,7 +203,7 @@ export class ServedSocket {
    * the response would be lost.
    */
   async #linger(): Promise<void> {
-    this.#isIdle = true;
+    this.#rest();
     // Over TLS, this may wait for a caller who takes nothing.
     this.#duplex.closeWrite?.().catch(() => {});
     await this.#drop(async () => {

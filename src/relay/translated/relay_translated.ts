@@ -1,4 +1,3 @@
-import type { AnyResponse } from "../direct_response.ts";
 import { setImmediate } from "node:timers";
 import type { Config, Deployment } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
@@ -25,6 +24,7 @@ import { operationUrl } from "../../upstream/vertex_claude.ts";
 import { answerFailure } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
+import type { AnyResponse } from "../direct_response.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_parts.ts";
 import { subjectOf } from "./lesson_book.ts";

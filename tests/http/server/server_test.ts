@@ -671,6 +671,29 @@ Deno.test("closeIdle() closes the sockets that have waited for long, and no othe
   await server.close();
 });
 
+Deno.test("closeIdle() spares a request that has begun to arrive, and a caller who still takes a response", async () => {
+  const begun = createScriptedDuplex();
+  const headers = { connection: "close" };
+  const go = Promise.withResolvers<void>();
+  const { duplex, server, timers } = open(async () => {
+    await go.promise;
+    return new Response("no", { status: 413, headers });
+  });
+  server.serve(begun);
+  duplex.give(post("hello").slice(0, -1));
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  timers.advance(5_000);
+  begun.give("GET /a HTT");
+  go.resolve();
+  await received(duplex, "no");
+  for (let turn = 0; turn < 5; turn++) await nextTurn();
+  server.closeIdle(1_000);
+  assert.deepEqual([begun.isClosed, duplex.isClosed], [false, false]);
+  begun.close();
+  duplex.end();
+  await server.close();
+});
+
 Deno.test("close() ends idle sockets at once, and others after their response", async () => {
   const idle = createScriptedDuplex();
   const body = openBody();
