@@ -2,7 +2,10 @@ import { type ServiceName, SERVICES } from "./services.ts";
 
 /** The settings of a first connection to a service. */
 interface Starter {
-  /** The environment variable that may hold the key instead of a file. Absent for a server that usually needs no key. */
+  /**
+   * The environment variable that may hold the key instead of a file. Default: `NAME_API_KEY`, or none for a server that
+   * may need no key.
+   */
   readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
@@ -16,20 +19,24 @@ const TEAM_PLAN = [
   "# quota: { plan: team, organization: ORGANIZATION, project: PROJECT } # for a team plan",
 ];
 
+const AZURE_RESOURCE =
+  "resource: my-resource # the name in https://my-resource.openai.azure.com";
+
+const GOOGLE_TOKEN =
+  "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.";
+
 const SOL = [
   "2026-10-01",
   "input: 2, cached_input: 0.1, cache_write: 2.5, output: 10",
 ] as const;
 
 const STARTERS: Readonly<Record<ServiceName, Starter>> = {
-  zai: { variable: "ZAI_API_KEY", model: "glm-5.1", lines: TEAM_PLAN },
+  zai: { model: "glm-5.1", lines: TEAM_PLAN },
   bigmodel: {
-    variable: "BIGMODEL_API_KEY",
     model: "glm-5.1",
     lines: TEAM_PLAN,
   },
   anthropic: {
-    variable: "ANTHROPIC_API_KEY",
     model: "claude-sonnet-5-5",
     price: [
       "2026-10-24",
@@ -39,53 +46,44 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
       "# Use an API key. Anthropic forbids serving others with the token of a Claude plan.",
     ],
   },
-  openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol", price: SOL },
+  openai: { model: "gpt-6.1-sol", price: SOL },
   "openai-chat": {
-    variable: "OPENAI_CHAT_API_KEY",
     model: "gpt-6.1-sol",
     price: SOL,
   },
   gemini: {
-    variable: "GEMINI_API_KEY",
     model: "gemini-3.8-flash",
     price: ["2026-10-07", "input: 0.75, output: 3.75"],
   },
   xai: {
-    variable: "XAI_API_KEY",
     model: "grok-4.6",
     price: ["2026-08-13", "input: 2, cached_input: 0.5, output: 6"],
   },
-  cohere: { variable: "COHERE_API_KEY", model: "command-a-03-2025" },
+  cohere: { model: "command-a-03-2025" },
   dashscope: {
-    variable: "DASHSCOPE_API_KEY",
     model: "qwen3.8-max",
     lines: ["# Keys are valid in one region. This is Singapore."],
   },
   volcengine: { variable: "ARK_API_KEY", model: "doubao-seed-1-8-251228" },
-  together: { variable: "TOGETHER_API_KEY", model: "openai/gpt-oss-20b" },
+  together: { model: "openai/gpt-oss-20b" },
   fireworks: {
-    variable: "FIREWORKS_API_KEY",
     model: "accounts/fireworks/models/kimi-k2p5",
   },
-  nvidia: { variable: "NVIDIA_API_KEY", model: "openai/gpt-oss-120b" },
+  nvidia: { model: "openai/gpt-oss-120b" },
   huggingface: { variable: "HF_TOKEN", model: "openai/gpt-oss-120b" },
   azure: {
     variable: "AZURE_OPENAI_API_KEY",
     model: "gpt-6.1-sol",
     lines: [
-      "resource: my-resource # the name in https://my-resource.openai.azure.com",
+      AZURE_RESOURCE,
       "# A model is named by its deployment. A token of Entra ID needs `scheme: bearer` in auth.",
     ],
   },
   "azure-chat": {
-    variable: "AZURE_CHAT_API_KEY",
     model: "gpt-6.1-sol",
-    lines: [
-      "resource: my-resource # the name in https://my-resource.openai.azure.com",
-    ],
+    lines: [AZURE_RESOURCE],
   },
   "azure-claude": {
-    variable: "AZURE_CLAUDE_API_KEY",
     model: "claude-sonnet-5-5",
     lines: [
       "resource: my-resource # the name in https://my-resource.services.ai.azure.com",
@@ -100,17 +98,14 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     ],
   },
   bedrock: {
-    variable: "BEDROCK_API_KEY",
     model: "openai.gpt-oss-120b-1:0",
     lines: ["region: us-west-2"],
   },
   "bedrock-responses": {
-    variable: "BEDROCK_RESPONSES_API_KEY",
     model: "openai.gpt-5.6-terra",
     lines: ["region: us-east-2"],
   },
   "bedrock-claude": {
-    variable: "BEDROCK_CLAUDE_API_KEY",
     model: "anthropic.claude-sonnet-4-6",
     lines: [
       "region: us-west-2",
@@ -123,7 +118,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "project: my-project",
       "region: europe-west1 # or global",
-      "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.",
+      GOOGLE_TOKEN,
     ],
   },
   "vertex-claude": {
@@ -132,7 +127,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "project: my-project",
       "region: europe-west1 # or global, us, eu",
-      "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.",
+      GOOGLE_TOKEN,
     ],
   },
   ollama: { model: "qwen3-coder" },
@@ -148,24 +143,21 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
       "# The key is the access token of a service account in a ChatGPT workspace. OpenAI forbids sharing a person's.",
     ],
   },
-  openrouter: { variable: "OPENROUTER_API_KEY", model: "openrouter/auto" },
-  kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },
-  moonshot: { variable: "MOONSHOT_API_KEY", model: "kimi-k2.6" },
-  minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
+  openrouter: { model: "openrouter/auto" },
+  kimi: { model: "kimi-for-coding" },
+  moonshot: { model: "kimi-k2.6" },
+  minimax: { model: "MiniMax-M3" },
   deepseek: {
-    variable: "DEEPSEEK_API_KEY",
     model: "deepseek-flash",
     price: ["2026-10-27", "input: 0.15, cached_input: 0.003, output: 0.6"],
   },
-  groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
-  cerebras: { variable: "CEREBRAS_API_KEY", model: "gpt-oss-120b" },
-  mistral: { variable: "MISTRAL_API_KEY", model: "mistral-medium-latest" },
+  groq: { model: "openai/gpt-oss-120b" },
+  cerebras: { model: "gpt-oss-120b" },
+  mistral: { model: "mistral-medium-latest" },
   siliconflow: {
-    variable: "SILICONFLOW_API_KEY",
     model: "deepseek-ai/DeepSeek-V3.2",
   },
   synthetic: {
-    variable: "SYNTHETIC_API_KEY",
     model: "hf:moonshotai/Kimi-K2.5",
   },
   gateway: {
@@ -215,10 +207,10 @@ include: [tokens.d/*.yaml] # files with \`tokens\` and \`groups\`; both may stan
 }
 
 function connectionLines(service: ServiceName): string {
-  const { variable, model, price, lines = [] } = STARTERS[service];
+  const { model, price, lines = [] } = STARTERS[service];
   return `  - name: ${service} # the name for people
     service: ${service}${presetComment(service)}
-${authLine(service, variable)}${lines.map((line) => `    ${line}\n`).join("")}\
+${authLine(service)}${lines.map((line) => `    ${line}\n`).join("")}\
     models:
       - ${model} # add others, by the provider's names
 ${priceComment(model, price)}`;
@@ -233,13 +225,16 @@ function priceComment(model: string, price: Starter["price"]): string {
 `;
 }
 
-function authLine(
-  service: ServiceName,
-  variable: string | undefined,
-): string {
+function authLine(service: ServiceName): string {
+  const { variable = usualVariable(service) } = STARTERS[service];
   return variable === undefined
     ? `    # auth: { key_file: keys/${service} } # if the server needs a key\n`
     : `    auth: { key_file: keys/${service} } # or { key: "\${${variable}}" }, which is read once at the start\n`;
+}
+
+function usualVariable(service: ServiceName): string | undefined {
+  if (SERVICES[service].isKeyOptional) return undefined;
+  return `${service.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
 /** Returns a comment with the preset's endpoints, by address, which the file does not repeat. */

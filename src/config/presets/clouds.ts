@@ -1,4 +1,4 @@
-import { PLAIN, type ServicePreset } from "./preset.ts";
+import { CHAT_SERVICE, PLAIN, type ServicePreset } from "./preset.ts";
 
 /** Spells the hosts of Google's regions that are no single place, as npm `@anthropic-ai/vertex-sdk` does. */
 const googleUrl = (filled: string): string =>
@@ -47,13 +47,10 @@ export const CLOUDS = {
   },
   // docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html. The key is one of Bedrock's own.
   bedrock: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
     },
-    authScheme: "bearer",
-    quotaKind: "none",
   },
   // docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html: for some models only.
   "bedrock-responses": {
@@ -79,15 +76,12 @@ export const CLOUDS = {
   // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview. The key is an access token, which expires
   // after an hour.
   vertex: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat:
         "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
     },
     urlOf: googleUrl,
-    authScheme: "bearer",
-    quotaKind: "none",
   },
   // docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude: Messages, whose path names the
   // model, whose body the version (upstream/vertex_claude.ts).

@@ -1,27 +1,28 @@
-import { PLAIN, type ServicePreset } from "./preset.ts";
+import {
+  CHAT_SERVICE,
+  endpointsAt,
+  PLAIN,
+  type ServicePreset,
+} from "./preset.ts";
 
 /** The presets of the model providers that have one public address. */
 export const HOSTED = {
   // docs.z.ai/devpack: the coding plan has its own chat base URL. /api/paas/v4 is pay as you go.
   zai: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://api.z.ai/api/coding/paas/v4",
       messages: "https://api.z.ai/api/anthropic/v1",
     },
-    authScheme: "bearer",
     quotaKind: "zai",
   },
   // docs.bigmodel.cn/cn/coding-plan: the mainland counterpart of Z.ai. Keys are valid in one region.
   bigmodel: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://open.bigmodel.cn/api/coding/paas/v4",
       messages: "https://open.bigmodel.cn/api/anthropic/v1",
     },
-    authScheme: "bearer",
     quotaKind: "bigmodel",
   },
   // platform.claude.com/docs/en/api/overview: an API key goes in `x-api-key`. An OAuth token of a plan needs `scheme: bearer`.
@@ -42,13 +43,8 @@ export const HOSTED = {
   },
   // The same API without translation for callers of Chat Completions and of Responses.
   "openai-chat": {
-    ...PLAIN,
-    family: "A",
-    endpoints: {
-      chat: "https://api.openai.com/v1",
-      responses: "https://api.openai.com/v1",
-    },
-    authScheme: "bearer",
+    ...CHAT_SERVICE,
+    endpoints: endpointsAt("https://api.openai.com/v1", ["chat", "responses"]),
     quotaKind: "openai",
   },
   // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each omitted field causes a 400
@@ -76,105 +72,76 @@ export const HOSTED = {
   },
   // openrouter.ai/docs: one base URL for every interface.
   openrouter: {
-    ...PLAIN,
-    family: "A",
-    endpoints: {
-      chat: "https://openrouter.ai/api/v1",
-      messages: "https://openrouter.ai/api/v1",
-      responses: "https://openrouter.ai/api/v1",
-      completions: "https://openrouter.ai/api/v1",
-    },
-    authScheme: "bearer",
+    ...CHAT_SERVICE,
+    endpoints: endpointsAt("https://openrouter.ai/api/v1"),
     quotaKind: "openrouter",
   },
   // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform. Plans of kimi.ai have
   // the host api.kimi.ai (kimi.com/code/docs/en/third-party-tools/codex.html).
   kimi: {
-    ...PLAIN,
-    family: "A",
-    endpoints: {
-      chat: "https://api.kimi.com/coding/v1",
-      messages: "https://api.kimi.com/coding/v1",
-    },
-    authScheme: "bearer",
+    ...CHAT_SERVICE,
+    endpoints: endpointsAt("https://api.kimi.com/coding/v1", [
+      "chat",
+      "messages",
+    ]),
     quotaKind: "kimi",
   },
   // platform.kimi.ai/docs/api/overview: pay as you go. The mainland host is api.moonshot.cn.
   moonshot: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://api.moonshot.ai/v1",
       messages: "https://api.moonshot.ai/anthropic/v1",
       responses: "https://api.moonshot.ai/v1",
     },
-    authScheme: "bearer",
     quotaKind: "moonshot",
   },
   // platform.minimax.io/docs: the mainland host is api.minimaxi.com.
   minimax: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://api.minimax.io/v1",
       messages: "https://api.minimax.io/anthropic/v1",
       responses: "https://api.minimax.io/v1",
     },
-    authScheme: "bearer",
     quotaKind: "minimax",
   },
   // api-docs.deepseek.com: text completion (fill in the middle) is under the beta base URL.
   deepseek: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://api.deepseek.com",
       messages: "https://api.deepseek.com/anthropic/v1",
       completions: "https://api.deepseek.com/beta",
     },
-    authScheme: "bearer",
     quotaKind: "deepseek",
   },
   // docs.mistral.ai/api
   mistral: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: { chat: "https://api.mistral.ai/v1" },
-    authScheme: "bearer",
-    quotaKind: "none",
   },
   // ai.google.dev/gemini-api/docs/openai. A field that it does not know is a 400 "Cannot find field"
   // (github.com/Vali-98/ChatterUI/issues/227).
   gemini: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://generativelanguage.googleapis.com/v1beta/openai",
     },
-    authScheme: "bearer",
-    quotaKind: "none",
     omit: ["frequency_penalty", "presence_penalty", "seed"],
   },
   // docs.x.ai/developers/rest-api-reference/inference. Messages is deprecated. All models of 2026 reject penalties
   // (github.com/miaoxworld/NativeTavern/issues/83).
   xai: {
-    ...PLAIN,
-    family: "A",
-    endpoints: {
-      chat: "https://api.x.ai/v1",
-      responses: "https://api.x.ai/v1",
-    },
-    authScheme: "bearer",
+    ...CHAT_SERVICE,
+    endpoints: endpointsAt("https://api.x.ai/v1", ["chat", "responses"]),
     quotaKind: "headers",
     omit: ["frequency_penalty", "presence_penalty"],
   },
   // docs.cohere.com/docs/compatibility-api lists the parameters that it does not support.
   cohere: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: { chat: "https://api.cohere.ai/compatibility/v1" },
-    authScheme: "bearer",
-    quotaKind: "none",
     omit: [
       "parallel_tool_calls",
       "logprobs",
@@ -186,21 +153,15 @@ export const HOSTED = {
   // alibabacloud.com/help/en/model-studio/base-url: the host of Singapore that all workspaces share. Keys are valid in
   // one region.
   dashscope: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: {
       chat: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
       messages: "https://dashscope-intl.aliyuncs.com/apps/anthropic/v1",
     },
-    authScheme: "bearer",
-    quotaKind: "none",
   },
   // www.volcengine.com/docs/82379: Ark, with the models of ByteDance and others.
   volcengine: {
-    ...PLAIN,
-    family: "A",
+    ...CHAT_SERVICE,
     endpoints: { chat: "https://ark.cn-beijing.volces.com/api/v3" },
-    authScheme: "bearer",
-    quotaKind: "none",
   },
 } as const satisfies Readonly<Record<string, ServicePreset>>;

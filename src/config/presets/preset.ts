@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
-import type { Endpoint, Family } from "../../core/protocol.ts";
+import { type Endpoint, ENDPOINTS, type Family } from "../../core/protocol.ts";
 import type { QuotaKind } from "../quota_kinds.ts";
 
 /** Every value of a connection's `auth.scheme`. */
@@ -54,6 +54,22 @@ export const PLAIN: Pick<
   force: {},
   omit: [],
 };
+
+/** The fields of a provider of Chat Completions with a bearer token, as most are. */
+export const CHAT_SERVICE = {
+  ...PLAIN,
+  family: "A",
+  authScheme: "bearer",
+  quotaKind: "none",
+} as const satisfies Partial<ServicePreset>;
+
+/** Returns the endpoints of a provider with one base URL for some protocols, by default for all. */
+export function endpointsAt(
+  url: string,
+  endpoints: readonly Endpoint[] = ENDPOINTS,
+): ServicePreset["endpoints"] {
+  return Object.fromEntries(endpoints.map((endpoint) => [endpoint, url]));
+}
 
 const PLACE_REGEXP = /\{(\w+)\}/g;
 
