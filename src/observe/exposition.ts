@@ -35,12 +35,6 @@ interface ProcessMetrics {
   collect(): Promise<Snapshot>;
 }
 
-/** The limits that the requests of all callers share, from the current configuration. */
-interface ProcessLimits {
-  readonly maxConcurrentRequests: number;
-  readonly maxBodyMemoryBytes: number;
-}
-
 /** The values that {@linkcode createProcessMetrics} reads and reports. */
 interface ProcessFacts {
   readonly version: string;
@@ -55,7 +49,10 @@ interface ProcessFacts {
   /** Returns the resident memory of the process, in bytes. */
   residentBytes(): number;
   /** Returns the limits that requests of all callers share. */
-  limits(): ProcessLimits;
+  limits(): {
+    readonly maxConcurrentRequests: number;
+    readonly maxBodyMemoryBytes: number;
+  };
 }
 
 /**
@@ -65,30 +62,34 @@ interface ProcessFacts {
 export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   const registry = new Registry();
   const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      ...{ name, help, registers },
+      collect() {
+        this.set(read());
+      },
+    });
   new Gauge({
     name: "model_gateway_build_info",
     help: "Always 1; the label is the version",
     labelNames: ["version"],
     registers,
   }).set({ version: facts.version }, 1);
-  new Gauge({
-    name: "process_start_time_seconds",
-    help: "Start of the process, in seconds since 1970",
-    registers,
-  }).set(facts.startedAtMs / 1000);
-  new Gauge({
-    name: "process_resident_memory_bytes",
-    help: "Memory of the whole process",
-    registers,
-    collect() {
-      this.set(facts.residentBytes());
-    },
-  });
-  new Gauge({
-    name: "model_gateway_workers",
-    help: "Threads that serve requests",
-    registers,
-  }).set(facts.workers);
+  gauge(
+    "process_start_time_seconds",
+    "Start of the process, in seconds since 1970",
+    () => facts.startedAtMs / 1000,
+  );
+  gauge(
+    "process_resident_memory_bytes",
+    "Memory of the whole process",
+    facts.residentBytes,
+  );
+  gauge(
+    "model_gateway_workers",
+    "Threads that serve requests",
+    () => facts.workers,
+  );
   new Counter({
     name: "model_gateway_worker_replacements_total",
     help: "Threads that died and were replaced",
@@ -98,32 +99,23 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
       this.inc(facts.replacements());
     },
   });
-  new Gauge({
-    name: "model_gateway_requests_in_flight_limit",
-    help: "The most requests that may run at once; further ones get a 503",
-    registers,
-    collect() {
-      this.set(facts.limits().maxConcurrentRequests);
-    },
-  });
-  new Gauge({
-    name: "model_gateway_body_memory_limit_bytes",
-    help: "The most memory for bodies; further requests get a 503",
-    registers,
-    collect() {
-      this.set(facts.limits().maxBodyMemoryBytes);
-    },
-  });
+  gauge(
+    "model_gateway_requests_in_flight_limit",
+    "The most requests that may run at once; further ones get a 503",
+    () => facts.limits().maxConcurrentRequests,
+  );
+  gauge(
+    "model_gateway_body_memory_limit_bytes",
+    "The most memory for bodies; further requests get a 503",
+    () => facts.limits().maxBodyMemoryBytes,
+  );
   const { sharedStore } = facts;
   if (sharedStore !== undefined) {
-    new Gauge({
-      name: "model_gateway_shared_store_connected",
-      help: "1 while the store that replicas share is connected, else 0",
-      registers,
-      collect() {
-        this.set(sharedStore() === "connected" ? 1 : 0);
-      },
-    });
+    gauge(
+      "model_gateway_shared_store_connected",
+      "1 while the store that replicas share is connected, else 0",
+      () => sharedStore() === "connected" ? 1 : 0,
+    );
   }
   return { collect: () => registry.getMetricsAsJSON() };
 }
