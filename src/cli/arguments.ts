@@ -1,8 +1,13 @@
 import { suggestion } from "../config/problems.ts";
-import type { CommandSpec, OptionSpec } from "./command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  type OptionSpec,
+} from "./command.ts";
 
 /** The parsed arguments of a command. */
-interface Arguments {
+export interface Arguments {
   /** The values of the given options; of a repeated option, the last one. */
   readonly values: ReadonlyMap<string, string>;
   /** The given options that take no value. */
@@ -11,18 +16,53 @@ interface Arguments {
   readonly operands: readonly string[];
 }
 
+/** The error of wrong arguments. Its message is the reason, as the end of a sentence. */
+export class BadArguments extends Error {
+  override readonly name = "BadArguments";
+}
+
+/** Runs a command with the arguments after its name. Returns the exit code. */
+export type Run<Tools> = (
+  args: readonly string[],
+  tools: Tools,
+) => Promise<number>;
+
+/**
+ * Returns a command that parses its arguments before it runs, and writes the reason when they are wrong.
+ *
+ * @param options The options that it understands; default: those of its help.
+ */
+export function command<Tools extends CliIo>(
+  spec: CommandSpec,
+  run: (
+    read: Arguments,
+    tools: Tools,
+    args: readonly string[],
+  ) => number | Promise<number>,
+  options: readonly OptionSpec[] = spec.options,
+): Run<Tools> {
+  return async (args, tools) => {
+    try {
+      return await run(readArguments({ ...spec, options }, args), tools, args);
+    } catch (error) {
+      if (!(error instanceof BadArguments)) throw error;
+      return badArguments(error.message, spec, tools);
+    }
+  };
+}
+
 /**
  * Parses the arguments of a command.
  *
- * @returns The arguments, or the first fault in them, with a suggestion for a misspelled option.
+ * @throws {BadArguments} For the first fault in them, with a suggestion for a misspelled option.
  */
-export function readArguments(
+function readArguments(
   { operands: takesOperands, options }: Pick<
     CommandSpec,
     "operands" | "options"
   >,
   args: readonly string[],
-): Arguments | { readonly fault: string } {
+): Arguments {
   const values = new Map<string, string>();
   const flags = new Set<string>();
   const operands: string[] = [];
@@ -32,7 +72,7 @@ export function readArguments(
     if (areOperands || next === "-" || !next.startsWith("-")) {
       // The error does not repeat the word: it may be a secret.
       if (takesOperands === undefined) {
-        return { fault: "it takes options only" };
+        throw new BadArguments("it takes options only");
       }
       operands.push(next);
       continue;
@@ -44,10 +84,12 @@ export function readArguments(
     const [, rawName = "", given] = /^([^=]*)(?:=(.*))?$/s.exec(next) ?? [];
     const option = options.find(({ name }) => `--${name}` === rawName);
     if (option === undefined) {
-      return { fault: unknownOption(rawName, options) };
+      throw new BadArguments(unknownOption(rawName, options));
     }
     if (!takesValue(option)) {
-      if (given !== undefined) return { fault: `${rawName} takes no value` };
+      if (given !== undefined) {
+        throw new BadArguments(`${rawName} takes no value`);
+      }
       flags.add(option.name);
       continue;
     }
@@ -55,7 +97,7 @@ export function readArguments(
     const fault = value === ""
       ? needsValue(option)
       : wrongChoice(option, value);
-    if (fault !== undefined) return { fault };
+    if (fault !== undefined) throw new BadArguments(fault);
     values.set(option.name, value);
   }
   return { values, flags, operands };

@@ -1,6 +1,7 @@
 import { shorten } from "../core/error.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { readText } from "../streams/byte_reader.ts";
+import { BadArguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
 import { endSentence, plainText } from "./text.ts";
 
@@ -252,18 +253,19 @@ export interface GatewayAddress {
  *
  * @param values The values of the options `url` and `token`.
  * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
- * @returns The address, or its fault, without the token.
+ * @throws {BadArguments} Without the token.
  */
 export function readGatewayAddress(
   values: ReadonlyMap<string, string>,
   env: (name: string) => string | undefined,
-): GatewayAddress | { readonly fault: string } {
+): GatewayAddress {
   const base = gatewayBase(
     values.get("url") ?? (env("MODEL_GATEWAY_URL") || DEFAULT_URL),
   );
-  if (base === undefined) return { fault: BAD_URL };
+  if (base === undefined) throw new BadArguments(BAD_URL);
   const token = values.get("token") ?? env("MODEL_GATEWAY_TOKEN") ?? "";
-  return /^[\x21-\x7e]*$/.test(token) ? { base, token } : { fault: BAD_TOKEN };
+  if (!/^[\x21-\x7e]*$/.test(token)) throw new BadArguments(BAD_TOKEN);
+  return { base, token };
 }
 
 /** The fault of an address that {@linkcode gatewayBase} rejects. */

@@ -1,5 +1,6 @@
 import { suggestion } from "../config/problems.ts";
 import { VERSION } from "../core/version.ts";
+import type { Run } from "./arguments.ts";
 import {
   type CliIo,
   type Command,
@@ -8,7 +9,6 @@ import {
   isHelp,
   synopsis,
 } from "./command.ts";
-import type { RequestTools } from "./gateway_client.ts";
 import { endSentence } from "./text.ts";
 import { CHECK, runCheck } from "./commands/check.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
@@ -27,68 +27,38 @@ import { RECONCILE, runReconcile } from "./reconcile/command.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "./usage/log_files.ts";
 
-const REQUESTS: RequestTools = { fetch, deadline: AbortSignal.timeout };
-
-const LOGS = {
+/** What some commands use of this machine, besides that of all. */
+const MACHINE = {
+  fetch,
+  deadline: AbortSignal.timeout,
   identify: identifyLog,
   open: openLog,
   isTyped: () => Deno.stdin.isTerminal(),
+  now: Date.now,
+  wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+  columns: terminalColumns,
 };
+
+/** Returns a command of this machine. */
+function onMachine(run: Run<CliIo & typeof MACHINE>): Command["run"] {
+  return (args, io) => run(args, { ...io, ...MACHINE });
+}
 
 /** Every command of the program. */
 export const COMMANDS: readonly Command[] = [
   { spec: SERVE, run: runServe },
   { spec: DEMO, run: runDemo },
   { spec: DEV, run: runDev },
-  {
-    spec: CHECK,
-    run: (args, io) => runCheck(args, { ...io, ...REQUESTS }),
-  },
-  {
-    spec: HEALTH,
-    run: (args, io) => runHealth(args, { ...io, ...REQUESTS }),
-  },
+  { spec: CHECK, run: onMachine(runCheck) },
+  { spec: HEALTH, run: onMachine(runHealth) },
   { spec: TOKEN, run: runToken },
   { spec: INIT, run: runInit },
   { spec: SCHEMA, run: runSchema },
-  {
-    spec: SETUP,
-    run: (args, io) => runSetup(args, { ...io, ...REQUESTS }),
-  },
+  { spec: SETUP, run: onMachine(runSetup) },
   { spec: LOGIN, run: login },
-  {
-    spec: LIMITS,
-    run: (args, io) =>
-      runLimits(args, {
-        ...io,
-        ...REQUESTS,
-        now: Date.now,
-        wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-        columns: terminalColumns,
-      }),
-  },
-  {
-    spec: USAGE,
-    run: (args, io) =>
-      runUsage(args, {
-        ...io,
-        ...REQUESTS,
-        ...LOGS,
-        now: Date.now,
-        columns: terminalColumns,
-      }),
-  },
-  {
-    spec: RECONCILE,
-    run: (args, io) =>
-      runReconcile(args, {
-        ...io,
-        ...REQUESTS,
-        ...LOGS,
-        now: Date.now,
-        columns: terminalColumns,
-      }),
-  },
+  { spec: LIMITS, run: onMachine(runLimits) },
+  { spec: USAGE, run: onMachine(runUsage) },
+  { spec: RECONCILE, run: onMachine(runReconcile) },
 ];
 
 /**

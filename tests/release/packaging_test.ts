@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { readArguments } from "../../src/cli/arguments.ts";
 import { COMMANDS } from "../../src/cli/mod.ts";
 import { TARGETS } from "../../release/executable.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { STALL_MS } from "../../src/streams/pass_through.ts";
+import { parsed } from "../support/program/parsed.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -14,11 +14,12 @@ async function read(path: string): Promise<string> {
 }
 
 /** Fails unless the program understands these words. */
-function assertUnderstood([name, ...args]: readonly string[]): void {
+async function assertUnderstood(
+  [name, ...args]: readonly string[],
+): Promise<void> {
   const command = COMMANDS.find(({ spec }) => spec.name === name);
   assert.ok(command !== undefined, name);
-  const read = readArguments(command.spec, args);
-  assert.ok(!("fault" in read), JSON.stringify(read));
+  await parsed(command.spec, args);
 }
 
 /** The instructions of a Dockerfile, with the lines that continue them. */
@@ -62,12 +63,12 @@ Deno.test("the image runs one file as a user without rights, without a shell", a
 Deno.test("the image serves and checks its health with valid commands", async () => {
   const all = await instructions();
   const serve: readonly string[] = JSON.parse(only(all, "CMD"));
-  assertUnderstood(serve);
+  await assertUnderstood(serve);
   assert.equal(serve[serve.indexOf("--port") + 1], only(all, "EXPOSE"));
   const [, check = ""] = only(all, "HEALTHCHECK").split(" CMD ");
   const [program, ...words]: readonly string[] = JSON.parse(check);
   assert.deepEqual([program], JSON.parse(only(all, "ENTRYPOINT")));
-  assertUnderstood(words);
+  await assertUnderstood(words);
   assert.ok(words.at(-1)?.endsWith(`:${only(all, "EXPOSE")}`));
 });
 
@@ -137,7 +138,7 @@ Deno.test("the template of the unit differs from the unit in its port only", asy
     unit,
   );
   const [, words = ""] = /^ExecStart=\S+ (.*)$/m.exec(template) ?? [];
-  assertUnderstood(words.replace("%i", "8788").split(" "));
+  await assertUnderstood(words.replace("%i", "8788").split(" "));
 });
 
 Deno.test("the documentation makes the folder and the files of a log before systemd opens them", async () => {
@@ -177,7 +178,7 @@ Deno.test("the unit starts and reloads the program in words that it understands,
   const one = (name: string) =>
     settings.get(`Service.${name}`)?.join(" ") ?? "";
   const [, ...words] = one("ExecStart").split(" ");
-  assertUnderstood(words);
+  await assertUnderstood(words);
   assert.match(one("ExecReload"), /-HUP \$MAINPID$/);
   assert.ok(Number(one("TimeoutStopSec")) > 30);
   assert.equal(one("RestartPreventExitStatus"), "2");

@@ -16,13 +16,13 @@ import { discard } from "../../streams/byte_reader.ts";
 import { createFetchClient } from "../../upstream/fetch_client.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { readArguments } from "../arguments.ts";
 import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+  type Arguments,
+  BadArguments,
+  command,
+  type Run,
+} from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   innermostMessage,
   networkFault,
@@ -75,48 +75,49 @@ export const CHECK: CommandSpec = {
  *
  * @returns The exit code.
  */
-export async function runCheck(
-  args: readonly string[],
-  io: CliIo & RequestTools,
-): Promise<number> {
-  const options = readOptions(args);
-  if ("fault" in options) return badArguments(options.fault, CHECK, io);
-  if (options.demo) return await checkDemo(options, io);
-  const path = findConfigPath({ option: options.config, env: io.env });
-  const book = openTokenBook({
-    path,
-    client: createFetchClient(io.fetch),
-    // A warning of the configuration has the reason.
-    log: { write() {} },
-    onChange() {},
-  });
-  const result = await loadConfigFile(path, {
-    env: io.env,
-    tokenFor: options.live ? book.tokenFor : undefined,
-  });
-  book.retain([]);
-  if ("problems" in result) {
-    return reportProblems(result.problems, {
+export const runCheck: Run<CliIo & RequestTools> = command(
+  CHECK,
+  async (read, io) => {
+    const options = readOptions(read);
+    if (options.demo) return await checkDemo(options, io);
+    const path = findConfigPath({ option: options.config, env: io.env });
+    const book = openTokenBook({
       path,
-      io,
-      hint: missingFileHint(result),
+      client: createFetchClient(io.fetch),
+      // A warning of the configuration has the reason.
+      log: { write() {} },
+      onChange() {},
     });
-  }
-  const tlsProblem = tryTls(result.config.server.tls);
-  if (tlsProblem !== undefined) {
-    return reportProblems([tlsProblem], { path, io });
-  }
-  const isQuiet = options.quiet || options.json;
-  if (!isQuiet) io.write(describeConfig(result.config));
-  if (result.warnings.length > 0) {
-    io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
-  }
-  if (!isQuiet) {
-    io.write(`# ${path} is valid: ${extent(result.config)}\n`);
-    io.write(longLived(result.config));
-  }
-  return options.live ? await checkLive(result.config, options, io) : EXIT.good;
-}
+    const result = await loadConfigFile(path, {
+      env: io.env,
+      tokenFor: options.live ? book.tokenFor : undefined,
+    });
+    book.retain([]);
+    if ("problems" in result) {
+      return reportProblems(result.problems, {
+        path,
+        io,
+        hint: missingFileHint(result),
+      });
+    }
+    const tlsProblem = tryTls(result.config.server.tls);
+    if (tlsProblem !== undefined) {
+      return reportProblems([tlsProblem], { path, io });
+    }
+    const isQuiet = options.quiet || options.json;
+    if (!isQuiet) io.write(describeConfig(result.config));
+    if (result.warnings.length > 0) {
+      io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
+    }
+    if (!isQuiet) {
+      io.write(`# ${path} is valid: ${extent(result.config)}\n`);
+      io.write(longLived(result.config));
+    }
+    return options.live
+      ? await checkLive(result.config, options, io)
+      : EXIT.good;
+  },
+);
 
 /** Checks the demo's configuration before its simulated provider, without a network. */
 async function checkDemo(
@@ -189,20 +190,15 @@ interface CheckOptions {
   readonly quiet: boolean;
 }
 
-function readOptions(
-  args: readonly string[],
-): CheckOptions | { readonly fault: string } {
-  const read = readArguments(CHECK, args);
-  if ("fault" in read) return read;
-  const { values, flags } = read;
+function readOptions({ values, flags }: Arguments): CheckOptions {
   if (flags.has("try") && !flags.has("live")) {
-    return { fault: "--try needs --live" };
+    throw new BadArguments("--try needs --live");
   }
   if ((flags.has("json") || values.has("model")) && !flags.has("try")) {
-    return { fault: "--json and --model need --try" };
+    throw new BadArguments("--json and --model need --try");
   }
   if (flags.has("demo") && values.has("config")) {
-    return { fault: "the demo reads no file. Leave --config out" };
+    throw new BadArguments("the demo reads no file. Leave --config out");
   }
   return {
     config: values.get("config"),

@@ -7,10 +7,12 @@ import { randomIds } from "../../core/ids.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { demoConfigText } from "../../demo/config.ts";
 import { createDemoUpstream } from "../../demo/upstream.ts";
-import { badArguments, type CliIo, type CommandSpec } from "../command.ts";
+import { BadArguments, command, type Run } from "../arguments.ts";
+import type { CliIo, CommandSpec } from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { runServer } from "../server/run_server.ts";
 import {
+  CONFIG_OPTION,
   LISTENER_OPTIONS,
   readServeOptions,
   withOptions,
@@ -31,13 +33,10 @@ const DEMO_TOKEN = "demo-token";
  *
  * @returns The exit code.
  */
-export async function runDemo(
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  const options = readDemoOptions(args);
-  if ("fault" in options) {
-    return badArguments(options.fault, DEMO, io);
+export const runDemo: Run<CliIo> = command(DEMO, async (read, io) => {
+  const options = readServeOptions(read);
+  if (options.config !== undefined) {
+    throw new BadArguments("the demo reads no file. Leave --config out");
   }
   const loaded = await loadDemo(io);
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
@@ -52,7 +51,7 @@ export async function runDemo(
   });
   await writer.flush();
   return code;
-}
+}, [CONFIG_OPTION, ...LISTENER_OPTIONS]);
 
 /** Loads the demo's configuration. */
 export async function loadDemo(
@@ -69,15 +68,6 @@ export async function loadDemo(
     throw new Error(loaded.problems.map(formatProblem).join("\n"));
   }
   return loaded;
-}
-
-function readDemoOptions(
-  args: readonly string[],
-): ReturnType<typeof readServeOptions> {
-  const options = readServeOptions(args);
-  return "config" in options
-    ? { fault: "the demo reads no file. Leave --config out" }
-    : options;
 }
 
 function welcome(url: string): string {

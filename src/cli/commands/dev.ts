@@ -1,4 +1,5 @@
-import { badArguments, type CliIo, type CommandSpec } from "../command.ts";
+import { command, type Run } from "../arguments.ts";
+import type { CliIo, CommandSpec } from "../command.ts";
 import { findConfigPath } from "./config_file.ts";
 import { runDemo } from "./demo.ts";
 import { runServe } from "./serve.ts";
@@ -20,18 +21,13 @@ export const DEV: CommandSpec = {
  *
  * @returns The exit code.
  */
-export async function runDev(
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  const options = readServeOptions(args);
-  if ("fault" in options) return badArguments(options.fault, DEV, io);
-  const isNamed = "config" in options;
+export const runDev: Run<CliIo> = command(DEV, async (read, io, args) => {
+  const isNamed = readServeOptions(read).config !== undefined;
   const path = findConfigPath({ option: undefined, env: io.env });
   return isNamed || await exists(path)
     ? await runServe(args, io)
     : await runDemo(args, io);
-}
+});
 
 /** Returns true when anything is at the path; `serve` reports a path that is not a file. */
 async function exists(path: string): Promise<boolean> {

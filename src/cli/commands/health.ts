@@ -1,10 +1,5 @@
-import { readArguments } from "../arguments.ts";
-import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+import { BadArguments, command, type Run } from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   BAD_URL,
   DEFAULT_URL,
@@ -36,23 +31,21 @@ const DEADLINE_MS = 3_000;
  *
  * @returns The exit code.
  */
-export async function runHealth(
-  args: readonly string[],
-  io: CliIo & RequestTools,
-): Promise<number> {
-  const read = readArguments(HEALTH, args);
-  if ("fault" in read) return badArguments(read.fault, HEALTH, io);
-  const base = gatewayBase(read.values.get("url") ?? DEFAULT_URL);
-  if (base === undefined) return badArguments(BAD_URL, HEALTH, io);
-  const url = new URL("/readyz", base).href;
-  const fault = await faultOf(url, io);
-  if (fault === undefined) {
-    io.write(`${url}: ready\n`);
-    return EXIT.good;
-  }
-  io.writeError(`${url} is not ready: ${endSentence(fault)}\n`);
-  return EXIT.failed;
-}
+export const runHealth: Run<CliIo & RequestTools> = command(
+  HEALTH,
+  async ({ values }, io) => {
+    const base = gatewayBase(values.get("url") ?? DEFAULT_URL);
+    if (base === undefined) throw new BadArguments(BAD_URL);
+    const url = new URL("/readyz", base).href;
+    const fault = await faultOf(url, io);
+    if (fault === undefined) {
+      io.write(`${url}: ready\n`);
+      return EXIT.good;
+    }
+    io.writeError(`${url} is not ready: ${endSentence(fault)}\n`);
+    return EXIT.failed;
+  },
+);
 
 async function faultOf(
   url: string,

@@ -7,13 +7,8 @@ import {
   SERVICES_BY_KIND,
 } from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
-import { readArguments } from "../arguments.ts";
-import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+import { BadArguments, command, type Run } from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
 /** The width of a line of help, in characters. */
 const HELP_COLUMNS = 88;
@@ -33,28 +28,26 @@ export const INIT: CommandSpec = {
  *
  * @returns The exit code.
  */
-export function runInit(args: readonly string[], io: CliIo): number {
-  const read = readArguments(INIT, args);
-  if ("fault" in read) return badArguments(read.fault, INIT, io);
+export const runInit: Run<CliIo> = command(INIT, ({ operands }, io) => {
   const services: ServiceName[] = [];
-  for (const name of read.operands) {
+  for (const name of operands) {
     if (!isServiceName(name)) {
       const hint = suggestion(name, SERVICE_NAMES);
-      return badArguments(`there is no service ${name}${hint}`, INIT, io);
+      throw new BadArguments(`there is no service ${name}${hint}`);
     }
     if (services.includes(name)) {
-      const fault =
-        `${name} is named twice. Name it once and copy its connection in the file`;
-      return badArguments(fault, INIT, io);
+      throw new BadArguments(
+        `${name} is named twice. Name it once and copy its connection in the file`,
+      );
     }
     services.push(name);
   }
   if (services.length === 0) {
-    return badArguments(`no service is named.\n${servicesText()}`, INIT, io);
+    throw new BadArguments(`no service is named.\n${servicesText()}`);
   }
   io.write(starterFile(services));
   return EXIT.good;
-}
+});
 
 /** Returns the names of all services by kind, in lines of the help's width. */
 function servicesText(): string {

@@ -2,13 +2,8 @@ import {
   configJsonSchema,
   includedJsonSchema,
 } from "../../config/schema/json_schema.ts";
-import { readArguments } from "../arguments.ts";
-import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+import { command, type Run } from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
 /** The arguments and the help of `schema`. */
 export const SCHEMA: CommandSpec = {
@@ -29,12 +24,10 @@ export const SCHEMA: CommandSpec = {
  *
  * @returns The exit code.
  */
-export function runSchema(args: readonly string[], io: CliIo): number {
-  const read = readArguments(SCHEMA, args);
-  if ("fault" in read) return badArguments(read.fault, SCHEMA, io);
-  const schema = read.flags.has("included")
+export const runSchema: Run<CliIo> = command(SCHEMA, ({ flags }, io) => {
+  const schema = flags.has("included")
     ? includedJsonSchema()
     : configJsonSchema();
   io.write(`${JSON.stringify(schema, null, 2)}\n`);
   return EXIT.good;
-}
+});

@@ -9,12 +9,8 @@ import {
 import type { Log } from "../../observe/log.ts";
 import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
-import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+import { command, type Run } from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { checkDescriptors } from "../server/descriptors.ts";
 import { openNetworkClient } from "../server/network_client.ts";
@@ -58,14 +54,8 @@ export const SERVE: CommandSpec = {
  *
  * @returns The exit code.
  */
-export async function runServe(
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  const options = readServeOptions(args);
-  if ("fault" in options) {
-    return badArguments(options.fault, SERVE, io);
-  }
+export const runServe: Run<CliIo> = command(SERVE, async (read, io) => {
+  const options = readServeOptions(read);
   const path = findConfigPath({ option: options.config, env: io.env });
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
   const { log, writer } = openLog(Deno.stdout, format, io.writeError);
@@ -140,7 +130,7 @@ export async function runServe(
   await watched.stop();
   await writer.flush();
   return code;
-}
+});
 
 /** Counts the earlier usage from the logs that the configuration names. */
 async function replayUsage(

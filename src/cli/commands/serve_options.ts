@@ -3,7 +3,7 @@ import { exposureFault } from "../../config/resolve/server.ts";
 import type { LoadResult } from "../../config/load.ts";
 import type { Problem } from "../../config/problems.ts";
 import type { LogFormat } from "../../observe/log.ts";
-import { readArguments } from "../arguments.ts";
+import { type Arguments, BadArguments } from "../arguments.ts";
 import type { OptionSpec } from "../command.ts";
 
 /** The options for serving; an option that was not given is absent. */
@@ -43,20 +43,15 @@ export const LISTENER_OPTIONS: readonly OptionSpec[] = [
 /**
  * Reads the options of a command that listens.
  *
- * @param options The options of the command.
- * @returns The options, or their first fault.
+ * @throws {BadArguments}
  */
 export function readServeOptions(
-  args: readonly string[],
-  options: readonly OptionSpec[] = [CONFIG_OPTION, ...LISTENER_OPTIONS],
-): ServeOptions | { readonly fault: string } {
-  const read = readArguments({ options }, args);
-  if ("fault" in read) return read;
-  const { values } = read;
+  { values }: Pick<Arguments, "values">,
+): ServeOptions {
   const port = values.get("port");
   const portNumber = port === undefined ? undefined : readPort(port);
   if (portNumber === null) {
-    return { fault: "--port must be a number from 0 to 65535" };
+    throw new BadArguments("--port must be a number from 0 to 65535");
   }
   const config = values.get("config");
   const host = values.get("host");

@@ -9,13 +9,8 @@ import { tokenSchema } from "../../config/schema/token.ts";
 import { validate } from "../../config/schema/problems.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { stringifyYaml } from "../../core/std.ts";
-import { readArguments } from "../arguments.ts";
-import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+import { BadArguments, command, type Run } from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { problemLines, readText } from "./config_file.ts";
 import {
   parsePeople,
@@ -70,34 +65,30 @@ const TOKEN_BYTES = 32;
  *
  * @returns The exit code.
  */
-export async function runToken(
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  const read = readArguments(TOKEN, args);
-  if ("fault" in read) return badArguments(read.fault, TOKEN, io);
-  const [action, name, ...rest] = read.operands;
-  const many = read.values.get("many");
-  const isOne = (name !== undefined) !== (many !== undefined);
-  if (action !== "new" || !isOne || rest.length > 0) {
-    return badArguments(
-      "it needs the word new, and one name or --many FILE",
-      TOKEN,
-      io,
-    );
-  }
-  const config = read.values.get("config");
-  const written = config === undefined
-    ? NOTHING_WRITTEN
-    : await readFrom(config, readWrittenNames, io);
-  if (written === undefined) return EXIT.badUsage;
-  const options = { access: accessIn(read.values), written };
-  const problems = optionProblems(options);
-  if (problems.length > 0) return refuse(problems, io);
-  return many === undefined
-    ? printOne(`${name}`, options, io)
-    : await printMany(many, options, io);
-}
+export const runToken: Run<CliIo> = command(
+  TOKEN,
+  async ({ operands, values }, io) => {
+    const [action, name, ...rest] = operands;
+    const many = values.get("many");
+    const isOne = (name !== undefined) !== (many !== undefined);
+    if (action !== "new" || !isOne || rest.length > 0) {
+      throw new BadArguments(
+        "it needs the word new, and one name or --many FILE",
+      );
+    }
+    const config = values.get("config");
+    const written = config === undefined
+      ? NOTHING_WRITTEN
+      : await readFrom(config, readWrittenNames, io);
+    if (written === undefined) return EXIT.badUsage;
+    const options = { access: accessIn(values), written };
+    const problems = optionProblems(options);
+    if (problems.length > 0) return refuse(problems, io);
+    return many === undefined
+      ? printOne(`${name}`, options, io)
+      : await printMany(many, options, io);
+  },
+);
 
 const NOTHING_WRITTEN: WrittenNames = {
   tokens: new Map(),

@@ -1,13 +1,13 @@
 import { type OwnLimits, ownLimits } from "../../http/wording/own_limits.js";
 import { withOwnUse } from "../../http/wording/own_use.js";
 import type { QuotaList } from "../../quotas/list.ts";
-import { readArguments } from "../arguments.ts";
 import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+  type Arguments,
+  BadArguments,
+  command,
+  type Run,
+} from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
   GatewayUnread,
@@ -29,24 +29,33 @@ interface LimitsTools extends CliIo, RequestTools {
   readonly columns: () => number | undefined;
 }
 
+/** The arguments and the help of `limits`. */
+export const LIMITS: CommandSpec = {
+  name: "limits",
+  summary:
+    "draw what is left of a token's limits and quotas, from a running gateway",
+  options: [
+    ...ADDRESS_OPTIONS,
+    { name: "json", summary: "print the list as one line" },
+    {
+      name: "watch",
+      summary: "draw the list again at each refresh, until interrupted",
+    },
+  ],
+};
+
 /**
  * `limits`: reads the limits of a token and the quotas of its connections from a running gateway and draws what is
  * left. With `--json`, it prints the list as one line; with `--watch`, it repeats until it is interrupted.
  *
  * @returns The exit code.
  */
-export async function runLimits(
-  args: readonly string[],
-  tools: LimitsTools,
-): Promise<number> {
-  const options = readLimitsOptions(args, tools.env);
-  if ("fault" in options) {
-    return badArguments(options.fault, LIMITS, tools);
-  }
+export const runLimits: Run<LimitsTools> = command(LIMITS, (read, tools) => {
+  const options = readLimitsOptions(read, tools.env);
   return options.watch
-    ? await watchLimits(options, tools)
-    : await printLimits(options, tools);
-}
+    ? watchLimits(options, tools)
+    : printLimits(options, tools);
+});
 
 async function printLimits(
   options: LimitsOptions,
@@ -146,41 +155,22 @@ interface LimitsOptions {
   readonly watch: boolean;
 }
 
-/** The arguments and the help of `limits`. */
-export const LIMITS: CommandSpec = {
-  name: "limits",
-  summary:
-    "draw what is left of a token's limits and quotas, from a running gateway",
-  options: [
-    ...ADDRESS_OPTIONS,
-    { name: "json", summary: "print the list as one line" },
-    {
-      name: "watch",
-      summary: "draw the list again at each refresh, until interrupted",
-    },
-  ],
-};
-
 /**
  * Reads the options of `limits`: an option wins over its environment variable.
  *
  * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
- * @returns The options, or their fault, without the token.
+ * @throws {BadArguments} Without the token.
  */
 function readLimitsOptions(
-  args: readonly string[],
+  { values, flags }: Arguments,
   env: (name: string) => string | undefined,
-): LimitsOptions | { readonly fault: string } {
-  const read = readArguments(LIMITS, args);
-  if ("fault" in read) return read;
-  const { values, flags } = read;
-  const address = readGatewayAddress(values, env);
-  if ("fault" in address) return address;
-  if (address.token === "") return { fault: NO_TOKEN };
+): LimitsOptions {
+  const { base, token } = readGatewayAddress(values, env);
+  if (token === "") throw new BadArguments(NO_TOKEN);
   return {
-    url: `${address.base}/v1/limits`,
-    usageUrl: `${address.base}/v1/usage`,
-    token: address.token,
+    url: `${base}/v1/limits`,
+    usageUrl: `${base}/v1/usage`,
+    token,
     json: flags.has("json"),
     watch: flags.has("watch"),
   };

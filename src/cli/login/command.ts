@@ -1,11 +1,11 @@
 import { isSafeUrl } from "../../core/safe_url.ts";
-import { readArguments } from "../arguments.ts";
 import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+  type Arguments,
+  BadArguments,
+  command,
+  type Run,
+} from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import type { IssuerTools } from "./issuer.ts";
 import {
   type KeptLogin,
@@ -62,12 +62,8 @@ const TURN_MS = 500;
  *
  * @returns The exit code.
  */
-export async function runLogin(
-  args: readonly string[],
-  tools: LoginTools,
-): Promise<number> {
-  const known = readOptions(args);
-  if ("fault" in known) return badArguments(known.fault, LOGIN, tools);
+export const runLogin: Run<LoginTools> = command(LOGIN, async (read, tools) => {
+  const known = readOptions(read);
   const folder = loginFolder(tools.env);
   if (folder === undefined) {
     tools.writeError("Cannot keep a login: the variable HOME is not set.\n");
@@ -86,7 +82,7 @@ export async function runLogin(
     tools.writeError(`${error.message}\n`);
     return EXIT.failed;
   }
-}
+});
 
 async function currentLogin(
   known: LoginClient,
@@ -148,19 +144,15 @@ function lineOf({ issuer, client, scope, audience }: LoginClient): string {
   ].join(" ");
 }
 
-function readOptions(
-  args: readonly string[],
-): LoginClient | { readonly fault: string } {
-  const read = readArguments(LOGIN, args);
-  if ("fault" in read) return read;
-  const issuer = read.values.get("issuer");
-  const client = read.values.get("client");
+function readOptions({ values }: Arguments): LoginClient {
+  const issuer = values.get("issuer");
+  const client = values.get("client");
   if (issuer === undefined || client === undefined) {
-    return { fault: "it needs --issuer and --client" };
+    throw new BadArguments("it needs --issuer and --client");
   }
   if (!isSafeUrl(issuer)) {
-    return { fault: "--issuer must be a URL with https:" };
+    throw new BadArguments("--issuer must be a URL with https:");
   }
-  const scope = read.values.get("scope") ?? SCOPE;
-  return { issuer, client, scope, audience: read.values.get("audience") };
+  const scope = values.get("scope") ?? SCOPE;
+  return { issuer, client, scope, audience: values.get("audience") };
 }

@@ -1,13 +1,13 @@
 import type { Connection } from "../../config/config.ts";
 import { readFault } from "../../config/environment.ts";
 import { noLines } from "../../observe/read_log.ts";
-import { readArguments } from "../arguments.ts";
 import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+  type Arguments,
+  BadArguments,
+  command,
+  type Run,
+} from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { reportProblems } from "../commands/check.ts";
 import {
   findConfigPath,
@@ -75,67 +75,68 @@ export const RECONCILE: CommandSpec = {
  *
  * @returns The exit code.
  */
-export async function runReconcile(
-  args: readonly string[],
-  tools: ReconcileTools,
-): Promise<number> {
-  const options = readOptions(args, tools.now());
-  if ("fault" in options) return badArguments(options.fault, RECONCILE, tools);
-  const { values, flags, days, paths, tolerance } = options;
-  const path = findConfigPath({ option: values.get("config"), env: tools.env });
-  const result = await loadConfigFile(path, { env: tools.env });
-  if ("problems" in result) {
-    const hint = missingFileHint(result);
-    return reportProblems(result.problems, { path, io: tools, hint });
-  }
-  const chosen = choose(result.config.connections, values.get("connection"));
-  if ("fault" in chosen) return badArguments(chosen.fault, RECONCILE, tools);
-  const { connections, provider } = chosen;
-  const progress = (text: string) => {
-    if (tools.columns() !== undefined) tools.writeError(`\r${text}\x1b[K`);
-  };
-  const comparison = createComparison({ connections, provider, days });
-  try {
-    comparison.addBill(await readBill(chosen, { options, tools, progress }));
-  } catch (error) {
-    progress("");
-    const reason = error instanceof Error ? error.message : "unknown";
-    tools.writeError(
-      `Cannot read the bill of ${provider.name}: ${endSentence(reason)}\n`,
-    );
-    return EXIT.failed;
-  }
-  const lines = noLines();
-  const isWhole = await addLogs(paths, {
-    onRequest: comparison.addRequest,
-    lines,
-    tools: {
-      ...tools,
-      open(path, isWanted) {
-        progress(`Reading ${path ?? "standard input"}`);
-        return tools.open(path, isWanted);
+export const runReconcile: Run<ReconcileTools> = command(
+  RECONCILE,
+  async (read, tools) => {
+    const options = readOptions(read, tools.now());
+    const { values, flags, days, paths, tolerance } = options;
+    const path = findConfigPath({
+      option: values.get("config"),
+      env: tools.env,
+    });
+    const result = await loadConfigFile(path, { env: tools.env });
+    if ("problems" in result) {
+      const hint = missingFileHint(result);
+      return reportProblems(result.problems, { path, io: tools, hint });
+    }
+    const chosen = choose(result.config.connections, values.get("connection"));
+    const { connections, provider } = chosen;
+    const progress = (text: string) => {
+      if (tools.columns() !== undefined) tools.writeError(`\r${text}\x1b[K`);
+    };
+    const comparison = createComparison({ connections, provider, days });
+    try {
+      comparison.addBill(await readBill(chosen, { options, tools, progress }));
+    } catch (error) {
+      progress("");
+      const reason = error instanceof Error ? error.message : "unknown";
+      tools.writeError(
+        `Cannot read the bill of ${provider.name}: ${endSentence(reason)}\n`,
+      );
+      return EXIT.failed;
+    }
+    const lines = noLines();
+    const isWhole = await addLogs(paths, {
+      onRequest: comparison.addRequest,
+      lines,
+      tools: {
+        ...tools,
+        open(path, isWanted) {
+          progress(`Reading ${path ?? "standard input"}`);
+          return tools.open(path, isWanted);
+        },
       },
-    },
-  });
-  progress("");
-  const found = compared(comparison.finish());
-  const connection = connections.map(({ name }) => name).join(" + ");
-  tools.write(
-    flags.has("json")
-      ? comparisonJson(found, {
-        provider: provider.name,
-        connection,
-        ...days,
-        lines,
-      })
-      : flags.has("csv")
-      ? comparisonCsv(found, connection)
-      : drawComparison(found, pageOf(tools)),
-  );
-  return isWhole && found.differencePercent <= tolerance
-    ? EXIT.good
-    : EXIT.failed;
-}
+    });
+    progress("");
+    const found = compared(comparison.finish());
+    const connection = connections.map(({ name }) => name).join(" + ");
+    tools.write(
+      flags.has("json")
+        ? comparisonJson(found, {
+          provider: provider.name,
+          connection,
+          ...days,
+          lines,
+        })
+        : flags.has("csv")
+        ? comparisonCsv(found, connection)
+        : drawComparison(found, pageOf(tools)),
+    );
+    return isWhole && found.differencePercent <= tolerance
+      ? EXIT.good
+      : EXIT.failed;
+  },
+);
 
 /** The connections of a bill, all to one provider. */
 interface Billed {
@@ -147,22 +148,24 @@ interface Billed {
 function choose(
   all: readonly Connection[],
   name: string | undefined,
-): Billed | { readonly fault: string } {
+): Billed {
   const [first, ...rest] = all.filter((one) =>
     PROVIDERS[one.service] !== undefined &&
     (name === undefined || one.name === name)
   );
   const provider = first && PROVIDERS[first.service];
   if (first === undefined || provider === undefined) {
-    return {
-      fault: `no ${
-        name === undefined ? "" : "such "
-      }connection is to Anthropic, OpenAI or OpenRouter`,
-    };
+    const such = name === undefined ? "" : "such ";
+    throw new BadArguments(
+      `no ${such}connection is to Anthropic, OpenAI or OpenRouter`,
+    );
   }
-  return rest.every(({ service }) => PROVIDERS[service] === provider)
-    ? { connections: [first, ...rest], provider }
-    : { fault: "several providers have a bill. Name one with --connection" };
+  if (rest.every(({ service }) => PROVIDERS[service] === provider)) {
+    return { connections: [first, ...rest], provider };
+  }
+  throw new BadArguments(
+    "several providers have a bill. Name one with --connection",
+  );
 }
 
 async function readBill(
@@ -205,12 +208,9 @@ interface ReconcileOptions {
 const MAX_DAYS = 31;
 
 function readOptions(
-  args: readonly string[],
+  { values, flags, operands }: Arguments,
   nowMs: number,
-): ReconcileOptions | { readonly fault: string } {
-  const read = readArguments(RECONCILE, args);
-  if ("fault" in read) return read;
-  const { values, flags, operands } = read;
+): ReconcileOptions {
   const days = { from: values.get("from") ?? "", to: values.get("to") ?? "" };
   const [fromMs, toMs] = [dayMs(days.from), dayMs(days.to)];
   const tolerance = Number(values.get("tolerance") ?? 0.5);
@@ -227,7 +227,6 @@ function readOptions(
     : flags.size > 1
     ? "--json and --csv exclude each other"
     : undefined;
-  return fault === undefined
-    ? { values, flags, days, paths: [...new Set(operands)], tolerance }
-    : { fault };
+  if (fault !== undefined) throw new BadArguments(fault);
+  return { values, flags, days, paths: [...new Set(operands)], tolerance };
 }

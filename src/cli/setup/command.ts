@@ -1,4 +1,5 @@
-import { badArguments, type CliIo, EXIT } from "../command.ts";
+import { command, type Run } from "../arguments.ts";
+import { type CliIo, EXIT } from "../command.ts";
 import { CLIENTS } from "../../http/wording/settings.js";
 import {
   type Snippet,
@@ -24,23 +25,22 @@ import {
  *
  * @returns The exit code.
  */
-export async function runSetup(
-  args: readonly string[],
-  tools: CliIo & RequestTools,
-): Promise<number> {
-  const options = readSetupOptions(args, tools.env);
-  if (options === undefined) return listClients(tools);
-  if ("fault" in options) return badArguments(options.fault, SETUP, tools);
-  if (options.check) return await checkSetup(options, tools);
-  try {
-    await printSettings(options, tools);
-    return EXIT.good;
-  } catch (error) {
-    if (!(error instanceof SetupFailed)) throw error;
-    tools.writeError(`${endSentence(error.message)}\n`);
-    return EXIT.failed;
-  }
-}
+export const runSetup: Run<CliIo & RequestTools> = command(
+  SETUP,
+  async (read, tools) => {
+    const options = readSetupOptions(read, tools.env);
+    if (options === undefined) return listClients(tools);
+    if (options.check) return await checkSetup(options, tools);
+    try {
+      await printSettings(options, tools);
+      return EXIT.good;
+    } catch (error) {
+      if (!(error instanceof SetupFailed)) throw error;
+      tools.writeError(`${endSentence(error.message)}\n`);
+      return EXIT.failed;
+    }
+  },
+);
 
 function listClients({ write }: CliIo): number {
   const width = Math.max(...CLIENTS.map(({ id }) => id.length));

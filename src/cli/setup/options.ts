@@ -1,5 +1,5 @@
 import { suggestion } from "../../config/problems.ts";
-import { readArguments } from "../arguments.ts";
+import { type Arguments, BadArguments } from "../arguments.ts";
 import type { CommandSpec } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
@@ -69,33 +69,30 @@ export interface SetupOptions extends GatewayAddress {
 /**
  * Reads the arguments of `setup`.
  *
- * @returns The options, or their fault without the token; `undefined` when no client is named.
+ * @returns `undefined` when no client is named.
+ * @throws {BadArguments} Without the token.
  */
 export function readSetupOptions(
-  args: readonly string[],
+  { values, flags, operands: [name, ...others] }: Arguments,
   env: (name: string) => string | undefined,
-): SetupOptions | { readonly fault: string } | undefined {
-  const read = readArguments(SETUP, args);
-  if ("fault" in read) return read;
-  const { values, flags, operands: [name, ...others] } = read;
+): SetupOptions | undefined {
   if (name === undefined) return undefined;
-  if (others.length > 0) return { fault: "it takes one client" };
+  if (others.length > 0) throw new BadArguments("it takes one client");
   const client = CLIENTS.find(({ id }) => id === (OTHER_NAMES[name] ?? name));
-  if (client === undefined) return { fault: unknownClient(name) };
+  if (client === undefined) throw new BadArguments(unknownClient(name));
   const address = readGatewayAddress(values, env);
-  if ("fault" in address) return address;
   const model = values.get("model");
   const check = flags.has("check");
   const tokenCommand = values.get("token-command");
   const fault = tokenCommand && tokenCommandFault(tokenCommand, client, check);
-  if (fault) return { fault };
+  if (fault) throw new BadArguments(fault);
   const header = values.get("header")?.toLowerCase();
   if (header !== undefined && !/^x-[a-z0-9-]+$/.test(header)) {
-    return { fault: "--header must begin with x-, such as x-project" };
+    throw new BadArguments("--header must begin with x-, such as x-project");
   }
   if (address.token === "" && (check || model === undefined)) {
     const alternative = check ? "" : ", or name a model with --model";
-    return { fault: `${noToken(tokenCommand)}${alternative}` };
+    throw new BadArguments(`${noToken(tokenCommand)}${alternative}`);
   }
   return { ...address, client, model, check, tokenCommand, header };
 }

@@ -1,11 +1,11 @@
 import { noLines } from "../../observe/read_log.ts";
-import { readArguments } from "../arguments.ts";
 import {
-  badArguments,
-  type CliIo,
-  type CommandSpec,
-  EXIT,
-} from "../command.ts";
+  type Arguments,
+  BadArguments,
+  command,
+  type Run,
+} from "../arguments.ts";
+import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
   type GatewayAddress,
@@ -28,18 +28,38 @@ import {
 /** The dependencies of {@linkcode runUsage}. */
 interface UsageTools extends OwnUsageTools, LogTools {}
 
+/** The arguments and the help of `usage`. */
+export const USAGE: CommandSpec = {
+  name: "usage",
+  operands: "[LOG...]",
+  takesFiles: true,
+  summary: "show your usage and your limits, or add up the requests in a log",
+  options: [
+    ...ADDRESS_OPTIONS,
+    {
+      name: "by",
+      value: "LIST",
+      summary: `${GROUPINGS.join(", ")} or a header; or a list`,
+    },
+    { name: "from", value: "DAY", summary: "the first day of a log, in UTC" },
+    { name: "to", value: "DAY", summary: "its last day, in UTC" },
+    { name: "json", summary: "print the usage or the totals as one line" },
+    { name: "csv", summary: "print the totals for a spreadsheet" },
+  ],
+  details: [
+    "Without LOG, the command asks the gateway for the usage of your token, and shows what\nits limits have left.",
+    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by, --from, --to and --csv are for logs; the default is\n--by token and all days. A file counts once, even when it is given under several names.",
+  ],
+};
+
 /**
  * `usage`: reads the usage and the limits of the caller's token from a running gateway. With logs, it adds up the usage
  * of the requests in them. A log that cannot be read to its end is reported, and counts as far as it was read.
  *
  * @returns The exit code.
  */
-export async function runUsage(
-  args: readonly string[],
-  tools: UsageTools,
-): Promise<number> {
-  const options = readUsageOptions(args, tools.env);
-  if ("fault" in options) return badArguments(options.fault, USAGE, tools);
+export const runUsage: Run<UsageTools> = command(USAGE, async (read, tools) => {
+  const options = readUsageOptions(read, tools.env);
   if ("base" in options) return await printOwnUsage(options, tools);
   const totals = createTotals(options.by);
   const lines = noLines();
@@ -51,7 +71,7 @@ export async function runUsage(
     lines.requests + lines.other === 0;
   if (isForeign) tools.writeError(FOREIGN);
   return isWhole && !isForeign ? EXIT.good : EXIT.failed;
-}
+});
 
 const FOREIGN =
   "Cannot add up the log: no line is one of the gateway's JSON log. Serve without --log text to write one.\n";
@@ -108,69 +128,38 @@ interface LogOptions {
   readonly format: UsageFormat;
 }
 
-/** The arguments and the help of `usage`. */
-export const USAGE: CommandSpec = {
-  name: "usage",
-  operands: "[LOG...]",
-  takesFiles: true,
-  summary: "show your usage and your limits, or add up the requests in a log",
-  options: [
-    ...ADDRESS_OPTIONS,
-    {
-      name: "by",
-      value: "LIST",
-      summary: `${GROUPINGS.join(", ")} or a header; or a list`,
-    },
-    { name: "from", value: "DAY", summary: "the first day of a log, in UTC" },
-    { name: "to", value: "DAY", summary: "its last day, in UTC" },
-    { name: "json", summary: "print the usage or the totals as one line" },
-    { name: "csv", summary: "print the totals for a spreadsheet" },
-  ],
-  details: [
-    "Without LOG, the command asks the gateway for the usage of your token, and shows what\nits limits have left.",
-    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by, --from, --to and --csv are for logs; the default is\n--by token and all days. A file counts once, even when it is given under several names.",
-  ],
-};
-
 /**
- * Reads the options of `usage`; returns their first fault if there is one.
+ * Reads the options of `usage`.
  *
  * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
+ * @throws {BadArguments}
  */
 export function readUsageOptions(
-  args: readonly string[],
+  { values, flags, operands }: Arguments,
   env: (name: string) => string | undefined,
-):
-  | LogOptions
-  | GatewayAddress & { readonly json: boolean }
-  | { readonly fault: string } {
-  const read = readArguments(USAGE, args);
-  if ("fault" in read) return read;
-  const { values, flags, operands } = read;
+): LogOptions | GatewayAddress & { readonly json: boolean } {
   const by = readGroupings(values.get("by") ?? "token");
-  if ("fault" in by) return by;
   if (flags.has("json") && flags.has("csv")) {
-    return { fault: "--json and --csv exclude each other" };
+    throw new BadArguments("--json and --csv exclude each other");
   }
   if (operands.length === 0) {
     const isForLogs = LOG_OPTIONS.some((name) =>
       values.has(name) || flags.has(name)
     );
-    if (isForLogs) return { fault: NO_LOG };
+    if (isForLogs) throw new BadArguments(NO_LOG);
     const address = readGatewayAddress(values, env);
-    if ("fault" in address) return address;
-    if (address.token === "") return { fault: `${NO_TOKEN}. ${NO_LOG_EITHER}` };
+    if (address.token === "") {
+      throw new BadArguments(`${NO_TOKEN}. ${NO_LOG_EITHER}`);
+    }
     return { ...address, json: flags.has("json") };
   }
   if (values.has("url") || values.has("token")) {
-    return { fault: "--url and --token ask a gateway, without a LOG" };
+    throw new BadArguments("--url and --token ask a gateway, without a LOG");
   }
-  const days = readDays(values);
-  if (days !== undefined && "fault" in days) return days;
   return {
     paths: [...new Set(operands)],
-    by: by.groupings,
-    days,
+    by,
+    days: readDays(values),
     format: flags.has("json") ? "json" : flags.has("csv") ? "csv" : "table",
   };
 }
@@ -181,27 +170,24 @@ const NO_LOG = `--by, --from, --to and --csv need a LOG. ${NO_LOG_EITHER}`;
 
 const LOG_OPTIONS = ["by", "from", "to", "csv"];
 
-function readDays(
-  values: ReadonlyMap<string, string>,
-): Days | undefined | { readonly fault: string } {
+function readDays(values: ReadonlyMap<string, string>): Days | undefined {
   if (!values.has("from") && !values.has("to")) return undefined;
   const { from = "0000-01-01", to = "9999-12-31" } = Object.fromEntries(values);
-  return dayMs(from) <= dayMs(to)
-    ? { from, to }
-    : { fault: "--from and --to must be days such as 2026-11-01, in order" };
+  if (dayMs(from) <= dayMs(to)) return { from, to };
+  throw new BadArguments(
+    "--from and --to must be days such as 2026-11-01, in order",
+  );
 }
 
-function readGroupings(
-  list: string,
-): { readonly groupings: readonly Grouping[] } | { readonly fault: string } {
+function readGroupings(list: string): readonly Grouping[] {
   const words = list.split(",").map((word) => word.trim());
   const groupings = words.filter(isGrouping);
   if (
     groupings.length === words.length && new Set(words).size === words.length
-  ) return { groupings };
-  return {
-    fault: `--by must list some of ${
+  ) return groupings;
+  throw new BadArguments(
+    `--by must list some of ${
       GROUPINGS.join(", ")
     } and headers such as x-project, each once`,
-  };
+  );
 }

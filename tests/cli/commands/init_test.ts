@@ -20,9 +20,9 @@ import { steps } from "../../support/steps.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];
 
-function init(...services: readonly string[]) {
+async function init(...services: readonly string[]) {
   const io = createMemoryIo();
-  const code = runInit(services, io);
+  const code = await runInit(services, io);
   return { code, written: io.written(), complained: io.complained() };
 }
 
@@ -51,7 +51,7 @@ const FILES: Partial<LoadContext> = {
 
 Deno.test("init prints a file for each service, which is valid once its key files are written", (t) =>
   steps(t, SERVICE_NAMES, async (service) => {
-    const { code, written, complained } = init(service);
+    const { code, written, complained } = await init(service);
     assert.equal(code, 0);
     assert.equal(complained, "");
     const result = await loadText(written, FILES);
@@ -77,7 +77,7 @@ Deno.test("init prints list prices as comments, as docs/prices.md has them", asy
   assert.equal(dates.size, models.length);
   const connections = [connectionFile({ models })];
   configOf(await loadText(JSON.stringify(minimalFile({ connections }))));
-  const { written } = init(...SERVICE_NAMES);
+  const { written } = await init(...SERVICE_NAMES);
   const comments = [
     ...written.matchAll(/price of (.*?)\. .*\n +# - (\{ id: .*\})$/gm),
   ];
@@ -91,13 +91,13 @@ Deno.test("init prints list prices as comments, as docs/prices.md has them", asy
   }
 });
 
-Deno.test("init prints the variables in the addresses of a service", () => {
-  const { written } = init("vertex");
+Deno.test("init prints the variables in the addresses of a service", async () => {
+  const { written } = await init("vertex");
   assert.match(written, /# chat at https:\/\/\{region\}-aiplatform\.google/);
 });
 
 Deno.test("init prints one file for all services, whose key files and variables differ", async () => {
-  const { written } = init(...SERVICE_NAMES);
+  const { written } = await init(...SERVICE_NAMES);
   const config = configOf(await loadText(written, FILES));
   assert.deepEqual(
     config.connections.map(({ service }) => service),
@@ -117,7 +117,7 @@ Deno.test("init prints one file for all services, whose key files and variables 
 
 Deno.test("a file of init has clear problems until its key and its folder exist", async () => {
   const absent = () => Promise.reject(new Deno.errors.NotFound());
-  const result = await loadText(init("zai").written, {
+  const result = await loadText((await init("zai")).written, {
     readFile: absent,
     listFiles: absent,
   });
@@ -139,8 +139,8 @@ Deno.test("init rejects", async (t) => {
     [["--force"], /: there is no option --force\.\n/],
   ] as const;
   for (const [services, complaint] of cases) {
-    await t.step(services.join(" ") || "nothing", () => {
-      const { code, written, complained } = init(...services);
+    await t.step(services.join(" ") || "nothing", async () => {
+      const { code, written, complained } = await init(...services);
       assert.equal(code, 2);
       assert.equal(written, "");
       assert.match(complained, complaint);

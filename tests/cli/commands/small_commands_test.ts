@@ -15,11 +15,15 @@ import {
   minimalConfig,
   minimalFile,
 } from "../../support/gateway/config.ts";
+import { command } from "../../../src/cli/arguments.ts";
+import { SERVE } from "../../../src/cli/commands/serve.ts";
 import {
   readServeOptions,
   startWarnings,
   withOptions,
 } from "../../../src/cli/commands/serve_options.ts";
+import { endSentence } from "../../../src/cli/text.ts";
+import { parsed } from "../../support/program/parsed.ts";
 import { steps } from "../../support/steps.ts";
 
 const env = (name: string) =>
@@ -132,22 +136,22 @@ Deno.test("health rejects a text that is no address", async () => {
   }
 });
 
-Deno.test("schema prints the JSON Schema of the file", () => {
+Deno.test("schema prints the JSON Schema of the file", async () => {
   const io = createMemoryIo();
-  assert.equal(runSchema([], io), 0);
+  assert.equal(await runSchema([], io), 0);
   assert.deepEqual(JSON.parse(io.written()), configJsonSchema());
   assert.equal(io.complained(), "");
 });
 
-Deno.test("schema --included prints the JSON Schema of the files of include", () => {
+Deno.test("schema --included prints the JSON Schema of the files of include", async () => {
   const io = createMemoryIo();
-  assert.equal(runSchema(["--included"], io), 0);
+  assert.equal(await runSchema(["--included"], io), 0);
   assert.deepEqual(JSON.parse(io.written()), includedJsonSchema());
 });
 
-Deno.test("schema accepts no argument", () => {
+Deno.test("schema accepts no argument", async () => {
   const io = createMemoryIo();
-  assert.equal(runSchema(["gateway.yaml"], io), 2);
+  assert.equal(await runSchema(["gateway.yaml"], io), 2);
   assert.equal(io.written(), "");
   assert.match(
     io.complained(),
@@ -155,7 +159,7 @@ Deno.test("schema accepts no argument", () => {
   );
 });
 
-Deno.test("readServeOptions() returns the given options only", () => {
+Deno.test("readServeOptions() returns the given options only", async () => {
   const cases: readonly (readonly [string, object])[] = [
     ["", { log: "json" }],
     ["--port 80", { log: "json", port: 80 }],
@@ -168,11 +172,12 @@ Deno.test("readServeOptions() returns the given options only", () => {
   ];
   for (const [line, expected] of cases) {
     const args = line.split(" ").filter((arg) => arg !== "");
-    assert.deepEqual(readServeOptions(args), expected, line);
+    const options = readServeOptions(await parsed(SERVE, args));
+    assert.deepEqual(options, expected, line);
   }
 });
 
-Deno.test("readServeOptions() reports the first fault", () => {
+Deno.test("readServeOptions() reports the first fault", async () => {
   const port = "--port must be a number from 0 to 65535";
   const operand = "it takes options only";
   const cases: readonly (readonly [string, string])[] = [
@@ -201,7 +206,13 @@ Deno.test("readServeOptions() reports the first fault", () => {
     ["-- --port 80", operand],
   ];
   for (const [line, fault] of cases) {
-    assert.deepEqual(readServeOptions(line.split(" ")), { fault }, line);
+    const io = createMemoryIo();
+    await command(SERVE, (read) => {
+      readServeOptions(read);
+      return 0;
+    })(line.split(" "), io);
+    const [reason] = io.complained().split("\n");
+    assert.equal(reason, `Cannot run serve: ${endSentence(fault)}`, line);
   }
 });
 

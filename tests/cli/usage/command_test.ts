@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { gzipSync } from "node:zlib";
-import { readUsageOptions, runUsage } from "../../../src/cli/usage/command.ts";
+import {
+  readUsageOptions,
+  runUsage,
+  USAGE,
+} from "../../../src/cli/usage/command.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { parsed } from "../../support/program/parsed.ts";
 import { readPages } from "../../support/program/pages.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
@@ -461,20 +466,23 @@ Deno.test("readUsageOptions() accepts every command of the documentation", async
   assert.ok(lines.length >= 4, lines.join("\n"));
   for (const line of lines) {
     const words = line.split(/\s+/).filter((word) => word !== "");
-    const options = readUsageOptions(words, () => "mg_token");
-    assert.ok(!("fault" in options), `${line}: ${JSON.stringify(options)}`);
+    readUsageOptions(await parsed(USAGE, words), () => "mg_token");
   }
 });
 
-Deno.test("readUsageOptions() adds up by token by default", () => {
-  assert.deepEqual(readUsageOptions(["-"], () => undefined), {
+async function usageOptions(args: readonly string[]) {
+  return readUsageOptions(await parsed(USAGE, args), () => undefined);
+}
+
+Deno.test("readUsageOptions() adds up by token by default", async () => {
+  assert.deepEqual(await usageOptions(["-"]), {
     paths: ["-"],
     by: ["token"],
     days: undefined,
     format: "table",
   });
   const args = ["a", "--by=day,token", "-", "--csv"];
-  assert.deepEqual(readUsageOptions(args, () => undefined), {
+  assert.deepEqual(await usageOptions(args), {
     paths: ["a", "-"],
     by: ["day", "token"],
     days: undefined,
