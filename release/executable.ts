@@ -1,5 +1,5 @@
-import { commitTime, sourceCommit } from "./commit.ts";
 import { unusedFiles } from "./packages.ts";
+import { writeProgram } from "./program.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -55,9 +55,6 @@ const ARGUMENTS = [
   // `deno task check` checks the types.
   "--no-check",
   V8_FLAGS,
-  ...["--include", "dist/build.json"],
-  ...["--include", "src/cli/workers/worker.ts"],
-  ...["--include", "src/cli/workers/translation_worker.ts"],
   // The program gives up writing at its start, except for `login`.
   ...["--allow-net", "--allow-read", "--allow-env", "--allow-write"],
 ];
@@ -74,13 +71,15 @@ export async function compileExecutable(
     readonly output: string;
   },
 ): Promise<Compiled> {
-  await writeBuildFile();
+  const { main, included } = await writeProgram();
   const unused = await unusedArguments();
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const compiler = await compilerPath(target);
+  const { success, stdout, stderr } = await new Deno.Command(compiler, {
     args: [
       ...ARGUMENTS,
+      ...included.flatMap((path) => ["--include", path]),
       ...unused,
-      ...["--target", target, "--output", output, "src/main.ts"],
+      ...["--target", target, "--output", output, main],
     ],
     cwd: ROOT,
     clearEnv: true,
@@ -107,6 +106,19 @@ async function unusedArguments(): Promise<readonly string[]> {
   return (await unusedFiles(lock)).flatMap((path) => ["--exclude", path]);
 }
 
+/** Returns the path of the compiler: this Deno, or the one that the base in `DENORT_BIN` belongs to. */
+async function compilerPath(target: string): Promise<string> {
+  const version = Deno.env.get("DENORT_VERSION");
+  if (target !== Deno.build.target || version === undefined) {
+    return Deno.execPath();
+  }
+  const { stdout } = await new Deno.Command("npx", {
+    args: ["-y", `deno@${version}`, "eval", "console.log(Deno.execPath())"],
+    stdin: "null",
+  }).output();
+  return new TextDecoder().decode(stdout).trim();
+}
+
 /** Sets `DENORT_BIN` for this machine only, because it is a base for this machine. */
 function compilerEnvironment(target: string): Record<string, string> {
   const { DENORT_BIN: base, ...rest } = Deno.env.toObject();
@@ -115,17 +127,4 @@ function compilerEnvironment(target: string): Record<string, string> {
     ...rest,
     ...(isHere ? { DENORT_BIN: base } : {}),
   };
-}
-
-/**
- * Writes the file that `--version` reads in the executable. Its modification time is the time of
- * the commit, which is embedded too.
- */
-async function writeBuildFile(): Promise<void> {
-  const file = new URL("dist/build.json", ROOT);
-  await Deno.mkdir(new URL("./", file), { recursive: true });
-  const commit = await sourceCommit();
-  await Deno.writeTextFile(file, `${JSON.stringify({ commit })}\n`);
-  const time = await commitTime();
-  await Deno.utime(file, time, time);
 }

@@ -1,4 +1,6 @@
+import { dirname, join } from "node:path";
 import { z } from "zod";
+import manifest from "../deno.json" with { type: "json" };
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -24,7 +26,7 @@ const lockSchema = z.object({
   ),
 });
 
-const manifestSchema = z.object({ license: z.string().min(1) });
+const packageSchema = z.object({ license: z.string().min(1) });
 
 /**
  * Lists the packages of a lock file, sorted by name and version.
@@ -45,13 +47,13 @@ export async function readPackages(
   return await Promise.all(keys.map(async (key) => {
     const { name, version } = splitKey(key);
     const { integrity, dependencies } = npm[key] ?? fault(key, "is not locked");
-    const manifest = manifestSchema.safeParse(
+    const read = packageSchema.safeParse(
       JSON.parse(await readManifest(name, version)),
     );
     return {
       name,
       version,
-      license: manifest.data?.license ?? fault(key, "names no licence"),
+      license: read.data?.license ?? fault(key, "names no licence"),
       sha512: hexOf(integrity.slice("sha512-".length)),
       dependsOn: dependencies.map((wanted) =>
         packageUrl(splitKey(lockedKey(wanted, keys)))
@@ -110,32 +112,64 @@ export async function npmCache(): Promise<string> {
 const KEPT_REGEXP = /\.[cm]?js$|\.json$|^licen[cs]e/i;
 
 /**
- * Lists the files and folders of the packages that the program does not load: types, sources, maps, tests, and CommonJS
- * modules with a twin to import. An executable has all that it embeds in memory, twice as much as all that it uses.
+ * Lists the files and folders of the packages that the program does not load: types, sources, maps, tests, CommonJS
+ * modules with a twin to import, and what no import reaches in a package of which `deno.json` imports single files. An
+ * executable reads all that it embeds at each start, and keeps it in memory.
  *
  * @param lock The text of a `deno.lock` of version 5.
  */
 export async function unusedFiles(lock: string): Promise<readonly string[]> {
   const cache = await npmCache();
   const { npm } = lockSchema.parse(JSON.parse(lock));
+  const imported = Object.values(manifest.imports);
   const lists = await Promise.all(
-    Object.keys(npm).map((key) => {
+    Object.keys(npm).map(async (key) => {
       const { name, version } = splitKey(key);
-      return unusedIn(`${cache}/${name}/${version}`);
+      const folder = `${cache}/${name}/${version}`;
+      const id = `npm:${name}@${version}`;
+      const files = imported.filter((one) => one.startsWith(`${id}/`))
+        .map((one) => one.replace(id, folder));
+      const isWhole = files.length === 0 || imported.includes(id);
+      return unusedIn(folder, isWhole ? undefined : await reachedFrom(files));
     }),
   );
   return lists.flat();
 }
 
-async function unusedIn(folder: string): Promise<readonly string[]> {
+/** Matches an import of a file of the same package. */
+const OWN_IMPORT_REGEXP = /\b(?:from|import)\b\s*\(?\s*["'](\.[^"']+)["']/g;
+
+/** Returns the modules that these import, directly or not, and themselves. */
+async function reachedFrom(
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const reached = new Set(paths);
+  // A set also visits what is added to it on the way.
+  for (const path of reached) {
+    const text = await Deno.readTextFile(path);
+    for (const [, to = ""] of text.matchAll(OWN_IMPORT_REGEXP)) {
+      reached.add(join(dirname(path), to));
+    }
+  }
+  return reached;
+}
+
+/** @param reached The modules to keep; default: all. */
+async function unusedIn(
+  folder: string,
+  reached: ReadonlySet<string> | undefined,
+): Promise<readonly string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
   const names = new Set(entries.map(({ name }) => name));
   const lists = await Promise.all(entries.map(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
-    if (isDirectory && !/^tests?$/.test(name)) return unusedIn(path);
+    if (isDirectory && !/^tests?$/.test(name)) return unusedIn(path, reached);
     const hasTwin = name.endsWith(".cjs") &&
       names.has(name.replace(/cjs$/, "js"));
-    return KEPT_REGEXP.test(name) && !hasTwin ? [] : [path];
+    const isReached = reached?.has(path) ?? true;
+    const isKept = KEPT_REGEXP.test(name) && !hasTwin &&
+      (isReached || !name.endsWith(".js"));
+    return isKept ? [] : [path];
   }));
   const isUnused = entries.every(({ name }, index) =>
     lists[index]?.at(0) === `${folder}/${name}`

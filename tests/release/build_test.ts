@@ -10,6 +10,7 @@ import {
   readPackages,
   unusedFiles,
 } from "../../release/packages.ts";
+import { withoutTypes } from "../../release/program.ts";
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
@@ -148,6 +149,46 @@ Deno.test("an executable has no types, and no CommonJS module that has a twin to
   assert.ok(unused.includes("zod/index.cjs"));
   assert.ok(!unused.includes("zod/index.js"));
   assert.ok(!unused.some((path) => /^@opentelemetry\/.*\.cjs$/.test(path)));
+});
+
+Deno.test("an executable has what deno.json imports of a package and what that imports, and no more", async () => {
+  const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
+  const unused = (await unusedFiles(lock)).map((path) =>
+    path.replace(/^.*\/registry\.npmjs\.org\//, "").replace(/\/\d[^/]*/, "")
+  );
+  assert.ok(unused.includes("deno-std/semver"));
+  assert.ok(unused.includes("deno-std/collections/chunk.js"));
+  assert.ok(!unused.includes("deno-std/collections/map_values.js"));
+  assert.ok(!unused.includes("deno-std/yaml/parse.js"));
+  assert.ok(!unused.includes("deno-std/yaml/_schema.js"));
+  // Of what a parser imports.
+  assert.ok(!unused.some((path) => "deno-std/yaml/_type".startsWith(path)));
+  assert.ok(!unused.some((path) => /^deno-std\/LICENSE/.test(path)));
+});
+
+Deno.test("the program of an executable has no types, and every statement at its place", () => {
+  const source = `import type { A } from "./a.ts";
+import { type B, c } from "../b/c.ts";
+/** Doc. */
+export function run<T extends A>(this: B, at: string): string {
+  const worker = new URL("./worker.ts", import.meta.url) as URL; // in "./no.tsx"
+  return c(at!, worker satisfies URL, () => import("./d.ts"));
+}
+`;
+  const program = withoutTypes(source);
+  assert.deepEqual(
+    program.split("\n").map((line) => line.trimEnd()),
+    [
+      "",
+      'import {         c } from "../b/c.js";',
+      "/** Doc. */",
+      "export function run             (         at        )         {",
+      '  const worker = new URL("./worker.js", import.meta.url)       ; // in "./no.tsx"',
+      '  return c(at , worker              , () => import("./d.js"));',
+      "}",
+      "",
+    ],
+  );
 });
 
 Deno.test("the tasks that serve give V8 the flags of the executable", () => {

@@ -20,16 +20,14 @@ const BASE_SCRIPT = `${ROOT}../shared/tools/denort.sh`;
  */
 export async function compileGateway(): Promise<Compiled> {
   const base = await findBase();
-  const command = base === undefined
-    ? new Deno.Command(Deno.execPath(), {
-      args: ["task", "compile", "--files"],
-      ...IN_ROOT,
-    })
-    : new Deno.Command("npx", {
-      args: ["-y", `deno@${base.version}`, "task", "compile", "--files"],
-      env: { DENORT_BIN: base.path, NO_COLOR: "1" },
-      ...IN_ROOT,
-    });
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["task", "compile", "--files"],
+    env: {
+      ...base && { DENORT_BIN: base.path, DENORT_VERSION: base.version },
+      NO_COLOR: "1",
+    },
+    ...IN_ROOT,
+  });
   const { success, stdout, stderr } = await command.output();
   const report = text(stdout) + text(stderr);
   if (success) {
