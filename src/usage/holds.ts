@@ -71,6 +71,7 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
 
   return {
     put(holds, lifetimeMs) {
+      if (holds.length === 0) return;
       const isLasting = lifetimeMs === Infinity;
       const endsMs = isLasting ? Infinity : clock.elapsedMs() + lifetimeMs;
       for (const [id, own] of byRequest(holds)) {

@@ -2,7 +2,7 @@ import {
   type AnyResponse,
   DirectResponse,
 } from "../../relay/direct_response.ts";
-import { writeLatin1 } from "../../upstream/http1/head.ts";
+import { joinForWrite } from "../../upstream/http1/joined_write.ts";
 import type { ByteReader } from "../../streams/byte_reader.ts";
 import { PassThrough } from "../../streams/pass_through.ts";
 
@@ -216,7 +216,8 @@ class OutgoingBytes {
   /** Joins text before, the parts, and text behind them. Each character of a text is one byte. */
   #join(before: string, after: string): Uint8Array {
     const parts = this.#parts;
-    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    let bytes = 0;
+    for (const { length } of parts) bytes += length;
     this.#parts = [];
     this.length = 0;
     const isChunk = this.#isChunked && bytes > 0;
@@ -226,15 +227,7 @@ class OutgoingBytes {
     if (only !== undefined && only.length === bytes && start + end === "") {
       return only;
     }
-    const joined = new Uint8Array(start.length + bytes + end.length);
-    writeLatin1(start, joined);
-    let at = start.length;
-    for (const part of parts) {
-      joined.set(part, at);
-      at += part.length;
-    }
-    if (end !== "") writeLatin1(end, joined.subarray(at));
-    return joined;
+    return joinForWrite(start, parts, end);
   }
 }
 

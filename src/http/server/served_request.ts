@@ -114,6 +114,13 @@ export class ServedRequest implements CallerRequest {
     }
   }
 
+  #decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+    const payload = this.#source.incoming.decode(decoder);
+    this.#leftBytes -= payload?.length ?? 0;
+    if (decoder.isDone) void this.#watch();
+    return payload;
+  }
+
   /**
    * Reads more of the body.
    *
@@ -126,9 +133,7 @@ export class ServedRequest implements CallerRequest {
     const decoder = this.#decoder;
     if (decoder === undefined) return undefined;
     while (!decoder.isDone) {
-      const payload = incoming.decode(decoder);
-      this.#leftBytes -= payload?.length ?? 0;
-      if (decoder.isDone) void this.#watch();
+      const payload = this.#decode(decoder);
       if (payload !== undefined) return payload;
       if (decoder.isDone) break;
       if (this.#awaitsContinue) await askForBody();
@@ -140,6 +145,13 @@ export class ServedRequest implements CallerRequest {
       }
     }
     return undefined;
+  }
+
+  takeArrived(): Uint8Array<ArrayBuffer> | undefined {
+    const { incoming } = this.#source;
+    const isWhole = this.#decoder !== undefined && this.#leftBytes > 0 &&
+      this.#leftBytes <= incoming.length;
+    return isWhole ? this.#decode(this.#decoder) : undefined;
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
@@ -177,7 +189,8 @@ function bodyOf(
     type: "bytes",
     async pull(controller) {
       const payload = await request.read();
-      if (payload !== undefined) return controller.enqueue(payload);
+      // The stream takes the memory of its chunks, which others may share.
+      if (payload !== undefined) return controller.enqueue(payload.slice());
       controller.close();
       controller.byobRequest?.respond(0);
     },

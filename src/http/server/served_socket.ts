@@ -4,6 +4,7 @@ import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import { hasToken } from "../../upstream/http1/head.ts";
 import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
+import { reuseWritten } from "../../upstream/http1/joined_write.ts";
 import { STALL_MS } from "../../streams/pass_through.ts";
 import type { Duplex } from "../../upstream/http1/socket.ts";
 import {
@@ -123,10 +124,15 @@ export class ServedSocket {
     for (let at = 0; at < bytes.length;) {
       const stop = this.#parts.deadlines.start(WRITE_MS, () => this.#close());
       const rest = at === 0 ? bytes : bytes.subarray(at);
-      const count = await this.#duplex.write(rest).finally(stop);
-      if (count === 0) throw new Error("The connection takes no bytes");
-      at += count;
+      try {
+        const count = await this.#duplex.write(rest);
+        if (count === 0) throw new Error("The connection takes no bytes");
+        at += count;
+      } finally {
+        stop();
+      }
     }
+    reuseWritten(bytes);
   }
 
   #startHead(): Cancel {

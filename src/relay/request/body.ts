@@ -85,7 +85,7 @@ async function readAtOnce(
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
   options.memory.take(length);
-  const whole = await within(request.bytes(), {
+  const whole = request.takeArrived?.() ?? await within(request.bytes(), {
     ms: orNever(options.deadlineMs),
     start: options.deadlines.start,
     onLate: () => {

@@ -7,6 +7,10 @@ export interface CallerRequest
   readonly headers: HeaderFields;
   /** Reads the body without a platform's stream, once and in place of `body`. */
   readonly openBody?: (() => ByteReader) | undefined;
+  /** Takes a body that has arrived with its head, in place of `bytes`; returns `undefined` where some has not. */
+  readonly takeArrived?:
+    | (() => Uint8Array<ArrayBuffer> | undefined)
+    | undefined;
   /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
   readonly fault?: string | undefined;
 }

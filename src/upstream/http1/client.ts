@@ -84,6 +84,7 @@ class IdleSockets {
   readonly #waiting = new Map<string, Set<(socket: PooledSocket) => void>>();
   readonly #deadlines: Deadlines;
   readonly #maxIdle: number;
+  #turn: Promise<void> | undefined;
   #isDisposed = false;
 
   /** @param maxIdle The most idle sockets to one origin. */
@@ -134,11 +135,18 @@ class IdleSockets {
     const close = () => this.#close(key, socket);
     const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
     idle.push({ socket, sinceMs, stopWaiting });
-    socket.rest = new Promise<void>(setImmediate).then(() => {
+    socket.rest = this.#endOfTurn().then(() => {
       socket.rest = undefined;
       this.#serveWaiting(key);
     });
     socket.watchIdle(close);
+  }
+
+  /** Waits until the event loop's turn is over. Many sockets rest in one turn, and each wait has its cost. */
+  #endOfTurn(): Promise<void> {
+    return this.#turn ??= new Promise<void>(setImmediate).then(() => {
+      this.#turn = undefined;
+    });
   }
 
   /** Gives the newest idle socket to the one who waits longest. */

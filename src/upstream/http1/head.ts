@@ -1,6 +1,7 @@
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { bytesOf, byteText, type LongBytes } from "../../streams/bytes.ts";
 import { MalformedMessage } from "./failure.ts";
+import { joinForWrite } from "./joined_write.ts";
 
 /** The longest head of a response, in bytes. */
 const MAX_HEAD_BYTES: number = 64 * 1024;
@@ -329,7 +330,7 @@ export function requestBlocks(
   if (body === undefined || body instanceof Uint8Array) {
     const short = body ?? NOTHING;
     const length = head.length + short.length;
-    if (length <= WRITE_BYTES) return [joined(head, [short], length)];
+    if (length <= WRITE_BYTES) return [joinForWrite(head, [short])];
     return longBlocks(head, [short]);
   }
   return longBlocks(head, body.pieces);
@@ -354,34 +355,10 @@ function* longBlocks(
       next++;
       continue;
     }
-    yield joined(prefix, pieces.slice(next, end), bytes);
+    yield joinForWrite(prefix, pieces.slice(next, end));
     prefix = "";
     next = end;
   }
 }
 
 const NOTHING = new Uint8Array();
-
-function joined(
-  head: string,
-  pieces: readonly Uint8Array[],
-  bytes: number,
-): Uint8Array {
-  const block = new Uint8Array(bytes);
-  writeLatin1(head, block);
-  let at = head.length;
-  for (const piece of pieces) {
-    block.set(piece, at);
-    at += piece.length;
-  }
-  return block;
-}
-
-const encoder = new TextEncoder();
-
-/** Writes a text with one byte for each character. Nearly all heads are ASCII, for which the platform is faster. */
-export function writeLatin1(text: string, into: Uint8Array): void {
-  const { read, written } = encoder.encodeInto(text, into);
-  if (read === text.length && written === text.length) return;
-  for (let at = 0; at < text.length; at++) into[at] = text.charCodeAt(at);
-}

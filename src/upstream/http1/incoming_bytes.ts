@@ -10,6 +10,31 @@ const BUFFER_BYTES = {
 /** A payload that fills less than this share of its buffer is copied out of it. */
 const SMALL_SHARE = 1 / 4;
 
+/** Short payloads share memory of this size, in bytes: to allocate some for each takes as long as to read it. */
+const SHARED_BYTES = 8 * 1024;
+
+/**
+ * The longest payload that is copied into shared memory, in bytes. One that is kept for long keeps all of it, and its
+ * user must not transfer it.
+ */
+const MAX_SHARED_BYTES = SHARED_BYTES / 8;
+
+let shared = new Uint8Array(SHARED_BYTES);
+let sharedEnd = 0;
+
+function copyOf(payload: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const { length } = payload;
+  if (length > MAX_SHARED_BYTES) return payload.slice();
+  if (sharedEnd + length > SHARED_BYTES) {
+    shared = new Uint8Array(SHARED_BYTES);
+    sharedEnd = 0;
+  }
+  const copy = shared.subarray(sharedEnd, sharedEnd + length);
+  copy.set(payload);
+  sharedEnd += length;
+  return copy;
+}
+
 /** Reads what is there into `into`; returns the number of bytes, or `null` at the end. */
 type Read = (into: Uint8Array) => Promise<number | null>;
 
@@ -105,7 +130,8 @@ export class IncomingBytes {
   /**
    * Takes the payload of a body.
    *
-   * @returns The payload that has arrived, which is the caller's to keep; `undefined` where there is none.
+   * @returns The payload that has arrived, which is the caller's to keep but not to transfer: a short one shares its
+   * memory with others. `undefined` where there is none.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#start === this.#end) return undefined;
@@ -115,7 +141,7 @@ export class IncomingBytes {
     this.#start += takenBytes;
     if (payload.length === 0) return undefined;
     const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
-    if (isSmall) return payload.slice();
+    if (isSmall) return copyOf(payload);
     // The buffer belongs to the payload's owner now; what follows the payload moves to another.
     const rest = this.#buffer.slice(this.#start, this.#end);
     this.#buffer = rest;

@@ -19,6 +19,7 @@ import {
   type ResponseHead,
 } from "./head.ts";
 import { IncomingBytes } from "./incoming_bytes.ts";
+import { reuseWritten } from "./joined_write.ts";
 
 /** A byte stream in both directions, such as a TCP or TLS connection. */
 export interface Duplex {
@@ -207,6 +208,7 @@ export class Socket {
           this.#sent = "part";
           at += count;
         }
+        reuseWritten(block);
       }
       this.#sent = "all";
     } catch (cause) {

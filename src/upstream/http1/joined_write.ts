@@ -1,0 +1,66 @@
+/** A size of the memory for joined writes, and how much of it is kept for later ones. */
+interface Size {
+  readonly bytes: number;
+  readonly mostSpare: number;
+  readonly spare: Uint8Array<ArrayBuffer>[];
+}
+
+/** Most heads, short bodies and events fit into the first size, the pieces of a long body into the second. */
+const SIZES: readonly Size[] = [
+  { bytes: 16 * 1024, mostSpare: 64, spare: [] },
+  { bytes: 128 * 1024, mostSpare: 4, spare: [] },
+];
+
+/** The memory that a write uses now. */
+const inUse = new WeakMap<ArrayBufferLike, Size>();
+
+/**
+ * Joins text before, some parts, and text behind them for one write. Each character of a text is one byte (ISO 8859-1).
+ *
+ * To allocate memory takes as long as to write a short message. The memory therefore serves other writes once it is
+ * given to {@linkcode reuseWritten}.
+ */
+export function joinForWrite(
+  before: string,
+  parts: readonly Uint8Array[],
+  after = "",
+): Uint8Array {
+  let length = before.length + after.length;
+  for (const part of parts) length += part.length;
+  const joined = allocate(length);
+  writeLatin1(before, joined);
+  let at = before.length;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  if (after !== "") writeLatin1(after, joined.subarray(at));
+  return joined;
+}
+
+/** Takes back the memory of a write that has ended. Other bytes than those of {@linkcode joinForWrite} have no effect. */
+export function reuseWritten({ buffer }: Uint8Array): void {
+  const size = inUse.get(buffer);
+  if (size === undefined || !(buffer instanceof ArrayBuffer)) return;
+  inUse.delete(buffer);
+  if (size.spare.length < size.mostSpare) {
+    size.spare.push(new Uint8Array(buffer));
+  }
+}
+
+function allocate(length: number): Uint8Array<ArrayBuffer> {
+  const size = SIZES.find(({ bytes }) => length <= bytes);
+  if (size === undefined) return new Uint8Array(length);
+  const whole = size.spare.pop() ?? new Uint8Array(size.bytes);
+  inUse.set(whole.buffer, size);
+  return whole.subarray(0, length);
+}
+
+const encoder = new TextEncoder();
+
+/** Writes a text with one byte for each character. Nearly all heads are ASCII, for which the platform is faster. */
+function writeLatin1(text: string, into: Uint8Array): void {
+  const { read, written } = encoder.encodeInto(text, into);
+  if (read === text.length && written === text.length) return;
+  for (let at = 0; at < text.length; at++) into[at] = text.charCodeAt(at);
+}
