@@ -54,6 +54,9 @@ const ARGUMENTS = [
   "compile",
   // `deno task check` checks the types.
   "--no-check",
+  // The runtime would keep compiled code in the system's folder for temporary files, under a name that everybody knows, and
+  // run what another user has put there.
+  "--no-code-cache",
   V8_FLAGS,
   // The program gives up writing at its start, except for `login`.
   ...["--allow-net", "--allow-read", "--allow-env", "--allow-write"],

@@ -233,6 +233,27 @@ testNeeding(
   },
 );
 
+testNeeding(
+  "the executable keeps no compiled code where another user could replace it",
+  lack,
+  async () => {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    const gateway = await startProcess(compiled.path, {
+      args: ["demo", "--port", "0"],
+      env: { TMPDIR: directory },
+      clearEnv: true,
+    });
+    // The runtime writes its cache once all modules are loaded.
+    await (await fetch(`${gateway.url}/readyz`)).body?.cancel();
+    gateway.kill("SIGTERM");
+    assert.equal((await gateway.ended).code, 0);
+    const left = Array.from(Deno.readDirSync(directory), ({ name }) => name);
+    await Deno.remove(directory, { recursive: true });
+    assert.deepEqual(left, []);
+  },
+);
+
 const secluded = await canSeclude();
 
 testNeeding(
