@@ -9,6 +9,35 @@ export interface Column<Row> {
   readonly isWords?: boolean;
 }
 
+/** Returns a column of words. */
+export function wordColumn<Row>(
+  heading: string,
+  text: (row: Row) => string,
+): Column<Row> {
+  return { heading, text, isWords: true };
+}
+
+/**
+ * Returns a column with a bar for each row.
+ *
+ * @param amountOf Returns `undefined` for a row without a bar.
+ * @param options `most` is the amount of a full bar; `width` is in characters.
+ */
+export function barColumn<Row>(
+  amountOf: (row: Row) => number | undefined,
+  { most, width, paint }: Pick<Page, "paint"> & {
+    readonly most: number;
+    readonly width: number;
+  },
+): Column<Row> {
+  return wordColumn("", (row) => {
+    const amount = amountOf(row);
+    return amount === undefined || most === 0
+      ? ""
+      : drawBar(100 * amount / most, { width, style: "green", paint });
+  });
+}
+
 /** The options of {@linkcode drawTable}. */
 interface TableOptions<Row> extends Page {
   /** The columns that name a row. */

@@ -13,6 +13,7 @@ import {
   type Findings,
   formatPath,
   listAt,
+  type Located,
   oncePerPlace,
   type Path,
   type Problem,
@@ -202,7 +203,7 @@ const ONLY_BRACES = "Only ${NAME} is replaced by an environment variable.";
  */
 function reportBareVariable(
   text: string,
-  { path, findings }: { readonly path: Path; readonly findings: Findings },
+  { path, findings }: Located,
 ): void {
   if (WHOLE_REGEXP.test(text)) {
     const message = `is the name of a variable without braces. ${ONLY_BRACES}`;

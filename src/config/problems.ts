@@ -24,6 +24,12 @@ export interface Findings {
   placeOf(path: Path): string;
 }
 
+/** A part of the file, and the findings about it. */
+export interface Located {
+  readonly path: Path;
+  readonly findings: Findings;
+}
+
 /** Names the places in the files of a configuration. */
 export interface Places {
   /** Returns the location for people, as in {@linkcode Problem.place}. */

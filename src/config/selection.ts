@@ -1,5 +1,5 @@
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
-import { type Findings, type Path, suggestion } from "./problems.ts";
+import { type Located, suggestion } from "./problems.ts";
 import type { GroupFields } from "./schema/token.ts";
 
 /** The connections and models that tokens may name. */
@@ -15,11 +15,8 @@ export interface SelectionIndex {
 }
 
 /** The options of {@linkcode selectFor} and {@linkcode entriesOf}. */
-interface SelectOptions {
+interface SelectOptions extends Located {
   readonly index: SelectionIndex;
-  /** The path of the token, rule or group, or of the reference. */
-  readonly path: Path;
-  readonly findings: Findings;
 }
 
 /** What an entry of the file names. Its own lists, not those of its groups. */

@@ -20,6 +20,18 @@ export interface AmountLimit {
   readonly connections: readonly string[] | undefined;
 }
 
+/** Returns true when a limit counts the usage of a model on a connection, by their names. */
+export function countsRow(
+  { models, connections }: AmountLimit,
+  { connection, model }: {
+    readonly connection: string;
+    readonly model: string;
+  },
+): boolean {
+  return (models?.includes(model) ?? true) &&
+    (connections?.includes(connection) ?? true);
+}
+
 /** The unit of an {@linkcode AmountLimit}. */
 export type LimitUnit = typeof LIMIT_UNITS[number];
 

@@ -2,6 +2,7 @@ import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import {
   type AmountLimit,
+  countsRow,
   type Group,
   limitsOn,
   type LimitUnit,
@@ -178,15 +179,6 @@ function mergedRows(
 /** Returns a limit in a few words for metrics, such as `tokens day`, without its maximum. */
 export function boundLabel({ limit }: Bound): string {
   return `${limit.kind === "share" ? "share" : limit.unit} ${limit.window}`;
-}
-
-/** Returns true when a limit counts the usage of a connection's model. */
-export function countsRow(
-  { models, connections }: AmountLimit,
-  { connection, model }: Row,
-): boolean {
-  return (models?.includes(model) ?? true) &&
-    (connections?.includes(connection) ?? true);
 }
 
 /** Returns the amount of a limit's unit in some counts. */

@@ -1,5 +1,6 @@
 import type { Deployment } from "../config/config.ts";
-import { type AmountBound, amountOf, countsRow } from "./bounds.ts";
+import { countsRow } from "../config/usage_limits.ts";
+import { type AmountBound, amountOf } from "./bounds.ts";
 import { type Counts, countsOf } from "./counts.ts";
 import type { Row } from "./tables.ts";
 

@@ -1,5 +1,5 @@
 import { oneLine } from "../../core/json.ts";
-import { type Column, dollarsText, drawTable } from "../table.ts";
+import { dollarsText, drawTable, wordColumn } from "../table.ts";
 import { type Page, plainText } from "../text.ts";
 import { csvLine, roundCost } from "../usage/export.ts";
 import { CAUSES, type Difference } from "./compare.ts";
@@ -162,13 +162,6 @@ function summedBy<One>(
     const [first] = list;
     return first === undefined ? [] : [{ first, list, usd: sum(list, usdOf) }];
   }).sort((one, other) => Math.abs(other.usd) - Math.abs(one.usd));
-}
-
-function wordColumn<Row>(
-  heading: string,
-  text: (row: Row) => string,
-): Column<Row> {
-  return { heading, text, isWords: true };
 }
 
 function modelText({ model }: Pick<Difference, "model">): string {

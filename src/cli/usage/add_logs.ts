@@ -1,4 +1,4 @@
-import type { LoggedRequest } from "../../observe/logged_request.ts";
+import { fromTime, type LoggedRequest } from "../../observe/logged_request.ts";
 import { type LogLineCounts, readLog } from "../../observe/read_log.ts";
 import type { CliIo } from "../command.ts";
 import { endSentence } from "../text.ts";
@@ -121,15 +121,10 @@ async function addLog(
   }
 }
 
-const BEGINNING = '{"time":"';
-
-/** Returns true for a line of these days, and for one without a time. It parses no line, because that is slow. */
+/** Returns true for a line of these days, and for one without a time. */
 function isOf({ from, to }: Days, line: string): boolean {
-  const start = line.lastIndexOf(BEGINNING);
-  if (start === -1) return true;
-  const at = start + BEGINNING.length;
-  const day = line.slice(at, at + from.length);
-  return day >= from && day <= to;
+  const day = fromTime(line)?.slice(0, from.length);
+  return day === undefined || (day >= from && day <= to);
 }
 
 const TYPED =

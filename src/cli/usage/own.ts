@@ -19,7 +19,14 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { drawOwnLimits } from "../limits/draw.ts";
-import { countText, dollarsText, drawBar, drawTable } from "../table.ts";
+import {
+  barColumn,
+  type Column,
+  countText,
+  dollarsText,
+  drawTable,
+  wordColumn,
+} from "../table.ts";
 import { type Page, pageOf, plainText, wrapWords } from "../text.ts";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
@@ -67,22 +74,28 @@ type Report = Pick<UsageReport, "token" | "since" | "limits"> & {
 
 type ReportedWindow = Pick<WindowUsage, "resets_at"> & {
   readonly window: string;
-  readonly total: Pick<UsedAmounts, typeof COUNTS[number] | "cost_usd">;
+  readonly total: Amounts;
 };
 
+type Amounts = Pick<UsedAmounts, typeof COUNTS[number][0] | "cost_usd">;
+
+/** The counts that are drawn, with their headings. */
 const COUNTS = [
-  "requests",
-  "input_tokens",
-  "cached_input_tokens",
-  "output_tokens",
+  ["requests", "requests"],
+  ["input_tokens", "input"],
+  ["cached_input_tokens", "cached"],
+  ["output_tokens", "output"],
 ] as const;
 
-const HEADINGS: Readonly<Record<typeof COUNTS[number], string>> = {
-  requests: "requests",
-  input_tokens: "input",
-  cached_input_tokens: "cached",
-  output_tokens: "output",
-};
+function amountColumns<Row>(amountsOf: (row: Row) => Amounts): Column<Row>[] {
+  return [
+    ...COUNTS.map(([name, heading]) => ({
+      heading,
+      text: (row: Row) => countText(amountsOf(row)[name]),
+    })),
+    { heading: "cost", text: (row) => dollarsText(amountsOf(row).cost_usd) },
+  ];
+}
 
 /**
  * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
@@ -100,7 +113,7 @@ function isWindow(value: unknown): value is ReportedWindow {
   const { total } = value;
   return typeof value.window === "string" &&
     typeof value.resets_at === "string" &&
-    COUNTS.every((name) => typeof total[name] === "number") &&
+    COUNTS.every(([name]) => typeof total[name] === "number") &&
     (total.cost_usd === null || typeof total.cost_usd === "number");
 }
 
@@ -141,22 +154,10 @@ function drawUsed(
   const table = drawTable(windows, {
     ...page,
     indent: "  ",
-    names: [{
-      heading: "window",
-      text: ({ window }) => `1 ${plainText(window)}`,
-      isWords: true,
-    }],
+    names: [wordColumn("window", ({ window }) => `1 ${plainText(window)}`)],
     facts: [
-      ...COUNTS.map((name) => ({
-        heading: HEADINGS[name],
-        text: ({ total }: ReportedWindow) => countText(total[name]),
-      })),
-      { heading: "cost", text: ({ total }) => dollarsText(total.cost_usd) },
-      {
-        heading: "reset",
-        text: (one) => resetText(one, nowMs),
-        isWords: true,
-      },
+      ...amountColumns(({ total }: ReportedWindow) => total),
+      wordColumn("reset", (one) => resetText(one, nowMs)),
     ],
   });
   return [...wrapWords(head, columns), ...table, ""].join("\n");
@@ -178,25 +179,14 @@ function drawDays(
   const table = drawTable(days, {
     ...page,
     indent: "  ",
-    names: [
-      { heading: "day", text: ({ date }) => plainText(date), isWords: true },
-    ],
+    names: [wordColumn("day", ({ date }) => plainText(date))],
     facts: [
-      {
-        heading: "",
-        text: (day) =>
-          drawBar(100 * amountOf(day, unit) / most, {
-            width: BAR_WIDTH,
-            style: "green",
-            paint,
-          }),
-        isWords: true,
-      },
-      ...COUNTS.map((name) => ({
-        heading: HEADINGS[name],
-        text: (day: Day) => countText(day[name]),
-      })),
-      { heading: "cost", text: ({ cost_usd }) => dollarsText(cost_usd) },
+      barColumn((day) => amountOf(day, unit), {
+        most,
+        width: BAR_WIDTH,
+        paint,
+      }),
+      ...amountColumns((day: Day) => day),
     ],
   });
   return [

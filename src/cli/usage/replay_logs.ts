@@ -9,6 +9,7 @@ import {
   type Timers,
 } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
+import { fromTime } from "../../observe/logged_request.ts";
 import {
   type LogLineCounts,
   noLines,
@@ -162,25 +163,17 @@ async function replayFile(
   file: LogFile,
   { files, replay, lines, keptFromMs }: Replaying,
 ): Promise<unknown> {
+  const since = new Date(keptFromMs).toISOString();
   try {
     await readLog(files.read(file), {
       counts: lines,
-      isWanted: isSince(new Date(keptFromMs).toISOString()),
+      isWanted: (line) => (fromTime(line) ?? since) >= since,
       onRequest: replay.add,
     });
     return undefined;
   } catch (error) {
     return error ?? new Error("unknown");
   }
-}
-
-const BEGINNING = '{"time":"';
-
-/** Returns a test for lines since a time. It compares only the beginning of a line, because parsing is slow. */
-function isSince(time: string): (line: string) => boolean {
-  const end = BEGINNING.length + time.length;
-  return (line) =>
-    !line.startsWith(BEGINNING) || line.slice(BEGINNING.length, end) >= time;
 }
 
 /** The dependencies of {@linkcode startReplay}. */

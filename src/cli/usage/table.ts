@@ -1,11 +1,12 @@
 import { dearTurnsText } from "../../http/wording/dear_turns.js";
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import {
+  barColumn,
   type Column,
   countText,
   dollarsText,
-  drawBar,
   drawTable,
+  wordColumn,
 } from "../table.ts";
 import { type Page, plainText, wrapWords } from "../text.ts";
 import {
@@ -32,11 +33,9 @@ export function drawTotals(
   const drawn = totals.rows.length === 0 ? [] : [
     ...drawTable(drawnRows(totals), {
       ...page,
-      names: totals.by.map((heading, index) => ({
-        heading,
-        text: ({ names }) => names[index] ?? "",
-        isWords: true,
-      })),
+      names: totals.by.map((heading, index) =>
+        wordColumn(heading, ({ names }) => names[index] ?? "")
+      ),
       facts: [
         ...(totals.by.join() === "day" ? [barOf(totals, page)] : []),
         ...FACTS.filter(({ isWanted }) => isWanted(totals.total)),
@@ -104,16 +103,10 @@ function barOf(
   const amountOf = (sums: UsageSums) =>
     total.pricedUses > 0 ? sums.costUsd : tokensOf(sums);
   const most = rows.reduce((most, row) => Math.max(most, amountOf(row)), 0);
-  return {
-    heading: "",
-    text: ({ sums }) =>
-      sums === total || most === 0 ? "" : drawBar(100 * amountOf(sums) / most, {
-        width: BAR_WIDTH,
-        style: "green",
-        paint,
-      }),
-    isWords: true,
-  };
+  return barColumn(
+    ({ sums }) => sums === total ? undefined : amountOf(sums),
+    { most, width: BAR_WIDTH, paint },
+  );
 }
 
 function count(heading: string, countOf: (sums: UsageSums) => number): Fact {

@@ -1,5 +1,11 @@
 import type { Access, Caller, Connection, ConnectionModel } from "../config.ts";
-import { type Findings, type Path, quote, suggestion } from "../problems.ts";
+import {
+  type Findings,
+  type Located,
+  type Path,
+  quote,
+  suggestion,
+} from "../problems.ts";
 import type { GroupEntry, TokenEntry } from "../schema/config_file.ts";
 import type {
   AccessFields,
@@ -9,6 +15,7 @@ import type {
 import { modelsOn, selectFor, type SelectionIndex } from "../selection.ts";
 import {
   type AmountLimit,
+  countsRow,
   type Group,
   limitsOn,
   type UsageLimit,
@@ -68,11 +75,9 @@ function defaultConcurrency(maxConcurrentRequests: number): number {
 /** Reports a name or hash that another token has. */
 function claim(
   pathByKey: Map<string, Path>,
-  { key, field, path, findings }: {
+  { key, field, path, findings }: Located & {
     readonly key: string;
     readonly field: string;
-    readonly path: Path;
-    readonly findings: Findings;
   },
 ): void {
   const first = pathByKey.get(key);
@@ -267,17 +272,16 @@ function limitsCost(limit: UsageLimit): limit is AmountLimit {
 /** Reports a limited cost that cannot be counted: every model that its callers may use needs a price. */
 function reportUnpriced(
   limit: AmountLimit,
-  { connections, callers, path, findings }: {
+  { connections, callers, path, findings }: Located & {
     readonly connections: readonly Connection[];
     readonly callers: readonly Access[];
-    readonly path: Path;
-    readonly findings: Findings;
   },
 ): void {
   for (const connection of connections) {
     if (!connection.enabled) continue;
     const unpriced = connection.models.find((model) =>
-      model.price === undefined && counts(limit, connection, model) &&
+      model.price === undefined &&
+      countsRow(limit, { connection: connection.name, model: model.id }) &&
       callers.some((caller) => mayUse(caller, connection, model))
     );
     if (unpriced === undefined) continue;
@@ -289,15 +293,6 @@ function reportUnpriced(
     );
     return;
   }
-}
-
-function counts(
-  { models, connections }: AmountLimit,
-  connection: Connection,
-  model: ConnectionModel,
-): boolean {
-  return (models?.includes(model.id) ?? true) &&
-    (connections?.includes(connection.name) ?? true);
 }
 
 function mayUse(

@@ -4,7 +4,7 @@ import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../exchange.ts";
-import type { Path } from "../problems.ts";
+import type { Located, Path } from "../problems.ts";
 import { resolveAuths } from "./auth.ts";
 import { resolveHeaders, resolveHeadersDrop } from "./headers.ts";
 import { resolveEndpoints } from "./endpoints.ts";
@@ -126,7 +126,7 @@ function checkRoutingFields(
 
 function checkOmit(
   omit: readonly string[],
-  { path, findings }: Pick<ResolveConnectionOptions, "path" | "findings">,
+  { path, findings }: Located,
 ): void {
   omit.forEach((field, index) => {
     if (ROUTING_FIELDS.has(field)) {

@@ -6,7 +6,7 @@ import {
   OPERATIONS,
 } from "../../core/protocol.ts";
 import type { Connection } from "../config.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { Located } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { fillVariables, VARIABLES, variablesOf } from "../presets/preset.ts";
 import { SERVICES } from "../services.ts";
@@ -15,10 +15,7 @@ import { isLoopback } from "./server.ts";
 /** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */
 export function resolveEndpoints(
   fields: ConnectionFields,
-  { path, findings, family }: {
-    /** The path of the connection. */
-    readonly path: Path;
-    readonly findings: Findings;
+  { path, findings, family }: Located & {
     readonly family: Family | undefined;
   },
 ): Connection["endpoints"] {
@@ -71,7 +68,7 @@ function presetEndpoints(
 /** Reports each variable that the service needs and lacks, and each that has no effect. */
 function checkVariables(
   fields: ConnectionFields,
-  { path, findings }: { readonly path: Path; readonly findings: Findings },
+  { path, findings }: Located,
 ): void {
   const { service } = fields;
   const needed = variablesOf(SERVICES[service]);

@@ -1,6 +1,6 @@
 import type { Connection } from "../config.ts";
 import type { AuthScheme } from "../presets/preset.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { Located } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 import { schemeOf } from "./auth.ts";
@@ -8,11 +8,7 @@ import { schemeOf } from "./auth.ts";
 /** Resolves the headers that a connection adds, with names in lower case. Reports their problems. */
 export function resolveHeaders(
   fields: ConnectionFields,
-  { path, findings }: {
-    /** The path of the connection. */
-    readonly path: Path;
-    readonly findings: Findings;
-  },
+  { path, findings }: Located,
 ): Connection["headers"] {
   const headers = new Map<string, string>();
   const scheme = schemeOf(fields);
@@ -49,11 +45,7 @@ const LISTED_VALUE_REGEXP = /^[!-+\--~]+$/;
 /** Resolves the values that a connection removes from request headers, with names in lower case. Reports problems. */
 export function resolveHeadersDrop(
   fields: ConnectionFields,
-  { path, findings }: {
-    /** The path of the connection. */
-    readonly path: Path;
-    readonly findings: Findings;
-  },
+  { path, findings }: Located,
 ): Connection["headersDrop"] {
   const scheme = schemeOf(fields);
   const set = new Set(

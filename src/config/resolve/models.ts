@@ -1,6 +1,12 @@
 import type { Connection, Deployment } from "../config.ts";
 import type { DirectoryEntry } from "../directory.ts";
-import { type Findings, type Path, quote, suggestion } from "../problems.ts";
+import {
+  type Findings,
+  type Located,
+  type Path,
+  quote,
+  suggestion,
+} from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 
 /** An alias or a fallback in the file. */
@@ -59,11 +65,7 @@ function enabledDeployments(
 /** Reports models that appear twice in one connection. */
 export function reportDuplicateModels(
   fields: ConnectionFields,
-  { path, findings }: {
-    /** The path of the connection. */
-    readonly path: Path;
-    readonly findings: Findings;
-  },
+  { path, findings }: Located,
 ): void {
   const indexById = new Map<string, number>();
   fields.models.forEach(({ id }, index) => {

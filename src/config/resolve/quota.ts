@@ -4,16 +4,10 @@ import { resolveKey } from "./auth.ts";
 import { headerNameFault, isHeaderValue } from "./headers.ts";
 import type { QuotaKind } from "../quota_kinds.ts";
 import type { ResolveTools } from "../environment.ts";
-import type { Path } from "../problems.ts";
+import type { Located } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
 import { SERVICES } from "../services.ts";
-
-/** The options of {@linkcode resolveQuota}. */
-interface ResolveQuotaOptions extends ResolveTools {
-  /** The path of the connection. */
-  readonly path: Path;
-}
 
 /** The quota fields of the file with the resolved kind. */
 type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
@@ -26,7 +20,7 @@ type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
  */
 export async function resolveQuota(
   { service, quota = { plan: "personal" } }: ConnectionFields,
-  options: ResolveQuotaOptions,
+  options: ResolveTools & Located,
 ): Promise<QuotaConfig | undefined> {
   const within = { ...options, path: [...options.path, "quota"] };
   const kind = quota.kind ?? SERVICES[service].quotaKind;
@@ -44,7 +38,7 @@ export async function resolveQuota(
 
 function checkUrl(
   { url }: QuotaFields,
-  { path, findings }: ResolveQuotaOptions,
+  { path, findings }: Located,
 ): void {
   if (url === undefined) return;
   const result = readHttpUrl(url);
@@ -60,7 +54,7 @@ const KINDS_WITH_PLANS: ReadonlySet<QuotaKind> = new Set(["zai", "bigmodel"]);
 
 function checkPlan(
   { kind, plan, organization, project }: QuotaOfKind,
-  { path, findings }: ResolveQuotaOptions,
+  { path, findings }: Located,
 ): void {
   if (KINDS_WITH_PLANS.has(kind)) return;
   const given = {
@@ -86,7 +80,7 @@ const KINDS_WITHOUT_CALLS: ReadonlySet<QuotaKind> = new Set([
 
 function checkUse(
   quota: QuotaOfKind,
-  { path, findings }: ResolveQuotaOptions,
+  { path, findings }: Located,
 ): void {
   if (!KINDS_WITHOUT_CALLS.has(quota.kind)) return;
   for (const field of ["url", "key", "key_file"] as const) {
@@ -98,7 +92,7 @@ function checkUse(
 
 function warnOfGaps(
   quota: QuotaConfig,
-  { path, findings }: ResolveQuotaOptions,
+  { path, findings }: Located,
 ): void {
   const gap = (field: string, reason: string) =>
     findings.warn([...path, field], `is missing. ${reason}`);
@@ -115,7 +109,7 @@ const JSON_FIELDS = ["headers", "success", "unauthorized", "windows"] as const;
 
 function resolveJson(
   quota: QuotaFields,
-  { path, findings }: ResolveQuotaOptions,
+  { path, findings }: Located,
 ): JsonQuota | undefined {
   if (quota.kind !== "json") {
     for (const field of JSON_FIELDS.filter((one) => quota[one] !== undefined)) {
@@ -135,7 +129,7 @@ function resolveJson(
 
 function checkHeaders(
   headers: Readonly<Record<string, string>>,
-  { path, findings }: Pick<ResolveQuotaOptions, "path" | "findings">,
+  { path, findings }: Located,
 ): void {
   for (const [name, value] of Object.entries(headers)) {
     const fault = headerNameFault(name.toLowerCase(), undefined);

@@ -1,7 +1,7 @@
 import { CALENDAR_WINDOWS } from "../../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
 import type { Connection } from "../config.ts";
-import { type Findings, type Path, quote, suggestion } from "../problems.ts";
+import { type Located, type Path, quote, suggestion } from "../problems.ts";
 import { entriesOf, type SelectionIndex } from "../selection.ts";
 import type { UsageLimitFields } from "../schema/token.ts";
 import {
@@ -12,13 +12,10 @@ import {
 } from "../usage_limits.ts";
 
 /** The options of {@linkcode resolveUsageLimits}. */
-interface UsageLimitsOptions {
-  /** The path of the list. */
-  readonly path: Path;
+interface UsageLimitsOptions extends Located {
   readonly index: SelectionIndex;
   /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
-  readonly findings: Findings;
 }
 
 /** Resolves limits with the models and connections that they name. Reports invalid limits and leaves them out. */
