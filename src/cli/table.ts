@@ -38,7 +38,6 @@ export function barColumn<Row>(
   });
 }
 
-/** The options of {@linkcode drawTable}. */
 interface TableOptions<Row> extends Page {
   /** The columns that name a row. */
   readonly names: readonly Column<Row>[];

@@ -24,6 +24,14 @@ export function withoutColour(_style: Style, text: string): string {
   return text;
 }
 
+/** The screen and the clock of a command that draws. */
+export interface Screen {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
+  readonly columns: () => number | undefined;
+}
+
 /** The width and the colours of an output. */
 export interface Page {
   /** The width of a line, in characters. */
@@ -34,14 +42,9 @@ export interface Page {
 /** The width of a line in a file, enough for one line a window and for most tables. */
 const COLUMNS_OF_A_FILE = 120;
 
-/**
- * Returns the page that a command draws on.
- *
- * @param output `columns` returns the width of the terminal; undefined when the output is not a terminal.
- */
+/** Returns the page that a command draws on. */
 export function pageOf(
-  { columns, env }: {
-    readonly columns: () => number | undefined;
+  { columns, env }: Pick<Screen, "columns"> & {
     readonly env: (name: string) => string | undefined;
   },
 ): Page {

@@ -81,7 +81,6 @@ export async function loadConfig(
 /** A file that `include` names, with its variables expanded; or the problem that hides its content. */
 type IncludedFile = IncludedTree | { readonly problem: Problem };
 
-/** The options of {@linkcode readIncluded}. */
 interface IncludeOptions extends LoadContext {
   /** Receives the included files. */
   readonly sources: Map<string, Source>;

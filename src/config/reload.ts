@@ -29,7 +29,6 @@ interface ReloadCall {
   readonly isForced?: boolean;
 }
 
-/** The dependencies of {@linkcode createReload}. */
 interface ReloadOptions {
   readonly liveConfig: LiveConfig;
   /** Reads and validates the file. */

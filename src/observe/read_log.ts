@@ -57,7 +57,6 @@ export async function readLog(
   });
 }
 
-/** The options of {@linkcode readTextLines}. */
 interface TextLinesOptions {
   /** The longest line to read, in UTF-16 code units without its line feed. Longer ones are skipped. */
   readonly maxLength: number;

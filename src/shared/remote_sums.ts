@@ -18,7 +18,6 @@ import {
 import type { Ledger } from "./ledger.ts";
 import { type Counter, Outbox, type OutboxOptions } from "./outbox.ts";
 
-/** The dependencies of {@linkcode RemoteSums}. */
 interface RemoteSumsOptions extends OutboxOptions {
   /** The timeout of a call to the ledger, in milliseconds. */
   readonly waitMs: number;

@@ -18,7 +18,6 @@ import type { QuotaShares } from "./quota_share.ts";
 import { type Sums, usedOf } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 
-/** The dependencies of {@linkcode readCurrentUse}. */
 interface CurrentUseOptions {
   readonly sums: Pick<Sums, "uses">;
   readonly bounds: Bounds;

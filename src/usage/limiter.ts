@@ -87,7 +87,6 @@ const FIRST_OUTPUT_TOKENS = 4096;
 /** The weight of the last answer in the moving average of a caller's output. */
 const LAST_WEIGHT = 1 / 8;
 
-/** The dependencies of a {@linkcode Limiter}. */
 interface LimiterOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;

@@ -44,7 +44,6 @@ export interface QuotaShares {
   isStale(connection: Connection): boolean;
 }
 
-/** The dependencies of {@linkcode QuotaShares}. */
 interface QuotaSharesOptions {
   readonly sums: Pick<Sums, "read" | "sinceMs">;
   readonly quotas: Pick<QuotaService, "known">;

@@ -28,7 +28,6 @@ export interface Replay {
   readonly firstMs: number | undefined;
 }
 
-/** The dependencies of a {@linkcode Replay}. */
 interface ReplayOptions {
   readonly counting: Pick<Counting, "count">;
   /** The configuration with the names of the tokens. */

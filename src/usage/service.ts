@@ -41,7 +41,6 @@ export interface UsageService {
   current(config: Config): Promise<UsageState>;
 }
 
-/** The dependencies of a {@linkcode UsageService}. */
 interface UsageServiceOptions {
   readonly sums: Sums;
   readonly liveConfig: LiveConfig;

@@ -53,7 +53,6 @@ export interface TallyRequest {
   readonly judgeCache?: (() => void) | undefined;
 }
 
-/** The dependencies of a {@linkcode Tally}. */
 interface TallyOptions {
   readonly sums: Pick<Sums, "apply">;
   readonly counting: Counting;

@@ -78,9 +78,10 @@ export const CHECK: CommandSpec = {
 export const runCheck: Run<CliIo & RequestTools> = command(
   CHECK,
   async (read, io) => {
-    const options = readOptions(read);
-    if (options.demo) return await checkDemo(options, io);
-    const path = findConfigPath({ option: options.config, env: io.env });
+    requireOptions(read);
+    const { values, flags } = read;
+    if (flags.has("demo")) return await checkDemo(read, io);
+    const path = findConfigPath({ option: values.get("config"), env: io.env });
     const book = openTokenBook({
       path,
       client: createFetchClient(io.fetch),
@@ -90,7 +91,7 @@ export const runCheck: Run<CliIo & RequestTools> = command(
     });
     const result = await loadConfigFile(path, {
       env: io.env,
-      tokenFor: options.live ? book.tokenFor : undefined,
+      tokenFor: flags.has("live") ? book.tokenFor : undefined,
     });
     book.retain([]);
     if ("problems" in result) {
@@ -104,7 +105,7 @@ export const runCheck: Run<CliIo & RequestTools> = command(
     if (tlsProblem !== undefined) {
       return reportProblems([tlsProblem], { path, io });
     }
-    const isQuiet = options.quiet || options.json;
+    const isQuiet = flags.has("quiet") || flags.has("json");
     if (!isQuiet) io.write(describeConfig(result.config));
     if (result.warnings.length > 0) {
       io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
@@ -113,24 +114,20 @@ export const runCheck: Run<CliIo & RequestTools> = command(
       io.write(`# ${path} is valid: ${extent(result.config)}\n`);
       io.write(longLived(result.config));
     }
-    return options.live
-      ? await checkLive(result.config, options, io)
-      : EXIT.good;
+    return await checkLive(result.config, read, io);
   },
 );
 
 /** Checks the demo's configuration before its simulated provider, without a network. */
 async function checkDemo(
-  options: CheckOptions,
+  read: Arguments,
   io: CliIo & RequestTools,
 ): Promise<number> {
   const { config } = await loadDemo(io);
   const demo = createDemoUpstream({
     ...{ clock: systemClock, ids: randomIds, wordMs: 0 },
   });
-  return options.live
-    ? await checkLive(config, options, { ...io, fetch: demo })
-    : EXIT.good;
+  return await checkLive(config, read, { ...io, fetch: demo });
 }
 
 /** Prints the problems of a configuration and returns the exit code. */
@@ -149,48 +146,40 @@ export function reportProblems(
   return EXIT.badUsage;
 }
 
+/** Sends the requests that the arguments ask for, perhaps none. */
 async function checkLive(
   config: Config,
-  { quiet, json, model, ...options }: CheckOptions,
+  { values, flags }: Arguments,
   io: CliIo & RequestTools,
 ): Promise<number> {
+  if (!flags.has("live")) return EXIT.good;
   const probes = [
     ...await probeConnections(config, io),
     ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
   ];
   for (const { name, finding, good } of probes) {
     const line = `${name}: ${finding}\n`;
-    if (json) io.writeError(line);
-    else if (!good || !quiet) io.write(line);
+    if (flags.has("json")) io.writeError(line);
+    else if (!good || !flags.has("quiet")) io.write(line);
   }
   const areGood = probes.every(({ good }) => good);
-  if (!options.try) return areGood ? EXIT.good : EXIT.failed;
+  if (!flags.has("try")) return areGood ? EXIT.good : EXIT.failed;
   const results = await tryModels(config, {
-    ...{ fetch: io.fetch, deadline: io.deadline, model },
+    ...{ fetch: io.fetch, deadline: io.deadline },
+    model: values.get("model"),
     elapsedMs: systemClock.elapsedMs,
     onProgress: (line) => io.writeError(`${line}\n`),
   });
   const tried = { results, config };
-  io.write(json ? tryJson(tried) : tryReport(tried));
+  io.write(flags.has("json") ? tryJson(tried) : tryReport(tried));
   const words = results.filter(({ trial }) => trial === "a word");
   return areGood && words.every(({ result }) => result !== "refused")
     ? EXIT.good
     : EXIT.failed;
 }
 
-/** The options of `check`. */
-interface CheckOptions {
-  readonly config: string | undefined;
-  readonly live: boolean;
-  readonly try: boolean;
-  /** The only model to try; `undefined` for all. */
-  readonly model: string | undefined;
-  readonly demo: boolean;
-  readonly json: boolean;
-  readonly quiet: boolean;
-}
-
-function readOptions({ values, flags }: Arguments): CheckOptions {
+/** @throws {BadArguments} For options that do not go together. */
+function requireOptions({ values, flags }: Arguments): void {
   if (flags.has("try") && !flags.has("live")) {
     throw new BadArguments("--try needs --live");
   }
@@ -200,15 +189,6 @@ function readOptions({ values, flags }: Arguments): CheckOptions {
   if (flags.has("demo") && values.has("config")) {
     throw new BadArguments("the demo reads no file. Leave --config out");
   }
-  return {
-    config: values.get("config"),
-    live: flags.has("live"),
-    try: flags.has("try"),
-    model: values.get("model"),
-    demo: flags.has("demo"),
-    json: flags.has("json"),
-    quiet: flags.has("quiet"),
-  };
 }
 
 /** Returns a line with the secrets that live long, where some connection needs none. */

@@ -1,32 +1,23 @@
 import { type OwnLimits, ownLimits } from "../../http/wording/own_limits.js";
 import { withOwnUse } from "../../http/wording/own_use.js";
 import type { QuotaList } from "../../quotas/list.ts";
-import {
-  type Arguments,
-  BadArguments,
-  command,
-  type Run,
-} from "../arguments.ts";
+import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
+  type GatewayAddress,
   GatewayUnread,
   NO_TOKEN,
   readGatewayAddress,
   type RequestTools,
 } from "../gateway_client.ts";
-import { pageOf } from "../text.ts";
+import { pageOf, type Screen } from "../text.ts";
 import { drawLimits } from "./draw.ts";
 import { readLimits, readUsage } from "./read.ts";
 
-/** The dependencies of {@linkcode runLimits}. */
-interface LimitsTools extends CliIo, RequestTools {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+interface LimitsTools extends CliIo, Screen, RequestTools {
   /** Resolves after this many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
-  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
-  readonly columns: () => number | undefined;
 }
 
 /** The arguments and the help of `limits`. */
@@ -51,11 +42,18 @@ export const LIMITS: CommandSpec = {
  * @returns The exit code.
  */
 export const runLimits: Run<LimitsTools> = command(LIMITS, (read, tools) => {
-  const options = readLimitsOptions(read, tools.env);
-  return options.watch
+  const { values, flags } = read;
+  const address = readGatewayAddress(values, tools.env);
+  if (address.token === "") throw new BadArguments(NO_TOKEN);
+  const options = { ...address, json: flags.has("json") };
+  return flags.has("watch")
     ? watchLimits(options, tools)
     : printLimits(options, tools);
 });
+
+interface LimitsOptions extends GatewayAddress {
+  readonly json: boolean;
+}
 
 async function printLimits(
   options: LimitsOptions,
@@ -109,8 +107,7 @@ async function tryRead(
   try {
     const list = await readLimits(options, tools);
     if (options.json) return { list };
-    const { usageUrl: url, token } = options;
-    const usage = await readUsage({ url, token }, tools);
+    const usage = await readUsage(options, tools);
     return { list: withOwnUse(list, usage), own: ownLimits(usage) };
   } catch (error) {
     if (!(error instanceof GatewayUnread)) throw error;
@@ -142,36 +139,4 @@ function watched(
   return columns() === undefined
     ? `${new Date(now()).toISOString()}\n\n${drawing}\n`
     : FRESH_SCREEN + drawing;
-}
-
-/** The options of `limits`, from the command line and the environment. */
-interface LimitsOptions {
-  /** The address of the list, such as `http://127.0.0.1:8787/v1/limits`. */
-  readonly url: string;
-  /** The address of the token's own usage. */
-  readonly usageUrl: string;
-  readonly token: string;
-  readonly json: boolean;
-  readonly watch: boolean;
-}
-
-/**
- * Reads the options of `limits`: an option wins over its environment variable.
- *
- * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
- * @throws {BadArguments} Without the token.
- */
-function readLimitsOptions(
-  { values, flags }: Arguments,
-  env: (name: string) => string | undefined,
-): LimitsOptions {
-  const { base, token } = readGatewayAddress(values, env);
-  if (token === "") throw new BadArguments(NO_TOKEN);
-  return {
-    url: `${base}/v1/limits`,
-    usageUrl: `${base}/v1/usage`,
-    token,
-    json: flags.has("json"),
-    watch: flags.has("watch"),
-  };
 }

@@ -29,7 +29,6 @@ import {
   wrapWords,
 } from "../text.ts";
 
-/** The options of {@linkcode drawLimits}. */
 interface DrawOptions extends Page {
   /** Milliseconds since 1970. */
   readonly nowMs: number;

@@ -2,16 +2,11 @@ import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
 import {
+  type GatewayAddress,
   readGateway,
   requestGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-
-/** An address to read, with the caller's token. */
-interface Source {
-  readonly url: string;
-  readonly token: string;
-}
 
 /** The timeout of the list, longer than the gateway's own, so that the gateway's error arrives. */
 const DEADLINE_MS = 30_000;
@@ -19,14 +14,14 @@ const DEADLINE_MS = 30_000;
 /**
  * Reads the list of limits from a gateway.
  *
- * @param source `url` is the address of the list itself.
  * @throws {GatewayUnread} When the response is not a list.
  */
 export function readLimits(
-  source: Source,
+  { base, token }: GatewayAddress,
   tools: RequestTools,
 ): Promise<QuotaList> {
-  const options = { ...source, deadlineMs: DEADLINE_MS };
+  const url = `${base}/v1/limits`;
+  const options = { url, token, deadlineMs: DEADLINE_MS };
   return readGateway(options, tools, isQuotaList);
 }
 
@@ -36,14 +31,14 @@ const USAGE_DEADLINE_MS = 5000;
 /**
  * Reads the usage of a token from `GET /usage`.
  *
- * @param source `url` is the address of the usage.
  * @returns The body of any response; `undefined` without a response or without JSON.
  */
 export async function readUsage(
-  source: Source,
+  { base, token }: GatewayAddress,
   tools: RequestTools,
 ): Promise<JsonValue | undefined> {
-  const options = { ...source, deadlineMs: USAGE_DEADLINE_MS };
+  const url = `${base}/v1/usage`;
+  const options = { url, token, deadlineMs: USAGE_DEADLINE_MS };
   const answer = await requestGateway(options, tools).catch(() => undefined);
   return answer?.body;
 }

@@ -16,7 +16,7 @@ import {
   readText,
 } from "../commands/config_file.ts";
 import type { RequestTools } from "../gateway_client.ts";
-import { endSentence, pageOf } from "../text.ts";
+import { endSentence, pageOf, type Screen } from "../text.ts";
 import { addLogs, dayMs, type Days, type LogTools } from "../usage/add_logs.ts";
 import { createComparison } from "./compare.ts";
 import {
@@ -34,13 +34,7 @@ import {
   readReport,
 } from "./reports.ts";
 
-/** The dependencies of {@linkcode runReconcile}. */
-interface ReconcileTools extends CliIo, RequestTools, LogTools {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
-  readonly columns: () => number | undefined;
-}
+interface ReconcileTools extends CliIo, Screen, RequestTools, LogTools {}
 
 /** The arguments and the help of `reconcile`. */
 export const RECONCILE: CommandSpec = {

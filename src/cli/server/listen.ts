@@ -39,7 +39,6 @@ interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
 
 const COMMAND_LINE = { host: "--host", port: "--port" };
 
-/** The options of {@linkcode listen}. */
 interface ListenOptions {
   /** The timers of its deadlines; default: this machine's. */
   readonly timers?: Timers;
@@ -164,7 +163,6 @@ export interface LastingListener extends Listener {
   renew(): void;
 }
 
-/** The dependencies of {@linkcode keepListening}. */
 interface KeepListeningOptions {
   /** Opens a listener; `port` is absent the first time, and then the port of the first listener. */
   readonly open: (port?: number) => OpenListener;

@@ -10,7 +10,6 @@ import type { UpstreamClient } from "../../upstream/call.ts";
 import { beside, readText } from "../commands/config_file.ts";
 import { openNetworkClient } from "./network_client.ts";
 
-/** The options of {@linkcode openTokenBook}. */
 interface OpenTokenBookOptions {
   /** The path of the configuration file. */
   readonly path: string;

@@ -25,7 +25,6 @@ import {
   type TotalsBuilder,
 } from "./totals.ts";
 
-/** The dependencies of {@linkcode runUsage}. */
 interface UsageTools extends OwnUsageTools, LogTools {}
 
 /** The arguments and the help of `usage`. */

@@ -27,15 +27,16 @@ import {
   drawTable,
   wordColumn,
 } from "../table.ts";
-import { type Page, pageOf, plainText, wrapWords } from "../text.ts";
+import {
+  type Page,
+  pageOf,
+  plainText,
+  type Screen,
+  wrapWords,
+} from "../text.ts";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
-export interface OwnUsageTools extends CliIo, RequestTools {
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
-  readonly columns: () => number | undefined;
-}
+export interface OwnUsageTools extends CliIo, Screen, RequestTools {}
 
 /** The gateway waits a second for quotas. The rest is for a slow network. */
 const DEADLINE_MS = 15_000;

@@ -22,7 +22,6 @@ import { createReplay, type Replay } from "../../usage/replay.ts";
 import type { Sums } from "../../usage/sums.ts";
 import { LOG_FILES, type LogFile, type LogFiles } from "./log_files.ts";
 
-/** The dependencies of {@linkcode replayLogs}. */
 interface ReplayLogsOptions {
   /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
@@ -176,7 +175,6 @@ async function replayFile(
   }
 }
 
-/** The dependencies of {@linkcode startReplay}. */
 interface StartReplayOptions {
   readonly liveConfig: LiveConfig;
   /** The paths of logs, with wildcards. */

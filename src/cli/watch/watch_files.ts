@@ -17,7 +17,6 @@ interface FilesWatch {
   stop(): Promise<void>;
 }
 
-/** The options of {@linkcode watchFiles}. */
 interface WatchOptions {
   /** Called when one of the files may have changed, disappeared or returned. */
   readonly onChange: () => void;
@@ -141,7 +140,6 @@ interface FilesPoll {
   stop(): Promise<void>;
 }
 
-/** The options of {@linkcode pollFiles}. */
 interface PollOptions {
   /** The time between two polls, in milliseconds. */
   readonly pollMs: number;
@@ -217,7 +215,6 @@ interface Watcher
   close(): void;
 }
 
-/** The options of {@linkcode watchDirectories}. */
 interface DirectoriesOptions {
   /** Opens the platform's watch; returns `undefined` for a directory that cannot be watched. */
   readonly open: (directory: string) => Watcher | undefined;

@@ -27,7 +27,6 @@ import type { Serving, ServingOptions } from "../server/serving.ts";
 import type { Order, Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
 
-/** The dependencies of {@linkcode startPool}. */
 interface PoolOptions
   extends
     Pick<ServingOptions, "liveConfig" | "server" | "log" | "fetch" | "shared"> {
@@ -160,7 +159,6 @@ async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   return await foldCounters(snapshots);
 }
 
-/** The dependencies of {@linkcode createPoolHub}. */
 interface PoolHubOptions {
   readonly liveConfig: LiveConfig;
   readonly fetch: Fetch;
@@ -257,7 +255,6 @@ interface PoolMetrics {
   retire(slot: Slot): void;
 }
 
-/** The dependencies of {@linkcode createPoolMetrics}. */
 interface PoolMetricsOptions {
   readonly timers: Timers;
   /** Sums the counters of several snapshots into one. */

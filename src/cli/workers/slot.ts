@@ -28,7 +28,6 @@ export interface Slot {
   end(): void;
 }
 
-/** The dependencies of {@linkcode createSlot}. */
 interface SlotOptions {
   readonly startThread: StartThread;
   readonly timers: Timers;

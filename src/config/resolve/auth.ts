@@ -6,7 +6,6 @@ import { type Path, valueAt } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
-/** The options of {@linkcode resolveAuths}. */
 interface ResolveAuthOptions extends ResolveTools {
   /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
   readonly path: Path;

@@ -22,7 +22,6 @@ import {
 } from "../usage_limits.ts";
 import { resolveUsageLimits } from "./usage_limits.ts";
 
-/** The options of {@linkcode resolveCallers}. */
 interface ResolveCallersOptions {
   readonly access: Pick<AccessResolver, "of">;
   /** Milliseconds since 1970. */
@@ -106,7 +105,6 @@ export interface AccessResolver {
   review(all: readonly Access[]): void;
 }
 
-/** The dependencies of {@linkcode createAccessResolver}. */
 interface AccessOptions {
   readonly defaults: Pick<TokenFields, "limits">;
   readonly groups: readonly GroupEntry[];

@@ -13,7 +13,6 @@ import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 import type { DayHours, Price, Prices } from "../usage_limits.ts";
 
-/** The options of {@linkcode resolveConnection}. */
 interface ResolveConnectionOptions extends ResolveTools {
   readonly path: Path;
   /** The deadlines of all connections. */

@@ -12,7 +12,6 @@ import type { TokenEntry } from "../schema/config_file.ts";
 import type { AccessResolver } from "./caller.ts";
 import { isLoopback } from "./server.ts";
 
-/** The options of {@linkcode resolveIdentity}. */
 interface ResolveIdentityOptions extends ResolveTools {
   readonly access: Pick<AccessResolver, "of">;
 }

@@ -27,7 +27,6 @@ import {
 import { reportIdentityNames, resolveIdentity } from "./identity.ts";
 import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
-/** The options of {@linkcode resolve}. */
 interface ResolveOptions extends ResolveTools {
   /** The files with further tokens and groups. */
   readonly included: readonly IncludedTree[];

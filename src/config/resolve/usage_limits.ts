@@ -11,7 +11,6 @@ import {
   type UsageLimit,
 } from "../usage_limits.ts";
 
-/** The options of {@linkcode resolveUsageLimits}. */
 interface UsageLimitsOptions extends Located {
   readonly index: SelectionIndex;
   /** The connections that could be resolved. */

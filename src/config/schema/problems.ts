@@ -17,7 +17,6 @@ const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
-/** The options of {@linkcode validate}. */
 interface ValidateOptions {
   readonly value: unknown;
   /** The path of the value in the file. */

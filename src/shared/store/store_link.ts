@@ -36,7 +36,6 @@ export interface StoreLink {
   close(): void;
 }
 
-/** The dependencies of a {@linkcode StoreLink}. */
 interface StoreLinkOptions {
   readonly open: OpenStore;
   /** A key for test writes, which show whether the store accepts any. */

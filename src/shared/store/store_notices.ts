@@ -17,7 +17,6 @@ interface StoreNotices extends Notices {
   close(): void;
 }
 
-/** The dependencies of {@linkcode StoreNotices}. */
 interface StoreNoticesOptions {
   readonly link: StoreLink;
   /** The prefix of every key. */

@@ -38,7 +38,6 @@ export interface StoreState {
   close(): Promise<void>;
 }
 
-/** The dependencies of a {@linkcode StoreState}. */
 interface StoreStateOptions {
   readonly open: OpenStore;
   /** The prefix of every key. */
