@@ -149,6 +149,13 @@ class ChunkedDecoder implements BodyDecoder {
 
   /** Reads more of a size line or a trailer. Returns the position after it. */
   #readLine(bytes: Uint8Array, start: number): number {
+    const size = this.#state === "size" && this.#line === ""
+      ? plainSize(bytes, start)
+      : undefined;
+    if (size !== undefined) {
+      this.#begin(size.bytes);
+      return size.end;
+    }
     const found = bytes.indexOf(LF, start);
     const end = found < 0 ? bytes.length : found + 1;
     this.#line += byteText(bytes.subarray(start, end));
@@ -171,8 +178,12 @@ class ChunkedDecoder implements BodyDecoder {
     if (found === null) throw badChunk();
     this.#extensionBytes += found[2]?.length ?? 0;
     if (this.#extensionBytes > MAX_EXTENSION_BYTES) throw badChunk();
-    this.#leftBytes = Number.parseInt(found[1] ?? "", 16);
-    this.#state = this.#leftBytes === 0 ? "trailer" : "data";
+    this.#begin(Number.parseInt(found[1] ?? "", 16));
+  }
+
+  #begin(chunkBytes: number): void {
+    this.#leftBytes = chunkBytes;
+    this.#state = chunkBytes === 0 ? "trailer" : "data";
   }
 
   /** Checks a trailer and leaves it out: no client of a model's provider reads one. */
@@ -184,6 +195,35 @@ class ChunkedDecoder implements BodyDecoder {
     this.#trailerBytes += line.length;
     parseFields([line]);
   }
+}
+
+/** The most digits of a size that are read without a text. */
+const MAX_PLAIN_DIGITS = 7;
+
+/**
+ * Reads a line that is nothing but the size of a chunk, as nearly all are. There is one for each event of a stream.
+ *
+ * @returns The size, and the position after the line; `undefined` for any other line, and one that is incomplete.
+ */
+function plainSize(
+  bytes: Uint8Array,
+  start: number,
+): { readonly bytes: number; readonly end: number } | undefined {
+  let size = 0;
+  let at = start;
+  for (; at - start < MAX_PLAIN_DIGITS; at++) {
+    const digit = hexDigit(bytes[at] ?? CR);
+    if (digit === undefined) break;
+    size = 16 * size + digit;
+  }
+  const isLine = at > start && bytes[at] === CR && bytes[at + 1] === LF;
+  return isLine ? { bytes: size, end: at + 2 } : undefined;
+}
+
+function hexDigit(code: number): number | undefined {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : undefined;
 }
 
 function badChunk(): MalformedMessage {
