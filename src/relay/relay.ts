@@ -18,7 +18,8 @@ import {
 } from "./routing/candidate.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import { type HeldBody, keepBody } from "./request/held_body.ts";
-import { type FindPrompt, promptPartsOf } from "./request/prompt_parts.ts";
+import type { FindPrompt } from "./request/prompt_parts.ts";
+import { promptPartsOf } from "./request/prompt_scan.ts";
 import type { RelayServices } from "./services.ts";
 
 /** A request as its route describes it. */

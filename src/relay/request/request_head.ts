@@ -16,11 +16,8 @@ import {
   type NamedModels,
   namingFields,
 } from "./named_models.ts";
-import {
-  type FindPrompt,
-  type PromptParts,
-  PromptPartsReader,
-} from "./prompt_parts.ts";
+import type { FindPrompt, PromptParts } from "./prompt_parts.ts";
+import { PromptPartsReader } from "./prompt_scan.ts";
 
 /** The fields of a request that the relay needs, found without parsing its body. */
 export interface RequestHead {

@@ -26,7 +26,7 @@ import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
 import type { AnyResponse } from "../direct_response.ts";
 import type { Uses } from "../services.ts";
-import { promptPartsOf } from "../request/prompt_parts.ts";
+import { promptPartsOf } from "../request/prompt_scan.ts";
 import { subjectOf } from "./lesson_book.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";

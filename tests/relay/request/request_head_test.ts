@@ -6,11 +6,11 @@ import {
 } from "../../../src/relay/request/request_head.ts";
 import { createInputEstimate } from "../../../src/relay/request/input_estimate.ts";
 import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
+import type { PromptParts } from "../../../src/relay/request/prompt_parts.ts";
 import {
-  type PromptParts,
   promptPartsOf,
   PromptPartsReader,
-} from "../../../src/relay/request/prompt_parts.ts";
+} from "../../../src/relay/request/prompt_scan.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -4,46 +4,9 @@ import type { FaultsByFile } from "./fault.ts";
 export const UPSTREAM_FAULTS: FaultsByFile = {
   "upstream/http1/client.ts": [
     {
-      name: "an old connection serves on",
-      text: "MAX_AGE_MS = 300_000",
-      wrong: "MAX_AGE_MS = 300_000_000",
-    },
-    {
-      name: "an idle connection is kept for an hour",
-      text: "IDLE_MS = 30_000",
-      wrong: "IDLE_MS = 3_600_000",
-    },
-    {
-      name: "a closed connection stays in the pool",
-      text: "    } while (found?.socket.isClosed);\n",
-      wrong: "    } while (false);\n",
-      unseen: "nothing is sent on it, so the request takes a new one",
-    },
-    {
-      name: "a connection that was taken is closed when its idle time ends",
-      text: "      found?.stopWaiting();\n      if (found",
-      wrong: "      if (found",
-    },
-    {
-      name: "an idle connection stays when its time is over",
-      text: "start(idleMs, close, sinceMs)",
-      wrong: "start(idleMs, () => {}, sinceMs)",
-    },
-    {
-      name: "an idle connection that its provider closes stays",
-      text: "    socket.watchIdle(close);\n",
-      wrong: "",
-    },
-    {
       name: "others of a lost pool are kept",
       text: "      idle.closeSince(address.key, sentMs);\n",
       wrong: "",
-    },
-    {
-      name: "a timer of a forgotten connection stays",
-      text: "      stopWaiting();\n    }\n    if (idle.length === 0)",
-      wrong: "    }\n    if (idle.length === 0)",
-      unseen: "it fires within 30 s, for a connection that nobody has",
     },
     {
       name: "a request that was sent is sent again",
@@ -98,12 +61,6 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: '    let known = request.method === "PUT"\n',
     },
     {
-      name: "the oldest idle connection serves",
-      text: "      found = idle?.pop();\n",
-      wrong: "      found = idle?.shift();\n",
-      unseen: "any idle connection that is alive may serve",
-    },
-    {
       name: "a body that is lent is never given back",
       text: ".finally(() => loan.settle());",
       wrong: ";",
@@ -113,6 +70,51 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       name: "a connection serves again before its turn is over",
       text: "    while (known?.rest !== undefined) {\n",
       wrong: "    while (known === undefined && known?.rest) {\n",
+    },
+  ],
+  "upstream/http1/idle_sockets.ts": [
+    {
+      name: "an old connection serves on",
+      text: "MAX_AGE_MS = 300_000",
+      wrong: "MAX_AGE_MS = 300_000_000",
+    },
+    {
+      name: "an idle connection is kept for an hour",
+      text: "IDLE_MS = 30_000",
+      wrong: "IDLE_MS = 3_600_000",
+    },
+    {
+      name: "a closed connection stays in the pool",
+      text: "    } while (found?.socket.isClosed);\n",
+      wrong: "    } while (false);\n",
+      unseen: "nothing is sent on it, so the request takes a new one",
+    },
+    {
+      name: "a connection that was taken is closed when its idle time ends",
+      text: "      found?.stopWaiting();\n      if (found",
+      wrong: "      if (found",
+    },
+    {
+      name: "an idle connection stays when its time is over",
+      text: "start(idleMs, close, sinceMs)",
+      wrong: "start(idleMs, () => {}, sinceMs)",
+    },
+    {
+      name: "an idle connection that its provider closes stays",
+      text: "    socket.watchIdle(close);\n",
+      wrong: "",
+    },
+    {
+      name: "a timer of a forgotten connection stays",
+      text: "      stopWaiting();\n    }\n    if (idle.length === 0)",
+      wrong: "    }\n    if (idle.length === 0)",
+      unseen: "it fires within 30 s, for a connection that nobody has",
+    },
+    {
+      name: "the oldest idle connection serves",
+      text: "      found = idle?.pop();\n",
+      wrong: "      found = idle?.shift();\n",
+      unseen: "any idle connection that is alive may serve",
     },
     {
       name: "nothing is kept",
@@ -193,7 +195,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "payload shares its memory with the next read",
-      text: "    if (isSmall) return payload.slice();\n",
+      text: "    if (isSmall) return copyOf(payload);\n",
       wrong: "    if (isSmall) return payload;\n",
     },
     {

@@ -1,0 +1,143 @@
+import { setImmediate } from "node:timers";
+import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type { Socket } from "./socket.ts";
+
+/** The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
+const IDLE_MS = 30_000;
+
+/** The age from which a socket serves no more requests, in milliseconds: its host may have moved. */
+const MAX_AGE_MS = 300_000;
+
+/** A socket is closed so long before its provider would close it, in milliseconds. */
+const MARGIN_MS = 1000;
+
+/** A socket that is idle. */
+interface Idle {
+  readonly socket: PooledSocket;
+  /** When it became idle, on the clock of the deadlines. */
+  readonly sinceMs: number;
+  readonly stopWaiting: Cancel;
+}
+
+/** A socket, the headers that its proxy needs, and when it was opened. */
+export interface PooledSocket extends Socket {
+  proxyHeaders?: readonly (readonly [string, string])[] | undefined;
+  openedMs?: number;
+  /** Set until the turn is over in which it became idle: it may still end, or say more than its response. */
+  rest?: Promise<void> | undefined;
+}
+
+/** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
+export class IdleSockets {
+  readonly #byOrigin = new Map<string, Idle[]>();
+  /** Who waits for the next socket of an origin, the longest first. */
+  readonly #waiting = new Map<string, Set<(socket: PooledSocket) => void>>();
+  readonly #deadlines: Deadlines;
+  readonly #maxIdle: number;
+  #turn: Promise<void> | undefined;
+  #isDisposed = false;
+
+  /** @param maxIdle The most idle sockets to one origin. */
+  constructor(deadlines: Deadlines, maxIdle: number) {
+    this.#deadlines = deadlines;
+    this.#maxIdle = maxIdle;
+  }
+
+  take(key: string, nowMs: number): PooledSocket | undefined {
+    const idle = this.#byOrigin.get(key);
+    let found: Idle | undefined;
+    do {
+      found = idle?.pop();
+      found?.stopWaiting();
+      if (found !== undefined && isOld(found.socket, nowMs)) {
+        found.socket.close();
+      }
+    } while (found?.socket.isClosed);
+    return found?.socket;
+  }
+
+  /**
+   * Waits for the next socket that becomes idle.
+   *
+   * @returns Stops the wait. Returns false when `onSocket` was called before.
+   */
+  wait(key: string, onSocket: (socket: PooledSocket) => void): () => boolean {
+    const waiting = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, waiting.add(onSocket));
+    return () => {
+      const isWaiting = waiting.delete(onSocket);
+      if (waiting.size === 0 && this.#waiting.get(key) === waiting) {
+        this.#waiting.delete(key);
+      }
+      return isWaiting;
+    };
+  }
+
+  keep(key: string, socket: PooledSocket): void {
+    const { announcedIdleMs = Infinity } = socket;
+    const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
+    const mayKeep = !this.#isDisposed && idleMs > 0 && this.#maxIdle > 0;
+    const sinceMs = this.#deadlines.elapsedMs();
+    if (!mayKeep || isOld(socket, sinceMs)) return socket.close();
+    const idle = this.#byOrigin.get(key) ?? [];
+    if (idle.length >= this.#maxIdle) this.#close(key, idle[0]?.socket);
+    this.#byOrigin.set(key, idle);
+    const close = () => this.#close(key, socket);
+    const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
+    idle.push({ socket, sinceMs, stopWaiting });
+    socket.rest = this.#endOfTurn().then(() => {
+      socket.rest = undefined;
+      this.#serveWaiting(key);
+    });
+    socket.watchIdle(close);
+  }
+
+  /** Waits until the event loop's turn is over. Many sockets rest in one turn, and each wait has its cost. */
+  #endOfTurn(): Promise<void> {
+    return this.#turn ??= new Promise<void>(setImmediate).then(() => {
+      this.#turn = undefined;
+    });
+  }
+
+  /** Gives the newest idle socket to the one who waits longest. */
+  #serveWaiting(key: string): void {
+    const waiting = this.#waiting.get(key);
+    const [next] = waiting ?? [];
+    if (waiting === undefined || next === undefined) return;
+    const socket = this.take(key, this.#deadlines.elapsedMs());
+    if (socket === undefined) return;
+    waiting.delete(next);
+    next(socket);
+  }
+
+  /** Closes an origin's sockets that have been idle since `ms` or longer. */
+  closeSince(key: string, ms: number): void {
+    for (const { socket, sinceMs } of [...this.#byOrigin.get(key) ?? []]) {
+      if (sinceMs <= ms) this.#close(key, socket);
+    }
+  }
+
+  closeAll(): void {
+    for (const key of this.#byOrigin.keys()) this.closeSince(key, Infinity);
+  }
+
+  /** Closes all sockets, and from now on those that become idle. */
+  dispose(): void {
+    this.#isDisposed = true;
+    this.closeAll();
+  }
+
+  #close(key: string, socket: Socket | undefined): void {
+    socket?.close();
+    const idle = this.#byOrigin.get(key) ?? [];
+    const at = idle.findIndex((one) => one.socket === socket);
+    for (const { stopWaiting } of at < 0 ? [] : idle.splice(at, 1)) {
+      stopWaiting();
+    }
+    if (idle.length === 0) this.#byOrigin.delete(key);
+  }
+}
+
+function isOld({ openedMs = 0 }: PooledSocket, nowMs: number): boolean {
+  return nowMs - openedMs >= MAX_AGE_MS;
+}
