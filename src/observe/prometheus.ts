@@ -287,11 +287,7 @@ interface GapLabels {
  * A histogram that adds all gaps of an answer at once. The client library's histogram adds one value at a time, which
  * would cost as much per chunk as the rest of the gateway.
  */
-interface GapHistogram {
-  add(labels: GapLabels, gaps: ChunkGaps): void;
-  /** Returns the current values in the form of the client library. */
-  snapshot(): object;
-}
+type GapHistogram = ReturnType<typeof createGapHistogram>;
 
 const NAME = "model_gateway_chunk_gap_seconds";
 
@@ -303,10 +299,10 @@ interface Series {
 }
 
 /** Creates a histogram without any counts. */
-function createGapHistogram(): GapHistogram {
+function createGapHistogram() {
   const series = new Map<string, Series>();
   return {
-    add(labels, gaps) {
+    add(labels: GapLabels, gaps: ChunkGaps): void {
       if (gaps.count === 0) return;
       const key = JSON.stringify([labels.connection, labels.model]);
       const one = series.get(key) ??
@@ -318,6 +314,7 @@ function createGapHistogram(): GapHistogram {
       one.count += gaps.count;
       one.sumMs += gaps.sumMs;
     },
+    /** Returns the current values in the form of the client library. */
     snapshot: () => ({
       name: NAME,
       help: "Time between two chunks of a streamed response to the caller",

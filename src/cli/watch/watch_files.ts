@@ -45,7 +45,7 @@ export function watchFiles(
 ): FilesWatch {
   const { quietMs = 100, longestMs = 1_000, pollMs = 1_000 } = options;
   const settle = createSettle(options.onChange, { quietMs, longestMs });
-  const events = watchDirectories({ open: openWatcher, onEvent: settle.touch });
+  const events = watchDirectories(settle.touch);
   const poll = pollFiles({
     pollMs,
     stateOf: (name) => lists.get(name)?.read() ?? fingerprint(name),
@@ -101,6 +101,7 @@ function createSettle(
   };
 }
 
+/** Opens the platform's watch; returns `undefined` for a directory that cannot be watched. */
 function openWatcher(directory: string): Watcher | undefined {
   try {
     return Deno.watchFs(directory, { recursive: false });
@@ -129,29 +130,16 @@ export async function fileState(path: string): Promise<string> {
   }
 }
 
-/** A running poll of files. */
-interface FilesPoll {
-  /** Replaces the set of polled files. `states` has those that are known already. */
-  follow(
-    paths: ReadonlySet<string>,
-    states?: ReadonlyMap<string, string>,
-  ): void;
-  /** Ends the poll; resolves when it has ended. */
-  stop(): Promise<void>;
-}
-
-interface PollOptions {
-  /** The time between two polls, in milliseconds. */
-  readonly pollMs: number;
-  /** Returns the state of a file as a text; another text means that the file may have changed. Never rejects. */
-  readonly stateOf: (path: string) => Promise<string>;
-  readonly onChange: () => void;
-}
-
 /** Polls the metadata of files. */
 function pollFiles(
-  { pollMs, stateOf, onChange }: PollOptions,
-): FilesPoll {
+  { pollMs, stateOf, onChange }: {
+    /** The time between two polls, in milliseconds. */
+    readonly pollMs: number;
+    /** Returns the state of a file as a text; another text means that the file may have changed. Never rejects. */
+    readonly stateOf: (path: string) => Promise<string>;
+    readonly onChange: () => void;
+  },
+) {
   const known = new Map<string, string | undefined>();
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -174,7 +162,11 @@ function pollFiles(
 
   let polling = pollAll();
   return {
-    follow(paths, states = new Map()) {
+    /** Replaces the set of polled files. `states` has those that are known already. */
+    follow(
+      paths: ReadonlySet<string>,
+      states: ReadonlyMap<string, string>,
+    ): void {
       for (const path of known.keys()) {
         if (!paths.has(path)) known.delete(path);
       }
@@ -185,20 +177,13 @@ function pollFiles(
         polling = Promise.all([polling, poll(path)]).then(() => {});
       }
     },
-    async stop() {
+    /** Ends the poll; resolves when it has ended. */
+    async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);
       await polling;
     },
   };
-}
-
-/** A running watch of the directories of files. */
-interface DirectoriesWatch {
-  /** Replaces the set of watched files. */
-  follow(paths: ReadonlySet<string>): void;
-  /** Ends the watch; resolves when its system resources are released. */
-  stop(): Promise<void>;
 }
 
 /** The watch of one directory. */
@@ -215,16 +200,8 @@ interface Watcher
   close(): void;
 }
 
-interface DirectoriesOptions {
-  /** Opens the platform's watch; returns `undefined` for a directory that cannot be watched. */
-  readonly open: (directory: string) => Watcher | undefined;
-  readonly onEvent: () => void;
-}
-
 /** Watches each directory of the files once, except those that cannot be watched. */
-function watchDirectories(
-  { open, onEvent }: DirectoriesOptions,
-): DirectoriesWatch {
+function watchDirectories(onEvent: () => void) {
   const watches = new Map<string, DirectoryWatch>();
   const ended: Promise<void>[] = [];
 
@@ -235,12 +212,13 @@ function watchDirectories(
   }
 
   return {
-    follow(paths) {
+    /** Replaces the set of watched files. */
+    follow(paths: ReadonlySet<string>): void {
       for (const { names } of watches.values()) names.clear();
       for (const path of paths) {
         const [directory, name] = splitPath(path);
         const watch = watches.get(directory) ??
-          watchDirectory(open(directory), onEvent);
+          watchDirectory(openWatcher(directory), onEvent);
         if (watch === undefined) continue;
         watches.set(directory, watch);
         watch.names.add(name);
@@ -249,7 +227,8 @@ function watchDirectories(
         if (watch.names.size === 0) end(directory, watch);
       }
     },
-    async stop() {
+    /** Ends the watch; resolves when its system resources are released. */
+    async stop(): Promise<void> {
       for (const [directory, watch] of [...watches]) end(directory, watch);
       await Promise.all(ended);
     },

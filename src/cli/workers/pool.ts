@@ -1,13 +1,7 @@
-import type { LiveConfig } from "../../config/live_config.ts";
 import { createDeadlines, within } from "../../core/time/deadlines.ts";
-import {
-  type Clock,
-  systemClock,
-  type Timers,
-} from "../../core/time/timers.ts";
+import { systemClock, type Timers } from "../../core/time/timers.ts";
 import { toPlain } from "../../quotas/reading.ts";
 import { createPoller } from "../../quotas/poller.ts";
-import type { Log } from "../../observe/log.ts";
 import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { createKeySets } from "../../relay/identity/key_sets.ts";
@@ -20,7 +14,6 @@ import { followNotice, type Notice } from "../../shared/notice.ts";
 import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createCountTable, emptyThread } from "../../shared/thread_counts.ts";
-import type { Fetch } from "../../upstream/call.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { portOf } from "../server/listen.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
@@ -51,7 +44,7 @@ const GRACE_MS = 3_000;
 export async function startPool(options: PoolOptions): Promise<Serving> {
   const { liveConfig, server, workers, timers, log } = options;
   const slots: Slot[] = [];
-  const metrics = createPoolMetrics({ timers, fold });
+  const metrics = createPoolMetrics(timers);
   const table = createCountTable(workers);
   const hub = createPoolHub({
     ...options,
@@ -159,16 +152,12 @@ async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   return await foldCounters(snapshots);
 }
 
-interface PoolHubOptions {
-  readonly liveConfig: LiveConfig;
-  readonly fetch: Fetch;
-  readonly log: Log;
-  readonly timers: Timers;
+interface PoolHubOptions
+  extends Pick<PoolOptions, "liveConfig" | "fetch" | "log" | "timers"> {
   /** The state that the process shares with replicas. */
   readonly shared: SharedState;
   /** The slots of the threads; the list may grow. */
   readonly slots: readonly Slot[];
-  readonly clock?: Clock;
 }
 
 /** The sender of a report. */
@@ -178,17 +167,12 @@ interface Sender {
   reply(order: Order): void;
 }
 
-/** The state that threads share through the main thread: notices, quotas, keys of identity providers, and sums. */
-interface PoolHub {
-  /** Handles a report of a thread; ignores reports about other things. */
-  take(report: Report, from: Sender): void;
-  /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
-  hasShortage(): boolean;
-}
-
-/** Connects the threads with each other and with replicas. */
-function createPoolHub(options: PoolHubOptions): PoolHub {
-  const { liveConfig, slots, shared, timers, clock = systemClock } = options;
+/**
+ * Connects the threads with each other and with replicas: notices, quotas, keys of identity providers, and sums.
+ */
+function createPoolHub(options: PoolHubOptions) {
+  const { liveConfig, slots, shared, timers } = options;
+  const clock = systemClock;
   const poller = createPoller({
     fetch: options.fetch,
     log: options.log,
@@ -231,7 +215,8 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     broadcast(notice);
   });
   return {
-    take(report, from) {
+    /** Handles a report of a thread; ignores reports about other things. */
+    take(report: Report, from: Sender): void {
       if (report.kind === "call") answer(report.call, from);
       if (report.kind !== "notice") return;
       const { notice } = report;
@@ -241,32 +226,16 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
       shared.notices?.publish(notice);
       broadcast(notice, from.slot);
     },
+    /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
     hasShortage: () => timers.elapsedMs() < shortageUntilMs,
   };
-}
-
-/** The metrics of all threads. */
-interface PoolMetrics {
-  /** Collects the metrics of all listening threads; for a late one, it returns the last snapshot. */
-  collect(slots: readonly Slot[]): Promise<readonly Snapshot[]>;
-  /** Accepts the snapshots of a thread. */
-  answer(slot: Slot, id: number, snapshots: readonly Snapshot[]): void;
-  /** Keeps the counters of a dead thread, so that no sum decreases. */
-  retire(slot: Slot): void;
-}
-
-interface PoolMetricsOptions {
-  readonly timers: Timers;
-  /** Sums the counters of several snapshots into one. */
-  fold(snapshots: readonly Snapshot[]): Promise<Snapshot>;
 }
 
 /** The timeout for the threads' snapshots, in milliseconds; shorter than that of a scrape. */
 const ANSWER_MS = 2_000;
 
-function createPoolMetrics(
-  { timers, fold }: PoolMetricsOptions,
-): PoolMetrics {
+/** Collects the metrics of all threads. */
+function createPoolMetrics(timers: Timers) {
   const latest = new Map<Slot, readonly Snapshot[]>();
   const pending = new Map<number, { missing: Set<Slot>; done: () => void }>();
   let retired: Promise<readonly Snapshot[]> = Promise.resolve([]);
@@ -293,15 +262,18 @@ function createPoolMetrics(
   }
 
   return {
-    async collect(slots) {
+    /** Collects the metrics of all listening threads; for a late one, it returns the last snapshot. */
+    async collect(slots: readonly Slot[]): Promise<readonly Snapshot[]> {
       await requestAll(slots.filter(({ isListening }) => isListening));
       return [...await retired, ...[...latest.values()].flat()];
     },
-    answer(slot, id, snapshots) {
+    /** Accepts the snapshots of a thread. */
+    answer(slot: Slot, id: number, snapshots: readonly Snapshot[]): void {
       if (snapshots.length > 0) latest.set(slot, snapshots);
       settle(id, slot);
     },
-    retire(slot) {
+    /** Keeps the counters of a dead thread, so that no sum decreases. */
+    retire(slot: Slot): void {
       const last = latest.get(slot) ?? [];
       latest.delete(slot);
       for (const id of [...pending.keys()]) settle(id, slot);
