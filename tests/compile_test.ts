@@ -248,7 +248,10 @@ testNeeding(
     await (await fetch(`${gateway.url}/readyz`)).body?.cancel();
     gateway.kill("SIGTERM");
     assert.equal((await gateway.ended).code, 0);
-    const left = Array.from(Deno.readDirSync(directory), ({ name }) => name);
+    const left = await Array.fromAsync(
+      Deno.readDir(directory),
+      ({ name }) => name,
+    );
     await Deno.remove(directory, { recursive: true });
     assert.deepEqual(left, []);
   },
