@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { runLogin } from "../../src/cli/login/command.ts";
 import { openLogin } from "../../src/cli/login/kept_login.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
-import { connectionFile, minimalFile } from "../support/gateway/config.ts";
+import { minimalFile } from "../support/gateway/config.ts";
 import { startGateway } from "../support/gateway/gateway.ts";
 import { identityFile } from "../support/gateway/identity_scene.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { startProcess } from "../support/program/process.ts";
+import { assertKeyless, openKeyless } from "../e2e/keyless/keyless_scene.ts";
 import { installClient } from "./install.ts";
 import { CLIENTS } from "./programs.ts";
 
@@ -167,10 +168,15 @@ testNeeding(
   },
 );
 
-/** Serves one answer of Messages. */
-function startMessages() {
+/** Answers a request of Messages. */
+function answerMessages(isStreamed: boolean): Response {
   const message = {
-    ...{ id: "msg_1", type: "message", role: "assistant", model: "model-b" },
+    ...{
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "model-anthropic",
+    },
     usage: { input_tokens: 1, output_tokens: 2 },
     ...{ stop_reason: null, stop_sequence: null, content: [] },
   };
@@ -193,22 +199,15 @@ function startMessages() {
     },
     { type: "message_stop" },
   ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-  return Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    async (request) => {
-      if (request.method === "GET") return Response.json({ data: [] });
-      const { stream } = await request.json();
-      return stream
-        ? new Response(events.join(""), {
-          headers: { "content-type": "text/event-stream" },
-        })
-        : Response.json({
-          ...message,
-          content: [text],
-          stop_reason: "end_turn",
-        });
-    },
-  );
+  return isStreamed
+    ? new Response(events.join(""), {
+      headers: { "content-type": "text/event-stream" },
+    })
+    : Response.json({
+      ...message,
+      content: [text],
+      stop_reason: "end_turn",
+    });
 }
 
 const claude = CLIENTS.find(({ name }) => name === "Claude Code");
@@ -217,7 +216,7 @@ const installedClaude = claude === undefined
   : await installClient(claude);
 
 testNeeding(
-  "Claude Code signs in at the gateway, from an empty home to its first answer",
+  "Claude Code signs in at the gateway without a secret, from an empty home to its first answer",
   [
     "reason" in installed && installed.reason,
     "reason" in installedClaude && installedClaude.reason,
@@ -230,22 +229,21 @@ testNeeding(
     const issuer = await startProcess("node", {
       args: [SCRIPT, path.replace("/package.json", ""), `${LIFE_S}`],
     });
-    const upstream = startMessages();
     const home = await Deno.makeTempDir();
-    await using gateway = await startGateway(minimalFile({
-      connections: [connectionFile({
-        family: "B",
-        endpoints: { messages: `http://127.0.0.1:${upstream.addr.port}/v1` },
-        models: ["model-b"],
-      })],
-      identity: [
+    await using scene = await openKeyless({
+      issuers: [
         identityFile({
           issuer: issuer.url,
           jwks_url: undefined,
           sign_in: { client: "people" },
         }),
       ],
-    }));
+      answer: ({ stream }, path) =>
+        path.startsWith("/anthropic/") && path.endsWith("/messages")
+          ? answerMessages(stream === true)
+          : undefined,
+    });
+    const { gateway } = scene;
     await Deno.mkdir(`${home}/.claude`);
     await Deno.writeTextFile(
       `${home}/.claude/settings.json`,
@@ -287,18 +285,18 @@ testNeeding(
       await answers.close().catch(() => {});
       assert.equal(states.at(-1), "done", states.join(" "));
       assert.equal((await login.status).code, 0);
-      const asked = run("-p", "hi", "--model", "model-b");
+      const asked = run("-p", "hi", "--model", "model-anthropic");
       await asked.stdin.close();
       const { code, stdout } = await asked.output();
       const text = new TextDecoder().decode(stdout);
-      assert.equal(code, 0, text + gateway.lines.text());
+      assert.equal(code, 0, text + gateway.output());
       assert.match(text, /Signed in\./);
-      const tokens = gateway.lines.requests.items.map(({ token }) => token);
+      const tokens = gateway.lines("request").map(({ token }) => token);
       assert.ok(tokens.some((name) => String(name).startsWith("alice (")));
+      await assertKeyless(scene);
     } finally {
       issuer.kill("SIGKILL");
       await issuer.ended;
-      await upstream.shutdown();
       await Deno.remove(home, { recursive: true });
     }
   },
