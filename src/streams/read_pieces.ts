@@ -31,7 +31,7 @@ interface ReadPiecesOptions {
   readonly length: number | undefined;
   /** The maximum length of a body of unknown length, in bytes. */
   readonly maxBytes: number;
-  /** The length of a piece, in bytes. */
+  /** The greatest length of a piece, in bytes. */
   readonly pieceBytes: number;
   /** The maximum size of one read, in bytes; default: `pieceBytes`. */
   readonly readBytes?: number | undefined;
@@ -52,10 +52,10 @@ interface PiecesMemory {
 }
 
 /**
- * Reads a body into pieces of one length. If the length is known and the stream supports it, bytes are read straight
- * into their memory, which saves a copy. Memory grows with the body, see {@linkcode FIRST_BYTES}.
+ * Reads a body into pieces. If the length is known and the stream supports it, bytes are read straight into their memory,
+ * which saves a copy. Memory grows with the body, see {@linkcode FIRST_BYTES}.
  *
- * @returns The pieces, of which the last may be shorter.
+ * @returns Pieces of at most `pieceBytes`; only long chunks that are kept as they came make shorter ones.
  * @throws {WrongLengthError} When the body has another length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
  * @throws The reason of the signal, and the errors of the body, of `onBytes` and of `memory`. The bytes so far are then
@@ -134,11 +134,15 @@ async function readChunks(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
+    const kept = growing.keep(value);
+    if (kept !== undefined) {
+      await onBytes(kept);
+      continue;
+    }
     for (let taken = 0; taken < value.length;) {
       const rest = value.length - taken;
-      const whole = growing.whole(value);
-      const room = whole ?? growing.room(rest, rest);
-      if (!whole) room.set(value.subarray(taken, taken + room.length));
+      const room = growing.room(rest, rest);
+      room.set(value.subarray(taken, taken + room.length));
       taken += room.length;
       growing.fill(room);
       await onBytes(room);
@@ -152,6 +156,9 @@ async function readChunks(
  * length takes almost nothing.
  */
 const FIRST_BYTES = 16 * 1024;
+
+/** A chunk that fills less than this share of its memory is copied out of it. */
+const KEPT_SHARE = 3 / 4;
 
 /** The pieces of a body, of which the last grows as bytes arrive. */
 class GrowingPieces {
@@ -195,14 +202,26 @@ class GrowingPieces {
     );
   }
 
-  /** Returns a chunk that is the whole body as it is, to be kept; `undefined` for any other. */
-  whole({ buffer, length }: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  /**
+   * Keeps a chunk as a piece of its own, which saves a copy. It is long, or the whole body, and fills most of its memory.
+   *
+   * @returns The piece; `undefined` when the chunk must be copied.
+   */
+  keep(
+    { buffer, byteOffset, length }: Uint8Array,
+  ): Uint8Array<ArrayBuffer> | undefined {
     const { length: declared, pieceBytes, memory } = this.#options;
-    const isWhole = length === declared && length === this.left &&
-      length === buffer.byteLength && length <= pieceBytes;
-    if (!isWhole || !(buffer instanceof ArrayBuffer)) return undefined;
+    const isWorth = length >= FIRST_BYTES || length === declared;
+    const isKept = isWorth && length >= KEPT_SHARE * buffer.byteLength &&
+      length <= Math.min(this.left, pieceBytes);
+    if (!isKept || !(buffer instanceof ArrayBuffer)) return undefined;
+    this.#completePart();
     memory.take(length);
-    return new Uint8Array(buffer);
+    const piece = new Uint8Array(buffer, byteOffset, length);
+    this.pieces.push(piece);
+    this.#arrived += length;
+    this.left -= length;
+    return piece;
   }
 
   #grow(arrivedBytes: number): void {
@@ -232,12 +251,17 @@ class GrowingPieces {
    * @throws {WrongLengthError} When more bytes should have arrived.
    */
   end(): void {
-    const { length, memory } = this.#options;
+    const { length } = this.#options;
     if (length !== undefined && this.left > 0) throw new WrongLengthError();
+    this.#completePart();
+  }
+
+  /** Frees the memory of the last piece that has no bytes. */
+  #completePart(): void {
     const spare = this.#buffer.byteLength - this.#filled;
     if (spare > 0) {
       this.#buffer = this.#buffer.transfer(this.#filled);
-      memory.give(spare);
+      this.#options.memory.give(spare);
     }
     if (this.#filled > 0) this.#complete();
   }

@@ -279,7 +279,7 @@ for (const type of ["bytes", undefined] as const) {
   });
 }
 
-Deno.test("readPieces() keeps a chunk that is the whole body, and copies any other", async () => {
+Deno.test("readPieces() keeps a chunk that is the whole body, and copies another short one", async () => {
   const cases = [[100, 100], [100, 60], [undefined, 100]] as const;
   for (const [length, pieceBytes] of cases) {
     const chunk = counting(100);
@@ -294,4 +294,42 @@ Deno.test("readPieces() keeps a chunk that is the whole body, and copies any oth
     const isKept = pieces[0]?.buffer === chunk.buffer;
     assert.equal(isKept, length === 100 && pieceBytes === 100);
   }
+});
+
+Deno.test("readPieces() keeps long chunks in their order between short ones, unless most of their memory is unused", async () => {
+  const long = counting(20_000);
+  const sparse = counting(80_000).subarray(0, 20_000);
+  const tooLong = counting(PIECE_BYTES + 1);
+  const chunks = [counting(3), long, counting(5), sparse, tooLong];
+  const whole = chunks.flatMap((chunk) => [...chunk]);
+  for (const length of [whole.length, undefined]) {
+    const memory = createCount();
+    const seen: number[] = [];
+    const pieces = await read(ReadableStream.from(chunks), {
+      length,
+      maxBytes: whole.length,
+      pieceBytes: PIECE_BYTES,
+      memory,
+      onBytes: (bytes) => {
+        for (const byte of bytes) seen.push(byte);
+      },
+    });
+    assert.deepEqual(pieces.flatMap((piece) => [...piece]), whole);
+    assert.deepEqual(seen, whole);
+    assert.equal(memory.bytes, whole.length);
+    const kept = chunks.filter(({ buffer }) =>
+      pieces.some((piece) => piece.buffer === buffer)
+    );
+    assert.deepEqual(kept, [long]);
+  }
+});
+
+Deno.test("readPieces() frees the chunks that it kept of a body that is too long", async () => {
+  const long = counting(20_000);
+  const body = ReadableStream.from([long, counting(1)]);
+  await assert.rejects(
+    read(body, { length: 20_000, pieceBytes: PIECE_BYTES }),
+    WrongLengthError,
+  );
+  assert.equal(long.length, 0);
 });

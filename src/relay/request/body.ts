@@ -40,8 +40,8 @@ interface ReadBodyOptions {
 /** The size of one read of a body that is not long, in bytes. */
 const READ_BYTES = 16 * 1024;
 
-/** The longest body that is one array, in bytes. `fetch` copies an array twice, so a longer body stays in pieces. */
-const SHORT_BYTES = 256 * 1024;
+/** The longest body that is one array, in bytes. The pieces of a longer one are not copied. */
+const SHORT_BYTES = 64 * 1024;
 
 /** The size of the pieces of a long body, in bytes. Smaller pieces are slower to allocate and free. */
 const PIECE_BYTES = 1024 * 1024;

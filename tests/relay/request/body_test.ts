@@ -99,7 +99,7 @@ function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
 }
 
 /** The length of the longest body that stays one array. */
-const SHORT_BYTES = 256 * 1024;
+const SHORT_BYTES = 64 * 1024;
 
 const PIECE_BYTES = 1024 * 1024;
 
