@@ -49,7 +49,7 @@ export interface Counting {
 /** Creates the counting of usage in `sums`. */
 export function createCounting(sums: Pick<Sums, "apply">): Counting {
   const names = createNames();
-  const relayed = createRelayed();
+  const addRelayed = createRelayed();
   return {
     count(use, holds) {
       const { caller, connection, atMs, counts, misses = [] } = use;
@@ -67,7 +67,7 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
         additions.push({ ...daysTable, isUnlisted, amounts: days });
       }
       const tokens = tokensOf(counts);
-      relayed.add({ connection, holders, tokens, atMs }, additions);
+      addRelayed({ connection, holders, tokens, atMs }, additions);
       sums.apply(
         holds === undefined ? { additions } : { additions, releases: holds },
       );

@@ -42,13 +42,11 @@ interface RelayedTokens {
   readonly atMs: number;
 }
 
-/** Turns relayed tokens into additions to sums. */
-interface Relayed {
-  add(tokens: RelayedTokens, additions: Addition[]): void;
-}
-
-/** Creates the additions, with a cache of the current buckets' names. */
-export function createRelayed(): Relayed {
+/** Creates the function that turns relayed tokens into additions to sums. It caches the current buckets' names. */
+export function createRelayed(): (
+  relayed: RelayedTokens,
+  additions: Addition[],
+) => void {
   /** The current buckets by connection, then by size. */
   const latest = new Map<string, Bucket[]>();
 
@@ -64,15 +62,13 @@ export function createRelayed(): Relayed {
     return made;
   }
 
-  return {
-    add({ connection, holders, tokens, atMs }, additions) {
-      if (tokens === 0) return;
-      const amounts = [ALL, ...holders.map(({ digest }) => digest)]
-        .map((field) => ({ field, amount: tokens }));
-      for (const { table, endsAtMs } of bucketsAt(connection, atMs)) {
-        additions.push({ table, endsAtMs, amounts });
-      }
-    },
+  return ({ connection, holders, tokens, atMs }, additions) => {
+    if (tokens === 0) return;
+    const amounts = [ALL, ...holders.map(({ digest }) => digest)]
+      .map((field) => ({ field, amount: tokens }));
+    for (const { table, endsAtMs } of bucketsAt(connection, atMs)) {
+      additions.push({ table, endsAtMs, amounts });
+    }
   };
 }
 

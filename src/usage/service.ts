@@ -73,7 +73,6 @@ export function createUsageService(
     quotaShares,
     refreshQuotas,
   });
-  const nearLog = createNearLog(options);
   const report = createUsageReport({ ...options, bounds, quotaShares });
 
   /**
@@ -100,7 +99,7 @@ export function createUsageService(
         limit: boundLabel(bound),
         outcome: "refused",
       }),
-    near: nearLog.note,
+    near: createNearLog(options),
     report,
     current: (config) =>
       readCurrentUse(config, { sums, bounds, quotaShares, clock }),
@@ -110,22 +109,17 @@ export function createUsageService(
 /** Ignores a quota that cannot be read now; the poller has logged the reason. */
 function ignore(): void {}
 
-/** Reports limits that are nearly used up, each once per window. */
-interface NearLog {
-  note(states: readonly LimitState[], caller: Caller): void;
-}
-
 /** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
 const SAME_WINDOW_MS = 30_000;
 
-/** Creates a log without any reported limits. */
+/** Creates the function that reports limits which are nearly used up, each once per window. */
 function createNearLog(
   { log, metrics, sums }: {
     readonly log: Log;
     readonly metrics?: Metrics | undefined;
     readonly sums: Pick<Sums, "once">;
   },
-): NearLog {
+): UsageService["near"] {
   /** The reset time of the last reported window of each limit. */
   const noted = new WeakMap<Bound, number>();
 
@@ -161,14 +155,12 @@ function createNearLog(
     });
   }
 
-  return {
-    note(states, caller) {
-      for (const state of states) {
-        const { bound, resetsAtMs } = state;
-        if (resetsAtMs - (noted.get(bound) ?? 0) < SAME_WINDOW_MS) continue;
-        noted.set(bound, resetsAtMs);
-        write(state, caller);
-      }
-    },
+  return (states, caller) => {
+    for (const state of states) {
+      const { bound, resetsAtMs } = state;
+      if (resetsAtMs - (noted.get(bound) ?? 0) < SAME_WINDOW_MS) continue;
+      noted.set(bound, resetsAtMs);
+      write(state, caller);
+    }
   };
 }

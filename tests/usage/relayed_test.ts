@@ -20,13 +20,13 @@ function setUp() {
     now: () => clock.nowMs,
     elapsedMs: () => 0,
   });
-  const relayed = createRelayed();
+  const addRelayed = createRelayed();
   return {
     clock,
     sums,
     use(holder: Holder, tokens: number): void {
       const additions: Addition[] = [];
-      relayed.add({
+      addRelayed({
         connection: "main",
         holders: [{ digest: holderDigest(holder) }],
         tokens,

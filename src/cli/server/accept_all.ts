@@ -1,4 +1,5 @@
 import { backoffMs } from "../../core/time/backoff.ts";
+import { wait } from "../../core/time/deadlines.ts";
 import type { Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 
@@ -41,26 +42,12 @@ export async function acceptAll(
           reason: error instanceof Error ? error.message : "unknown",
         });
       }
-      await pause(backoffMs(failures, PAUSES), timers, signal);
+      const deadlines = { start: timers.schedule };
+      // Rejects when the signal aborts, which ends the loop.
+      await wait(backoffMs(failures, PAUSES), { deadlines, signal })
+        .catch(() => {});
     }
   }
-}
-
-/** Waits until the time has passed or the signal aborts. */
-function pause(
-  ms: number,
-  timers: Timers,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      stop();
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const stop = timers.schedule(ms, end);
-    signal.addEventListener("abort", end);
-  });
 }
 
 /** Sends short parts of a response without a wait for more (Nagle's algorithm), where the platform lets it. */

@@ -1,3 +1,4 @@
+import { within } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 
 /** The time before the next address of a host is tried beside the first (RFC 8305, section 5), in milliseconds. */
@@ -73,15 +74,11 @@ function unlessSlow<Connection>(
   newest: Promise<Connection>,
   timers: Timers,
 ): Promise<Connection | undefined> {
-  return new Promise((resolve) => {
-    const settle = (won: Connection | undefined) => {
-      cancel();
-      resolve(won);
-    };
-    const giveUp = () => settle(undefined);
-    const cancel = timers.schedule(NEXT_ADDRESS_MS, giveUp);
-    first.then(settle, giveUp);
-    newest.catch(giveUp);
+  const failed = newest.then(() => first, () => undefined);
+  return within(Promise.race([first, failed]).catch(() => undefined), {
+    ms: NEXT_ADDRESS_MS,
+    start: timers.schedule,
+    onLate: () => undefined,
   });
 }
 

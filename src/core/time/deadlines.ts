@@ -140,7 +140,7 @@ function earliest(queues: Queues): Next | undefined {
 
 /** The timer of a wait and the signal that ends it early. */
 interface WaitOptions {
-  readonly deadlines: Deadlines;
+  readonly deadlines: Pick<Deadlines, "start">;
   readonly signal: AbortSignal;
 }
 
