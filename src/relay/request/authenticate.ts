@@ -1,6 +1,7 @@
 import type { Caller, Config } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
+import { memoized } from "../../core/memo.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import type { Identity } from "../identity/identity.ts";
 import { isJwt } from "../identity/jwt.ts";
@@ -135,12 +136,15 @@ function checkVersion(headers: HeaderFields, vendor: string): void {
   );
 }
 
-/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. */
 function isDate(value: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
-  const ms = Date.parse(value);
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value);
+  return /^\d{4}-\d{2}-\d{2}$/.test(value) && isDay(value);
 }
+
+/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. The same one comes with every request. */
+const isDay = memoized((date) => {
+  const ms = Date.parse(date);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);
+}, 100);
 
 /** The header of every 401. */
 export const CHALLENGE = { "www-authenticate": "Bearer" };
