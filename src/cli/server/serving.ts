@@ -256,8 +256,7 @@ async function startTelemetry(
   if (!(REGISTRY in globalThis)) return undefined;
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../../observe/open_telemetry.ts");
-  const { traceClient } = await import("./traced_client.ts");
-  const { traceRequests } = await import("./traced_requests.ts");
+  const { traceClient, traceRequests } = await import("./traces.ts");
   // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
