@@ -147,17 +147,19 @@ function optionProblems({ access, written }: TokenOptions): readonly Problem[] {
       path: path.replace(/^(\w+?)(?:_at)?\b/, "--$1"),
       message,
     })),
-    ...unknownGroups(access.group, written).map((message) => ({
-      path: "--group",
-      message,
-    })),
-    ...unknownNames(access.connections ?? [], written.connections).map((
-      message,
-    ) => ({
-      path: "--connections",
-      message,
-    })),
+    ...problemsAt("--group", unknownGroups(access.group, written)),
+    ...problemsAt(
+      "--connections",
+      unknownNames(access.connections ?? [], written.connections),
+    ),
   ];
+}
+
+function problemsAt(
+  path: string,
+  messages: readonly string[],
+): readonly Problem[] {
+  return messages.map((message) => ({ path, message }));
 }
 
 /** Returns a message for each name that the configuration lacks. Ids of connections are not checked. */
@@ -207,7 +209,7 @@ function printOne(name: string, options: TokenOptions, io: CliIo): number {
   ];
   const problems = "problems" in made
     ? made.problems
-    : messages.map((message) => ({ path: "name", message }));
+    : problemsAt("name", messages);
   if (problems.length > 0 || "problems" in made) return refuse(problems, io);
   io.write(
     `The token, shown only once:\n\n  ${made.token}\n\n` +
@@ -287,7 +289,7 @@ function createPerson(
   ];
   return messages.length === 0
     ? made
-    : { problems: messages.map((message) => ({ path: place, message })) };
+    : { problems: problemsAt(place, messages) };
 }
 
 function createEntry(

@@ -7,6 +7,7 @@ import type { Respond } from "../../http/gateway.ts";
 import type { RequestTracing } from "../../http/server/served_socket.ts";
 import { createHttp1Server } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
+import { reasonOf } from "../log/write_whole.ts";
 import { acceptAll } from "./accept_all.ts";
 import { endSentence } from "../text.ts";
 
@@ -102,7 +103,7 @@ function listenError(
   { host, port, tls, settings = COMMAND_LINE }: ListenPlace,
 ): ListenError {
   const reason = addressFault(cause, settings) ??
-    (tls === undefined ? messageOf(cause) : formatProblem(tlsFault(cause)));
+    (tls === undefined ? reasonOf(cause) : formatProblem(tlsFault(cause)));
   return new ListenError(
     `Cannot listen on ${host}:${port}: ${endSentence(reason)}`,
     { cause },
@@ -148,10 +149,6 @@ function addressFault(
     return `the system does not allow it. Choose a port above 1023 with ${port}`;
   }
   return undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** A listener that lasts until it is closed. */
