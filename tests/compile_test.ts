@@ -382,6 +382,20 @@ testNeeding(
   },
 );
 
+testNeeding(
+  "the executable embeds less than 7 MB, because it reads them at each start",
+  [
+    lack,
+    Deno.build.os === "windows" &&
+    "unused files stay in where Windows compiles",
+  ],
+  () => {
+    if ("reason" in compiled) return;
+    const [, size] = /^Files: ([\d.]+)MB$/m.exec(compiled.embedded) ?? [];
+    assert.ok(Number(size) < 7, compiled.embedded.slice(-200));
+  },
+);
+
 /** The packages that the bill of materials names. */
 async function listedPackages(): Promise<readonly string[]> {
   const documents = await releaseDocuments();
