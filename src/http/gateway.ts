@@ -130,7 +130,7 @@ export function createRespond(parts: GatewayParts): Respond {
 function beginRequest(
   request: CallerRequest,
   requestId: string,
-  parts: GatewayParts,
+  parts: Pick<GatewayParts, "clock" | "log" | "metrics">,
 ): { readonly target: RouteSource; readonly record: RequestRecord } {
   const { method, url } = request;
   const record = openRecord(requestId, method, parts);
@@ -150,6 +150,11 @@ interface Served {
   readonly attribution: AttributionReader;
   readonly signIn: SignInService;
 }
+
+/** What a function needs to know about a request, and the parts that it may use. */
+type Needs<Fact extends keyof Served, Part extends keyof GatewayParts> =
+  & Pick<Served, Fact>
+  & { readonly parts: Pick<GatewayParts, Part> };
 
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
 async function serve(
@@ -233,7 +238,10 @@ async function finish(
 function openAnswer(
   name: OpenResponse,
   path: string,
-  { request, config, parts, signIn }: Served,
+  { request, config, parts, signIn }: Needs<
+    "request" | "config" | "signIn",
+    "admission" | "health" | "sharedStore" | "client" | "deadlines"
+  >,
 ): Response | Promise<Response> {
   switch (name) {
     case "live":
@@ -265,7 +273,9 @@ function openAnswer(
 function answer(
   name: OwnResponse,
   id: string | undefined,
-  { request, caller, config, parts }: Served & { readonly caller: Caller },
+  { request, caller, config, parts }:
+    & Needs<"request" | "config", "catalog" | "quotas" | "queue" | "usage">
+    & { readonly caller: Caller },
 ): Response | Promise<Response> {
   const { query } = requestTarget(request);
   const { catalog } = parts;
@@ -287,7 +297,10 @@ function answer(
 
 async function identify(
   group: CredentialGroup,
-  { headers, record, config, parts, attribution }: Served,
+  { headers, record, config, parts, attribution }: Needs<
+    "headers" | "record" | "config" | "attribution",
+    "clock" | "identity"
+  >,
 ): Promise<Caller> {
   const nowMs = parts.clock.now();
   const { identity } = parts;
