@@ -2,7 +2,7 @@ import type { Clock } from "./time/timers.ts";
 
 /**
  * A cache whose values expire. There is no timer: an expired value is dropped when it is next read. Its owner bounds
- * the size with {@linkcode TtlCache.retain} or {@linkcode TtlCache.dropOldest}.
+ * the size with {@linkcode TtlCache.retain} or the `maxSize` of {@linkcode TtlCache.set}.
  */
 export class TtlCache<Key, Value> {
   readonly #entries = new Map<Key, { value: Value; expiresAtMs: number }>();
@@ -32,18 +32,22 @@ export class TtlCache<Key, Value> {
     return Math.max(0, expiresAtMs - this.#clock.elapsedMs());
   }
 
-  /** Keeps `value` for `ttlMs` milliseconds. */
-  set(key: Key, value: Value, { ttlMs }: { readonly ttlMs: number }): void {
+  /** Keeps `value` for `ttlMs` milliseconds. With more than `maxSize` values, drops the one that was set first. */
+  set(
+    key: Key,
+    value: Value,
+    { ttlMs, maxSize = Infinity }: {
+      readonly ttlMs: number;
+      readonly maxSize?: number;
+    },
+  ): void {
     // Deleted first, because a map keeps the position in which a key was first set.
     this.#entries.delete(key);
     this.#entries.set(key, {
       value,
       expiresAtMs: this.#clock.elapsedMs() + ttlMs,
     });
-  }
-
-  /** Drops the value that was set first. */
-  dropOldest(): void {
+    if (this.#entries.size <= maxSize) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
@@ -161,42 +165,4 @@ export function isNonEmpty<Value>(
   list: readonly Value[],
 ): list is readonly [Value, ...Value[]] {
   return list.length > 0;
-}
-
-/** The limits of a {@linkcode Recent}. */
-interface RecentOptions {
-  readonly clock: Clock;
-  /** The time for which a value is kept after it was set, in milliseconds. */
-  readonly ttlMs: number;
-  /** The largest number of values; beyond it, the value that was set first is dropped. */
-  readonly maxSize: number;
-}
-
-/**
- * A cache of recent values. There is no timer: a value is dropped when it is read after it expired, or when newer
- * values push it out.
- */
-export class Recent<Value> {
-  readonly #options: RecentOptions;
-  readonly #cache: TtlCache<string, Value>;
-
-  constructor(options: RecentOptions) {
-    this.#options = options;
-    this.#cache = new TtlCache(options.clock);
-  }
-
-  /** The number of values, including expired ones that are not dropped yet. */
-  get size(): number {
-    return this.#cache.size;
-  }
-
-  get(key: string): Value | undefined {
-    return this.#cache.get(key);
-  }
-
-  set(key: string, value: Value): void {
-    const { ttlMs, maxSize } = this.#options;
-    this.#cache.set(key, value, { ttlMs });
-    if (this.#cache.size > maxSize) this.#cache.dropOldest();
-  }
 }

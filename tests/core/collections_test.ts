@@ -2,13 +2,11 @@ import assert from "node:assert/strict";
 import {
   LinkedList,
   lookup,
-  Recent,
   type TakeOut,
   TtlCache,
 } from "../../src/core/collections.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { memoized, oncePer, SingleFlight } from "../../src/core/memo.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
 Deno.test("A LinkedList is empty at first", () => {
@@ -115,37 +113,20 @@ Deno.test("oncePer() computes again after a failure", () => {
   assert.equal(make(key), "made");
 });
 
-function begin() {
-  const clock = createFakeClock(NOW_MS);
-  const recent = new Recent<number>({ clock, ttlMs: 1000, maxSize: 2 });
-  return { clock, recent };
-}
-
-Deno.test("Recent keeps a value for its lifetime after the last set", () => {
-  const { clock, recent } = begin();
-  recent.set("a", 1);
-  clock.advance(999);
-  assert.equal(recent.get("a"), 1);
-  recent.set("a", 2);
-  clock.advance(999);
-  assert.equal(recent.get("a"), 2);
-  clock.advance(1);
-  assert.equal(recent.get("a"), undefined);
-  assert.equal(recent.size, 0);
-});
-
-Deno.test("Recent drops the oldest value when it is full", () => {
-  const { recent } = begin();
-  recent.set("a", 1);
-  recent.set("b", 2);
-  recent.set("a", 3);
-  recent.set("c", 4);
-  assert.deepEqual([recent.get("a"), recent.get("b"), recent.get("c")], [
+Deno.test("TtlCache drops the oldest value when it is full", () => {
+  const cache = new TtlCache<string, number>(createFakeClock(0));
+  const bounds = { ttlMs: 100, maxSize: 2 };
+  for (
+    const [key, value] of [["a", 1], ["b", 2], ["a", 3], ["c", 4]] as const
+  ) {
+    cache.set(key, value, bounds);
+  }
+  assert.deepEqual([cache.get("a"), cache.get("b"), cache.get("c")], [
     3,
     undefined,
     4,
   ]);
-  assert.equal(recent.size, 2);
+  assert.equal(cache.size, 2);
 });
 
 Deno.test("SingleFlight shares running work among callers with the same key", async () => {

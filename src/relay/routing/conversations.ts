@@ -250,8 +250,8 @@ export class Conversations {
       stay.byModel.set(model, { id: connectionId, sinceMs });
     }
     stay.latest = connectionId;
-    this.#stays.set(conversation, stay, { ttlMs: ms });
-    if (this.#stays.size > MAX_CONVERSATIONS) this.#stays.dropOldest();
+    const bounds = { ttlMs: ms, maxSize: MAX_CONVERSATIONS };
+    this.#stays.set(conversation, stay, bounds);
     if (!isNamed(conversation)) {
       this.#unnamedUntilMs.set(model, this.#options.clock.elapsedMs() + ms);
     }

@@ -1,6 +1,6 @@
 import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import { Recent } from "../../core/collections.ts";
+import { TtlCache } from "../../core/collections.ts";
 import type { QuotaService } from "../../quotas/service.ts";
 import { limitsModels, type QuotaWindow } from "../../quotas/window.ts";
 import type { Candidate, Candidates } from "./candidate.ts";
@@ -23,6 +23,9 @@ interface QuotaRoutingOptions {
   readonly quotas: Pick<QuotaService, "known">;
 }
 
+/** The time for which a leader is remembered, and the most leaders. */
+const LEADERS = { ttlMs: 3_600_000, maxSize: 10_000 };
+
 /** The lead in quota that another connection needs to take over, as a share of the whole. */
 const LEAD = 0.1;
 
@@ -34,11 +37,7 @@ export function createQuotaRouting(
   { clock, quotas }: QuotaRoutingOptions,
 ): QuotaRouting {
   /** The id of the leading connection, by pool. */
-  const leaders = new Recent<string>({
-    clock,
-    ttlMs: 3_600_000,
-    maxSize: 10_000,
-  });
+  const leaders = new TtlCache<string, string>(clock);
 
   /** Keeps the leader in front until another has clearly more left. */
   function lead(ranked: readonly Ranked[]): readonly Ranked[] {
@@ -50,7 +49,7 @@ export function createQuotaRouting(
         id === led && left > 0 && left + LEAD > (best?.left ?? 0)
       ) ?? best;
     if (leader === undefined) return [];
-    leaders.set(pool, leader.id);
+    leaders.set(pool, leader.id, LEADERS);
     return [leader];
   }
 
