@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
-import type { AwsSettings, ExchangeSettings } from "./exchange.ts";
+import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
 import type { InputKind, QuotaKind } from "./quota_kinds.ts";
 import type { JsonQuota } from "./schema/quota.ts";
 import type { AuthScheme } from "./presets/preset.ts";
@@ -94,7 +94,7 @@ export type UpstreamAuth =
     /** Empty when an exchange has no token now. */
     readonly key: string;
     /** The exchange that the key comes from. */
-    readonly exchange?: ExchangeSettings | undefined;
+    readonly exchange?: TokenExchangeSettings | undefined;
     /** The end of the key of an exchange, in milliseconds since 1970. */
     readonly expiresAtMs?: number | undefined;
   }

@@ -6,7 +6,7 @@ import {
   readFault,
   type ReadFile,
 } from "./environment.ts";
-import type { TokenFor } from "./exchange.ts";
+import type { TokenFor } from "./token_exchange.ts";
 import { createPlaces, INCLUDE, type Source } from "./places.ts";
 import {
   createFindings,

@@ -29,7 +29,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
-import { exchangesIn, openTokenBook } from "../server/token_book.ts";
+import { openTokenBook, tokenExchangesIn } from "../server/token_book.ts";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
 import {
@@ -193,7 +193,7 @@ function requireOptions({ values, flags }: Arguments): void {
 
 /** Returns a line with the secrets that live long, where some connection needs none. */
 function longLived(config: Config): string {
-  if (exchangesIn(config).length === 0) return "";
+  if (tokenExchangesIn(config).length === 0) return "";
   const { connections, shared } = config;
   const names = [
     ...connections.filter(({ auth }) =>

@@ -1,6 +1,6 @@
 import { normalize, resolve } from "node:path";
 import { type Environment, readFault } from "../../config/environment.ts";
-import type { TokenFor } from "../../config/exchange.ts";
+import type { TokenFor } from "../../config/token_exchange.ts";
 import { loadConfig, type LoadResult } from "../../config/load.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 

@@ -14,7 +14,7 @@ import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { checkDescriptors } from "../server/descriptors.ts";
 import { openNetworkClient } from "../server/network_client.ts";
-import { exchangesIn, openTokenBook } from "../server/token_book.ts";
+import { openTokenBook, tokenExchangesIn } from "../server/token_book.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
 import { onHangup } from "../server/signals.ts";
@@ -93,7 +93,7 @@ export const runServe: Run<CliIo> = command(SERVE, async (read, io) => {
   watched.watch(() => void reload());
   // A renewed token is a new key of its connection.
   reloadTokens = () => void reload();
-  liveConfig.onSwap((config) => book.retain(exchangesIn(config)));
+  liveConfig.onSwap((config) => book.retain(tokenExchangesIn(config)));
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
   checkDescriptors(server, workers, log);
@@ -116,7 +116,7 @@ export const runServe: Run<CliIo> = command(SERVE, async (read, io) => {
       onKeyRefused(id) {
         const { connections } = liveConfig.current();
         const refused = connections.filter((one) => one.id === id);
-        exchangesIn({ connections: refused }).forEach(book.renew);
+        tokenExchangesIn({ connections: refused }).forEach(book.renew);
       },
     },
     fetch: network.fetch,

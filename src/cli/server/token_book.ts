@@ -1,11 +1,11 @@
 import type { Config } from "../../config/config.ts";
-import type { ExchangeSettings } from "../../config/exchange.ts";
+import type { TokenExchangeSettings } from "../../config/token_exchange.ts";
 import { lastingTimers, systemClock } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import {
   createTokenBook,
   type TokenBook,
-} from "../../upstream/exchange/token_book.ts";
+} from "../../upstream/token_exchange/token_book.ts";
 import type { UpstreamClient } from "../../upstream/call.ts";
 import { beside, readText } from "../commands/config_file.ts";
 import { openNetworkClient } from "./network_client.ts";
@@ -44,9 +44,9 @@ export function openTokenBook(
 }
 
 /** Returns the exchanges of a configuration. */
-export function exchangesIn(
+export function tokenExchangesIn(
   { connections }: Pick<Config, "connections">,
-): readonly ExchangeSettings[] {
+): readonly TokenExchangeSettings[] {
   return connections.flatMap(({ auth }) =>
     auth.scheme === "none" ? [] : auth.exchange ?? []
   );

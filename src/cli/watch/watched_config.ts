@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../config/environment.ts";
-import type { TokenFor } from "../../config/exchange.ts";
+import type { TokenFor } from "../../config/token_exchange.ts";
 import { lastingTimers, type Timers } from "../../core/time/timers.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import type { ReloadOutcome } from "../../config/reload.ts";

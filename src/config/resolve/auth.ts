@@ -1,7 +1,11 @@
 import type { UpstreamAuth } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { AuthScheme } from "../presets/preset.ts";
-import { type ExchangeSettings, isAws, type TokenFor } from "../exchange.ts";
+import {
+  isAws,
+  type TokenExchangeSettings,
+  type TokenFor,
+} from "../token_exchange.ts";
 import { type Path, valueAt } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
@@ -54,7 +58,7 @@ async function resolveAuth(
     return undefined;
   }
   if (exchange !== undefined) {
-    return await resolveExchange(exchange, { fields, scheme }, options);
+    return await resolveTokenExchange(exchange, { fields, scheme }, options);
   }
   if (key === undefined && keyFile === undefined) {
     if (scheme === "none") return { scheme };
@@ -123,8 +127,8 @@ export async function resolveAuths(
 }
 
 /** Resolves an exchange to the token that it gives now. One that gives none is a warning: it may give one later. */
-async function resolveExchange(
-  exchange: ExchangeSettings,
+async function resolveTokenExchange(
+  exchange: TokenExchangeSettings,
   { fields: { auth = {}, name }, scheme }: {
     readonly fields: ConnectionFields;
     readonly scheme: AuthScheme;

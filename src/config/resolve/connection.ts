@@ -3,7 +3,7 @@ import { mapValues } from "../../core/std.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
-import type { TokenFor } from "../exchange.ts";
+import type { TokenFor } from "../token_exchange.ts";
 import type { Located, Path } from "../problems.ts";
 import { resolveAuths } from "./auth.ts";
 import { resolveHeaders, resolveHeadersDrop } from "./headers.ts";

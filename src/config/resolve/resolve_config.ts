@@ -6,7 +6,7 @@ import {
   reportAmbiguousNames,
 } from "../directory.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
-import type { TokenFor } from "../exchange.ts";
+import type { TokenFor } from "../token_exchange.ts";
 import { type Findings, quote } from "../problems.ts";
 import {
   type FileFields,

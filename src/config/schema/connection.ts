@@ -20,7 +20,7 @@ import {
   text,
   tokens,
 } from "./fields.ts";
-import { exchangeSchema, keysSchema } from "./exchange.ts";
+import { keysSchema, tokenExchangeSchema } from "./token_exchange.ts";
 import { valueHint } from "./problems.ts";
 import { quotaSchema } from "./quota.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
@@ -253,7 +253,7 @@ export const connectionSchema = z.strictObject({
       "Path of a file with only the key, relative to this file.",
     ),
     keys: keysSchema.optional(),
-    exchange: exchangeSchema.optional(),
+    exchange: tokenExchangeSchema.optional(),
   }).optional().describe("The provider's credential."),
   headers: z.record(z.string(), z.string()).default({})
     .describe("Headers of every request to the provider."),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
-import type { ExchangedToken } from "../../../src/config/exchange.ts";
+import type { ExchangedToken } from "../../../src/config/token_exchange.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createLogLines } from "../../support/gateway/log_lines.ts";

@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of short-lived tokens of providers. */
 export const EXCHANGE_FAULTS: FaultsByFile = {
-  "upstream/exchange/token_book.ts": [
+  "upstream/token_exchange/token_book.ts": [
     {
       name: "a token is not renewed before its end",
       text: "RENEW_AT = { least: 0.2, most: 0.3 }",

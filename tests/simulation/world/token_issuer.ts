@@ -3,7 +3,7 @@ import type { Log } from "../../../src/observe/log.ts";
 import {
   createTokenBook,
   type TokenBook,
-} from "../../../src/upstream/exchange/token_book.ts";
+} from "../../../src/upstream/token_exchange/token_book.ts";
 import type { VirtualTime } from "./time.ts";
 
 /** The entry of `auth` of a connection that exchanges the platform's token. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
   ExchangedToken,
-  ExchangeSettings,
+  TokenExchangeSettings,
   TokenFor,
-} from "../../config/exchange.ts";
+} from "../../config/token_exchange.ts";
 import { readFault, type ReadFile } from "../../config/environment.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
@@ -11,16 +11,16 @@ import type { Clock, Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import type { UpstreamClient } from "../call.ts";
 import { NoReply, sendSmall } from "../small_request.ts";
-import { errorCode, ExchangeFault, type NewKey } from "./answers.ts";
-import { exchangeSteps, type TokenRequest } from "./steps.ts";
+import { errorCode, type NewKey, TokenExchangeFault } from "./answers.ts";
+import { tokenExchangeSteps, type TokenRequest } from "./steps.ts";
 
 /** The tokens of all exchanges of the process, renewed before they end. */
 export interface TokenBook {
   readonly tokenFor: TokenFor;
   /** Renews a token that its provider has refused, unless that was just done. */
-  renew(exchange: ExchangeSettings): void;
+  renew(exchange: TokenExchangeSettings): void;
   /** Stops the renewal of all other exchanges, and forgets their tokens. */
-  retain(exchanges: readonly ExchangeSettings[]): void;
+  retain(exchanges: readonly TokenExchangeSettings[]): void;
 }
 
 /** The dependencies of {@linkcode createTokenBook}. */
@@ -50,7 +50,7 @@ const RENEW_AT = { least: 0.2, most: 0.3 };
 
 /** The token of one exchange. */
 interface Entry {
-  readonly exchange: ExchangeSettings;
+  readonly exchange: TokenExchangeSettings;
   readonly connection: string;
   /** `undefined` until the end of the first exchange. */
   state: ExchangedToken | undefined;
@@ -83,14 +83,14 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
         : startedAtMs + found.lifeMs;
       const lifeMs = endsAtMs - clock.now();
       if (!isCredential(found.key) || !(lifeMs > 0)) {
-        throw new ExchangeFault("the response has no usable token");
+        throw new TokenExchangeFault("the response has no usable token");
       }
       state = { token: found.key, expiresAtMs: endsAtMs };
       entry.failures = 0;
       const { least, most } = RENEW_AT;
       renewIn(lifeMs * (1 - least - random() * (most - least)), state, entry);
     } catch (error) {
-      if (!(error instanceof ExchangeFault)) throw error;
+      if (!(error instanceof TokenExchangeFault)) throw error;
       const reason = error.message;
       entry.failures += 1;
       const retryMs = backoffMs(entry.failures, {
@@ -155,12 +155,12 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
   };
 }
 
-/** Makes one exchange. @throws {ExchangeFault} When it fails. */
+/** Makes one exchange. @throws {TokenExchangeFault} When it fails. */
 async function exchangeNow(
-  exchange: ExchangeSettings,
+  exchange: TokenExchangeSettings,
   options: TokenBookOptions,
 ): Promise<NewKey> {
-  const steps = exchangeSteps(exchange);
+  const steps = tokenExchangeSteps(exchange);
   let next = steps.next();
   while (!next.done) {
     const step = next.value;
@@ -180,7 +180,7 @@ async function readTokenFile(
   try {
     return await readFile(path);
   } catch (error) {
-    throw new ExchangeFault(
+    throw new TokenExchangeFault(
       `the file of the platform's token ${readFault(error)}`,
     );
   }
@@ -195,10 +195,12 @@ async function send(
     client: request.isLocal ? local : client,
     start: timers.schedule,
   }).catch((error) => {
-    throw error instanceof NoReply ? new ExchangeFault(error.message) : error;
+    throw error instanceof NoReply
+      ? new TokenExchangeFault(error.message)
+      : error;
   });
   if (status === 200) return text;
   const words = [`status ${status}`, errorCode(text)].filter((one) => one);
   const { host } = new URL(request.url);
-  throw new ExchangeFault(`${host} answered with ${words.join(", ")}`);
+  throw new TokenExchangeFault(`${host} answered with ${words.join(", ")}`);
 }

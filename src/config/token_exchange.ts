@@ -1,11 +1,11 @@
-import type { ExchangeFields } from "./schema/exchange.ts";
+import type { TokenExchangeFields } from "./schema/token_exchange.ts";
 
 /** How a connection gets short-lived tokens in place of a key. Plain data without a secret, as the file has it. */
-export type ExchangeSettings = Readonly<ExchangeFields>;
+export type TokenExchangeSettings = Readonly<TokenExchangeFields>;
 
 /** How a connection gets the keys that sign its requests to AWS. */
 export type AwsSettings = Extract<
-  ExchangeSettings,
+  TokenExchangeSettings,
   { readonly kind: `aws${string}` }
 >;
 
@@ -21,11 +21,13 @@ export type ExchangedToken =
  * @param connection The connection's name, for the log.
  */
 export type TokenFor = (
-  exchange: ExchangeSettings,
+  exchange: TokenExchangeSettings,
   connection: string,
 ) => Promise<ExchangedToken>;
 
 /** Returns true for an exchange whose keys sign requests to AWS. */
-export function isAws(exchange: ExchangeSettings): exchange is AwsSettings {
+export function isAws(
+  exchange: TokenExchangeSettings,
+): exchange is AwsSettings {
   return exchange.kind.startsWith("aws");
 }

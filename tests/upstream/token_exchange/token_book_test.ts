@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { ExchangeSettings } from "../../../src/config/exchange.ts";
+import type { TokenExchangeSettings } from "../../../src/config/token_exchange.ts";
 import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
-import { createTokenBook } from "../../../src/upstream/exchange/token_book.ts";
+import { createTokenBook } from "../../../src/upstream/token_exchange/token_book.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 
 const file = { file: "/var/run/token" };
 
-const OPENAI: ExchangeSettings = {
+const OPENAI: TokenExchangeSettings = {
   kind: "openai",
   subject: file,
   identity_provider: "idp_1",
@@ -48,7 +48,7 @@ function open(readFile = () => Promise.resolve(`${SUBJECT}\n`)) {
   return { book, issuers, timers, log, changes, pass, skew };
 }
 
-const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
+const EXCHANGES: Readonly<Record<string, TokenExchangeSettings>> = {
   "Anthropic, with a token in a file": {
     kind: "anthropic",
     subject: file,

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 
 /** The cause of a failed exchange, as the end of a sentence. */
-export class ExchangeFault extends Error {
-  override readonly name = "ExchangeFault";
+export class TokenExchangeFault extends Error {
+  override readonly name = "TokenExchangeFault";
 }
 
 /** The key of a provider, and its life: from the start of its request, or until a time; in milliseconds. */
@@ -12,27 +12,27 @@ export type NewKey =
 
 /**
  * Reads the response of an OAuth 2.0 token endpoint (RFC 6749, section 5.1). Azure's metadata service writes the seconds
- * as a text. @throws {ExchangeFault}
+ * as a text. @throws {TokenExchangeFault}
  */
 export function accessToken(text: string): NewKey {
   const { access_token, expires_in = 3600 } = objectIn(text);
   return { key: textOf(access_token), lifeMs: Number(expires_in) * 1000 };
 }
 
-/** Reads the response of Google's `generateAccessToken`. @throws {ExchangeFault} */
+/** Reads the response of Google's `generateAccessToken`. @throws {TokenExchangeFault} */
 export function serviceAccountToken(text: string): NewKey {
   const { accessToken, expireTime } = objectIn(text);
   return { key: textOf(accessToken), endsAtMs: Date.parse(textOf(expireTime)) };
 }
 
-/** Reads short-lived keys of AWS, as its metadata services write them. @throws {ExchangeFault} */
+/** Reads short-lived keys of AWS, as its metadata services write them. @throws {TokenExchangeFault} */
 export function awsKeys(text: string): NewKey {
   return keysOf(objectIn(text));
 }
 
 /**
  * Reads the response of AWS STS, which is XML without attributes or escapes in the fields that matter. @throws
- * {ExchangeFault}
+ * {TokenExchangeFault}
  */
 export function awsRoleKeys(text: string): NewKey {
   const field = (name: string) =>
@@ -57,13 +57,13 @@ function keysOf(fields: JsonObject): NewKey {
 function objectIn(text: string): JsonObject {
   const value = parseJson(text);
   if (isJsonObject(value)) return value;
-  throw new ExchangeFault("the response is not JSON");
+  throw new TokenExchangeFault("the response is not JSON");
 }
 
 /** Returns a text of a response, which never goes into an error: it may be a token. */
 function textOf(value: unknown, form = /./): string {
   if (typeof value === "string" && form.test(value)) return value;
-  throw new ExchangeFault("the response has no token");
+  throw new TokenExchangeFault("the response has no token");
 }
 
 /** The error codes of OAuth 2.0 (RFC 6749, section 5.2; RFC 8693) and of AWS, which hold no secret. */

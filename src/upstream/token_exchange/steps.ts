@@ -1,13 +1,13 @@
-import type { ExchangeSettings } from "../../config/exchange.ts";
+import type { TokenExchangeSettings } from "../../config/token_exchange.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
 import type { SmallRequest } from "../small_request.ts";
 import {
   accessToken,
   awsKeys,
   awsRoleKeys,
-  ExchangeFault,
   type NewKey,
   serviceAccountToken,
+  TokenExchangeFault,
 } from "./answers.ts";
 
 /** A request for a token, or for what leads to one. */
@@ -61,7 +61,7 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  * - aws_container: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html;
  * - aws_instance: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html.
  */
-export function* exchangeSteps(exchange: ExchangeSettings): Steps {
+export function* tokenExchangeSteps(exchange: TokenExchangeSettings): Steps {
   const { kind } = exchange;
   if (kind === "aws_instance") return yield* instanceSteps();
   if (kind === "aws_container") {
@@ -96,7 +96,7 @@ export function* exchangeSteps(exchange: ExchangeSettings): Steps {
 /** Returns the request of an exchange that has one, or the first of two. */
 function requestFor(
   exchange: Exclude<
-    ExchangeSettings,
+    TokenExchangeSettings,
     { readonly kind: "aws_container" | "aws_instance" }
   >,
   subject: string,
@@ -191,7 +191,7 @@ function* instanceSteps(): Steps {
   return awsKeys(yield read(encodeURIComponent(oneWord(yield read("")))));
 }
 
-type Subject = Extract<ExchangeSettings, { subject: unknown }>["subject"];
+type Subject = Extract<TokenExchangeSettings, { subject: unknown }>["subject"];
 
 /**
  * Returns the steps to the platform's own token. Sources:
@@ -215,7 +215,7 @@ function* subjectSteps(subject: Subject): Steps<string> {
 function oneWord(text: string): string {
   const word = text.trim();
   if (isCredential(word)) return word;
-  throw new ExchangeFault("the platform's token is not one word");
+  throw new TokenExchangeFault("the platform's token is not one word");
 }
 
 /** Returns a request with fields in JSON, or in a form. */

@@ -54,7 +54,7 @@ function subjectExchange<
 }
 
 /** `auth.exchange`: how a short-lived token takes the place of a key. */
-export const exchangeSchema = z.discriminatedUnion("kind", [
+export const tokenExchangeSchema = z.discriminatedUnion("kind", [
   subjectExchange("anthropic", {
     federation_rule: text(),
     organization: text(),
@@ -103,7 +103,7 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
 );
 
 /** An exchange in the file. */
-export type ExchangeFields = z.output<typeof exchangeSchema>;
+export type TokenExchangeFields = z.output<typeof tokenExchangeSchema>;
 
 /** `auth.keys`: several keys in place of one. */
 export const keysSchema = z.array(z.strictObject({
