@@ -1,5 +1,6 @@
 import type { World } from "./history.ts";
 import { exchanges, lineOf, type Promised } from "./look_ups.ts";
+import { LONG_MS } from "../../src/relay/routing/cool_down.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { isLimited } from "./usage_promises.ts";
 import { KEPT_HEADER, PRIVATE_HEADERS } from "./world/caller.ts";
@@ -76,7 +77,15 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
         if (again === undefined || endedMs === undefined) continue;
         if (retryAfter === 0) continue;
         const waitedMs = again.receivedMs - endedMs;
-        if (waitedMs < 1000 * retryAfter) {
+        // A reading of the quota that shows room ends a long wait, here that of a request in line elsewhere.
+        const hasRoom = 1000 * retryAfter >= LONG_MS &&
+          world.providers.some(({ name, quota }) =>
+            name === provider &&
+            quota?.roomShownMs.some((ms) =>
+              ms >= endedMs && ms <= again.receivedMs
+            )
+          );
+        if (waitedMs < 1000 * retryAfter && !hasRoom) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
         }
       }

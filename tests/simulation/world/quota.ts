@@ -11,6 +11,8 @@ export class SimulatedQuota {
   readonly limit: number;
   /** The amounts that it ever gave as used. */
   readonly said = new Set<number>();
+  /** When it gave less than its limit as used, in milliseconds since the start of the history. */
+  readonly roomShownMs: number[] = [];
   readonly #time: VirtualTime;
   #startMs = -Infinity;
   #used = 0;
@@ -74,8 +76,9 @@ export function createQuotaFetch(
 }
 
 function quotaBody(quota: SimulatedQuota, time: VirtualTime): object {
-  const { limit, used, resetsMs, said } = quota;
+  const { limit, used, resetsMs, said, roomShownMs } = quota;
   said.add(used);
+  if (used < limit) roomShownMs.push(time.elapsedMs());
   const row = {
     ...{ type: "CREDIT_LIMIT", unit: 3, number: 5 },
     ...{ usage: limit, currentValue: used },
