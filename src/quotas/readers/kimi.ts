@@ -31,7 +31,7 @@ export const kimi: QuotaReader = {
   },
 };
 
-const reset = {
+const reset = z.object({
   resetTime: text,
   resetAt: text,
   reset_at: text,
@@ -40,37 +40,33 @@ const reset = {
   reset_in: numeric,
   resetIn: numeric,
   ttl: numeric,
-};
-
-type Reset = z.output<z.ZodObject<typeof reset>>;
+});
 
 const counts = z.object({
   limit: numeric,
   used: numeric,
   remaining: numeric,
-  ...reset,
+  ...reset.shape,
 });
 
-type Counts = z.output<typeof counts>;
+const share = z.object({ used_ratio: numeric, ...reset.shape });
 
-const share = z.object({ used_ratio: numeric, ...reset });
+const length = z.object({ duration: numeric, timeUnit: text }).nullish();
 
 const body = z.object({
   usage: counts.nullish(),
   limits: z.array(z.object({
-    window: z.object({ duration: numeric, timeUnit: text }).nullish(),
+    window: length,
     detail: counts.nullish(),
   })).nullish(),
   usages: z.record(z.string(), share.nullish()).nullish(),
 });
 
-type Body = z.output<typeof body>;
-
 const payload = body.extend({ data: body.nullish() });
 
 /** Returns the windows of both forms. A window that is listed as a share is not listed again as a count. */
 function windowsOf(
-  { usage, limits, usages }: Body,
+  { usage, limits, usages }: z.output<typeof body>,
   nowMs: number,
 ): QuotaWindow[] {
   const shares = Object.entries(usages ?? {}).flatMap(([name, window]) =>
@@ -113,7 +109,7 @@ const PERIOD_BY_WORD = new Map([
 ]);
 
 function countWindow(
-  detail: Counts,
+  detail: z.output<typeof counts>,
   length: Period,
   nowMs: number,
 ): QuotaWindow {
@@ -136,15 +132,7 @@ const SECONDS_BY_TIME_UNIT = new Map([
   ["TIME_UNIT_DAY", 86_400],
 ]);
 
-function periodOf(
-  window:
-    | {
-      readonly duration?: number | null | undefined;
-      readonly timeUnit?: string | null | undefined;
-    }
-    | null
-    | undefined,
-): Period {
+function periodOf(window: z.output<typeof length>): Period {
   const seconds = SECONDS_BY_TIME_UNIT.get(window?.timeUnit ?? "");
   return seconds === undefined
     ? UNKNOWN_PERIOD
@@ -152,7 +140,10 @@ function periodOf(
 }
 
 /** Returns the reset time, which has several names and is an instant or a number of seconds. */
-function resetOf(window: Reset, nowMs: number): string | null {
+function resetOf(
+  window: z.output<typeof reset>,
+  nowMs: number,
+): string | null {
   const at = window.resetTime ?? window.resetAt ?? window.reset_at ??
     window.reset_time ?? window.period_end;
   const seconds = window.reset_in ?? window.resetIn ?? window.ttl;

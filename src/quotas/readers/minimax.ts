@@ -1,11 +1,9 @@
 import { z } from "zod";
-import { type Amounts, amounts, complement } from "../amounts.ts";
-import type { FailureKind } from "../../protocols/canonical/failure/failure.ts";
+import { complement, type KnownAmounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
   instantAfter,
   instantOfMs,
-  type Period,
   period,
   periodOfSeconds,
   UNKNOWN_PERIOD,
@@ -13,7 +11,9 @@ import {
 import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   checkPayload,
+  errorBody,
   hostRequest,
+  keyRejected,
   numeric,
   requireWindows,
   text,
@@ -28,7 +28,10 @@ export const minimax: QuotaReader = {
       rejectErrors(checkPayload(envelope, body));
       const { data, model_remains } = checkPayload(payload, body);
       const rows = data?.model_remains ?? model_remains ?? [];
-      return requireWindows(rows.flatMap((one) => windowsOf(one, nowMs)));
+      return requireWindows(rows.flatMap((one) => [
+        ...windowOf(one, "interval", nowMs),
+        ...windowOf(one, "weekly", nowMs),
+      ]));
     },
   },
 };
@@ -65,107 +68,61 @@ const payload = z.object({
   model_remains: rows,
 });
 
-const KIND_BY_CODE = new Map<number, FailureKind>([
-  [1002, "rate_limited"],
-  [1004, "authentication"],
-  [1008, "quota"],
-  [2049, "authentication"],
-  [2062, "quota"],
-]);
-
-const MESSAGE_BY_KIND = new Map<FailureKind, string>([
-  [
-    "rate_limited",
-    "Cannot read the quota: the provider limits the rate of quota reads.",
-  ],
-  [
-    "authentication",
-    "Cannot read the quota: the provider rejects the connection's key. Check the key and its region.",
-  ],
-  [
-    "quota",
-    "Cannot read the quota: the connection's key has no active token plan.",
-  ],
-]);
-
 /** Throws the failure of an error body. Errors have the status 200. */
 function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
-  const code = base_resp?.status_code ?? 0;
-  if (code === 0) return;
-  const kind = KIND_BY_CODE.get(code) ?? "server";
-  throw new QuotaFailure(
-    kind,
-    MESSAGE_BY_KIND.get(kind) ??
-      "Cannot read the quota: the provider responded with an error.",
-  );
+  switch (base_resp?.status_code ?? 0) {
+    case 0:
+      return;
+    case 1002:
+      throw new QuotaFailure(
+        "rate_limited",
+        "Cannot read the quota: the provider limits the rate of quota reads.",
+      );
+    case 1004:
+    case 2049:
+      throw keyRejected(" Check the key and its region.");
+    case 1008:
+    case 2062:
+      throw new QuotaFailure(
+        "quota",
+        "Cannot read the quota: the connection's key has no active token plan.",
+      );
+    default:
+      throw errorBody();
+  }
 }
 
-/** One meter of a row. A status of 3 means that it is not limited. */
-interface Meter {
-  readonly model: string;
-  readonly total: number | null | undefined;
-  readonly count: number | null | undefined;
-  readonly remainingPercent: number | null | undefined;
-  readonly status: number | null | undefined;
-  readonly period: Period;
-  readonly resetsAt: string | null;
-}
-
+/** The status of a meter that is not limited. */
 const UNLIMITED = 3;
 
-function windowsOf(one: Row, nowMs: number): QuotaWindow[] {
-  return (["interval", "weekly"] as const)
-    .map((span) => meterOf(one, span, nowMs))
-    .filter((meter) => meter.status !== UNLIMITED && hasNumbers(meter))
-    .map(toWindow);
-}
-
-function meterOf(
+/** Returns the window of a row's short interval, or of its week. */
+function windowOf(
   one: Row,
   span: "interval" | "weekly",
   nowMs: number,
-): Meter {
+): QuotaWindow[] {
   const prefix = span === "weekly" ? "weekly_" : "";
   const startMs = one[`${prefix}start_time` as const];
   const endMs = one[`${prefix}end_time` as const];
-  return {
-    model: one.model_name ?? "",
-    total: one[`current_${span}_total_count`],
-    count: one[`current_${span}_usage_count`],
-    remainingPercent: one[`current_${span}_remaining_percent`],
-    status: one[`current_${span}_status`],
-    period: periodBetween(startMs, endMs) ??
-      (span === "weekly" ? period(1, "week") : UNKNOWN_PERIOD),
+  const left = one[`current_${span}_remaining_percent`];
+  const total = one[`current_${span}_total_count`] ?? 0;
+  const hasNumbers = typeof left === "number" || total > 0;
+  if (one[`current_${span}_status`] === UNLIMITED || !hasNumbers) return [];
+  const counted = countsOf(total, one[`current_${span}_usage_count`], left);
+  return [quotaWindow({
+    type: QUOTA_TYPES.usage,
+    scope: one.model_name === "general" ? "" : one.model_name ?? "",
+    unit: counted === undefined ? "percent" : "requests",
+    // The usual length is five hours, but four hours and a day occur.
+    period: typeof startMs === "number" && typeof endMs === "number"
+      ? periodOfSeconds((endMs - startMs) / 1000)
+      : span === "weekly"
+      ? period(1, "week")
+      : UNKNOWN_PERIOD,
+    ...(counted ?? { usedPercent: complement(left, 100) }),
     resetsAt: instantOfMs(endMs) ??
       instantAfter(nowMs, one[`${prefix}remains_time`]),
-  };
-}
-
-/** Returns the period between two times. The usual length is five hours, but four hours and a day occur. */
-function periodBetween(
-  startMs: number | null | undefined,
-  endMs: number | null | undefined,
-): Period | undefined {
-  if (typeof startMs !== "number" || typeof endMs !== "number") {
-    return undefined;
-  }
-  return periodOfSeconds((endMs - startMs) / 1000);
-}
-
-function hasNumbers({ remainingPercent, total }: Meter): boolean {
-  return typeof remainingPercent === "number" || (total ?? 0) > 0;
-}
-
-function toWindow(meter: Meter): QuotaWindow {
-  const counted = countsOf(meter);
-  return quotaWindow({
-    type: QUOTA_TYPES.usage,
-    scope: meter.model === "general" ? "" : meter.model,
-    unit: counted === undefined ? "percent" : "requests",
-    period: meter.period,
-    ...(counted ?? { usedPercent: complement(meter.remainingPercent, 100) }),
-    resetsAt: meter.resetsAt,
-  });
+  })];
 }
 
 /** The largest difference between a count and a whole percent of the same amount. */
@@ -175,20 +132,18 @@ const PERCENT_TOLERANCE = 1;
  * Returns the counts of plans that have them. `*_usage_count` is the amount left on most hosts and the amount used on
  * some. The percentage decides which. When neither fits, the counts are ignored.
  */
-function countsOf(meter: Meter): Amounts | undefined {
-  const { total, count, remainingPercent } = meter;
-  if (typeof total !== "number" || typeof count !== "number" || total <= 0) {
-    return undefined;
-  }
-  if (typeof remainingPercent !== "number") {
-    return amounts({ limit: total, remaining: count });
-  }
+function countsOf(
+  total: number,
+  count: number | null | undefined,
+  remainingPercent: number | null | undefined,
+): KnownAmounts | undefined {
+  if (typeof count !== "number" || total <= 0) return undefined;
   const percent = (count / total) * 100;
-  if (isClose(percent, remainingPercent)) {
-    return amounts({ limit: total, remaining: count });
-  }
+  if (
+    typeof remainingPercent !== "number" || isClose(percent, remainingPercent)
+  ) return { limit: total, remaining: count };
   return isClose(percent, 100 - remainingPercent)
-    ? amounts({ limit: total, used: count })
+    ? { limit: total, used: count }
     : undefined;
 }
 

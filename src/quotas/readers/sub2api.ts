@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { KnownAmounts } from "../amounts.ts";
 import {
   instantOfText,
   type Period,
@@ -113,22 +114,18 @@ function balanceWindows({ balance, unit }: Payload): QuotaWindow[] {
   })];
 }
 
-interface Spending {
-  readonly limit?: number | null | undefined;
-  readonly used?: number | null | undefined;
-  readonly remaining?: number | null | undefined;
-  readonly unit?: string | null | undefined;
-  readonly reset_at?: string | null | undefined;
-}
-
-function spendWindow(length: Period, one: Spending): QuotaWindow {
+function spendWindow(
+  length: Period,
+  { limit, used, remaining, unit, reset_at }: KnownAmounts & {
+    readonly unit?: string | null | undefined;
+    readonly reset_at?: string | null | undefined;
+  },
+): QuotaWindow {
   return quotaWindow({
     type: QUOTA_TYPES.spend,
-    unit: one.unit ?? "currency",
+    unit: unit ?? "currency",
     period: length,
-    limit: one.limit,
-    used: one.used,
-    remaining: one.remaining,
-    resetsAt: instantOfText(one.reset_at),
+    ...{ limit, used, remaining },
+    resetsAt: instantOfText(reset_at),
   });
 }
