@@ -9,7 +9,12 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  windowKey,
+} from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -201,13 +206,11 @@ function windowsOf(body: Payload): QuotaWindow[] {
     );
   }
   const listed = (body.limits ?? []).map(listedWindow);
-  const listedKeys = new Set(listed.map(keyOf));
-  const others = flatWindows(body).filter((one) => !listedKeys.has(keyOf(one)));
+  const listedKeys = new Set(listed.map(windowKey));
+  const others = flatWindows(body).filter((one) =>
+    !listedKeys.has(windowKey(one))
+  );
   return [...listed, ...others, ...extraUsage(body)];
-}
-
-function keyOf(one: QuotaWindow): string {
-  return `${one.type} ${one.window}`;
 }
 
 function listedWindow(one: z.output<typeof limit>): QuotaWindow {

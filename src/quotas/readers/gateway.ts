@@ -27,17 +27,20 @@ export const gateway: QuotaReader = {
 
 const word = z.string().regex(/^[\w.:-]{1,200}$/);
 
+const count = numeric.default(null);
+
+/** A window as the other gateway reports it: what it has not computed, this one does not compute. */
 const window = z.object({
   type: word,
   window: word,
   unit: word,
-  period_unit: numeric,
-  period_count: numeric,
-  limit: numeric,
-  used: numeric,
-  remaining: numeric,
-  used_percent: numeric,
-  resets_at: text,
+  period_unit: count,
+  period_count: count,
+  limit: count,
+  used: count,
+  remaining: count,
+  used_percent: count,
+  resets_at: text.transform(instantOfText),
 });
 
 const entry = z.object({
@@ -59,22 +62,9 @@ function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
     );
   }
   return good.flatMap(({ name, limits }) =>
-    limits.map((one) => toWindow(one, entries.length > 1 ? name : ""))
+    limits.map((one) => ({
+      ...one,
+      type: scopedType(one.type, entries.length > 1 ? name : ""),
+    }))
   );
-}
-
-/** Returns the window as the other gateway reports it: what it has not computed, this one does not compute. */
-function toWindow(one: z.output<typeof window>, scope: string): QuotaWindow {
-  return {
-    type: scopedType(one.type, scope),
-    window: one.window,
-    unit: one.unit,
-    period_unit: one.period_unit ?? null,
-    period_count: one.period_count ?? null,
-    limit: one.limit ?? null,
-    used: one.used ?? null,
-    remaining: one.remaining ?? null,
-    used_percent: one.used_percent ?? null,
-    resets_at: instantOfText(one.resets_at),
-  };
 }

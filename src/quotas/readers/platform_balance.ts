@@ -2,7 +2,6 @@ import { z } from "zod";
 import { TOTAL } from "../period.ts";
 import { QUOTA_TYPES, quotaWindow } from "../window.ts";
 import {
-  bearerHeaders,
   checkPayload,
   currencyOf,
   errorBody,
@@ -13,7 +12,7 @@ import {
   quantity,
   requireWindows,
 } from "./payload.ts";
-import type { QuotaReader, QuotaSource } from "./reader.ts";
+import type { QuotaReader } from "./reader.ts";
 
 /** The differences between platforms whose balance has an envelope with a code, and a currency for each region. */
 interface PlatformBalance {
@@ -32,12 +31,9 @@ const envelope = z.object({ code: numeric, status: flag });
 function platformBalance(
   { path, successCode, currencies, remaining }: PlatformBalance,
 ): QuotaReader {
-  const urlOf = (source: QuotaSource) => hostUrl(source, path);
   return {
     poll: {
-      requests: (source) => [
-        { url: urlOf(source), headers: bearerHeaders(source) },
-      ],
+      requests: hostRequest(path),
       parse([body], { source }) {
         const { code, status } = checkPayload(envelope, body);
         if ((code ?? successCode) !== successCode || status === false) {
@@ -45,7 +41,7 @@ function platformBalance(
         }
         return [quotaWindow({
           type: QUOTA_TYPES.balance,
-          unit: currencyOf(urlOf(source), currencies),
+          unit: currencyOf(hostUrl(source, path), currencies),
           period: TOTAL,
           remaining: checkPayload(remaining, body),
         })];
