@@ -106,7 +106,11 @@ export function createFold(): Fold {
       }
     },
     answer() {
-      if (start === undefined || end === undefined) throw unfinished();
+      if (start === undefined || end === undefined) {
+        throw new UpstreamFailure(
+          brokenAnswer("The provider's answer is incomplete"),
+        );
+      }
       const reasoningDropped = end.reasoningDropped ?? start.reasoningDropped;
       return {
         id: start.id,
@@ -263,10 +267,4 @@ function headOf(block: AnswerBlock): BlockHead {
       return { kind, message, providerMetadata };
     }
   }
-}
-
-function unfinished(): UpstreamFailure {
-  return new UpstreamFailure(
-    brokenAnswer("The provider's answer is incomplete"),
-  );
 }

@@ -8,14 +8,14 @@ import type {
   ReasoningForm,
   TokenLogprob,
 } from "../content/block.ts";
-import type { ProviderMetadata, Raw } from "../content/extras.ts";
+import type { ProviderMetadata } from "../content/extras.ts";
 import {
   brokenAnswer,
   type Failure,
   oversizedAnswer,
 } from "../failure/failure.ts";
 import type { Sealed } from "../content/sealed.ts";
-import type { Stop, Usage } from "../answer/answer.ts";
+import type { Answer } from "../answer/answer.ts";
 
 /**
  * One event of an answer. A stream is
@@ -34,17 +34,13 @@ export type AnswerEvent =
   | EndEvent
   | FailureEvent;
 
-/** The upstream accepted the request. */
-export interface StartEvent {
+/** The upstream accepted the request. The usage is that so far, if it sent any. */
+export interface StartEvent extends
+  Pick<
+    Answer,
+    "id" | "model" | "createdAtMs" | "usage" | "reasoningDropped"
+  > {
   readonly type: "start";
-  /** The upstream's id of the answer; empty when it sent none. */
-  readonly id: string;
-  readonly model: string;
-  readonly createdAtMs?: number | undefined;
-  /** The upstream's token counts so far, if it sent any. */
-  readonly usage?: Usage | undefined;
-  /** The upstream's reasons for dropping earlier reasoning of the request; absent when it dropped none. */
-  readonly reasoningDropped?: readonly string[] | undefined;
 }
 
 export interface BlockStartEvent {
@@ -106,16 +102,10 @@ export interface BlockEndEvent {
   readonly index: number;
 }
 
-/** The answer is complete. */
-export interface EndEvent {
+/** The answer is complete. `reasoningDropped` is here when the upstream sends it only at the end. */
+export interface EndEvent
+  extends Omit<Answer, "id" | "model" | "createdAtMs" | "blocks"> {
   readonly type: "end";
-  readonly stop: Stop;
-  /** The final counts; absent when the upstream did not count. */
-  readonly usage?: Usage | undefined;
-  readonly serviceTier?: Raw | undefined;
-  /** As in the start event, when the upstream sends it only at the end. */
-  readonly reasoningDropped?: readonly string[] | undefined;
-  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** The answer failed, and no event follows. */
