@@ -241,14 +241,13 @@ function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
 }
 
 function resetOf(
-  slot: {
-    readonly reset_at?: number | null | undefined;
-    readonly reset_after_seconds?: number | null | undefined;
-  },
+  { reset_at, reset_after_seconds: seconds }: Pick<
+    NonNullable<z.output<typeof window>>,
+    "reset_at" | "reset_after_seconds"
+  >,
   nowMs: number,
 ): string | null {
-  const { reset_after_seconds: seconds } = slot;
-  return instantOfSeconds(slot.reset_at) ??
+  return instantOfSeconds(reset_at) ??
     instantAfter(nowMs, typeof seconds === "number" ? seconds * 1000 : null);
 }
 

@@ -2,12 +2,7 @@ import { z } from "zod";
 import { type Amounts, amounts, complement } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
@@ -109,10 +104,8 @@ function snapshotWindow(
     (one.token_based_billing ?? body.token_based_billing ?? false);
   const isShare = typeof one.entitlement !== "number";
   return quotaWindow({
-    type: scopedType(
-      isCredits ? QUOTA_TYPES.credits : QUOTA_TYPES.requests,
-      meter,
-    ),
+    type: isCredits ? QUOTA_TYPES.credits : QUOTA_TYPES.requests,
+    scope: meter,
     unit: isShare ? "percent" : isCredits ? "credits" : "requests",
     period: period(1, "month"),
     ...(isShare

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { complement } from "../amounts.ts";
-import { instantOfText, period, UNKNOWN_PERIOD } from "../period.ts";
+import {
+  instantOfText,
+  type Period,
+  period,
+  UNKNOWN_PERIOD,
+} from "../period.ts";
 import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   checkPayload,
@@ -43,49 +48,46 @@ const body = z.object({
 
 const payload = body.extend({ data: body.nullish() });
 
-function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
-  const { rollingFiveHourLimit, weeklyTokenLimit, search, subscription } =
-    quotas;
-  const windows: QuotaWindow[] = [];
-  if (rollingFiveHourLimit) {
-    const { max, remaining } = rollingFiveHourLimit;
-    windows.push(quotaWindow({
+function windowsOf(
+  { rollingFiveHourLimit: rolling, weeklyTokenLimit: weekly, ...meters }:
+    z.output<typeof body>,
+): QuotaWindow[] {
+  const windows = [
+    rolling && quotaWindow({
       type: QUOTA_TYPES.requests,
       unit: "requests",
       period: period(5, "hour"),
-      limit: max,
-      remaining,
-    }));
-  }
-  if (weeklyTokenLimit) {
-    windows.push(quotaWindow({
+      limit: rolling.max,
+      remaining: rolling.remaining,
+    }),
+    weekly && quotaWindow({
       type: QUOTA_TYPES.spend,
       unit: "USD",
       period: period(1, "week"),
-      limit: weeklyTokenLimit.maxCredits,
-      remaining: weeklyTokenLimit.remainingCredits,
-      usedPercent: complement(weeklyTokenLimit.percentRemaining, 100),
-    }));
-  }
-  return [
-    ...windows,
-    ...callWindows("search", search?.hourly),
-    ...callWindows("subscription", subscription),
+      limit: weekly.maxCredits,
+      remaining: weekly.remainingCredits,
+      usedPercent: complement(weekly.percentRemaining, 100),
+    }),
+    callWindow("search", period(1, "hour"), meters.search?.hourly),
+    callWindow("subscription", UNKNOWN_PERIOD, meters.subscription),
   ];
+  return windows.filter((one) => one !== null && one !== undefined);
 }
 
-function callWindows(
-  scope: "search" | "subscription",
+function callWindow(
+  scope: string,
+  length: Period,
   meter: z.output<typeof calls>,
-): QuotaWindow[] {
-  if (!meter) return [];
-  return [quotaWindow({
-    type: QUOTA_TYPES.requests,
-    scope,
-    unit: "requests",
-    period: scope === "search" ? period(1, "hour") : UNKNOWN_PERIOD,
-    limit: meter.limit,
-    used: meter.requests,
-    resetsAt: instantOfText(meter.renewsAt),
-  })];
+): QuotaWindow | undefined {
+  return meter
+    ? quotaWindow({
+      type: QUOTA_TYPES.requests,
+      scope,
+      unit: "requests",
+      period: length,
+      limit: meter.limit,
+      used: meter.requests,
+      resetsAt: instantOfText(meter.renewsAt),
+    })
+    : undefined;
 }

@@ -104,6 +104,7 @@ function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
 }
 
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
+  const limitsTools = (one: Row) => typeOf(one) === QUOTA_TYPES.toolCalls;
   if (all.length > 0 && all.every(limitsTools)) {
     throw new QuotaFailure(
       "quota",
@@ -119,10 +120,6 @@ function windowsOf(all: readonly Row[]): QuotaWindow[] {
   return all.filter((one) => !isSuperseded(one)).map(toWindow);
 }
 
-function limitsTools(one: Row): boolean {
-  return typeOf(one) === QUOTA_TYPES.toolCalls;
-}
-
 function lengthOf({ unit, number }: Row): string {
   return `${number} ${unit}`;
 }
@@ -134,7 +131,7 @@ function toWindow(one: Row): QuotaWindow {
   const isExact = (usage ?? 0) > 0 && typeof currentValue === "number";
   return quotaWindow({
     type: one.type ?? one.name ?? "unknown",
-    unit: hasCounts ? unitOf(one) : "percent",
+    unit: hasCounts ? UNIT_BY_TYPE.get(typeOf(one)) ?? "unknown" : "percent",
     period: periodOf(one),
     limit: usage,
     used: currentValue,
@@ -146,10 +143,6 @@ function toWindow(one: Row): QuotaWindow {
 
 function typeOf(one: Row): string {
   return (one.type ?? one.name ?? "").toUpperCase();
-}
-
-function unitOf(one: Row): string {
-  return UNIT_BY_TYPE.get(typeOf(one)) ?? "unknown";
 }
 
 const UNIT_BY_TYPE = new Map<string, string>([
