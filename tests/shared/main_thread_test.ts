@@ -105,24 +105,6 @@ function claims(most: number) {
   ];
 }
 
-Deno.test("threads are granted together what there is, and learn how far each limit is used", async () => {
-  const { one, two, sums } = await threads();
-  const decisions = await Promise.all([one, two, one, two, one]
-    .map((thread, index) => thread.reserve(`request ${index}`, claims(3))));
-  const refused = decisions.filter(({ isGranted }) => !isGranted);
-  assert.equal(refused.length, 2);
-  for (const { uses } of refused) {
-    assert.deepEqual(uses, [{ counted: [0], held: 3 }, {
-      counted: [0],
-      held: 3,
-    }]);
-  }
-  assert.deepEqual(
-    await two.uses(claims(3)),
-    sums.uses(claims(3)),
-  );
-});
-
 Deno.test("threads gather their counts, and each reads the sums of all", async () => {
   const { one, two, sums, pass, calls } = await threads();
   for (let count = 0; count < 50; count++) {
@@ -136,13 +118,6 @@ Deno.test("threads gather their counts, and each reads the sums of all", async (
   assert.deepEqual(await two.read([HOUR]), [100]);
   assert.equal(two.sinceMs, sums.sinceMs);
   assert.ok(one.isSettled);
-});
-
-Deno.test("one of all threads is the first", async () => {
-  const { one, two } = await threads();
-  const asked = await Promise.all([one, two, one]
-    .map((thread) => thread.once("name", NOW_MS + 1000)));
-  assert.deepEqual(asked, [true, false, false]);
 });
 
 Deno.test("a dead thread's holds end within two minutes, and a living one's stay", async () => {
