@@ -5,9 +5,14 @@ interface Size {
   readonly spare: Uint8Array<ArrayBuffer>[];
 }
 
-/** Most heads, short bodies and events fit into the first size, the pieces of a long body into the second. */
+/**
+ * An event fits into the first size, most heads with a short body into the next ones, the pieces of a long body into the
+ * last. A write to a slow reader keeps its memory for long, so that must not be much more than it needs.
+ */
 const SIZES: readonly Size[] = [
-  { bytes: 16 * 1024, mostSpare: 64, spare: [] },
+  { bytes: 1024, mostSpare: 256, spare: [] },
+  { bytes: 4 * 1024, mostSpare: 64, spare: [] },
+  { bytes: 16 * 1024, mostSpare: 32, spare: [] },
   { bytes: 128 * 1024, mostSpare: 4, spare: [] },
 ];
 
