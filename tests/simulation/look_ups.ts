@@ -60,6 +60,14 @@ export function* exchanges(
   for (const one of world.asked) yield [one, attemptsOf(one, world)];
 }
 
+/** Returns how many logged requests did not count at the starts of processes, because their token was out of the file. */
+export function unknownAtStarts({ log }: World): number {
+  return sumOf(
+    log.entries.filter(({ event }) => event === "usage_replayed"),
+    ({ fields }) => Number(fields.unknown_token),
+  );
+}
+
 /** Returns true when the process of a request ended before it could log it. */
 export function mayLackLine(
   { ending, replica }: Asked,

@@ -9,6 +9,7 @@ import {
   mayLackLine,
   type Promised,
   sumOf,
+  unknownAtStarts,
 } from "./look_ups.ts";
 import { MOVE_PROMISES } from "./move_promises.ts";
 import { QUEUE_PROMISES } from "./queue_promises.ts";
@@ -138,6 +139,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   "no limit on requests is exceeded": function* (world) {
     const { asked, config, replicas, store, time } = world;
     const starts = sumOf(replicas, ({ starts }) => starts);
+    const unknown = unknownAtStarts(world);
     const crashes = sumOf(replicas, ({ crashes }) => crashes);
     for (const caller of config.callers.values()) {
       for (const limit of caller.limits) {
@@ -152,7 +154,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
           !store.hasFailed && starts === replicas.length;
         // A crash may cut a line of the log.
         const most = isCounted
-          ? limit.most + lost + crashes
+          ? limit.most + lost + crashes + unknown
           : limit.most * (starts + store.losses) + lost;
         const windowOf = (atMs = 0) =>
           calendarSpan(limit.window, time.startMs + atMs).startMs;

@@ -12,6 +12,7 @@ import {
   objects,
   type Promised,
   sumOf,
+  unknownAtStarts,
   wasSent,
 } from "./look_ups.ts";
 import type { Asked } from "./world/caller.ts";
@@ -41,7 +42,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
     const starts = sumOf(replicas, ({ starts }) => starts);
     // A drain that cannot reach the store loses what is on its way.
     const mayLose = store === undefined
-      ? crashes > 0
+      ? crashes > 0 || unknownAtStarts(world) > 0
       : store.losses > 0 || store.hasFailed && starts > replicas.length ||
         crashes > 0;
     for (const { agent, body, status, replica } of counts) {
@@ -128,7 +129,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   "no request is admitted once a limit is full": function* (world) {
     const { config, replicas, store } = world;
     const crashes = sumOf(replicas, ({ crashes }) => crashes);
-    if (crashes > 0 || store?.hasFailed) return;
+    if (crashes > 0 || store?.hasFailed || unknownAtStarts(world) > 0) return;
     for (const { members, unit, window, most, name } of limitsIn(config)) {
       const own = world.asked.filter((one) =>
         members.has(one.agent.name) && wasSent(one, world)
