@@ -61,7 +61,8 @@ export function passFailure(
   if (outlook === undefined || isMistake) {
     const refusal = failed.find((one) => !wasSent(one));
     facts.failure = FAILURE_WORD_BY_KIND.untranslatable;
-    noteDeployment(refusal?.candidate, facts);
+    // A request that was sent counts for its last connection.
+    if (sent.length === 0) noteDeployment(refusal?.candidate, facts);
     throw refusal?.thrown;
   }
   const ofOwn = sent.filter(({ candidate }) => own.includes(candidate));

@@ -261,6 +261,30 @@ Deno.test("a request that reached no provider counts nothing", async () => {
   assert.deepEqual(await totalOfHour(translated), NONE);
 });
 
+Deno.test("a request whose fallback failed counts there, and its line names it, although its error is the translation's", async () => {
+  const limited = status(429, { headers: { "retry-after": "600" } });
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("one", { protocol: "chat", mode: "translated" }, {
+        models: [{ id: "model-1", fallbacks: ["model-2"] }],
+      }),
+      connectionTo("two", { protocol: "chat", mode: "native" }, {
+        models: ["model-2"],
+      }),
+    ],
+  }, { two: [limited] });
+  const { line, status: received } = await scene.ask("chat", { n: 2 });
+  assert.equal(received, 400);
+  assert.equal(line.failure, "untranslatable");
+  assert.deepEqual(scene.providers.hosts(), ["two"]);
+  const { windows: [hour] } = await scene.usage();
+  assert.deepEqual(
+    hour?.data.map(({ connection, model }) => [connection, model]),
+    [["two", "model-2"]],
+  );
+  assert.deepEqual([line.connection, line.served_model], ["two", "model-2"]);
+});
+
 Deno.test("counting tokens counts nothing", async () => {
   const scene = await openUsageScene({
     connections: [
