@@ -1,3 +1,4 @@
+import { ownBytes } from "../streams/bytes.ts";
 import type { PassThrough } from "../streams/pass_through.ts";
 import { isField } from "../upstream/http1/head.ts";
 
@@ -65,7 +66,7 @@ function streamOf(
     async pull(controller) {
       const { done, value } = await source.read();
       if (done) controller.close();
-      else controller.enqueue(value);
+      else controller.enqueue(ownBytes(value));
     },
     cancel: (reason) => source.cancel(reason),
   }, { highWaterMark: 0 });

@@ -67,6 +67,13 @@ export function joinBytes(
   return whole;
 }
 
+/** Returns bytes that have their memory to themselves, so that a stream may take it: a copy of any others. */
+export function ownBytes<Memory extends ArrayBufferLike>(
+  bytes: Uint8Array<Memory>,
+): Uint8Array<Memory | ArrayBuffer> {
+  return bytes.length === bytes.buffer.byteLength ? bytes : bytes.slice();
+}
+
 /**
  * Returns a text with one character for each byte (ISO 8859-1), to search for ASCII. The engine searches a text with
  * special instructions, but a typed array byte by byte.

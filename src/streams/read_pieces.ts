@@ -157,9 +157,6 @@ async function readChunks(
  */
 const FIRST_BYTES = 16 * 1024;
 
-/** A chunk that fills less than this share of its memory is copied out of it. */
-const KEPT_SHARE = 3 / 4;
-
 /** The pieces of a body, of which the last grows as bytes arrive. */
 class GrowingPieces {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -203,21 +200,20 @@ class GrowingPieces {
   }
 
   /**
-   * Keeps a chunk as a piece of its own, which saves a copy. It is long, or the whole body, and fills most of its memory.
+   * Keeps a chunk as a piece of its own, which saves a copy. It is long, or the whole body, and has its memory to itself:
+   * a piece is freed with all of its memory, and counts with its length.
    *
    * @returns The piece; `undefined` when the chunk must be copied.
    */
-  keep(
-    { buffer, byteOffset, length }: Uint8Array,
-  ): Uint8Array<ArrayBuffer> | undefined {
+  keep({ buffer, length }: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     const { length: declared, pieceBytes, memory } = this.#options;
     const isWorth = length >= FIRST_BYTES || length === declared;
-    const isKept = isWorth && length >= KEPT_SHARE * buffer.byteLength &&
+    const isKept = isWorth && length === buffer.byteLength &&
       length <= Math.min(this.left, pieceBytes);
     if (!isKept || !(buffer instanceof ArrayBuffer)) return undefined;
     this.#completePart();
     memory.take(length);
-    const piece = new Uint8Array(buffer, byteOffset, length);
+    const piece = new Uint8Array(buffer);
     this.pieces.push(piece);
     this.#arrived += length;
     this.left -= length;

@@ -428,3 +428,16 @@ Deno.test("a reader that stops reading ends the source, also where nobody listen
   assert.deepEqual(ends, ["stalled"]);
   await assert.rejects(body.read(), /stopped reading/);
 });
+
+Deno.test("a server that takes the memory of a chunk takes no bytes of others with it", async () => {
+  const memory = bytes("mine and theirs");
+  const [mine, theirs] = [memory.subarray(0, 4), memory.subarray(9)];
+  const { reader, source } = begin();
+  const reading = reader.read();
+  source.enqueue(mine);
+  const { value } = await reading;
+  assert.ok(value?.buffer instanceof ArrayBuffer);
+  assert.equal(new TextDecoder().decode(value.buffer.transfer()), "mine");
+  assert.equal(new TextDecoder().decode(theirs), "theirs");
+  await reader.cancel();
+});

@@ -1,5 +1,5 @@
 import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
-import { joinBytes } from "../../streams/bytes.ts";
+import { joinBytes, ownBytes } from "../../streams/bytes.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import {
   type BodyDecoder,
@@ -189,8 +189,7 @@ function bodyOf(
     type: "bytes",
     async pull(controller) {
       const payload = await request.read();
-      // The stream takes the memory of its chunks, which others may share.
-      if (payload !== undefined) return controller.enqueue(payload.slice());
+      if (payload !== undefined) return controller.enqueue(ownBytes(payload));
       controller.close();
       controller.byobRequest?.respond(0);
     },
