@@ -125,6 +125,11 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       const one = await stage.ask();
       assert.equal(one.status, 200);
       assert.equal(stage.line(one).attempts, undefined, "as one attempt");
+      await keep(stage);
+      for (const socket of stage.provider("a").sockets) socket.goodWrites = 1;
+      const part = await stage.ask({ promptLength: 300_000 });
+      assert.equal(part.status, 200);
+      assert(stage.line(part).attempts !== undefined, "a part was sent");
     },
   },
   "surplus bytes and odd framing mix up nobody": {

@@ -47,6 +47,8 @@ export class SimulatedSocket implements Duplex {
   #broken: Error | undefined;
   /** True once the gateway has closed it. */
   isClosed = false;
+  /** The writes that succeed; the next one learns that the connection has ended. */
+  goodWrites = Infinity;
   /** True while no byte passes in either direction and no end learns of it, as behind a firewall that forgot it. */
   isLost = false;
 
@@ -78,6 +80,7 @@ export class SimulatedSocket implements Duplex {
   }
 
   write(bytes: Uint8Array): Promise<number> {
+    if (this.goodWrites-- === 0) this.breakUnseen();
     if (this.isClosed || this.#broken !== undefined) {
       this.#time.schedule(1, () => this.#serve());
       return Promise.reject(this.#broken ?? new Error("Broken pipe"));
