@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../src/core/json.ts";
 import { foldChat } from "../support/sdk/chat_fold.ts";
 import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
@@ -64,7 +68,13 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
     for (const one of world.asked.filter(isServed)) {
       if (one.ending !== "complete" || hasError(one)) continue;
       const { usage, cost_usd: cost } = lineOf(one, world) ?? {};
-      if (!isJsonObject(usage) || usage.estimated === true) continue;
+      if (!isJsonObject(usage)) continue;
+      if (usage.estimated === true) {
+        const source = attemptsOf(one, world).at(-1);
+        const isNamed = source?.isWhole && hasUsage(source);
+        if (isNamed) yield `#${one.number} has an estimate of its usage`;
+        continue;
+      }
       const charges = attemptsOf(one, world).flatMap((entry) =>
         entry.answer === undefined
           ? []
@@ -113,6 +123,13 @@ function costOf(charged: Charged): number {
 /** Returns true when a native answer may look complete: it is whole, or it holds the provider's own error. */
 function isEnded(source: LedgerEntry, one: Asked): boolean {
   return (source.isWhole && source.payload === one.text) || hasError(one);
+}
+
+function hasUsage({ payload }: LedgerEntry): boolean {
+  return payload.split("\n").some((line) =>
+    line.includes('"usage":{') &&
+    parseJson(line.replace("data: ", "")) !== undefined
+  );
 }
 
 const ERRORS = {
