@@ -78,4 +78,11 @@ export const LESSON_FAULTS: FaultsByFile = {
       wrong: "taught,",
     },
   ],
+  "upstream/read_response.ts": [
+    {
+      name: "the timer of an error's body stays",
+      text: "  } finally {\n    cancel();\n",
+      wrong: "  } finally {\n    // Nothing.\n",
+    },
+  ],
 };

@@ -469,6 +469,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a translated answer that fails is not aborted",
       text: "    controller.abort(failure);\n",
       wrong: "",
+      unseen: "the end of the attempt aborts it, too",
     },
   ],
 };

@@ -305,10 +305,5 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "",
       unseen: "the reader that failed has closed its connection",
     },
-    {
-      name: "the timer of an error's body stays",
-      text: "  } finally {\n    cancel();\n",
-      wrong: "  } finally {\n    // Nothing.\n",
-    },
   ],
 };

@@ -9,6 +9,19 @@ const WARM = { protocol: "messages", fields: { temperature: 0.5 } } as const;
 
 /** Scenes of fields that a provider refuses in translated requests. */
 export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
+  "a request that is sent again after a lesson has its whole time": {
+    judgesAlone: true,
+    setting: () => ({
+      ...{ connections: { a: {} }, family: "A" },
+      file: { timeouts: { first_byte: 60_000, first_output: 60_000 } },
+    }),
+    async live(stage) {
+      stage.provider("a").unknownFields.add("temperature");
+      // The body of a refusal has half a minute.
+      stage.plan("a", "answer", { fate: "answer", afterMs: 40_000 });
+      assert.deepEqual(await stage.served(WARM), ["a", "a"]);
+    },
+  },
   "a refusal teaches": {
     // A request is sent again after its 400.
     judgesAlone: true,
