@@ -389,6 +389,23 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
+  "a body that has arrived makes no room for another caller's": {
+    async live(stage) {
+      const { server, ...config } = stage.config;
+      stage.replica.configs.swap({
+        ...config,
+        server: { ...server, maxBodyMemoryBytes: 1_000_000 },
+      });
+      stage.plan("a", { fate: "answer", afterMs: 5000 });
+      const { protocol } = stage.provider("a");
+      const running = stage.served({ protocol, promptLength: 600_000 });
+      await stage.sleep(1000);
+      const wish = { protocol, agent: "bob", promptLength: 500_000 };
+      assert.equal((await stage.ask(wish)).status, 503);
+      await running;
+      assert.deepEqual(await stage.served(wish), ["a"]);
+    },
+  },
   "many repeats share a budget": {
     setting: ALONE,
     async live(stage) {

@@ -22,9 +22,11 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       const restMs = HOUR_MS - stage.time.now() % HOUR_MS;
       await stage.sleep(restMs - 1000);
       assert.equal((await stage.ask()).status, 429, "until the hour is over");
-      await stage.sleep(1001);
-      const next = await crowd(stage, 6, {});
+      await stage.sleep(1000);
+      const next = await Promise.all([1, 2, 3, 4, 5, 6].map(() => stage.ask()));
       assert.deepEqual(statuses(next), [200, 200, 200, 200, 200, 429]);
+      const refused = next.find(({ status }) => status === 429);
+      assert.equal(refused?.headers?.get("retry-after"), "5", "a hold may end");
     },
   },
   "a request that fails or is left counts once": {
@@ -42,6 +44,20 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         ...await usageOf(stage, "alice"),
         ...loggedOf(stage, "alice"),
       });
+    },
+  },
+  "a request that cannot be translated does not count": {
+    setting: () => ({
+      ...withLimits({ window: "hour", requests: 1 })(),
+      ...{ connections: { a: { strict: true } }, family: "A" },
+    }),
+    async live(stage) {
+      const wish = { protocol: "messages", fields: { top_k: 3 } } as const;
+      const one = await stage.ask(wish);
+      assert.equal(one.status, 400);
+      assert.deepEqual(stage.route(one), []);
+      await stage.served();
+      assert.equal((await stage.ask()).status, 429);
     },
   },
   "a limit on tokens holds what is expected and counts what is used": {

@@ -151,6 +151,8 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ at: 1 });
       await checkUsage(stage);
       stage.store.goAway();
+      const isConnected = stage.replica.life?.isConnected;
+      assert.equal(isConnected, false, "it is noticed without a command");
       const { random } = stage;
       const all = [];
       for (let count = 0; count < 7; count++) {

@@ -136,8 +136,9 @@ export async function ask(
   try {
     if (life === undefined) throw new ProcessEnded();
     const reading = { signal: leaving.signal, time, random };
+    const request = requestOf(one, turn, reading);
     const response = await Promise.race([
-      life.gateway.handler(requestOf(one, turn, reading)),
+      life.gateway.handler(request),
       life.ended,
     ]);
     one.status = response.status;
@@ -145,7 +146,10 @@ export async function ask(
     one.headers = response.headers;
     trace.note(`#${one.number} gets ${response.status}`);
     await Promise.race([
-      readBody(one, response, { turn, leaving, time, random, isSlow }),
+      readBody(one, response, {
+        ...{ turn, leaving, time, random, isSlow },
+        left: turn.leavesAtEnd ? request.signal : leaving.signal,
+      }),
       life.ended,
     ]);
     one.ending ??= turn.stops === "broken" ? "left" : "complete";
@@ -177,9 +181,11 @@ const LAST_EVENT_REGEXP =
 async function readBody(
   one: Asked,
   response: Response,
-  { turn, leaving, time, random, isSlow }: {
+  { turn, leaving, left, time, random, isSlow }: {
     readonly turn: Wish;
     readonly leaving: AbortController;
+    /** A server aborts the request before it cancels the body; in histories, the body comes first. */
+    readonly left: AbortSignal;
     readonly time: VirtualTime;
     readonly random: Random;
     readonly isSlow: boolean;
@@ -190,8 +196,8 @@ async function readBody(
   // A server cancels the body when its caller hangs up.
   const cancel = () =>
     void reader.cancel(new Error("The caller left")).catch(() => {});
-  if (leaving.signal.aborted) cancel();
-  leaving.signal.addEventListener("abort", cancel, { once: true });
+  if (left.aborted) cancel();
+  left.addEventListener("abort", cancel, { once: true });
   const decoder = new TextDecoder();
   for (;;) {
     const { done, value } = await reader.read();
