@@ -37,10 +37,10 @@ import { translateRequest } from "../support/translate_request.ts";
 
 // Known answers of providers, translated to every protocol and read by its official SDK.
 
-for (const behaviour of BEHAVIOURS) {
-  const { provider, does } = behaviour;
-  Deno.test(`${provider} ${does}, and every caller reads its meaning`, async (t) => {
-    for (const to of PROTOCOLS.filter((to) => to !== behaviour.speaks)) {
+for (const [does, behaviour] of Object.entries(BEHAVIOURS)) {
+  const { speaks = "chat" } = behaviour;
+  Deno.test(`${does}, and every caller reads its meaning`, async (t) => {
+    for (const to of PROTOCOLS.filter((to) => to !== speaks)) {
       await t.step(`in ${to}`, () => judge(behaviour, to));
     }
   });
@@ -61,7 +61,7 @@ async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
 }
 
 /** Returns the events of the upstream's answer, as the program reads it. */
-function eventsOf({ speaks, sends }: Behaviour): AnswerEvent[] {
+function eventsOf({ speaks = "chat", sends }: Behaviour): AnswerEvent[] {
   const codec = CODECS[speaks];
   if (typeof sends === "string") {
     const bytes = new TextEncoder().encode(sends);

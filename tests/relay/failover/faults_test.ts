@@ -26,8 +26,6 @@ import { WORDS } from "../../support/wire/wire.ts";
 
 /** A fault with its expected outcome. */
 interface Row {
-  /** The fault and its outcome (docs/faults.md). */
-  readonly name: string;
   /** The acts of the model's provider, one per request. */
   readonly acts: readonly Act[];
   /** The callers' protocols; default: all. */
@@ -82,121 +80,109 @@ function brokenPage(code: number, headers: Record<string, string> = {}): Act {
   };
 }
 
+/** The fallback answers after one attempt. */
+const FALLS_BACK = {
+  fallback: [good],
+  asked: ["one", "two"],
+  outcome: "answer",
+} as const;
+
+/** The fallback answers after two attempts. */
+const RETRIED_THEN_FALLS_BACK = {
+  ...FALLS_BACK,
+  asked: ["one", "one", "two"],
+} as const;
+
+/** The first attempt decides, and the fallback is not asked. */
+const NOT_REPEATED = { fallback: [good], asked: ["one"] } as const;
+
 /** A body that is too long fails at once, without another attempt. */
 const TOO_LONG = {
   mode: "translated",
-  fallback: [good],
-  asked: ["one"],
+  ...NOT_REPEATED,
   outcome: 502,
   logged: "upstream_oversized",
 } as const;
 
-const ROWS: readonly Row[] = [
-  {
-    name: "a 429 with Retry-After: 2 is tried again once, not before that",
+/** Faults with their outcomes (docs/faults.md). */
+const ROWS: Readonly<Record<string, Row>> = {
+  "a 429 with Retry-After: 2 is tried again once, not before that": {
     acts: [limited({ "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  {
-    name: "a 429 for ever goes to the fallback after spread out attempts",
+  "a 429 for ever goes to the fallback after spread out attempts": {
     acts: [limited({})],
-    fallback: [good],
-    asked: ["one", "one", "two"],
+    ...RETRIED_THEN_FALLS_BACK,
     gaps: [[250, 550], [0, 50]],
-    outcome: "answer",
   },
-  {
-    name: "an endless 429 without a fallback is an error after three attempts",
+  "an endless 429 without a fallback is an error after three attempts": {
     acts: [limited({})],
     asked: ["one", "one", "one"],
     gaps: [[250, 550], [500, 1050]],
     outcome: 429,
   },
-  {
-    name: "a 429 with a long Retry-After is not waited for",
+  "a 429 with a long Retry-After is not waited for": {
     acts: [limited({ "retry-after": "30" })],
-    fallback: [good],
-    asked: ["one", "two"],
-    outcome: "answer",
+    ...FALLS_BACK,
     withinMs: 100,
   },
-  {
-    name: "a 500 once is tried again on the same model",
+  "a 500 once is tried again on the same model": {
     acts: [status(500), good],
     fallback: [good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  {
-    name: "a 503 for ever goes to the fallback",
+  "a 503 for ever goes to the fallback": {
     acts: [status(503)],
-    fallback: [good],
-    asked: ["one", "one", "two"],
-    outcome: "answer",
+    ...RETRIED_THEN_FALLS_BACK,
   },
-  {
-    name: "a reset before the headers is tried again",
+  "a reset before the headers is tried again": {
     acts: [reset, good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  {
-    name: "an unreachable provider is an error after three attempts",
+  "an unreachable provider is an error after three attempts": {
     acts: [reset],
     asked: ["one", "one", "one"],
     outcome: 502,
   },
-  {
-    name: "silence is given up at the deadline and not asked again",
+  "silence is given up at the deadline and not asked again": {
     acts: [silent],
     connection: SILENCE,
-    fallback: [good],
-    asked: ["one", "two"],
+    ...FALLS_BACK,
     gaps: [[8000, 8100]],
-    outcome: "answer",
   },
-  {
-    name: "silence without a fallback is an error without a retry",
+  "silence without a fallback is an error without a retry": {
     acts: [silent],
     connection: SILENCE,
     asked: ["one"],
     outcome: 504,
     withinMs: 8100,
   },
-  {
-    name: "a first token that is late goes to the fallback",
+  "a first token that is late goes to the fallback": {
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
-    fallback: [good],
-    asked: ["one", "two"],
+    ...FALLS_BACK,
     gaps: [[5000, 5100]],
-    outcome: "answer",
   },
-  {
-    name: "headers that are late count for the first output too",
+  "headers that are late count for the first output too": {
     acts: [silent],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
-    fallback: [good],
-    asked: ["one", "two"],
+    ...FALLS_BACK,
     gaps: [[5000, 5100]],
-    outcome: "answer",
   },
-  {
-    name: "an answer that is not a stream has no deadline for its first output",
+  "an answer that is not a stream has no deadline for its first output": {
     acts: [silent],
     only: "json",
     connection: { timeouts: { ...SILENCE.timeouts, first_output: 5000 } },
-    fallback: [good],
-    asked: ["one", "two"],
+    ...FALLS_BACK,
     gaps: [[8000, 8100]],
-    outcome: "answer",
   },
-  {
-    name: "a late first token without a fallback is an error",
+  "a late first token without a fallback is an error": {
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { first_output: 20_000 } },
@@ -204,37 +190,28 @@ const ROWS: readonly Row[] = [
     outcome: 504,
     withinMs: 20_100,
   },
-  {
-    name: "a stream that is cut after output breaks and is not repeated",
+  "a stream that is cut after output breaks and is not repeated": {
     acts: [CUT],
     only: "stream",
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: "broken",
   },
-  {
-    name: "a stream that stalls after output breaks at the idle deadline",
+  "a stream that stalls after output breaks at the idle deadline": {
     acts: [streamOf(({ start, output }) => [start, output], "stall")],
     only: "stream",
     connection: SILENCE,
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: "broken",
     withinMs: 10_200,
   },
-  {
-    name: "a stream that stalls before output goes to the fallback",
+  "a stream that stalls before output goes to the fallback": {
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { idle: 10_000 } },
-    fallback: [good],
-    asked: ["one", "two"],
+    ...FALLS_BACK,
     gaps: [[10_000, 10_100]],
-    outcome: "answer",
   },
-  {
-    name:
-      "a malformed event after output passes natively and is an error translated",
+  "a malformed event after output passes natively and is an error translated": {
     acts: [
       streamOf(
         ({ start, output, end }) => [start + output, "data: {oops\n\n" + end],
@@ -242,12 +219,10 @@ const ROWS: readonly Row[] = [
       ),
     ],
     only: "stream",
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: { native: "answer", translated: "broken" },
   },
-  {
-    name: "a conversation that is too long goes straight to the fallback",
+  "a conversation that is too long goes straight to the fallback": {
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -255,13 +230,9 @@ const ROWS: readonly Row[] = [
         errorCode: "context_length_exceeded",
       }),
     ],
-    fallback: [good],
-    asked: ["one", "two"],
-    outcome: "answer",
+    ...FALLS_BACK,
   },
-  {
-    name:
-      "a conversation that is too long is an error without another deployment",
+  "a conversation that is too long is an error without another deployment": {
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -272,8 +243,7 @@ const ROWS: readonly Row[] = [
     asked: ["one"],
     outcome: 400,
   },
-  {
-    name: "a content filter's refusal is an error without failover",
+  "a content filter's refusal is an error without failover": {
     acts: [
       status(400, {
         type: "invalid_request_error",
@@ -281,35 +251,28 @@ const ROWS: readonly Row[] = [
         errorCode: "content_filter",
       }),
     ],
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: 400,
   },
-  {
-    name: "a cut after output is not glued to a fallback's answer",
+  "a cut after output is not glued to a fallback's answer": {
     acts: [CUT],
     only: "stream",
     fallback: [status(400, { type: "invalid_request_error" })],
     asked: ["one"],
     outcome: "broken",
   },
-  {
-    name: "a fallback that refuses leaves the first failure as the error",
+  "a fallback that refuses leaves the first failure as the error": {
     acts: [status(503)],
     fallback: [status(400, { type: "invalid_request_error" })],
     asked: ["one", "one", "two"],
     outcome: 503,
   },
-  {
-    name: "an error event before any output goes to the fallback",
+  "an error event before any output goes to the fallback": {
     acts: [streamOf(({ start, failure }) => [start, failure], "end")],
     only: "stream",
-    fallback: [good],
-    asked: ["one", "one", "two"],
-    outcome: "answer",
+    ...RETRIED_THEN_FALLS_BACK,
   },
-  {
-    name: "an error event after output is passed on and not repeated",
+  "an error event after output is passed on and not repeated": {
     acts: [
       streamOf(
         ({ start, output, failure }) => [start + output, failure],
@@ -317,161 +280,122 @@ const ROWS: readonly Row[] = [
       ),
     ],
     only: "stream",
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: "broken",
   },
-  {
-    name: "an error in place of a JSON answer goes to the fallback",
+  "an error in place of a JSON answer goes to the fallback": {
     acts: [failureInBody],
     only: "json",
-    fallback: [good],
-    asked: ["one", "one", "two"],
-    outcome: "answer",
+    ...RETRIED_THEN_FALLS_BACK,
   },
-  {
-    name: "an answer that names its success like an error is an answer",
+  "an answer that names its success like an error is an answer": {
     acts: [successInWords],
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: "answer",
   },
-  {
-    name:
-      "an error in place of a JSON answer of untold length goes to the fallback",
+  "an error in place of a JSON answer of untold length goes to the fallback": {
     acts: [failureInPieces],
     only: "json",
-    fallback: [good],
-    asked: ["one", "one", "two"],
-    outcome: "answer",
+    ...RETRIED_THEN_FALLS_BACK,
   },
-  {
-    name: "an end before any output goes to the fallback",
+  "an end before any output goes to the fallback": {
     acts: [streamOf(({ start }) => [start], "end")],
     only: "stream",
-    fallback: [good],
-    asked: ["one", "one", "two"],
-    outcome: "answer",
+    ...RETRIED_THEN_FALLS_BACK,
   },
-  {
-    name: "a break before any output is tried again",
+  "a break before any output is tried again": {
     acts: [streamOf(({ start }) => [start], "break"), good],
     only: "stream",
     fallback: [good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  {
-    name: "a 401 is a refused key, whatever its error is",
+  "a 401 is a refused key, whatever its error is": {
     acts: [status(401, { type: "x", message: "insufficient_quota" })],
     asked: ["one"],
     outcome: 502,
     logged: "upstream_authentication",
   },
-  {
-    name: "the gateway's bad credential is not tried again, but elsewhere",
+  "the gateway's bad credential is not tried again, but elsewhere": {
     acts: [status(401, { type: "authentication_error" })],
-    fallback: [good],
-    asked: ["one", "two"],
-    outcome: "answer",
+    ...FALLS_BACK,
   },
-  {
-    name: "an invalid credential of the gateway is the gateway's error",
+  "an invalid credential of the gateway is the gateway's error": {
     acts: [status(403, { type: "permission_error" })],
     asked: ["one"],
     outcome: 502,
     logged: "upstream_authentication",
   },
-  {
+  "JSON that is too long to translate is an error without a retry": {
     ...TOO_LONG,
-    name: "JSON that is too long to translate is an error without a retry",
     acts: [longJson],
     only: "json",
   },
-  {
+  "a stream that is too long for one JSON answer is an error without a retry": {
     ...TOO_LONG,
-    name:
-      "a stream that is too long for one JSON answer is an error without a retry",
     acts: [longStream],
     // 64 MiB each. The next row tests callers of other protocols.
     protocols: ["messages"],
     only: "json",
     connection: { stream_only: true },
   },
-  {
+  "an event that is too long for a JSON answer is an error without a retry": {
     ...TOO_LONG,
-    name:
-      "an event that is too long for a JSON answer is an error without a retry",
     acts: [longEvent],
     only: "json",
     connection: { stream_only: true },
   },
-  {
+  "an event that is too long before any output is an error without a retry": {
     ...TOO_LONG,
-    name:
-      "an event that is too long before any output is an error without a retry",
     acts: [longEvent],
     only: "stream",
   },
-  {
-    name: "an error page that is too long is tried again by its status",
+  "an error page that is too long is tried again by its status": {
     acts: [longPage(500), good],
     fallback: [good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  {
-    name: "an error page that is too long keeps its status",
+  "an error page that is too long keeps its status": {
     acts: [longPage(503)],
     asked: ["one", "one", "one"],
     outcome: 503,
     logged: "overloaded",
   },
-  {
-    name: "an error page that is too long is waited for as its headers say",
+  "an error page that is too long is waited for as its headers say": {
     acts: [longPage(429, { "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  {
-    name:
-      "an error page that is too long fails at once when its status is a refusal",
+  "an error page that is too long fails at once when its status is a refusal": {
     acts: [longPage(400)],
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: 400,
     logged: "invalid_request",
   },
-  {
-    name: "an error page that is too long goes elsewhere for a bad credential",
+  "an error page that is too long goes elsewhere for a bad credential": {
     acts: [longPage(401)],
-    fallback: [good],
-    asked: ["one", "two"],
-    outcome: "answer",
+    ...FALLS_BACK,
   },
-  {
-    name: "an error whose body breaks off fails at once when it is a refusal",
+  "an error whose body breaks off fails at once when it is a refusal": {
     acts: [brokenPage(400)],
-    fallback: [good],
-    asked: ["one"],
+    ...NOT_REPEATED,
     outcome: 400,
     logged: "invalid_request",
   },
-  {
-    name: "an error whose body breaks off is waited for as its headers say",
+  "an error whose body breaks off is waited for as its headers say": {
     acts: [brokenPage(429, { "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  {
-    name: "an error whose body breaks off is tried again by its status",
+  "an error whose body breaks off is tried again by its status": {
     acts: [brokenPage(500), good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-];
+};
 
 const OTHER_REFUSALS = [400, 404, 409, 413, 422, 501];
 
@@ -479,7 +403,6 @@ for (const code of OTHER_REFUSALS) {
   const type = "invalid_request_error";
   Deno.test(`a ${code} fails at once without a retry`, async (t) => {
     await play(t, {
-      name: "",
       acts: [status(code, { type })],
       fallback: [good],
       asked: ["one"],
@@ -491,7 +414,6 @@ for (const code of OTHER_REFUSALS) {
 for (const code of [408, 500, 502, 503, 504, 520, 529]) {
   Deno.test(`a ${code} is tried again`, async (t) => {
     await play(t, {
-      name: "",
       acts: [status(code), good],
       asked: ["one", "one"],
       outcome: "answer",
@@ -499,7 +421,9 @@ for (const code of [408, 500, 502, 503, 504, 520, 529]) {
   });
 }
 
-for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
+for (const [name, row] of Object.entries(ROWS)) {
+  Deno.test(name, (t) => play(t, row));
+}
 
 Deno.test("a 429 is retried after its Retry-After, with any message, natively and translated", async () => {
   const acts = [

@@ -13,11 +13,14 @@ import {
 // What the tables of dialects know, refused by a provider without a row, in the real providers' words. The share that
 // lessons alone heal is what a new provider or model costs before it has a row.
 
-/** A fact of the dialect tables, or of issue 33, and the provider's error for it. */
-interface Fact {
-  readonly what: string;
+/** A caller's protocol, and the fields of its request. */
+interface Asked {
   readonly from: Protocol;
   readonly fields: JsonObject;
+}
+
+/** A fact of the dialect tables, or of issue 33, and the provider's error for it. */
+interface Fact extends Asked {
   readonly to?: Protocol;
   /** `gateway` sends the fields that a `custom` service is not sent. */
   readonly service?: "gateway" | "custom";
@@ -40,9 +43,24 @@ const SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
+/** What a caller of Messages asks. */
+function hello(fields: JsonObject = {}): Asked {
+  const messages = [USER];
+  return { from: "messages", fields: { max_tokens: 100, messages, ...fields } };
+}
+
+/** What a caller of Responses asks. */
+const input = (fields: JsonObject): Asked => (
+  { from: "responses", fields: { input: "Hello", ...fields } }
+);
+
+/** What a caller of Chat Completions asks. */
+const chat = (fields: JsonObject): Asked => (
+  { from: "chat", fields: { messages: [USER], ...fields } }
+);
+
 /** A tool loop with reasoning, of a Messages caller. */
-const LOOP: JsonObject = {
-  max_tokens: 100,
+const LOOP = hello({
   messages: [
     USER,
     {
@@ -60,22 +78,6 @@ const LOOP: JsonObject = {
       ],
     },
   ],
-};
-
-const hello = (fields: JsonObject = {}): JsonObject => ({
-  max_tokens: 100,
-  messages: [USER],
-  ...fields,
-});
-
-const input = (fields: JsonObject = {}): JsonObject => ({
-  input: "Hello",
-  ...fields,
-});
-
-const chat = (fields: JsonObject = {}): JsonObject => ({
-  messages: [USER],
-  ...fields,
 });
 
 const FUNCTION = { type: "function", name: "f", strict: false };
@@ -144,20 +146,16 @@ const anthropic = (message: string): JsonObject => ({
 
 const SERDE = "Failed to deserialize the JSON body into the target type";
 
-const FACTS: readonly Fact[] = [
-  {
-    what: "Groq: earlier reasoning",
-    from: "messages",
-    fields: LOOP,
+const FACTS: Readonly<Record<string, Fact>> = {
+  "Groq: earlier reasoning": {
+    ...LOOP,
     judge: refuse(
       /"reasoning_content":/,
       "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]",
     ),
   },
-  {
-    what: "Cerebras: earlier reasoning",
-    from: "messages",
-    fields: LOOP,
+  "Cerebras: earlier reasoning": {
+    ...LOOP,
     judge: refuse(/"reasoning_content":/, {
       message:
         "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",
@@ -166,29 +164,23 @@ const FACTS: readonly Fact[] = [
       code: "wrong_api_format",
     }),
   },
-  {
-    what: "Mistral: earlier reasoning",
-    from: "messages",
-    fields: LOOP,
+  "Mistral: earlier reasoning": {
+    ...LOOP,
     status: 422,
     judge: refuse(
       /"reasoning_content":/,
       forbidden("messages", 1, "assistant", "reasoning_content"),
     ),
   },
-  {
-    what: "Gemini: earlier reasoning",
-    from: "messages",
-    fields: LOOP,
+  "Gemini: earlier reasoning": {
+    ...LOOP,
     judge: refuse(
       /"reasoning_content":/,
       "Invalid JSON payload received. Unknown name \"reasoning_content\" at 'messages[1]': Cannot find field.",
     ),
   },
-  {
-    what: "Groq: efforts of gpt-oss",
-    from: "responses",
-    fields: input({ reasoning: { effort: "minimal" } }),
+  "Groq: efforts of gpt-oss": {
+    ...input({ reasoning: { effort: "minimal" } }),
     service: "gateway",
     judge: except(
       effortOf,
@@ -196,29 +188,23 @@ const FACTS: readonly Fact[] = [
       () => "`reasoning_effort` must be one of `low`, `medium`, or `high`",
     ),
   },
-  {
-    what: "Groq: efforts of Qwen",
-    from: "responses",
-    fields: input({ reasoning: { effort: "medium" } }),
+  "Groq: efforts of Qwen": {
+    ...input({ reasoning: { effort: "medium" } }),
     judge: except(
       effortOf,
       ["none", "default"],
       () => "`reasoning_effort` must be one of `none` or `default`",
     ),
   },
-  {
-    what: "Groq: no effort of Llama",
-    from: "responses",
-    fields: input({ reasoning: { effort: "medium" } }),
+  "Groq: no effort of Llama": {
+    ...input({ reasoning: { effort: "medium" } }),
     judge: field(
       "reasoning_effort",
       "`reasoning_effort` is not supported with this model",
     ),
   },
-  {
-    what: "Mistral: efforts",
-    from: "responses",
-    fields: input({ reasoning: { effort: "low" } }),
+  "Mistral: efforts": {
+    ...input({ reasoning: { effort: "low" } }),
     judge: except(effortOf, ["none", "high"], (value) => ({
       message: {
         detail: [{
@@ -230,10 +216,8 @@ const FACTS: readonly Fact[] = [
       },
     })),
   },
-  {
-    what: "Gemini: efforts",
-    from: "responses",
-    fields: input({ reasoning: { effort: "xhigh" } }),
+  "Gemini: efforts": {
+    ...input({ reasoning: { effort: "xhigh" } }),
     service: "gateway",
     judge: except(
       effortOf,
@@ -241,19 +225,15 @@ const FACTS: readonly Fact[] = [
       (value) => `Invalid reasoning_effort: ${value}`,
     ),
   },
-  {
-    what: "xAI: no effort",
-    from: "responses",
-    fields: input({ reasoning: { effort: "low" } }),
+  "xAI: no effort": {
+    ...input({ reasoning: { effort: "low" } }),
     judge: field("reasoning_effort", {
       code: "invalid-argument",
       error: "Model grok-4-latest does not support parameter reasoningEffort.",
     }),
   },
-  {
-    what: "vLLM and SGLang: efforts",
-    from: "responses",
-    fields: input({ reasoning: { effort: "xhigh" } }),
+  "vLLM and SGLang: efforts": {
+    ...input({ reasoning: { effort: "xhigh" } }),
     service: "gateway",
     judge: except(
       effortOf,
@@ -262,10 +242,8 @@ const FACTS: readonly Fact[] = [
         `[{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'msg': "Input should be 'low', 'medium' or 'high'", 'input': '${value}', 'ctx': {'expected': "'low', 'medium' or 'high'"}}]`,
     ),
   },
-  {
-    what: "Ollama: efforts",
-    from: "responses",
-    fields: input({ reasoning: { effort: "minimal" } }),
+  "Ollama: efforts": {
+    ...input({ reasoning: { effort: "minimal" } }),
     service: "gateway",
     judge: except(
       effortOf,
@@ -274,10 +252,8 @@ const FACTS: readonly Fact[] = [
         `invalid reasoning value: '${value}' (must be "high", "medium", "low", true, or false)`,
     ),
   },
-  {
-    what: "OpenAI: efforts of a model",
-    from: "responses",
-    fields: input({ reasoning: { effort: "minimal" } }),
+  "OpenAI: efforts of a model": {
+    ...input({ reasoning: { effort: "minimal" } }),
     service: "gateway",
     judge: except(
       effortOf,
@@ -289,11 +265,9 @@ const FACTS: readonly Fact[] = [
         ),
     ),
   },
-  {
-    what: "OpenAI: Responses, efforts of a model",
-    from: "messages",
+  "OpenAI: Responses, efforts of a model": {
     to: "responses",
-    fields: hello({ output_config: { effort: "max" } }),
+    ...hello({ output_config: { effort: "max" } }),
     judge: except(
       (body) => inner(body, "reasoning", "effort"),
       ["none", "low", "medium", "high"],
@@ -304,18 +278,14 @@ const FACTS: readonly Fact[] = [
         ),
     ),
   },
-  {
-    what: "OpenAI: Responses, no effort",
-    from: "messages",
+  "OpenAI: Responses, no effort": {
     to: "responses",
-    fields: hello({ output_config: { effort: "high" } }),
+    ...hello({ output_config: { effort: "high" } }),
     judge: refuse(/"effort"/, unsupported("reasoning.effort")),
   },
-  {
-    what: "OpenAI: summaries for verified organizations",
-    from: "messages",
+  "OpenAI: summaries for verified organizations": {
     to: "responses",
-    fields: hello({ thinking: { type: "enabled", budget_tokens: 2000 } }),
+    ...hello({ thinking: { type: "enabled", budget_tokens: 2000 } }),
     judge: refuse(
       /"summary"/,
       openAi(
@@ -324,20 +294,16 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: encrypted content of models without reasoning",
-    from: "messages",
+  "OpenAI: encrypted content of models without reasoning": {
     to: "responses",
-    fields: hello({ thinking: { type: "enabled", budget_tokens: 2000 } }),
+    ...hello({ thinking: { type: "enabled", budget_tokens: 2000 } }),
     judge: field(
       "include",
       openAi("Encrypted content is not supported with this model.", "include"),
     ),
   },
-  {
-    what: "OpenAI: sampling of reasoning models",
-    from: "messages",
-    fields: hello({ temperature: 0.2, top_p: 0.5 }),
+  "OpenAI: sampling of reasoning models": {
+    ...hello({ temperature: 0.2, top_p: 0.5 }),
     judge: (body) =>
       body.temperature !== undefined
         ? openAi(
@@ -348,16 +314,12 @@ const FACTS: readonly Fact[] = [
         ? unsupported("top_p")
         : undefined,
   },
-  {
-    what: "OpenAI: stop strings of reasoning models",
-    from: "messages",
-    fields: hello({ stop_sequences: ["END"] }),
+  "OpenAI: stop strings of reasoning models": {
+    ...hello({ stop_sequences: ["END"] }),
     judge: field("stop", unsupported("stop")),
   },
-  {
-    what: "OpenAI: the name of the limit",
-    from: "messages",
-    fields: hello(),
+  "OpenAI: the name of the limit": {
+    ...hello(),
     judge: field(
       "max_tokens",
       openAi(
@@ -366,10 +328,8 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: verbosity of a model",
-    from: "responses",
-    fields: input({ text: { verbosity: "low" } }),
+  "OpenAI: verbosity of a model": {
+    ...input({ text: { verbosity: "low" } }),
     service: "gateway",
     judge: field(
       "verbosity",
@@ -379,10 +339,8 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: the system role of o1",
-    from: "messages",
-    fields: hello({ system: "Be short." }),
+  "OpenAI: the system role of o1": {
+    ...hello({ system: "Be short." }),
     judge: refuse(
       /"role":"system"/,
       openAi(
@@ -391,27 +349,21 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: parallel calls of o-models",
-    from: "responses",
-    fields: input({ tools: [FUNCTION], parallel_tool_calls: true }),
+  "OpenAI: parallel calls of o-models": {
+    ...input({ tools: [FUNCTION], parallel_tool_calls: true }),
     judge: field("parallel_tool_calls", unsupported("parallel_tool_calls")),
   },
-  {
-    what: "OpenAI: tools beside reasoning in Chat Completions",
-    from: "responses",
-    fields: input({ tools: [FUNCTION], reasoning: { effort: "low" } }),
+  "OpenAI: tools beside reasoning in Chat Completions": {
+    ...input({ tools: [FUNCTION], reasoning: { effort: "low" } }),
     judge: ({ tools, reasoning_effort }) =>
       tools !== undefined && reasoning_effort !== "none"
         ? "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead."
         : undefined,
     lasting: "another endpoint serves it",
   },
-  {
-    what: "OpenAI: cache breakpoints before GPT-5.6",
-    from: "messages",
+  "OpenAI: cache breakpoints before GPT-5.6": {
     to: "responses",
-    fields: hello({
+    ...hello({
       messages: [{
         role: "user",
         content: [{
@@ -429,12 +381,8 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: cache marks on tools",
-    from: "messages",
-    fields: hello({
-      tools: [{ ...TOOL, cache_control: { type: "ephemeral" } }],
-    }),
+  "OpenAI: cache marks on tools": {
+    ...hello({ tools: [{ ...TOOL, cache_control: { type: "ephemeral" } }] }),
     service: "gateway",
     judge: refuse(
       /"cache_control"/,
@@ -444,10 +392,8 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: a keyword in a strict schema",
-    from: "messages",
-    fields: hello({
+  "OpenAI: a keyword in a strict schema": {
+    ...hello({
       tools: [{
         name: "f",
         input_schema: {
@@ -464,10 +410,8 @@ const FACTS: readonly Fact[] = [
       ),
     ),
   },
-  {
-    what: "OpenAI: a union at the top of a schema",
-    from: "messages",
-    fields: hello({
+  "OpenAI: a union at the top of a schema": {
+    ...hello({
       tools: [{
         name: "f",
         input_schema: { type: "object", anyOf: [{ required: ["a"] }] },
@@ -482,86 +426,63 @@ const FACTS: readonly Fact[] = [
     ),
     lasting: MISSED,
   },
-  {
-    what: "Azure: cache keys of other models",
-    from: "responses",
-    fields: input({ prompt_cache_key: "k" }),
+  "Azure: cache keys of other models": {
+    ...input({ prompt_cache_key: "k" }),
     service: "gateway",
     judge: field(
       "prompt_cache_key",
       "Unrecognized request argument supplied: prompt_cache_key",
     ),
   },
-  {
-    what: "Azure AI: usage of a stream",
-    from: "messages",
-    fields: hello({ stream: true }),
+  "Azure AI: usage of a stream": {
+    ...hello({ stream: true }),
     judge: field(
       "stream_options",
       "Validation error at #/stream_options: Extra inputs are not permitted",
     ),
   },
-  {
-    what: "Mistral: usage of a stream",
-    from: "messages",
-    fields: hello({ stream: true }),
+  "Mistral: usage of a stream": {
+    ...hello({ stream: true }),
     status: 422,
     judge: field("stream_options", forbidden("stream_options")),
   },
-  {
-    what: "Mistral: the user",
-    from: "messages",
-    fields: hello({ metadata: { user_id: "me" } }),
+  "Mistral: the user": {
+    ...hello({ metadata: { user_id: "me" } }),
     status: 422,
     judge: field("user", forbidden("user")),
   },
-  {
-    what: "Mistral: the name of the limit",
-    from: "messages",
-    fields: hello(),
+  "Mistral: the name of the limit": {
+    ...hello(),
     service: "gateway",
     status: 422,
     judge: field("max_completion_tokens", forbidden("max_completion_tokens")),
   },
-  {
-    what: "Mistral: ids of calls",
-    from: "messages",
-    fields: LOOP,
+  "Mistral: ids of calls": {
+    ...LOOP,
     judge: (body) =>
       /"tool_call_id":"[a-zA-Z0-9]{9}"/.test(JSON.stringify(body))
         ? undefined
         : "Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.",
     lasting: NO_FIELD,
   },
-  {
-    what: "Mistral: a user behind a result",
-    from: "messages",
-    fields: LOOP,
-    judge: refuse(
-      /"role":"tool"/,
-      "Unexpected role 'user' after role 'tool'",
-    ),
+  "Mistral: a user behind a result": {
+    ...LOOP,
+    judge: refuse(/"role":"tool"/, "Unexpected role 'user' after role 'tool'"),
     lasting: ADDS,
   },
-  {
-    what: "Cohere: the user",
-    from: "messages",
-    fields: hello({ metadata: { user_id: "me" } }),
+  "Cohere: the user": {
+    ...hello({ metadata: { user_id: "me" } }),
     judge: field("user", "unknown field: parameter 'user' is not supported"),
   },
-  {
-    what: "Cohere: parallel calls",
-    from: "responses",
-    fields: input({ tools: [FUNCTION], parallel_tool_calls: false }),
+  "Cohere: parallel calls": {
+    ...input({ tools: [FUNCTION], parallel_tool_calls: false }),
     judge: field(
       "parallel_tool_calls",
       "invalid request: parameter 'parallel_tool_calls' is not supported",
     ),
   },
-  {
-    what: "Cerebras: the tier and its kin",
-    from: "responses",
-    fields: input({ service_tier: "flex", metadata: { a: "b" } }),
+  "Cerebras: the tier and its kin": {
+    ...input({ service_tier: "flex", metadata: { a: "b" } }),
     service: "gateway",
     judge: (body) =>
       body.service_tier !== undefined
@@ -570,23 +491,16 @@ const FACTS: readonly Fact[] = [
         ? "property 'metadata' is unsupported"
         : undefined,
   },
-  {
-    what: "Cerebras: tools beside a format",
-    from: "responses",
-    fields: input({
-      tools: [FUNCTION],
-      text: { format: { type: "json_object" } },
-    }),
+  "Cerebras: tools beside a format": {
+    ...input({ tools: [FUNCTION], text: { format: { type: "json_object" } } }),
     judge: field(
       "response_format",
       '"tools" is incompatible with "response_format"',
     ),
     lasting: MISSED,
   },
-  {
-    what: "Cerebras: several values of strict",
-    from: "responses",
-    fields: input({
+  "Cerebras: several values of strict": {
+    ...input({
       tools: [
         { ...FUNCTION, strict: true, parameters: SCHEMA },
         { ...FUNCTION, name: "g", strict: false },
@@ -598,28 +512,22 @@ const FACTS: readonly Fact[] = [
       "Tools with mixed values for 'strict' are not allowed. Please set all tools to 'strict: true' or 'strict: false'",
     ),
   },
-  {
-    what: "xAI: penalties",
-    from: "chat",
-    fields: chat({ presence_penalty: 1, frequency_penalty: 1 }),
+  "xAI: penalties": {
+    ...chat({ presence_penalty: 1, frequency_penalty: 1 }),
     to: "responses",
     judge: (body) =>
       body.presence_penalty !== undefined
         ? { error: "Argument not supported on this model: presencePenalty" }
         : undefined,
   },
-  {
-    what: "xAI: stop strings",
-    from: "messages",
-    fields: hello({ stop_sequences: ["END"] }),
+  "xAI: stop strings": {
+    ...hello({ stop_sequences: ["END"] }),
     judge: field("stop", {
       error: "Argument not supported on this model: stop",
     }),
   },
-  {
-    what: "Gemini: fields of OpenAI",
-    from: "responses",
-    fields: input({ metadata: { a: "b" }, service_tier: "flex" }),
+  "Gemini: fields of OpenAI": {
+    ...input({ metadata: { a: "b" }, service_tier: "flex" }),
     service: "gateway",
     judge: (body) => {
       const names = ["metadata", "service_tier"].filter((name) =>
@@ -632,10 +540,8 @@ const FACTS: readonly Fact[] = [
         ).join("\n");
     },
   },
-  {
-    what: "Gemini: keywords of schemas",
-    from: "messages",
-    fields: hello({
+  "Gemini: keywords of schemas": {
+    ...hello({
       tools: [{
         name: "f",
         input_schema: {
@@ -650,39 +556,28 @@ const FACTS: readonly Fact[] = [
       "Invalid JSON payload received. Unknown name \"const\" at 'tools[0].function_declarations[0].parameters.properties[0].value': Cannot find field.\nInvalid JSON payload received. Unknown name \"patternProperties\" at 'tools[0].function_declarations[0].parameters': Cannot find field.",
     ),
   },
-  {
-    what: "Gemini: results without a name",
-    from: "messages",
-    fields: LOOP,
+  "Gemini: results without a name": {
+    ...LOOP,
     judge: refuse(
       /"role":"tool"/,
       "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty.",
     ),
     lasting: ADDS,
   },
-  {
-    what: "Gemini: a format beside tools",
-    from: "responses",
-    fields: input({
-      tools: [FUNCTION],
-      text: { format: { type: "json_object" } },
-    }),
+  "Gemini: a format beside tools": {
+    ...input({ tools: [FUNCTION], text: { format: { type: "json_object" } } }),
     judge: field(
       "response_format",
       "Function calling with a response mime type: 'application/json' is unsupported",
     ),
     lasting: MISSED,
   },
-  {
-    what: "Groq: the number of stop strings",
-    from: "messages",
-    fields: hello({ stop_sequences: ["a", "b", "c", "d", "e"] }),
+  "Groq: the number of stop strings": {
+    ...hello({ stop_sequences: ["a", "b", "c", "d", "e"] }),
     judge: field("stop", "'stop' must be an array of at most 4 strings"),
   },
-  {
-    what: "Groq: no schema of Llama",
-    from: "responses",
-    fields: input({
+  "Groq: no schema of Llama": {
+    ...input({
       text: { format: { type: "json_schema", name: "n", schema: SCHEMA } },
     }),
     judge: field(
@@ -691,30 +586,24 @@ const FACTS: readonly Fact[] = [
     ),
     lasting: MISSED,
   },
-  {
-    what: "LM Studio: plain JSON",
-    from: "responses",
-    fields: input({ text: { format: { type: "json_object" } } }),
+  "LM Studio: plain JSON": {
+    ...input({ text: { format: { type: "json_object" } } }),
     judge: field(
       "response_format",
       "'response_format.type' must be 'json_schema' or 'text'",
     ),
     lasting: MISSED,
   },
-  {
-    what: "DeepSeek: the developer role",
-    from: "responses",
-    fields: input({ input: [{ role: "developer", content: "Hi" }, USER] }),
+  "DeepSeek: the developer role": {
+    ...input({ input: [{ role: "developer", content: "Hi" }, USER] }),
     service: "gateway",
     judge: refuse(
       /"role":"developer"/,
       `${SERDE}: messages[0].role: unknown variant \`developer\`, expected one of \`system\`, \`user\`, \`assistant\`, \`tool\` at line 1 column 85`,
     ),
   },
-  {
-    what: "DeepSeek: a schema",
-    from: "responses",
-    fields: input({
+  "DeepSeek: a schema": {
+    ...input({
       text: { format: { type: "json_schema", name: "n", schema: SCHEMA } },
     }),
     judge: field(
@@ -723,10 +612,8 @@ const FACTS: readonly Fact[] = [
     ),
     lasting: MISSED,
   },
-  {
-    what: "DeepSeek: a picture in a result",
-    from: "messages",
-    fields: hello({
+  "DeepSeek: a picture in a result": {
+    ...hello({
       messages: [
         USER,
         {
@@ -755,10 +642,8 @@ const FACTS: readonly Fact[] = [
       `${SERDE}: messages[2]: unknown variant \`image_url\`, expected \`text\` at line 1 column 460917`,
     ),
   },
-  {
-    what: "DeepSeek and Kimi: reasoning of calls",
-    from: "messages",
-    fields: hello({
+  "DeepSeek and Kimi: reasoning of calls": {
+    ...hello({
       messages: [
         USER,
         {
@@ -777,10 +662,8 @@ const FACTS: readonly Fact[] = [
         : "thinking is enabled but reasoning_content is missing in assistant tool call message at index 1",
     lasting: ADDS,
   },
-  {
-    what: "Kimi: sampling",
-    from: "messages",
-    fields: hello({ temperature: 0.2, top_p: 0.5 }),
+  "Kimi: sampling": {
+    ...hello({ temperature: 0.2, top_p: 0.5 }),
     judge: (body) =>
       body.temperature !== undefined
         ? "invalid temperature: only 1 is allowed for this model"
@@ -788,63 +671,48 @@ const FACTS: readonly Fact[] = [
         ? "invalid top_p: only 0.95 is allowed for this model"
         : undefined,
   },
-  {
-    what: "Kimi: a forced tool while it thinks",
-    from: "messages",
-    fields: hello({
-      tools: [TOOL],
-      tool_choice: { type: "tool", name: "f" },
-    }),
+  "Kimi: a forced tool while it thinks": {
+    ...hello({ tools: [TOOL], tool_choice: { type: "tool", name: "f" } }),
     judge: field(
       "tool_choice",
       "tool_choice 'specified' is incompatible with thinking enabled",
     ),
     lasting: MISSED,
   },
-  {
-    what: "GLM: no user message",
-    from: "responses",
-    fields: input({ input: [{ role: "developer", content: "Hi" }] }),
+  "GLM: no user message": {
+    ...input({ input: [{ role: "developer", content: "Hi" }] }),
     judge: (body) =>
       /"role":"user"/.test(JSON.stringify(body))
         ? undefined
         : "messages: at least one user message is required",
     lasting: ADDS,
   },
-  {
-    what: "Doubao: stop strings",
-    from: "messages",
-    fields: hello({ stop_sequences: ["END"] }),
+  "Doubao: stop strings": {
+    ...hello({ stop_sequences: ["END"] }),
     judge: field(
       "stop",
       openAi("The parameter `stop` is not supported by the model.", "stop"),
     ),
   },
-  {
-    what: "DashScope: a forced tool while it thinks",
-    from: "messages",
-    fields: hello({ tools: [TOOL], tool_choice: { type: "any" } }),
+  "DashScope: a forced tool while it thinks": {
+    ...hello({ tools: [TOOL], tool_choice: { type: "any" } }),
     judge: field(
       "tool_choice",
       "The tool_choice parameter does not support being set to required or object in thinking mode",
     ),
     lasting: MISSED,
   },
-  {
-    what: "Fireworks: long answers as a stream alone",
-    from: "messages",
-    fields: hello({ max_tokens: 8000 }),
+  "Fireworks: long answers as a stream alone": {
+    ...hello({ max_tokens: 8000 }),
     judge: refuse(
       /"max_tokens":8000/,
       "Requests with max_tokens > 4096 must have stream=true",
     ),
     lasting: "the caller's limit stays",
   },
-  {
-    what: "Claude: temperature beside top_p",
-    from: "chat",
+  "Claude: temperature beside top_p": {
     to: "messages",
-    fields: chat({ temperature: 0.2, top_p: 0.5 }),
+    ...chat({ temperature: 0.2, top_p: 0.5 }),
     judge: (body) =>
       body.temperature !== undefined && body.top_p !== undefined
         ? anthropic(
@@ -852,21 +720,17 @@ const FACTS: readonly Fact[] = [
         )
         : undefined,
   },
-  {
-    what: "Claude: no effort",
-    from: "chat",
+  "Claude: no effort": {
     to: "messages",
-    fields: chat({ reasoning_effort: "high" }),
+    ...chat({ reasoning_effort: "high" }),
     judge: refuse(
       /"effort"/,
       anthropic("This model does not support the effort parameter."),
     ),
   },
-  {
-    what: "Claude at Bedrock: strict tools",
-    from: "chat",
+  "Claude at Bedrock: strict tools": {
     to: "messages",
-    fields: chat({
+    ...chat({
       tools: [{
         type: "function",
         function: { name: "f", parameters: SCHEMA, strict: true },
@@ -877,21 +741,17 @@ const FACTS: readonly Fact[] = [
       anthropic("tools.0.custom.strict: Extra inputs are not permitted"),
     ),
   },
-  {
-    what: "Claude: adaptive thinking of older models",
-    from: "responses",
+  "Claude: adaptive thinking of older models": {
     to: "messages",
-    fields: input({ reasoning: { effort: "high" } }),
+    ...input({ reasoning: { effort: "high" } }),
     judge: refuse(
       /"adaptive"/,
       anthropic("adaptive thinking is not supported on this model"),
     ),
   },
-  {
-    what: "LM Studio: efforts of Messages",
-    from: "chat",
+  "LM Studio: efforts of Messages": {
     to: "messages",
-    fields: chat({ reasoning_effort: "xhigh" }),
+    ...chat({ reasoning_effort: "xhigh" }),
     judge: except(
       (body) => inner(body, "output_config", "effort"),
       ["low", "medium", "high", "max"],
@@ -901,11 +761,9 @@ const FACTS: readonly Fact[] = [
         ),
     ),
   },
-  {
-    what: "Claude: names of properties",
-    from: "chat",
+  "Claude: names of properties": {
     to: "messages",
-    fields: chat({
+    ...chat({
       tools: [{
         type: "function",
         function: {
@@ -925,13 +783,13 @@ const FACTS: readonly Fact[] = [
     ),
     lasting: MISSED,
   },
-];
+};
 
 /** The number of healed facts and of the requests that they cost, so that no change makes lessons weaker unnoticed. */
 const sums = { refused: 0, healed: 0, extra: 0 };
 
-for (const fact of FACTS) {
-  const { what, from, fields, judge, lasting } = fact;
+for (const [what, fact] of Object.entries(FACTS)) {
+  const { from, fields, judge, lasting } = fact;
   Deno.test(`without its row, lessons ${lasting === undefined ? "heal" : "leave alone"} ${what}`, async () => {
     const scene = await openLessonScene(judge, {
       ...{ to: fact.to ?? "chat", model: "house-model" },

@@ -9,12 +9,10 @@ import type { StopReason } from "../../../src/protocols/canonical/answer/answer.
  * reads the results with the official SDKs.
  */
 export interface Behaviour {
-  readonly provider: string;
-  /** The departure, as the end of a sentence whose subject is the provider. */
-  readonly does: string;
   /** The URL of a page that shows it, or `recordings` for a recording of this project. */
   readonly source: string;
-  readonly speaks: Protocol;
+  /** Absent for Chat Completions. */
+  readonly speaks?: Protocol;
   /** A stream as text, or a whole JSON answer. */
   readonly sends: string | JsonObject;
   readonly means: AnswerMeaning | FailureMeaning;
@@ -161,170 +159,119 @@ function call(text: unknown): JsonObject {
 }
 
 /**
- * Every known departure, except the ways to split streamed calls, which `call_schemes.ts` lists.
+ * Every known departure, by a sentence whose subject is the provider, except the ways to split streamed calls, which
+ * `call_schemes.ts` lists.
  */
-export const BEHAVIOURS: readonly Behaviour[] = [
-  {
-    provider: "OpenRouter",
-    does: "names `tool_calls` in an answer that the token limit cut off",
+export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  "OpenRouter names `tool_calls` in an answer that the token limit cut off": {
     source: "https://openrouter.ai/docs/api-reference/overview",
-    speaks: "chat",
     sends: chatStream([{ tool_calls: [call('{"a":1}')] }], {
       ...CALLS,
       native_finish_reason: "length",
     }),
     means: { calls: [{ name: "f", input: { a: 1 } }], stop: "max_tokens" },
   },
-  {
-    provider: "OpenRouter",
-    does: "sends comments, and text in place of an event",
+  "OpenRouter sends comments, and text in place of an event": {
     source: "https://openrouter.ai/docs/api-reference/streaming",
-    speaks: "chat",
     sends: `: OPENROUTER PROCESSING\n\ndata:\n\n${
       chatStream([{ content: "so" }], STOP)
     }`,
     means: SO,
   },
-  {
-    provider: "z.ai",
-    does: "ends with `network_error`",
+  "z.ai ends with `network_error`": {
     source: "https://docs.z.ai/api-reference/llm/chat-completion",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], { finish_reason: "network_error" }),
     means: { failure: "server" },
   },
-  {
-    provider: "z.ai",
-    does: "ends with a full context before any output",
+  "z.ai ends with a full context before any output": {
     source: "https://github.com/anomalyco/opencode/issues/18813",
-    speaks: "chat",
     sends: chatStream([{ role: "assistant", content: "" }], {
       finish_reason: "model_context_window_exceeded",
     }),
     means: { failure: "context_too_long" },
   },
-  {
-    provider: "z.ai",
-    does: "ends with a full context in the middle",
+  "z.ai ends with a full context in the middle": {
     source: "https://github.com/anomalyco/opencode/issues/18813",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], {
       finish_reason: "model_context_window_exceeded",
     }),
     means: { text: "so", stop: "context_full" },
   },
-  {
-    provider: "z.ai, Messages",
-    does: "ends with `network_error` in Messages",
+  "z.ai, Messages ends with `network_error` in Messages": {
     source: "https://docs.z.ai/api-reference/llm/chat-completion",
     speaks: "messages",
     sends: messagesStream("so", "network_error"),
     means: { failure: "server" },
   },
-  {
-    provider: "a Messages server",
-    does: "ends with an unknown stop reason",
+  "a Messages server ends with an unknown stop reason": {
     source: "the next version of any provider",
     speaks: "messages",
     sends: messagesStream("so", "unheard_of"),
     means: { text: "so", stop: "other", tokens: { input: 3, output: 2 } },
   },
-  {
-    provider: "DeepSeek",
-    does: "ends with `insufficient_system_resource`",
+  "DeepSeek ends with `insufficient_system_resource`": {
     source: "https://api-docs.deepseek.com/api/create-chat-completion",
-    speaks: "chat",
     sends: chatAnswer({ content: "so" }, {
       finish_reason: "insufficient_system_resource",
     }),
     means: { failure: "overloaded" },
   },
-  {
-    provider: "Gemini",
-    does: "ends with details after a colon",
+  "Gemini ends with details after a colon": {
     source: "https://github.com/googleapis/python-genai/issues/1836",
-    speaks: "chat",
     sends: chatAnswer({ content: null }, {
       finish_reason: "function_call_filter: MALFORMED_FUNCTION_CALL",
     }),
     means: { failure: "broken" },
   },
-  {
-    provider: "Gemini",
-    does: "signs the text in a chunk without text",
+  "Gemini signs the text in a chunk without text": {
     source: "https://github.com/mozilla-ai/any-llm/pull/1320",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }, {
       content: "",
       extra_content: { google: { thought_signature: "s" } },
     }], STOP),
     means: SO,
   },
-  {
-    provider: "Gemini",
-    does: "marks reasoning beside the text",
+  "Gemini marks reasoning beside the text": {
     source: "https://github.com/maximhq/bifrost/pull/4569",
-    speaks: "chat",
     sends: chatStream([
       { content: "hm", extra_content: { google: { thought: true } } },
       { content: "so" },
     ], STOP),
     means: SO,
   },
-  {
-    provider: "vLLM",
-    does: "sends a truncated call as a complete one",
+  "vLLM sends a truncated call as a complete one": {
     source: "https://github.com/vllm-project/vllm/pull/46303",
-    speaks: "chat",
     sends: chatStream([{ tool_calls: [call('{"a":')] }], CALLS),
     means: { failure: "broken" },
   },
-  {
-    provider: "vLLM",
-    does: "writes arguments that are not JSON",
+  "vLLM writes arguments that are not JSON": {
     source: "https://github.com/NousResearch/hermes-agent/pull/7693",
-    speaks: "chat",
     sends: chatAnswer({ content: null, tool_calls: [call("a = 1")] }, CALLS),
     means: { failure: "broken" },
   },
-  {
-    provider: "vLLM",
-    does: "names the stop string that was met",
+  "vLLM names the stop string that was met": {
     source: "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], { ...STOP, stop_reason: "END" }),
     means: { text: "so", stop: "stop_sequence" },
   },
-  {
-    provider: "an open model",
-    does: "writes `null` for no arguments",
+  "an open model writes `null` for no arguments": {
     source: "a corpus of recordings larger than that of this project",
-    speaks: "chat",
     sends: chatStream([{ tool_calls: [call("null")] }], CALLS),
     means: { calls: [{ name: "f", input: {} }], stop: "tool_calls" },
   },
-  {
-    provider: "DashScope",
-    does: "writes `null` as text until the end",
+  "DashScope writes `null` as text until the end": {
     source: "https://help.aliyun.com/zh/model-studio/use-qwen-by-calling-api",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], { finish_reason: "null" }).replace(
       "data: [DONE]",
       `data: ${
-        JSON.stringify({
-          ...HEAD,
-          choices: [{ index: 0, delta: {}, ...STOP }],
-        })
+        JSON.stringify({ ...HEAD, choices: [{ index: 0, delta: {}, ...STOP }] })
       }\n\ndata: [DONE] `,
     ),
     means: SO,
   },
-  {
-    provider: "an OpenAI-style server",
-    does: "repeats the whole message at the end",
+  "an OpenAI-style server repeats the whole message at the end": {
     source:
       "https://github.com/abundantbeing/hermes-browser-extension/issues/11",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], STOP).replace(
       "data: [DONE]",
       `data: ${
@@ -333,11 +280,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     ),
     means: SO,
   },
-  {
-    provider: "Groq",
-    does: "sends usage in `x_groq` only",
+  "Groq sends usage in `x_groq` only": {
     source: "recordings",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], STOP, {
       x_groq: {
         usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
@@ -345,11 +289,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     }),
     means: { ...SO, tokens: { input: 3, output: 2 } },
   },
-  {
-    provider: "Mistral",
-    does: "counts audio in seconds, and its tokens in the total",
+  "Mistral counts audio in seconds, and its tokens in the total": {
     source: "https://docs.mistral.ai/capabilities/audio/",
-    speaks: "chat",
     sends: chatAnswer({ content: "so" }, STOP, {
       usage: {
         prompt_audio_seconds: 8,
@@ -360,11 +301,8 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     }),
     means: { ...SO, tokens: { input: 104, output: 2 } },
   },
-  {
-    provider: "xAI",
-    does: "leaves reasoning out of the completion tokens",
+  "xAI leaves reasoning out of the completion tokens": {
     source: "recordings",
-    speaks: "chat",
     sends: chatAnswer({ content: "so" }, STOP, {
       usage: {
         prompt_tokens: 3,
@@ -375,12 +313,9 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     }),
     means: { ...SO, tokens: { input: 3, output: 12 } },
   },
-  {
-    provider: "iFlytek Spark",
-    does: "reports success beside an answer, and no stop reason",
+  "iFlytek Spark reports success beside an answer, and no stop reason": {
     source:
       "https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html",
-    speaks: "chat",
     sends: {
       code: 0,
       message: "Success",
@@ -390,21 +325,15 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     },
     means: { ...SO, tokens: { input: 3, output: 2 } },
   },
-  {
-    provider: "an OpenAI-style server",
-    does: "has an empty error in every chunk",
+  "an OpenAI-style server has an empty error in every chunk": {
     source: "https://github.com/BerriAI/litellm/issues/40578",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], { ...STOP, error: "" }, {
       error: { code: 0, message: "" },
     }),
     means: SO,
   },
-  {
-    provider: "an OpenAI-style server",
-    does: "sends zero counts after its counts",
+  "an OpenAI-style server sends zero counts after its counts": {
     source: "https://github.com/router-for-me/CLIProxyAPI/pull/3077",
-    speaks: "chat",
     sends: chatStream([{ content: "so" }], STOP, {
       usage: {
         prompt_tokens: 3,
@@ -423,9 +352,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     ),
     means: { ...SO, tokens: { input: 3, output: 2 } },
   },
-  {
-    provider: "a Responses server",
-    does: "ends with `response.done`",
+  "a Responses server ends with `response.done`": {
     source: "https://github.com/decolua/9router/pull/2142",
     speaks: "responses",
     sends: responsesStream("response.done", {
@@ -434,35 +361,29 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     }),
     means: { ...SO, tokens: { input: 3, output: 2 } },
   },
-  {
-    provider: "a Responses server",
-    does: "ends an answer that was cut off with `response.done`",
+  "a Responses server ends an answer that was cut off with `response.done`": {
     source: "https://github.com/can1357/oh-my-pi/pull/4692",
     speaks: "responses",
     sends: responsesStream("response.done", CUT_OFF),
     means: { text: "so", stop: "max_tokens" },
   },
-  {
-    provider: "a Responses server",
-    does: "sends `response.completed` for an answer that was cut off",
-    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
-    speaks: "responses",
-    sends: responsesStream("response.completed", CUT_OFF),
-    means: { text: "so", stop: "max_tokens" },
-  },
-  {
-    provider: "a Responses server",
-    does: "sends the reason of an incomplete answer, and no status",
-    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
-    speaks: "responses",
-    sends: responsesStream("response.completed", {
-      incomplete_details: { reason: "content_filter" },
-    }),
-    means: { text: "so", stop: "filtered" },
-  },
-  {
-    provider: "a Responses server",
-    does: "sends `response.completed` for an answer that failed",
+  "a Responses server sends `response.completed` for an answer that was cut off":
+    {
+      source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+      speaks: "responses",
+      sends: responsesStream("response.completed", CUT_OFF),
+      means: { text: "so", stop: "max_tokens" },
+    },
+  "a Responses server sends the reason of an incomplete answer, and no status":
+    {
+      source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+      speaks: "responses",
+      sends: responsesStream("response.completed", {
+        incomplete_details: { reason: "content_filter" },
+      }),
+      means: { text: "so", stop: "filtered" },
+    },
+  "a Responses server sends `response.completed` for an answer that failed": {
     source: "https://github.com/openai/openai-agents-python/issues/3106",
     speaks: "responses",
     sends: responsesStream("response.completed", {
@@ -471,17 +392,14 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     }),
     means: { failure: "rate_limited" },
   },
-  {
-    provider: "a Responses server",
-    does: "sends `response.completed` for an answer that it cancelled",
-    source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
-    speaks: "responses",
-    sends: responsesStream("response.completed", { status: "cancelled" }),
-    means: { failure: "server" },
-  },
-  {
-    provider: "a Responses server",
-    does: "sends the content of a message as text, as in input",
+  "a Responses server sends `response.completed` for an answer that it cancelled":
+    {
+      source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
+      speaks: "responses",
+      sends: responsesStream("response.completed", { status: "cancelled" }),
+      means: { failure: "server" },
+    },
+  "a Responses server sends the content of a message as text, as in input": {
     source: "https://developers.openai.com/api/reference/resources/responses",
     speaks: "responses",
     sends: {
@@ -493,9 +411,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     },
     means: SO,
   },
-  {
-    provider: "a Messages server",
-    does: "sends the content of an answer as text, as in input",
+  "a Messages server sends the content of an answer as text, as in input": {
     source: "https://platform.claude.com/docs/en/api/messages",
     speaks: "messages",
     sends: {
@@ -508,4 +424,4 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     },
     means: SO,
   },
-];
+};

@@ -26,15 +26,12 @@ export interface CallScheme {
   readonly suits?: (calls: readonly ModelCall[]) => boolean;
 }
 
-/** Every scheme of a Chat Completions provider that we know. */
-export const CALL_SCHEMES: readonly CallScheme[] = [
-  {
-    name: "head first, then chunks with its index",
+const SCHEMES: Readonly<Record<string, Omit<CallScheme, "name">>> = {
+  "head first, then chunks with its index": {
     source: "OpenAI: platform.openai.com/docs/api-reference/chat-streaming",
     cut: headFirst(""),
   },
-  {
-    name: "head with the first chunk, then empty ids",
+  "head with the first chunk, then empty ids": {
     source:
       "DashScope: github.com/ThinkInAIXYZ/deepchat/issues/355; llama.cpp: github.com/agentjido/req_llm/pull/801",
     cut: inRow((call, index, random) =>
@@ -50,8 +47,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       )
     ),
   },
-  {
-    name: "heads first, then chunks of all calls mixed",
+  "heads first, then chunks of all calls mixed": {
     source:
       "aggregators: github.com/bigduu/Bamboo-agent/pull/377; OpenAI allows it",
     cut(calls, random) {
@@ -64,9 +60,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       return [heads, ...mixed(piecesAtIndex(calls, random), random)];
     },
   },
-  {
-    name:
-      "one head per chunk, from the last call to the first, then chunks mixed",
+  "one head per chunk, from the last call to the first, then chunks mixed": {
     source: "the same, where the calls fill in another order",
     cut: (calls, random) => [
       ...calls.map((call, index) => [
@@ -75,8 +69,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...mixed(piecesAtIndex(calls, random), random),
     ],
   },
-  {
-    name: "heads first, then the calls from the last to the first",
+  "heads first, then the calls from the last to the first": {
     source: "the same, where the calls fill in another order",
     cut: (calls, random) => [
       calls.map((call, index) => (
@@ -85,8 +78,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...piecesAtIndex(calls, random).reverse().flat().map((entry) => [entry]),
     ],
   },
-  {
-    name: "ids first, then each name with its first arguments, all calls mixed",
+  "ids first, then each name with its first arguments, all calls mixed": {
     source: "the same, where the calls fill in another order",
     cut(calls, random) {
       const rows = calls.map((call, index) =>
@@ -99,8 +91,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       return [ids, ...mixed(rows, random)];
     },
   },
-  {
-    name: "heads first without an index, then chunks with their ids, mixed",
+  "heads first without an index, then chunks with their ids, mixed": {
     source: "the same, where the calls fill in another order",
     cut: (calls, random) => [
       ...calls.map((call) => [{ id: call.id, function: head(call, "") }]),
@@ -115,8 +106,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ),
     ],
   },
-  {
-    name: "every call complete, all in one chunk",
+  "every call complete, all in one chunk": {
     source: "xAI, Groq, Mistral: recordings of this project",
     cut: (calls) => [
       calls.map((call, index) => ({
@@ -127,8 +117,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       })),
     ],
   },
-  {
-    name: "every call complete, no index",
+  "every call complete, no index": {
     source: "Gemini: github.com/noho/dayu-agent/issues/45",
     cut: inRow((call) => [{
       id: call.id,
@@ -136,14 +125,12 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       function: head(call, call.arguments),
     }]),
   },
-  {
-    name: "every call complete, no index, no id",
+  "every call complete, no index, no id": {
     source: "Ollama before 0.5: github.com/ollama/ollama/issues/7881",
     losesIds: "the provider sends none",
     cut: inRow((call) => [{ function: head(call, call.arguments) }]),
   },
-  {
-    name: "every call complete at index 0, each with its id",
+  "every call complete at index 0, each with its id": {
     source: "Ollama: github.com/ollama/ollama/issues/15457",
     cut: inRow((call) => [{
       index: 0,
@@ -152,8 +139,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       function: head(call, call.arguments),
     }]),
   },
-  {
-    name: "every call in chunks at index 0, each with its id",
+  "every call in chunks at index 0, each with its id": {
     source:
       "Dynamo: github.com/ai-dynamo/dynamo/issues/4723; Ollama behind proxies: github.com/LibreChat-AI/agents/pull/260",
     cut: inRow((call, _index, random) => [
@@ -161,18 +147,13 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...chunksOf(call, 0, random),
     ]),
   },
-  {
-    name: "every call complete at index 0, no ids",
+  "every call complete at index 0, no ids": {
     source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
     losesIds: "the provider sends none",
     suits: areDifferent,
-    cut: inRow((call) => [{
-      index: 0,
-      function: head(call, call.arguments),
-    }]),
+    cut: inRow((call) => [{ index: 0, function: head(call, call.arguments) }]),
   },
-  {
-    name: "every call in chunks at index 0, no ids",
+  "every call in chunks at index 0, no ids": {
     source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
     losesIds: "the provider sends none",
     suits: areDifferent,
@@ -181,8 +162,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...chunksOf(call, 0, random),
     ]),
   },
-  {
-    name: "id and name in every chunk",
+  "id and name in every chunk": {
     source:
       "vLLM: github.com/spring-projects/spring-ai/pull/5973; mlx: cubist38/mlx-openai-server/pull/216",
     cut: inRow((call, index, random) =>
@@ -194,8 +174,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       }))
     ),
   },
-  {
-    name: "the name again in the last chunk, without an id",
+  "the name again in the last chunk, without an id": {
     source: "github.com/agentscope-ai/agentscope-java/pull/1223",
     cut: inRow((call, index, random) => {
       const pieces = piecesOf(call, random);
@@ -217,8 +196,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       );
     }),
   },
-  {
-    name: "the head again after the arguments, without arguments",
+  "the head again after the arguments, without arguments": {
     source: "vLLM with GLM: github.com/vllm-project/vllm/issues/44098",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -226,8 +204,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       { index, id: call.id, type: "function", function: head(call, "") },
     ]),
   },
-  {
-    name: "another id after the first chunk",
+  "another id after the first chunk": {
     source: "Poolside: github.com/poolsideai/pool/issues/9",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -238,8 +215,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       })),
     ]),
   },
-  {
-    name: "another id and the name in every chunk",
+  "another id and the name in every chunk": {
     source: "vLLM with gpt-oss: github.com/vllm-project/vllm/pull/23522",
     cut: inRow((call, index, random) =>
       piecesOf(call, random).map((piece, position) => ({
@@ -250,8 +226,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       }))
     ),
   },
-  {
-    name: "an index that counts the chunks",
+  "an index that counts the chunks": {
     source:
       "Nebius, Cerebras: github.com/dirac-run/dirac/pull/215 (pieces without id or name)",
     cut(calls, random) {
@@ -270,19 +245,16 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ]);
     },
   },
-  {
-    name: "an empty object as text before the arguments",
+  "an empty object as text before the arguments": {
     source:
       "vLLM behind Llama Stack: github.com/ogx-ai/ogx/pull/5462; bridges from Anthropic, whose `input` begins as {}",
     cut: headFirst("{}"),
   },
-  {
-    name: "an empty object as an object before the arguments",
+  "an empty object as an object before the arguments": {
     source: "bridges from Anthropic, whose `input` begins as {}",
     cut: headFirst({}),
   },
-  {
-    name: "arguments as an object",
+  "arguments as an object": {
     source: "MiniMax: github.com/can1357/oh-my-pi/pull/1779; Ollama",
     cut: inRow((call, index) => [{
       index,
@@ -291,8 +263,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       function: head(call, JSON.parse(call.arguments)),
     }]),
   },
-  {
-    name: "the complete call again at the end",
+  "the complete call again at the end": {
     source: "bridges: github.com/mudler/cogito/pull/66",
     cut(calls, random) {
       const [standard] = CALL_SCHEMES;
@@ -308,8 +279,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ];
     },
   },
-  {
-    name: "the arguments again at the end of each call",
+  "the arguments again at the end of each call": {
     source: "bridges: github.com/mudler/cogito/pull/66",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -317,8 +287,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       { index, function: { arguments: call.arguments } },
     ]),
   },
-  {
-    name: "one id at two indexes",
+  "one id at two indexes": {
     source:
       "Foundry Local counts from 1 in some chunks: github.com/microsoft/foundry-local/issues/372",
     cut: inRow((call, index, random) => [
@@ -335,8 +304,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       })),
     ]),
   },
-  {
-    name: "one id for all calls",
+  "one id for all calls": {
     source: "proxies that take the function's name for an id",
     losesIds: "callers could not match the results to the calls",
     cut: inRow((call, index, random) => [
@@ -347,8 +315,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     suits: (calls) =>
       new Set(calls.map(({ name }) => name)).size === calls.length,
   },
-  {
-    name: "the id after the name",
+  "the id after the name": {
     source:
       "Mistral, Azure behind LiteLLM: github.com/pipecat-ai/pipecat/pull/5023",
     cut: inRow((call, index, random) => [
@@ -357,8 +324,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...chunksOf(call, index, random),
     ]),
   },
-  {
-    name: "the name in two chunks",
+  "the name in two chunks": {
     source: "servers that stream the model's own text, such as vLLM's parsers",
     cut: inRow((call, index, random) => [
       {
@@ -371,8 +337,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       ...chunksOf(call, index, random),
     ]),
   },
-  {
-    name: "an index that begins at 1",
+  "an index that begins at 1": {
     source: "Foundry Local: github.com/microsoft/foundry-local/issues/372",
     cut: inRow((call, index, random) => [
       {
@@ -387,7 +352,12 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       })),
     ]),
   },
-];
+};
+
+/** Every scheme of a Chat Completions provider that we know. */
+export const CALL_SCHEMES: readonly CallScheme[] = Object.entries(SCHEMES).map((
+  [name, scheme],
+) => ({ name, ...scheme }));
 
 /**
  * Builds a scheme that finishes each call before it begins the next, with one entry in each chunk.

@@ -25,26 +25,55 @@ function envelope(
   };
 }
 
+/** Anthropic's error for a request. */
+const anthropic = (message: string): JsonValue => ({
+  type: "error",
+  error: { type: "invalid_request_error", message },
+});
+
+/** The error of vLLM and SGLang for a request. */
+const vllm = (message: string): JsonValue => (
+  { object: "error", message, type: "BadRequestError", param: null, code: 400 }
+);
+
 const pi =
   "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts";
 
 /** An error in a table, whose status is 400 where it has none. */
-type Row = Omit<ProviderError, "status"> & { readonly status?: number };
+type Row = Omit<ProviderError, "provider" | "status"> & {
+  readonly status?: number;
+};
 
-const OVERFLOW_ROWS: readonly Row[] = [
-  {
-    provider: "Anthropic",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message: "prompt is too long: 208732 tokens > 200000 maximum",
-      },
-    },
+/** An error with another meaning. */
+type OtherRow = Row & { readonly kind: FailureKind };
+
+const INVALID = { kind: "invalid_request" } as const;
+
+/** Returns the errors of a table of providers. */
+function errorsOf<Kind extends Row>(rows: Readonly<Record<string, Kind>>) {
+  return Object.entries(rows).map(([provider, row]) => (
+    { provider, status: 400, ...row }
+  ));
+}
+
+/** Returns rows of errors that have the usual envelope, these messages, and these fields. */
+function inWords<Fields extends object>(
+  who: string,
+  messages: readonly string[],
+  fields: Fields,
+): Readonly<Record<string, Row & Fields>> {
+  return Object.fromEntries(messages.map((message) => [
+    `${who}: ${message}`,
+    { body: envelope(message), source: pi, ...fields },
+  ]));
+}
+
+const OVERFLOW_ROWS: Readonly<Record<string, Row>> = {
+  "Anthropic": {
+    body: anthropic("prompt is too long: 208732 tokens > 200000 maximum"),
     source: "https://github.com/RooCodeInc/Roo-Code/issues/5816",
   },
-  {
-    provider: "Anthropic, with max_tokens",
+  "Anthropic, with max_tokens": {
     body: {
       type: "error",
       error: {
@@ -56,39 +85,34 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/docker/docker-agent/issues/569",
   },
-  {
-    provider: "OpenAI",
+  "OpenAI": {
     body: envelope(
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 8202 tokens. Please reduce the length of the messages.",
       { code: "context_length_exceeded" },
     ),
     source: "https://github.com/dimagi/open-chat-studio/issues/463",
   },
-  {
-    provider: "OpenAI, Responses, without its code",
+  "OpenAI, Responses, without its code": {
     body: envelope(
       "Your input exceeds the context window of this model. Please adjust your input and try again.",
       { type: "upstream_error", code: null },
     ),
     source: "https://github.com/openai/codex/issues/2921",
   },
-  {
-    provider: "Azure",
+  "Azure": {
     body: envelope(
       "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 289650 tokens. Please reduce the length of the messages.",
     ),
     source: "https://github.com/cline/cline/issues/5474",
   },
-  {
-    provider: "DeepSeek",
+  "DeepSeek": {
     body: envelope(
       "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
       { code: "invalid_request_error" },
     ),
     source: "https://github.com/evalstate/fast-agent/issues/621",
   },
-  {
-    provider: "OpenRouter",
+  "OpenRouter": {
     body: {
       error: {
         message:
@@ -98,8 +122,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/Kilo-Org/cloud/pull/2671",
   },
-  {
-    provider: "OpenRouter, about its provider",
+  "OpenRouter, about its provider": {
     body: {
       error: {
         message: "Provider returned error",
@@ -115,20 +138,13 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source:
       "chat-http400-openrouter-google-gemma-3n-e4b-it-free-streaming; https://github.com/Alishahryar1/free-claude-code/issues/263",
   },
-  {
-    provider: "vLLM",
-    body: {
-      object: "error",
-      message:
-        "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion.",
-      type: "BadRequestError",
-      param: null,
-      code: 400,
-    },
+  "vLLM": {
+    body: vllm(
+      "This model's maximum context length is 16384 tokens. However, you requested 122946 tokens (112946 in the messages, 10000 in the completion). Please reduce the length of the messages or completion.",
+    ),
     source: "https://github.com/vllm-project/vllm/issues/20409",
   },
-  {
-    provider: "vLLM, at its engine",
+  "vLLM, at its engine": {
     status: 500,
     body: envelope(
       "The decoder prompt (length 21535) is longer than the maximum model length of 16384. Make sure that `max_model_len` is no smaller than the number of text tokens.",
@@ -136,28 +152,20 @@ const OVERFLOW_ROWS: readonly Row[] = [
     ),
     source: "https://github.com/xorbitsai/inference/issues/3785",
   },
-  {
-    provider: "vLLM, with pictures",
+  "vLLM, with pictures": {
     body: envelope(
       "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
       { type: "BadRequestError", code: 400 },
     ),
     source: "https://github.com/vllm-project/vllm/issues/12165",
   },
-  {
-    provider: "SGLang",
-    body: {
-      object: "error",
-      message:
-        "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
-      type: "BadRequestError",
-      param: null,
-      code: 400,
-    },
+  "SGLang": {
+    body: vllm(
+      "The input (61709 tokens) is longer than the model's context length (40960 tokens).",
+    ),
     source: "https://github.com/QwenLM/Qwen3/issues/1321",
   },
-  {
-    provider: "SGLang, with a smaller cache",
+  "SGLang, with a smaller cache": {
     body: {
       object: "error",
       message:
@@ -167,8 +175,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/sgl-project/sglang/issues/4048",
   },
-  {
-    provider: "Cloudflare",
+  "Cloudflare": {
     body: {
       errors: [{
         message:
@@ -181,31 +188,27 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/anomalyco/models.dev/pull/4422",
   },
-  {
-    provider: "Together",
+  "Together": {
     status: 422,
     body: envelope(
       "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 65537. Given: 79993 `inputs` tokens and 1024 `max_new_tokens`",
     ),
     source: "https://github.com/bytedance/UI-TARS-desktop/issues/626",
   },
-  {
-    provider: "Fireworks",
+  "Fireworks": {
     body: envelope(
       "The prompt is too long: 221782, model maximum context length: 202752",
     ),
     source: pi,
   },
-  {
-    provider: "Groq",
+  "Groq": {
     body: envelope(
       "Please reduce the length of the messages or completion.",
       { code: "context_length_exceeded" },
     ),
     source: pi,
   },
-  {
-    provider: "Cerebras",
+  "Cerebras": {
     body: {
       message:
         "Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000",
@@ -215,8 +218,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/cline/cline/issues/5140",
   },
-  {
-    provider: "Gemini",
+  "Gemini": {
     body: [{
       error: {
         code: 400,
@@ -233,8 +235,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     }],
     source: "https://github.com/google-gemini/gemini-cli/issues/6678",
   },
-  {
-    provider: "Gemini, behind a proxy that quotes it",
+  "Gemini, behind a proxy that quotes it": {
     body: {
       error: {
         message:
@@ -245,8 +246,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/google-gemini/gemini-cli/issues/4231",
   },
-  {
-    provider: "xAI",
+  "xAI": {
     body: {
       code: "Client specified an invalid argument",
       error:
@@ -254,25 +254,21 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/cline/cline/issues/3120",
   },
-  {
-    provider: "z.ai",
+  "z.ai": {
     body: { error: { code: "1261", message: "Prompt exceeds max length" } },
     source: "https://github.com/zeroclaw-labs/zeroclaw/issues/4124",
   },
-  {
-    provider: "BigModel, in its own language",
+  "BigModel, in its own language": {
     body: { error: { code: "1261", message: "Prompt 超长" } },
     source: "https://docs.bigmodel.cn/cn/faq/api-code",
   },
-  {
-    provider: "Kimi",
+  "Kimi": {
     body: envelope(
       "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
     ),
     source: "https://github.com/MoonshotAI/kimi-cli/issues/2011",
   },
-  {
-    provider: "DashScope",
+  "DashScope": {
     body: {
       error: {
         code: "invalid_parameter_error",
@@ -285,19 +281,11 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/agentscope-ai/QwenPaw/issues/6255",
   },
-  {
-    provider: "MiniMax",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message: "invalid params, context window exceeds limit (2013)",
-      },
-    },
+  "MiniMax": {
+    body: anthropic("invalid params, context window exceeds limit (2013)"),
     source: "https://github.com/MiniMax-AI/MiniMax-M2/issues/119",
   },
-  {
-    provider: "Mistral",
+  "Mistral": {
     body: {
       object: "error",
       message:
@@ -308,8 +296,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: pi,
   },
-  {
-    provider: "GitHub Copilot",
+  "GitHub Copilot": {
     body: {
       error: {
         message: "prompt token count of 138898 exceeds the limit of 64000",
@@ -318,8 +305,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/microsoft/copilot-intellij-feedback/issues/94",
   },
-  {
-    provider: "GitHub Copilot, without its code",
+  "GitHub Copilot, without its code": {
     body: {
       error: {
         message: "prompt token count of 65446 exceeds the limit of 64000",
@@ -330,8 +316,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/microsoft/vscode-copilot-release/issues/6700",
   },
-  {
-    provider: "GitHub Models",
+  "GitHub Models": {
     status: 413,
     body: {
       error: {
@@ -344,8 +329,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/eslint/tsc-meetings/pull/593",
   },
-  {
-    provider: "Bedrock",
+  "Bedrock": {
     body: {
       message:
         "The model returned the following errors: Input is too long for requested model.",
@@ -353,16 +337,14 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source: "https://github.com/continuedev/continue/issues/9592",
     isOutside: true,
   },
-  {
-    provider: "Volcengine Ark",
+  "Volcengine Ark": {
     body: envelope("Input length 203743 exceeds the maximum length 202752", {
       type: "BadRequest",
       code: "InvalidParameter",
     }),
     source: "https://github.com/langgenius/dify/issues/32221",
   },
-  {
-    provider: "SiliconFlow",
+  "SiliconFlow": {
     body: {
       code: 20015,
       message:
@@ -371,8 +353,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/chatboxai/chatbox/issues/2060",
   },
-  {
-    provider: "Perplexity",
+  "Perplexity": {
     body: {
       error: {
         message: "The total length of all messages is too long.",
@@ -383,8 +364,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source:
       "chat-http400-perplexity-sonar-chat-real-error-scenarios-sonar-handles-context-length-exce",
   },
-  {
-    provider: "llama.cpp",
+  "llama.cpp": {
     body: {
       error: {
         code: 400,
@@ -397,8 +377,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/ggml-org/llama.cpp/pull/15780",
   },
-  {
-    provider: "llama.cpp, older",
+  "llama.cpp, older": {
     status: 500,
     body: {
       error: {
@@ -410,8 +389,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/ggml-org/llama.cpp/pull/15780",
   },
-  {
-    provider: "llama-cpp-python",
+  "llama-cpp-python": {
     status: 500,
     body: {
       error: {
@@ -423,51 +401,44 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/fedora-copr/logdetective-website/pull/193",
   },
-  {
-    provider: "Ollama",
+  "Ollama": {
     body: {
       error: "prompt too long; exceeded max context length by 100918 tokens",
     },
     source: pi,
   },
-  {
-    provider: "LM Studio",
+  "LM Studio": {
     body: {
       error:
         "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
     },
     source: "https://github.com/Gitlawb/openclaude/issues/353",
   },
-  {
-    provider: "LM Studio, older",
+  "LM Studio, older": {
     body: {
       error:
         "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input.",
     },
     source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/546",
   },
-  {
-    provider: "LM Studio, on a Mac",
+  "LM Studio, on a Mac": {
     body: {
       error: "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
     },
     source: "https://github.com/anomalyco/opencode/issues/11141",
   },
-  {
-    provider: "LiteLLM",
+  "LiteLLM": {
     body: envelope(
       "litellm.ContextWindowExceededError: litellm.BadRequestError: this is what the provider said",
       { code: "400" },
     ),
     source: "https://docs.litellm.ai/docs/exception_mapping",
   },
-  {
-    provider: "mlx-serve",
+  "mlx-serve": {
     body: envelope("Prompt exceeds maximum context length"),
     source: "https://github.com/ddalcu/mlx-serve/issues/66",
   },
-  {
-    provider: "Vertex AI",
+  "Vertex AI": {
     body: [{
       error: {
         code: 400,
@@ -478,8 +449,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     }],
     source: "https://github.com/google-gemini/gemini-cli/issues/19727",
   },
-  {
-    provider: "SiliconFlow, of newer models",
+  "SiliconFlow, of newer models": {
     body: {
       code: 20015,
       message:
@@ -488,8 +458,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/leookun/cursor-byok/issues/129",
   },
-  {
-    provider: "SiliconFlow, with the output",
+  "SiliconFlow, with the output": {
     body: {
       code: 20015,
       message:
@@ -498,8 +467,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/chatboxai/chatbox/issues/2060",
   },
-  {
-    provider: "Cohere",
+  "Cohere": {
     body: {
       message:
         "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt, or enabling prompt truncating.",
@@ -507,8 +475,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source: "https://docs.cohere.com/v2/reference/errors",
     isOutside: true,
   },
-  {
-    provider: "Cohere, of newer models",
+  "Cohere, of newer models": {
     body: {
       id: "ef1ad312-576b-4720-8cd4-4b1759942dac",
       message:
@@ -517,8 +484,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source: "https://docs.cohere.com/v2/reference/errors",
     isOutside: true,
   },
-  {
-    provider: "Text Generation Inference, without the output",
+  "Text Generation Inference, without the output": {
     status: 422,
     body: {
       error:
@@ -528,16 +494,14 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source:
       "https://github.com/huggingface/text-generation-inference/blob/main/router/src/validation.rs",
   },
-  {
-    provider: "vLLM, newer",
+  "vLLM, newer": {
     body: envelope(
       "You passed 27905 input tokens and requested 4096 output tokens. However, the model's context length is only 32000 tokens, resulting in a maximum input length of 27904 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=27905)",
       { type: "BadRequestError", code: 400 },
     ),
     source: "https://github.com/vllm-project/vllm/issues/33418",
   },
-  {
-    provider: "vLLM, Responses",
+  "vLLM, Responses": {
     body: envelope(
       "The engine prompt length 227861 exceeds the max_model_len 131072. Please reduce prompt.",
       { code: 400 },
@@ -545,22 +509,19 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source:
       "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_responses.py",
   },
-  {
-    provider: "Ollama, of its own engine",
+  "Ollama, of its own engine": {
     status: 500,
     body: { error: "the input length exceeds the context length" },
     source: pi,
   },
-  {
-    provider: "LM Studio, in the middle of an answer",
+  "LM Studio, in the middle of an answer": {
     body: {
       error:
         "Reached context length of 4096 tokens with model (arch: qwen3vlmoe) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.",
     },
     source: "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1251",
   },
-  {
-    provider: "Bedrock, Nova",
+  "Bedrock, Nova": {
     body: {
       message:
         "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
@@ -569,8 +530,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
       "https://github.com/danny-avila/agents/blob/main/docs/context-overflow-signatures.md",
     isOutside: true,
   },
-  {
-    provider: "Bedrock, Titan",
+  "Bedrock, Titan": {
     body: {
       message:
         "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9279",
@@ -578,8 +538,7 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source: pi,
     isOutside: true,
   },
-  {
-    provider: "Cloudflare, with the output",
+  "Cloudflare, with the output": {
     status: 413,
     body: {
       errors: [{
@@ -593,16 +552,14 @@ const OVERFLOW_ROWS: readonly Row[] = [
     },
     source: "https://github.com/anomalyco/models.dev/pull/4422",
   },
-  {
-    provider: "Together, as a 403",
+  "Together, as a 403": {
     status: 403,
     body: envelope(
       "Input token count + max_tokens parameter must be less than the context length of the model being queried. Set max_tokens to a lower number.",
     ),
     source: "https://docs.together.ai/docs/error-codes",
   },
-  {
-    provider: "watsonx",
+  "watsonx": {
     body: {
       errors: [{
         code: "invalid_input_argument",
@@ -616,47 +573,43 @@ const OVERFLOW_ROWS: readonly Row[] = [
     source: "https://cloud.ibm.com/apidocs/watsonx-ai",
     isOutside: true,
   },
-  {
-    provider: "Volcengine Ark, with pictures",
+  "Volcengine Ark, with pictures": {
     body: envelope(
       "Total tokens of image and text exceed max message tokens. Request id: 0217",
       { type: "BadRequest", code: "InvalidParameter" },
     ),
     source: "https://www.volcengine.com/docs/82379/1299023",
   },
-  ...[
-    "Prompt tokens too long",
-    "Input is too long.",
-    "Your prompt is too large for this model",
-    "context length exceeded",
-    "Context window exceeded: 41000 tokens",
-    "Request exceeds the model context length",
-    "The request exceeds the maximum context window of the model",
-    "Prompt exceeds the context size of 4096 tokens",
-    "The conversation overflows the context window",
-    "prompt token count (8223) cannot exceed 8192. Please reduce the prompt",
-    "Prompt tokens (12345) exceeds the limit of 4096",
-    "Prompt length 12000 is greater than max_seq_len 8192",
-    "The length of your prompt exceeds the model's max input limit 98304",
-    "The total number of tokens in the prompt exceeds the limit of 32768",
-    "Please reduce the length of the prompt",
-  ].map((message): Row => ({
-    provider: `a server of its own words: ${message}`,
-    body: envelope(message),
-    source: pi,
-  })),
+};
+
+/** Words of servers that nobody has recorded. */
+const OVERFLOW_WORDS = [
+  "Prompt tokens too long",
+  "Input is too long.",
+  "Your prompt is too large for this model",
+  "context length exceeded",
+  "Context window exceeded: 41000 tokens",
+  "Request exceeds the model context length",
+  "The request exceeds the maximum context window of the model",
+  "Prompt exceeds the context size of 4096 tokens",
+  "The conversation overflows the context window",
+  "prompt token count (8223) cannot exceed 8192. Please reduce the prompt",
+  "Prompt tokens (12345) exceeds the limit of 4096",
+  "Prompt length 12000 is greater than max_seq_len 8192",
+  "The length of your prompt exceeds the model's max input limit 98304",
+  "The total number of tokens in the prompt exceeds the limit of 32768",
+  "Please reduce the length of the prompt",
 ];
 
 /** Every known error for a prompt that exceeds the context window. */
-export const OVERFLOWS: readonly ProviderError[] = OVERFLOW_ROWS.map((row) => ({
-  status: 400,
-  ...row,
-}));
+export const OVERFLOWS: readonly ProviderError[] = errorsOf({
+  ...OVERFLOW_ROWS,
+  ...inWords("a server of its own words", OVERFLOW_WORDS, {}),
+});
 
-const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
-  {
-    provider: "z.ai: a parameter",
-    kind: "invalid_request",
+const OTHER_ROWS: Readonly<Record<string, OtherRow>> = {
+  "z.ai: a parameter": {
+    ...INVALID,
     body: {
       error: {
         code: "1210",
@@ -665,18 +618,16 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     },
     source: "https://docs.z.ai/api-reference/api-code",
   },
-  {
-    provider: "OpenAI: more output than the model writes",
-    kind: "invalid_request",
+  "OpenAI: more output than the model writes": {
+    ...INVALID,
     body: envelope(
       "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, whereas you provided 200000.",
       { code: "invalid_value" },
     ),
     source: "https://github.com/anomalyco/models.dev/pull/4422",
   },
-  {
-    provider: "vLLM: more output than the window",
-    kind: "invalid_request",
+  "vLLM: more output than the window": {
+    ...INVALID,
     body: envelope(
       "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is 131072 tokens and your request has 1000 input tokens (200000 > 131072 - 1000).",
       { type: "BadRequestError", code: 400 },
@@ -684,47 +635,37 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     source:
       "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py",
   },
-  {
-    provider: "OpenRouter: as much output as the window",
-    kind: "invalid_request",
+  "OpenRouter: as much output as the window": {
+    ...INVALID,
     body: envelope(
       'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
       { code: 400 },
     ),
     source: "https://github.com/OpenHands/OpenHands/issues/9937",
   },
-  {
-    provider: "Groq: more output than the model writes",
-    kind: "invalid_request",
+  "Groq: more output than the model writes": {
+    ...INVALID,
     body: envelope(
       "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model",
     ),
     source: "https://github.com/RooCodeInc/Roo-Code/issues/5729",
   },
-  {
-    provider: "Anthropic: more output than the model writes",
-    kind: "invalid_request",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message:
-          "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
-      },
-    },
+  "Anthropic: more output than the model writes": {
+    ...INVALID,
+    body: anthropic(
+      "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
+    ),
     source: "https://docs.claude.com/en/api/errors",
   },
-  {
-    provider: "DashScope: more output than the model writes",
-    kind: "invalid_request",
+  "DashScope: more output than the model writes": {
+    ...INVALID,
     body: envelope("Range of max_tokens should be [1, 8192]", {
       code: "invalid_parameter_error",
     }),
     source: "https://github.com/QwenLM/qwen-code/issues/98",
   },
-  {
-    provider: "Text Generation Inference: more output than it writes",
-    kind: "invalid_request",
+  "Text Generation Inference: more output than it writes": {
+    ...INVALID,
     status: 422,
     body: {
       error: "Input validation error: `max_new_tokens` must be <= 192",
@@ -732,17 +673,15 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     },
     source: "https://github.com/huggingface/transformers/issues/28523",
   },
-  {
-    provider: "OpenAI: a field is too long",
-    kind: "invalid_request",
+  "OpenAI: a field is too long": {
+    ...INVALID,
     body: envelope(
       "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 71 instead.",
       { code: "string_above_max_length" },
     ),
     source: "https://github.com/jundot/omlx/issues/1997",
   },
-  {
-    provider: "Groq: too much for a minute",
+  "Groq: too much for a minute": {
     kind: "too_large",
     status: 413,
     body: envelope(
@@ -751,8 +690,7 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     ),
     source: "https://github.com/cline/cline/issues/4971",
   },
-  {
-    provider: "OpenAI: too much for a minute",
+  "OpenAI: too much for a minute": {
     kind: "rate_limited",
     status: 429,
     body: envelope(
@@ -761,8 +699,7 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     ),
     source: "https://github.com/continuedev/continue/issues/10602",
   },
-  {
-    provider: "Bedrock: too much for now",
+  "Bedrock: too much for now": {
     kind: "rate_limited",
     status: 429,
     body: {
@@ -771,8 +708,7 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     },
     source: pi,
   },
-  {
-    provider: "Anthropic: a body that is too large",
+  "Anthropic: a body that is too large": {
     kind: "too_large",
     status: 413,
     body: {
@@ -784,59 +720,30 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     },
     source: "https://docs.claude.com/en/api/errors",
   },
-  {
-    provider: "Cohere: more output than the model writes",
-    kind: "invalid_request",
+  "Cohere: more output than the model writes": {
+    ...INVALID,
     body: {
       message:
         "too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.",
     },
     source: "https://docs.cohere.com/v2/reference/errors",
   },
-  {
-    provider: "vLLM, newer: as much output as the window",
-    kind: "invalid_request",
+  "vLLM, newer: as much output as the window": {
+    ...INVALID,
     body: envelope(
       "You passed 12 input tokens and requested 131072 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 0 tokens. Please reduce the length of the input prompt.",
       { type: "BadRequestError", code: 400 },
     ),
     source: "https://github.com/vllm-project/vllm/issues/33418",
   },
-  {
-    provider: "Anthropic: a picture",
-    kind: "invalid_request",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message:
-          "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6301048 bytes > 5242880 bytes",
-      },
-    },
+  "Anthropic: a picture": {
+    ...INVALID,
+    body: anthropic(
+      "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6301048 bytes > 5242880 bytes",
+    ),
     source: "https://docs.claude.com/en/api/errors",
   },
-  ...[
-    "max_tokens (200000) exceeds the model's context window of 131072 tokens",
-    "`max_completion_tokens` must be less than the context length",
-    "'max_output_tokens' exceeds the maximum context length",
-    "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
-    "tools.0.function.description is too long: exceeds the maximum length of 1024",
-    "The image is too large for this model",
-    "Input should be less than or equal to 1",
-    "prompt_cache_key is too long",
-    "Number of request tokens has exceeded your per-minute rate limit",
-    "This request would exceed your limit of 40,000 input tokens per minute",
-    "Input tokens exceed the quota of your plan",
-    "You requested up to 32000 tokens, but can only afford 1204 of your credits",
-    "Requested tokens exceed the TPM limit of your project",
-  ].map((message): Row & { readonly kind: FailureKind } => ({
-    provider: `other words: ${message}`,
-    kind: "invalid_request",
-    body: envelope(message),
-    source: pi,
-  })),
-  {
-    provider: "a server that only speaks of its window",
+  "a server that only speaks of its window": {
     kind: "server",
     status: 500,
     body: envelope("The context length is 8192, and something broke", {
@@ -844,7 +751,27 @@ const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
     }),
     source: "tests/protocols/chat/failure_test.ts",
   },
+};
+
+/** Similar words about something else. */
+const OTHER_WORDS = [
+  "max_tokens (200000) exceeds the model's context window of 131072 tokens",
+  "`max_completion_tokens` must be less than the context length",
+  "'max_output_tokens' exceeds the maximum context length",
+  "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
+  "tools.0.function.description is too long: exceeds the maximum length of 1024",
+  "The image is too large for this model",
+  "Input should be less than or equal to 1",
+  "prompt_cache_key is too long",
+  "Number of request tokens has exceeded your per-minute rate limit",
+  "This request would exceed your limit of 40,000 input tokens per minute",
+  "Input tokens exceed the quota of your plan",
+  "You requested up to 32000 tokens, but can only afford 1204 of your credits",
+  "Requested tokens exceed the TPM limit of your project",
 ];
 
 /** Errors with similar messages and another meaning, and that meaning. */
-export const NO_OVERFLOWS = OTHER_ROWS.map((row) => ({ status: 400, ...row }));
+export const NO_OVERFLOWS = errorsOf({
+  ...OTHER_ROWS,
+  ...inWords("other words", OTHER_WORDS, INVALID),
+});

@@ -9,6 +9,13 @@ export interface Refusal {
   readonly body: JsonValue;
 }
 
+/** Refusals by their names. */
+type Table = Readonly<Record<string, Omit<Refusal, "name">>>;
+
+function named(table: Table): readonly Refusal[] {
+  return Object.entries(table).map(([name, refusal]) => ({ name, ...refusal }));
+}
+
 const error = (fields: Readonly<Record<string, JsonValue>>) => ({
   error: fields,
 });
@@ -36,19 +43,15 @@ export const MODERATED: Refusal = {
   }),
 };
 
-/** Refusals because of the prompt. */
-export const CONTENT_REFUSALS: readonly Refusal[] = [
-  MODERATED,
-  {
-    name: "OpenRouter, a guardrail on its Messages path",
+const CONTENT: Table = {
+  "OpenRouter, a guardrail on its Messages path": {
     status: 403,
     body: anthropicError(
       "permission_error",
       "Request blocked: prompt injection patterns detected",
     ),
   },
-  {
-    name: "OpenRouter, its provider's content filter",
+  "OpenRouter, its provider's content filter": {
     status: 403,
     body: error({
       code: 403,
@@ -60,8 +63,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       },
     }),
   },
-  {
-    name: "OpenRouter, a refusal of the model's",
+  "OpenRouter, a refusal of the model's": {
     status: 403,
     body: error({
       code: 403,
@@ -69,8 +71,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       metadata: { error_type: "refusal", provider_name: "Anthropic" },
     }),
   },
-  {
-    name: "OpenRouter, its provider's error as text",
+  "OpenRouter, its provider's error as text": {
     status: 403,
     body: error({
       code: 403,
@@ -82,8 +83,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       },
     }),
   },
-  {
-    name: "OpenAI, images",
+  "OpenAI, images": {
     status: 400,
     body: error({
       code: "content_policy_violation",
@@ -92,8 +92,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       type: "invalid_request_error",
     }),
   },
-  {
-    name: "OpenAI, reasoning models",
+  "OpenAI, reasoning models": {
     status: 400,
     body: error({
       message:
@@ -103,8 +102,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       code: "invalid_prompt",
     }),
   },
-  {
-    name: "OpenAI, biology",
+  "OpenAI, biology": {
     status: 400,
     body: error({
       message:
@@ -114,8 +112,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       code: "invalid_prompt",
     }),
   },
-  {
-    name: "OpenAI, cyber policy",
+  "OpenAI, cyber policy": {
     status: 403,
     body: error({
       message: "This request has been flagged for potentially high risk.",
@@ -124,8 +121,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       code: "cyber_policy",
     }),
   },
-  {
-    name: "Azure OpenAI",
+  "Azure OpenAI": {
     status: 400,
     body: error({
       message:
@@ -142,24 +138,21 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       },
     }),
   },
-  {
-    name: "Anthropic",
+  "Anthropic": {
     status: 400,
     body: anthropicError(
       "invalid_request_error",
       "Output blocked by content filtering policy",
     ),
   },
-  {
-    name: "Anthropic, usage policy",
+  "Anthropic, usage policy": {
     status: 403,
     body: anthropicError(
       "permission_error",
       "This request triggered restrictions on violative cyber content and was blocked under Anthropic's Usage Policy.",
     ),
   },
-  {
-    name: "Google",
+  "Google": {
     status: 400,
     body: [
       error({
@@ -169,8 +162,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       }),
     ],
   },
-  {
-    name: "Z.ai and BigModel",
+  "Z.ai and BigModel": {
     status: 400,
     body: error({
       code: "1301",
@@ -178,8 +170,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
         "系统检测到输入或生成内容可能包含不安全或敏感内容，请您避免输入易产生敏感内容的提示语，感谢您的配合。",
     }),
   },
-  {
-    name: "DashScope",
+  "DashScope": {
     status: 400,
     body: {
       ...error({
@@ -192,26 +183,22 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       request_id: "1",
     },
   },
-  {
-    name: "DashScope, Messages path",
+  "DashScope, Messages path": {
     status: 400,
     body: anthropicError(
       "invalid_request_error",
       "<400> InternalError.Algo.DataInspectionFailed: Input text data may contain inappropriate content.",
     ),
   },
-  {
-    name: "MiniMax, the prompt",
+  "MiniMax, the prompt": {
     status: 422,
     body: error({ message: "input new_sensitive (1026)", type: "" }),
   },
-  {
-    name: "MiniMax, the answer",
+  "MiniMax, the answer": {
     status: 500,
     body: anthropicError("api_error", "output new_sensitive (1027)"),
   },
-  {
-    name: "Moonshot",
+  "Moonshot": {
     status: 400,
     body: error({
       code: 400,
@@ -220,8 +207,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       type: "content_filter",
     }),
   },
-  {
-    name: "DeepSeek",
+  "DeepSeek": {
     status: 400,
     body: error({
       message: "Content Exists Risk",
@@ -230,8 +216,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       code: "invalid_request_error",
     }),
   },
-  {
-    name: "xAI",
+  "xAI": {
     status: 403,
     body: {
       code:
@@ -240,16 +225,14 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
         "Content violates usage guidelines. Team: 00000000, API key ID: 11111111, Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO",
     },
   },
-  {
-    name: "xAI, newer",
+  "xAI, newer": {
     status: 403,
     body: {
       code: "permission-denied",
       error: "Content violates usage guidelines. ",
     },
   },
-  {
-    name: "Volcengine Ark",
+  "Volcengine Ark": {
     status: 400,
     body: error({
       code: "SensitiveContentDetected.SevereViolation",
@@ -258,16 +241,14 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       type: "BadRequest",
     }),
   },
-  {
-    name: "StepFun",
+  "StepFun": {
     status: 451,
     body: error({
       message: "The content you provided or machine outputted is blocked.",
       type: "censorship_blocked",
     }),
   },
-  {
-    name: "Bedrock behind LiteLLM",
+  "Bedrock behind LiteLLM": {
     status: 400,
     body: error({
       message:
@@ -277,8 +258,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       code: "400",
     }),
   },
-  {
-    name: "Cloudflare AI Gateway",
+  "Cloudflare AI Gateway": {
     status: 424,
     body: {
       success: false,
@@ -288,28 +268,28 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
       }],
     },
   },
-];
+};
+
+/** Refusals because of the prompt. */
+export const CONTENT_REFUSALS = [MODERATED, ...named(CONTENT)];
 
 /** Refusals because of the gateway's key, its permissions or its account. */
-export const GATEWAY_REFUSALS: readonly Refusal[] = [
-  {
-    name: "Anthropic, rights",
+export const GATEWAY_REFUSALS = named({
+  "Anthropic, rights": {
     status: 403,
     body: anthropicError(
       "permission_error",
       "Your API key does not have permission to use the specified resource.",
     ),
   },
-  {
-    name: "Anthropic, a closed account",
+  "Anthropic, a closed account": {
     status: 400,
     body: anthropicError(
       "invalid_request_error",
       "This organization has been disabled.",
     ),
   },
-  {
-    name: "OpenAI, a model that the project lacks",
+  "OpenAI, a model that the project lacks": {
     status: 403,
     body: error({
       message: "Project `proj_1` does not have access to model `gpt-5`",
@@ -318,8 +298,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       code: "model_not_found",
     }),
   },
-  {
-    name: "OpenAI, where the gateway stands",
+  "OpenAI, where the gateway stands": {
     status: 403,
     body: error({
       code: "unsupported_country_region_territory",
@@ -328,8 +307,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       type: "request_forbidden",
     }),
   },
-  {
-    name: "OpenRouter, what the key may spend",
+  "OpenRouter, what the key may spend": {
     status: 403,
     body: error({
       message:
@@ -337,8 +315,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       code: 403,
     }),
   },
-  {
-    name: "Google, a key of another service",
+  "Google, a key of another service": {
     status: 403,
     body: [
       error({
@@ -350,8 +327,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       }),
     ],
   },
-  {
-    name: "Google, a key that is none",
+  "Google, a key that is none": {
     status: 400,
     body: [
       error({
@@ -361,16 +337,14 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       }),
     ],
   },
-  {
-    name: "xAI, rights",
+  "xAI, rights": {
     status: 403,
     body: {
       code: "permission-denied",
       error: "Access to the chat endpoint is denied",
     },
   },
-  {
-    name: "xAI, a key that is none",
+  "xAI, a key that is none": {
     status: 400,
     body: {
       code: "Client specified an invalid argument",
@@ -378,8 +352,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
         "Incorrect API key provided: xa***yz. You can obtain an API key from https://console.x.ai.",
     },
   },
-  {
-    name: "Moonshot, a closed account",
+  "Moonshot, a closed account": {
     status: 403,
     body: error({
       message:
@@ -387,8 +360,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       type: "access_terminated_error",
     }),
   },
-  {
-    name: "an account that was closed for what was asked",
+  "an account that was closed for what was asked": {
     status: 403,
     body: error({
       message:
@@ -396,7 +368,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
       type: "invalid_request_error",
     }),
   },
-];
+});
 
 /** Refusals without a reason. */
 export const UNEXPLAINED_REFUSALS: readonly Refusal[] = [
@@ -422,9 +394,8 @@ export const UNEXPLAINED_REFUSALS: readonly Refusal[] = [
 ];
 
 /** Errors that resemble a refusal of the prompt. */
-export const PLAIN_ERRORS: readonly Refusal[] = [
-  {
-    name: "a wrong field",
+export const PLAIN_ERRORS = named({
+  "a wrong field": {
     status: 400,
     body: error({
       message: "Invalid value for 'safety_identifier': it is too long",
@@ -433,8 +404,7 @@ export const PLAIN_ERRORS: readonly Refusal[] = [
       code: "string_above_max_length",
     }),
   },
-  {
-    name: "a prompt that does not exist",
+  "a prompt that does not exist": {
     status: 400,
     body: error({
       message: "Invalid prompt: 'messages' must be a list",
@@ -442,20 +412,18 @@ export const PLAIN_ERRORS: readonly Refusal[] = [
       code: "invalid_prompt",
     }),
   },
-  {
-    name: "words about a key in a field",
+  "words about a key in a field": {
     status: 400,
     body: error({
       message: "tools[0].name: 'api_key' is not a valid name",
       type: "invalid_request_error",
     }),
   },
-  {
-    name: "a feature that is off",
+  "a feature that is off": {
     status: 400,
     body: anthropicError(
       "invalid_request_error",
       "Prompt caching is disabled for this organization",
     ),
   },
-];
+});

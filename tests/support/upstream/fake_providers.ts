@@ -41,8 +41,8 @@ export type FakeOperation = Extract<
 export interface FakeProvider {
   /** The whole URL of each operation that it serves. */
   readonly urls: Readonly<Partial<Record<FakeOperation, string>>>;
-  /** The header with the key, and its value; absent for a server without keys. */
-  readonly credential?: readonly [name: string, value: string];
+  /** The header with the key, and its value; the usual token where it is absent, `null` for a server without keys. */
+  readonly credential?: readonly [name: string, value: string] | null;
   /** Returns what the real provider says when it refuses such a request. */
   readonly refuse?: Refusal;
   /** Returns the bytes of a native request that it gets, where they differ from the caller's. */
@@ -56,6 +56,7 @@ const API_KEY = ["api-key", FAKE_KEY] as const;
 
 /** A server in the house, without a key. */
 const inHouse = (port: number): FakeProvider => ({
+  credential: null,
   urls: {
     chat_completions: `http://127.0.0.1:${port}/v1/chat/completions`,
     messages: `http://127.0.0.1:${port}/v1/messages`,
@@ -73,7 +74,6 @@ const glm = (host: string): FakeProvider => ({
     chat_completions: `${host}/api/coding/paas/v4/chat/completions`,
     messages: `${host}/api/anthropic/v1/messages`,
   },
-  credential: BEARER,
   // https://github.com/anomalyco/opencode/issues/2557, https://docs.z.ai/guides/capabilities/struct-output
   refuse: firstOf(
     withoutUser,
@@ -95,7 +95,6 @@ export const FAKE_PROVIDERS = {
   },
   openai: {
     urls: { responses: "https://api.openai.com/v1/responses" },
-    credential: BEARER,
     // "Unsupported parameter: 'temperature' is not supported with this model."
     refuse: firstOf(fields("temperature", "max_tokens", "stop"), openAiSchemas),
   },
@@ -106,14 +105,12 @@ export const FAKE_PROVIDERS = {
       responses: "https://openrouter.ai/api/v1/responses",
       completions: "https://openrouter.ai/api/v1/completions",
     },
-    credential: BEARER,
   },
   kimi: {
     urls: {
       chat_completions: "https://api.kimi.com/coding/v1/chat/completions",
       messages: "https://api.kimi.com/coding/v1/messages",
     },
-    credential: BEARER,
   },
   moonshot: {
     urls: {
@@ -121,7 +118,6 @@ export const FAKE_PROVIDERS = {
       messages: "https://api.moonshot.ai/anthropic/v1/messages",
       responses: "https://api.moonshot.ai/v1/responses",
     },
-    credential: BEARER,
   },
   minimax: {
     urls: {
@@ -129,7 +125,6 @@ export const FAKE_PROVIDERS = {
       messages: "https://api.minimax.io/anthropic/v1/messages",
       responses: "https://api.minimax.io/v1/responses",
     },
-    credential: BEARER,
     // https://github.com/cisco-ai-defense/skill-scanner/pull/115
     refuse: at(CHAT, answerSchemas),
   },
@@ -139,7 +134,6 @@ export const FAKE_PROVIDERS = {
       messages: "https://api.deepseek.com/anthropic/v1/messages",
       completions: "https://api.deepseek.com/beta/completions",
     },
-    credential: BEARER,
     // https://api-docs.deepseek.com/guides/json_mode, https://github.com/nesquena/hermes-webui/issues/2297
     refuse: firstOf(answerSchemas, at(CHAT, parts("image_url")), stops(16)),
   },
@@ -147,7 +141,6 @@ export const FAKE_PROVIDERS = {
     urls: {
       chat_completions: "https://api.groq.com/openai/v1/chat/completions",
     },
-    credential: BEARER,
     // https://console.groq.com/docs/openai, https://github.com/vercel/ai/issues/10023
     refuse: firstOf(
       fields("logprobs", "logit_bias", "top_logprobs"),
@@ -164,7 +157,6 @@ export const FAKE_PROVIDERS = {
     urls: {
       chat_completions: "https://api.siliconflow.com/v1/chat/completions",
     },
-    credential: BEARER,
   },
   synthetic: {
     urls: {
@@ -172,14 +164,12 @@ export const FAKE_PROVIDERS = {
       messages: "https://api.synthetic.new/anthropic/v1/messages",
       completions: "https://api.synthetic.new/openai/v1/completions",
     },
-    credential: BEARER,
   },
   "openai-chat": {
     urls: {
       chat_completions: "https://api.openai.com/v1/chat/completions",
       responses: "https://api.openai.com/v1/responses",
     },
-    credential: BEARER,
     // "Unsupported parameter: 'max_tokens' is not supported with this model."
     refuse: firstOf(
       fields("max_tokens", "temperature"),
@@ -237,7 +227,6 @@ export const FAKE_PROVIDERS = {
       chat_completions:
         "https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1/chat/completions",
     },
-    credential: BEARER,
     // https://github.com/CherryHQ/cherry-studio/issues/9655
     refuse: fields("max_tokens"),
   },
@@ -246,7 +235,6 @@ export const FAKE_PROVIDERS = {
       responses:
         "https://bedrock-runtime.us-east-2.amazonaws.com/openai/v1/responses",
     },
-    credential: BEARER,
     refuse: firstOf(hostedTools, fields("temperature")),
   },
   "bedrock-claude": {
@@ -262,7 +250,6 @@ export const FAKE_PROVIDERS = {
       chat_completions:
         "https://europe-west1-aiplatform.googleapis.com/v1/projects/my-project/locations/europe-west1/endpoints/openapi/chat/completions",
     },
-    credential: BEARER,
     // A parameter that it does not know is ignored.
     refuse: firstOf(
       namelessResults,
@@ -275,7 +262,6 @@ export const FAKE_PROVIDERS = {
       messages:
         "https://europe-west1-aiplatform.googleapis.com/v1/projects/my-project/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-6:rawPredict",
     },
-    credential: BEARER,
     nativeText: (text) =>
       text.replace(
         '"model":"claude-sonnet-4-6"',
@@ -288,7 +274,6 @@ export const FAKE_PROVIDERS = {
       chat_completions:
         "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
     },
-    credential: BEARER,
     refuse: GEMINI,
   },
   xai: {
@@ -296,7 +281,6 @@ export const FAKE_PROVIDERS = {
       chat_completions: "https://api.x.ai/v1/chat/completions",
       responses: "https://api.x.ai/v1/responses",
     },
-    credential: BEARER,
     refuse: firstOf(
       // https://github.com/miaoxworld/NativeTavern/issues/83, https://github.com/langchain-ai/langchain/pull/38335
       fields("frequency_penalty", "presence_penalty", "stop"),
@@ -307,7 +291,6 @@ export const FAKE_PROVIDERS = {
     urls: {
       chat_completions: "https://api.mistral.ai/v1/chat/completions",
     },
-    credential: BEARER,
     // "extra_forbidden": https://github.com/BerriAI/litellm/issues/30835
     refuse: firstOf(
       fields("user", "stream_options", "seed", "max_completion_tokens"),
@@ -321,7 +304,6 @@ export const FAKE_PROVIDERS = {
     urls: {
       chat_completions: "https://api.cerebras.ai/v1/chat/completions",
     },
-    credential: BEARER,
     // https://github.com/anomalyco/opencode/pull/26763, https://hexdocs.pm/req_llm/cerebras.html
     refuse: firstOf(
       fields("frequency_penalty", "presence_penalty", "logit_bias"),
@@ -340,7 +322,6 @@ export const FAKE_PROVIDERS = {
       chat_completions:
         "https://api.cohere.ai/compatibility/v1/chat/completions",
     },
-    credential: BEARER,
     // https://docs.cohere.com/docs/compatibility-api#unsupported-parameters,
     // https://github.com/cohere-ai/cohere-developer-experience/pull/606
     refuse: firstOf(
@@ -358,7 +339,6 @@ export const FAKE_PROVIDERS = {
       messages:
         "https://dashscope-intl.aliyuncs.com/apps/anthropic/v1/messages",
     },
-    credential: BEARER,
     refuse: firstOf(
       ({ body }) =>
         body.tool_choice === "required" || isJsonObject(body.tool_choice)
@@ -375,7 +355,6 @@ export const FAKE_PROVIDERS = {
       chat_completions:
         "https://ark.cn-beijing.volces.com/api/v3/chat/completions",
     },
-    credential: BEARER,
     refuse: firstOf(
       fields("stop"),
       efforts("minimal", "low", "medium", "high"),
@@ -386,7 +365,6 @@ export const FAKE_PROVIDERS = {
       chat_completions: "https://api.together.ai/v1/chat/completions",
       completions: "https://api.together.ai/v1/completions",
     },
-    credential: BEARER,
   },
   fireworks: {
     urls: {
@@ -395,25 +373,23 @@ export const FAKE_PROVIDERS = {
       messages: "https://api.fireworks.ai/inference/v1/messages",
       completions: "https://api.fireworks.ai/inference/v1/completions",
     },
-    credential: BEARER,
     refuse: longWhole,
   },
   nvidia: {
     urls: {
       chat_completions: "https://integrate.api.nvidia.com/v1/chat/completions",
     },
-    credential: BEARER,
     refuse: efforts("low", "medium", "high"),
   },
   huggingface: {
     urls: {
       chat_completions: "https://router.huggingface.co/v1/chat/completions",
     },
-    credential: BEARER,
   },
   ollama: inHouse(11434),
   vllm: inHouse(8000),
   sglang: {
+    credential: null,
     urls: {
       chat_completions: "http://127.0.0.1:30000/v1/chat/completions",
       messages: "http://127.0.0.1:30000/v1/messages",
@@ -433,7 +409,7 @@ const CREDENTIALS = ["authorization", "x-api-key", "api-key"];
 
 /** Returns why a provider refuses a request, in its own words where they are known; `undefined` when it serves it. */
 export function refusalOf(
-  { urls, credential, refuse }: FakeProvider,
+  { urls, credential = BEARER, refuse }: FakeProvider,
   request: FakeRequest,
 ): string | undefined {
   // Claude on Vertex AI has another method for a stream.
