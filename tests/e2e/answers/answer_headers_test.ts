@@ -80,7 +80,7 @@ Deno.test("an upstream's headers are forwarded, except those of its connection",
     say(connection, answerWith({ ...PASSED, ...WITHHELD }, "{}"))
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const { headers, body } = await gateway.call(PATHS.chat, ask("chat"));
+  const { headers, body } = await gateway.ask("chat");
   await body?.cancel();
   const seen = Object.fromEntries(
     [...headers].filter(([name]) => !OWN.includes(name)),
@@ -94,7 +94,7 @@ Deno.test("every answer has the gateway's request id; the upstream's own goes to
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, PROTOCOLS, async (protocol) => {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     await response.body?.cancel();
     const id = response.headers.get("x-request-id");
     assert.match(id ?? "", /^req_[0-9a-f]{32}$/);
@@ -112,7 +112,7 @@ Deno.test("a Messages answer keeps the upstream's request-id, where its SDK look
     Response.json({}, { headers: { "request-id": "req_upstream" } })
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const response = await gateway.call(PATHS.messages, ask("messages"));
+  const response = await gateway.ask("messages");
   await response.body?.cancel();
   assert.equal(response.headers.get("request-id"), "req_upstream");
   const line = await gateway.lines.of(response);
@@ -143,10 +143,7 @@ Deno.test("x-codex-turn-state is forwarded in both directions", async () => {
   });
   await using gateway = await startGateway(familiesFile(upstream.url));
   const headers = { "x-codex-turn-state": "ts-1" };
-  const response = await gateway.call(
-    PATHS.responses,
-    ask("responses", hello("responses"), headers),
-  );
+  const response = await gateway.ask("responses", hello("responses"), headers);
   await response.body?.cancel();
   assert.equal(response.headers.get("x-codex-turn-state"), "ts-1+1");
 });
@@ -158,7 +155,7 @@ Deno.test("answers without a body pass", async (t) => {
         new Response(null, { status, headers: { "x-unheard-of": "1" } })
       );
       await using gateway = await startGateway(familiesFile(upstream.url));
-      const response = await gateway.call(PATHS.chat, ask("chat"));
+      const response = await gateway.ask("chat");
       if (status === 304) {
         // A redirection, which is no answer to a POST.
         assert.equal(response.status, 502);
@@ -217,7 +214,7 @@ Deno.test("an answer that is compressed without a request is decompressed, and i
     for (const [name, [text, headers]] of Object.entries(ANSWERS)) {
       await t.step(`${encoding}: ${name}`, async () => {
         upstream.play(() => encoded(compress(text), encoding, headers));
-        const response = await gateway.call(PATHS.chat, ask("chat"));
+        const response = await gateway.ask("chat");
         assert.equal(response.headers.get("content-encoding"), null);
         assert.ok(await response.text() === text);
         const line = await gateway.lines.of(response);
@@ -241,7 +238,7 @@ Deno.test("an error that is compressed without a request is decompressed", async
   await using gateway = await startGateway(familiesFile(upstream.url), {
     timers: hurriedTimers,
   });
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   assert.equal(response.status, 429);
   assert.equal(response.headers.get("retry-after"), "3");
   assert.equal(await response.text(), text);
@@ -275,7 +272,7 @@ Deno.test("an answer in an unknown encoding is 502", async (t) => {
     timers: hurriedTimers,
   });
   await steps(t, PROTOCOLS, async (protocol) => {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     assert.equal((await readError(response, protocol)).status, 502);
     assert.equal((await gateway.lines.of(response)).error, "upstream_broken");
   });
@@ -287,7 +284,7 @@ Deno.test("an answer that violates its encoding breaks off for the caller", asyn
     encoded(cut, "gzip", JSON_HEADERS)
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   await assert.rejects(within(response.text(), "the answer to break"));
   const line = await gateway.lines.requests.next();
   assert.equal(line.ended, "upstream_broken");

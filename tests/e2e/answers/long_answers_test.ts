@@ -48,7 +48,7 @@ Deno.test("a long JSON answer passes as it arrives, and little of it is read ahe
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, taken } = longBody(`{"text":"`, "x", WHOLE_MIB, `"}`);
   upstream.play(() => new Response(body, { headers: JSON_HEADERS }));
-  const answer = await gateway.call(PATHS.chat, ask("chat"));
+  const answer = await gateway.ask("chat");
   let read = 0;
   let ahead = 0;
   for await (const chunk of answer.body ?? []) {
@@ -112,7 +112,7 @@ Deno.test("a native stream whose event never ends passes while its caller reads 
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, cancelled } = longBody("data: ", "x", Infinity);
   upstream.play(() => new Response(body, { headers: SSE_HEADERS }));
-  const answer = await gateway.call(PATHS.chat, ask("chat"));
+  const answer = await gateway.ask("chat");
   let read = 0;
   for await (const chunk of answer.body ?? []) {
     read += chunk.length;
@@ -167,12 +167,9 @@ Deno.test("a long whole answer of Fireworks is requested as a stream, and arrive
       }),
     ],
   }));
-  const response = await gateway.call(
-    PATHS.responses,
-    ask(
-      "responses",
-      hello("responses", { model: "kimi-k2p6", max_output_tokens: 20_000 }),
-    ),
+  const response = await gateway.ask(
+    "responses",
+    hello("responses", { model: "kimi-k2p6", max_output_tokens: 20_000 }),
   );
   const text = await response.text();
   assert.equal(response.status, 200, text);

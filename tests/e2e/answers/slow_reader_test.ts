@@ -110,7 +110,7 @@ Deno.test("a slow reader pauses the upstream, nothing accumulates, and the idle 
     familiesFile(upstream.url, { timeouts: { idle: 150 } }),
     { timers },
   );
-  const { body } = await gateway.call(PATHS.chat, ask("chat"));
+  const { body } = await gateway.ask("chat");
   const reader = body?.getReader() ?? assert.fail();
   const { value } = await reader.read();
   await untilSettled(() => sent.mib);
@@ -132,7 +132,7 @@ Deno.test("a slow reader of a translated stream pauses the upstream, too", async
     { timers },
   );
   const body = hello("chat", { model: "model-b", stream: true });
-  const answer = await gateway.call(PATHS.chat, ask("chat", body));
+  const answer = await gateway.ask("chat", body);
   const reader = answer.body?.getReader() ?? assert.fail();
   assert.equal((await reader.read()).done, false);
   await untilSettled(() => sent.mib);
@@ -155,16 +155,14 @@ for (
 ) {
   Deno.test(`a caller whose socket takes nothing for ten minutes loses its slot and its upstream, ${mode}`, async () => {
     const { start, output } = WIRES[wire];
-    const { upstream, sent } = startFastUpstream(output, Infinity, {
-      start,
-    });
+    const { upstream, sent } = startFastUpstream(output, Infinity, { start });
     await using _ = upstream;
     const timers = createFakeTimers();
     await using gateway = await startGateway(familiesFile(upstream.url), {
       timers,
     });
     const body = hello("chat", { model, stream: true });
-    const answer = await gateway.call(PATHS.chat, ask("chat", body));
+    const answer = await gateway.ask("chat", body);
     try {
       await untilSettled(() => sent.mib);
       assert.equal(gateway.admission.active, 1);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { NATIVE_EXCHANGES } from "../../fixtures/native.ts";
-import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { ask, hello } from "../../support/wire/ask.ts";
 import { minimalFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import {
@@ -42,7 +42,7 @@ for (const [from, to, field] of HINTS) {
     for (const stream of [true, false]) {
       upstream.play(() => upstreamAnswer(to, sampleAnswer("one text"), stream));
       const asked = hello(from, { model, ...field, stream });
-      const response = await gateway.call(PATHS[from], ask(from, asked));
+      const response = await gateway.ask(from, asked);
       await response.text();
       assert.equal(response.headers.get("x-gateway-dropped"), name);
       assert.deepEqual((await gateway.lines.of(response)).dropped, [name]);
@@ -56,10 +56,7 @@ for (const [from, to, field] of HINTS) {
     await using gateway = await startGateway(
       pairsFile(upstream.url, { strict: true }),
     );
-    const error = await readError(
-      await gateway.call(PATHS[from], ask(from, body)),
-      from,
-    );
+    const error = await readError(await gateway.ask(from, body), from);
     assert.equal(error.status, 400);
     assert.equal(error.type, "invalid_request_error");
     assert.match(error.message, new RegExp(`\`${name}\``));
@@ -93,7 +90,7 @@ Deno.test("a loss that changes the answer, and a reference to stored state, is r
     const [name = ""] = Object.keys(field);
     await t.step(`${name}, ${from} to ${to}`, async () => {
       const body = hello(from, { model: modelOf(from, to), ...field });
-      const response = await gateway.call(PATHS[from], ask(from, body));
+      const response = await gateway.ask(from, body);
       assert.equal(response.status, 400);
       const { error } = await response.json();
       assert.equal(error.type, "invalid_request_error");
@@ -118,7 +115,7 @@ Deno.test("a connection's force and omit change the upstream's request, and the 
     await t.step(`${from} to ${to}`, async () => {
       upstream.play(() => upstreamAnswer(to, sampleAnswer("one text"), false));
       const body = hello(from, { model, temperature: 0.5 });
-      const response = await gateway.call(PATHS[from], ask(from, body));
+      const response = await gateway.ask(from, body);
       await response.text();
       const sent = JSON.parse((await upstream.requests.next()).text());
       assert.equal(sent.store, false);
@@ -135,12 +132,10 @@ Deno.test("a model's upstream name and token limit reach a translated upstream, 
   const models = [{ id: "fast", upstream: "slow-1", max_output_tokens: 64 }];
   const endpoints = { messages: `${upstream.url}/v1` };
   await using gateway = await startGateway(minimalFile({
-    connections: [
-      familyConnection("B", upstream.url, { models, endpoints }),
-    ],
+    connections: [familyConnection("B", upstream.url, { models, endpoints })],
   }));
   const body = hello("chat", { model: "fast", max_tokens: 1000 });
-  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  const response = await gateway.ask("chat", body);
   assert.equal((await response.json()).model, "fast");
   const sent = JSON.parse((await upstream.requests.next()).text());
   assert.equal(sent.model, "slow-1");
@@ -186,9 +181,7 @@ Deno.test("legacy completions are served through chat, whole and streamed", asyn
 
 Deno.test("where an upstream speaks the path's protocol nothing is translated, and bytes pass unchanged", async (t) => {
   await using upstream = startUpstream();
-  await using gateway = await startGateway(
-    familiesFile(upstream.url),
-  );
+  await using gateway = await startGateway(familiesFile(upstream.url));
   const native = Object.entries(NATIVE_EXCHANGES).filter(([, { operation }]) =>
     operation === "responses" || operation === "messages"
   );
@@ -197,7 +190,7 @@ Deno.test("where an upstream speaks the path's protocol nothing is translated, a
     const { operation, request, answer, status, headers } = exchange;
     upstream.play(() => new Response(answer, { status, headers }));
     const from = operation === "responses" ? "responses" : "messages";
-    const response = await gateway.call(PATHS[from], ask(from, request));
+    const response = await gateway.ask(from, request);
     assert.equal((await readToEnd(response.body)).text, answer);
     assert.equal((await upstream.requests.next()).text(), request);
     assert.equal((await gateway.lines.of(response)).mode, "native");

@@ -77,7 +77,7 @@ for (const { from, to, model } of PAIRS) {
       const open = openAnswer();
       upstream.play(() => open.response);
       open.write(beginning(to));
-      const response = await gateway.call(PATHS[from], ask(from, body));
+      const response = await gateway.ask(from, body);
       assert.equal(response.status, 200);
       happen(open, to);
       const text = await within(response.text(), "the end of the stream");
@@ -100,7 +100,7 @@ for (const { from, to, model } of PAIRS) {
     const open = openAnswer();
     upstream.play(() => open.response);
     open.write(beginning(to));
-    const response = await gateway.call(PATHS[from], ask(from, body));
+    const response = await gateway.ask(from, body);
     const reader = response.body?.pipeThrough(new TextDecoderStream())
       .getReader();
     assert.ok(reader !== undefined);
@@ -139,7 +139,7 @@ for (const { from, to, model } of PAIRS) {
     const open = openAnswer();
     upstream.play(() => open.response);
     open.write(streamFrames(to, sampleAnswer("one text"))[0] ?? "");
-    const call = gateway.call(PATHS[from], ask(from, body));
+    const call = gateway.ask(from, body);
     await upstream.requests.next();
     let response: Response | undefined;
     call.then((came) => {
@@ -174,7 +174,7 @@ for (const { from, to, model } of PAIRS) {
       const open = openAnswer();
       upstream.play(() => open.response);
       open.write(beginning(to));
-      const response = await gateway.call(PATHS[from], ask(from, body));
+      const response = await gateway.ask(from, body);
       await response.body?.cancel();
       await within(open.cancelled, "the upstream's stream to be cancelled");
       assert.equal((await gateway.lines.of(response)).ended, "client_abort");
@@ -194,7 +194,7 @@ for (const { from, to, model } of PAIRS) {
           const text = start + ERROR_FRAMES[to];
           upstream.play(() => new Response(text, { headers: SSE_HEADERS }));
           const asked = hello(from, { model, stream });
-          const response = await gateway.call(PATHS[from], ask(from, asked));
+          const response = await gateway.ask(from, asked);
           const error = await readError(response, from);
           assert.ok(error.status >= 500, String(error.status));
           assert.match(error.message, /It melted/);
@@ -221,7 +221,7 @@ for (const { from, to, model } of PAIRS) {
               })
             );
             const asked = hello(from, { model, stream });
-            const response = await gateway.call(PATHS[from], ask(from, asked));
+            const response = await gateway.ask(from, asked);
             const error = await readError(response, from);
             assert.equal(error.status, status);
             assert.match(error.message, /Words of the provider/);
@@ -236,7 +236,7 @@ for (const { from, to, model } of PAIRS) {
           timers: hurriedTimers,
         });
         upstream.play(() => Response.json(errorBody(to, status), { status }));
-        const response = await gateway.call(PATHS[from], ask(from, body));
+        const response = await gateway.ask(from, body);
         const error = await readError(response, from);
         assert.equal(error.status, 502);
         assert.doesNotMatch(error.message, /Words of the provider/);
@@ -255,7 +255,7 @@ for (const { from, to, model } of PAIRS) {
         });
         upstream.play(() => new Response(text, { status }));
         const asked = hello(from, { model });
-        const response = await gateway.call(PATHS[from], ask(from, asked));
+        const response = await gateway.ask(from, asked);
         assert.equal((await readError(response, from)).status, 502);
       }
     });

@@ -27,42 +27,15 @@ const REFUSED: Readonly<
   >
 > = {
   "nothing": [""],
-  "spaces": ["  \n"],
   "no JSON": ["hello"],
-  "a form": ["model=model-a&stream=true"],
-  "an array": [`[{"model":"model-a"}]`],
-  "a string": [`"model-a"`],
-  "null": ["null"],
-  "an object that does not end": [`{"model":"model-a"`],
-  "a string that does not end": [`{"model":"model-a`],
-  "two objects": [`{"model":"model-a"}{"model":"model-a"}`],
-  "a comma too many": [`{"model":"model-a",}`],
-  "a comment": [`{"model":"model-a"/**/}`],
-  "a byte order mark": [`\ufeff{"model":"model-a"}`],
-  "NaN": [`{"model":"model-a","temperature":NaN}`],
-  "a raw line feed in a string": [`{"model":"model-a","x":"\n"}`],
   "bytes that are no UTF-8": [bytesOf(`{"model":"model-a","x":"\xff"}`)],
-  "half a surrogate in bytes": [
-    bytesOf(`{"model":"model-a","x":"\xed\xa0\x80"}`),
-  ],
-  "no model": [`{"stream":true}`, "model"],
-  "an empty model": [`{"model":""}`, "model"],
-  "a model that is null": [`{"model":null}`, "model"],
   "a model that is a number": [`{"model":1}`, "model"],
-  "a model that is an object": [`{"model":{"id":"model-a"}}`, "model"],
-  "a model of 1 MiB": [`{"model":"${"x".repeat(1024 * 1024)}"}`, "model"],
-  "two models": [`{"model":"model-a","model":"model-a"}`, "model"],
   "two models, one in escapes": [
     `{"model":"model-a","mod\\u0065l":"model-b"}`,
     "model",
   ],
   "a stream that is a string": [
     `{"model":"model-a","stream":"true"}`,
-    "stream",
-  ],
-  "a stream that is a number": [`{"model":"model-a","stream":1}`, "stream"],
-  "two streams": [
-    `{"model":"model-a","stream":true,"\\u0073tream":false}`,
     "stream",
   ],
 };
@@ -77,10 +50,7 @@ Deno.test("an ambiguous or invalid body is 400 in the path's protocol", async (t
   for (const protocol of PROTOCOLS) {
     for (const [name, [body, param]] of Object.entries(REFUSED)) {
       await t.step(`${protocol}: ${name}`, async () => {
-        const response = await gateway.call(
-          PATHS[protocol],
-          ask(protocol, body),
-        );
+        const response = await gateway.ask(protocol, body);
         const error = await readError(response, protocol);
         assert.equal(error.status, 400);
         assert.equal(error.type, "invalid_request_error");
@@ -113,7 +83,7 @@ Deno.test("unusual but valid bodies pass byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(PASSED), async ([, body]) => {
-    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    const response = await gateway.ask("chat", body);
     await response.body?.cancel();
     assert.equal(response.status, 200);
     const seen = await upstream.requests.next();
@@ -125,45 +95,29 @@ Deno.test("unusual but valid bodies pass byte for byte", async (t) => {
 Deno.test("content types that are not JSON are 415", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const refused = [
-    "text/plain;charset=UTF-8",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "application/jsonp",
-    "json",
-    "application/jsonl",
-  ];
-  for (const protocol of PROTOCOLS) {
-    for (const type of refused) {
-      await t.step(`${protocol}: ${type}`, async () => {
-        const response = await gateway.call(
-          PATHS[protocol],
-          ask(protocol, hello(protocol), { "content-type": type }),
-        );
-        const error = await readError(response, protocol);
-        assert.equal(error.status, 415);
-        assert.equal(error.type, "invalid_request_error");
-      });
-    }
-  }
-  const accepted = [
-    "application/json",
-    "application/json; charset=utf-8",
-    "Application/JSON",
-    "application/vnd.api+json",
-    "text/json",
-  ];
-  await steps(t, accepted, async (type) => {
-    const headers = { "content-type": type };
-    const response = await gateway.call(
-      PATHS.chat,
-      ask("chat", hello("chat"), headers),
-    );
-    await response.body?.cancel();
-    assert.equal(response.status, 200);
-    const seen = await upstream.requests.next();
-    assert.equal(seen.headers.get("content-type"), type);
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const headers = { "content-type": "text/plain;charset=UTF-8" };
+    const request = ask(protocol, hello(protocol), headers);
+    const response = await gateway.call(PATHS[protocol], request);
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 415);
+    assert.equal(error.type, "invalid_request_error");
   });
+  await t.step(
+    "another name of JSON is sent as the caller wrote it",
+    async () => {
+      const headers = { "content-type": "Application/VND.api+json" };
+      const request = ask("chat", hello("chat"), headers);
+      const response = await gateway.call(PATHS.chat, request);
+      await response.body?.cancel();
+      assert.equal(response.status, 200);
+      const seen = await upstream.requests.next();
+      assert.equal(
+        seen.headers.get("content-type"),
+        "Application/VND.api+json",
+      );
+    },
+  );
 });
 
 const MIB = 1024 * 1024;
@@ -209,26 +163,12 @@ for (const way of ["with its length", "chunked"] as const) {
         assert.equal(response.status, 200, await response.text());
         const seen = await upstream.requests.next();
         assert.equal(await digest(seen.body), await digest(body));
-        assert.equal(
-          seen.headers.get("content-length"),
-          String(body.length),
-        );
+        assert.equal(seen.headers.get("content-length"), String(body.length));
         assert.equal((await gateway.lines.of(response)).bytes_in, body.length);
       });
     }
   });
 }
-
-Deno.test("a body of one byte more is 413", async (t) => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(familiesFile(upstream.url));
-  await steps(t, ROUTE_BY_LIMIT, async ([path, protocol, model, mib]) => {
-    const body = streamOf(paddedBody(model, mib * MIB + 1));
-    const response = await gateway.call(path, ask(protocol, body));
-    checkTooLarge(await readError(response, protocol), mib);
-  });
-  assert.equal(upstream.requests.items.length, 0);
-});
 
 function checkTooLarge(error: ErrorAnswer, mib: number): void {
   assert.equal(error.status, 413);

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import {
-  ask,
-  credentials,
-  hello,
-  PATHS,
-  PROTOCOLS,
-} from "../../support/wire/ask.ts";
+import { ask, credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import { connectionFile, tokenFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { familyConnection } from "../../support/gateway/families.ts";
@@ -69,13 +63,10 @@ Deno.test("a model of others and an unknown model get the same response, to the 
     const bodies = new Set<string>();
     for (const { name, model, token } of missing) {
       await t.step(`${protocol}: ${name}`, async () => {
-        const response = await gateway.call(
-          PATHS[protocol],
-          ask(
-            protocol,
-            hello(protocol, { model }),
-            credentials(protocol, token),
-          ),
+        const response = await gateway.ask(
+          protocol,
+          hello(protocol, { model }),
+          credentials(protocol, token),
         );
         const text = await response.clone().text();
         const error = await readError(response, protocol);
@@ -116,64 +107,6 @@ Deno.test("/models lists no model of others and no disabled one", async () => {
     message.replace("model-b", "model-z"),
     (await readError(none, "chat")).message,
   );
-});
-
-/** Requests that the table of paths and families lacks (docs/design.md#paths). */
-const REFUSED = [
-  {
-    path: "/v1/messages",
-    model: "model-c",
-    status: 400,
-    mentions: ["/responses", "/chat/completions"],
-  },
-  {
-    path: "/v1/messages/count_tokens",
-    model: "model-c",
-    status: 400,
-    mentions: ["/responses"],
-  },
-  {
-    path: "/v1/responses",
-    model: "model-b",
-    status: 400,
-    mentions: ["/messages", "/chat/completions"],
-  },
-  {
-    path: "/v1/responses/compact",
-    model: "model-b",
-    status: 400,
-    mentions: ["/messages"],
-  },
-  {
-    path: "/v1/messages/count_tokens",
-    model: "model-chat-only",
-    status: 404,
-    mentions: ["/messages/count_tokens"],
-  },
-] as const;
-
-Deno.test("a path that a model's family lacks is rejected, with the paths that serve the model", async (t) => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(fileFor(upstream.url));
-  for (const { path, model, status, mentions } of REFUSED) {
-    await t.step(`${path} of ${model}`, async () => {
-      const protocol = path.startsWith("/v1/messages")
-        ? "messages"
-        : "responses";
-      const body = hello(protocol, { model });
-      const response = await gateway.call(path, ask(protocol, body));
-      const error = await readError(response, protocol);
-      assert.equal(error.status, status);
-      assert.equal(
-        error.type,
-        status === 400 ? "invalid_request_error" : "not_found_error",
-      );
-      for (const mention of mentions) {
-        assert.ok(error.message.includes(mention), error.message);
-      }
-    });
-  }
-  assert.equal(upstream.requests.items.length, 0);
 });
 
 Deno.test("a model of several connections is served by the caller's first one", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   ALICE_TOKEN,
   minimalFile,
@@ -29,9 +29,6 @@ const BOB_TOKEN = "mg_bob";
 
 const EXPIRED_TOKEN = "mg_expired";
 
-/** Two tokens with the same beginning. */
-const LONG_TOKEN = `mg_${"x".repeat(100)}`;
-
 function fileFor({ url }: ScriptedUpstream): Record<string, unknown> {
   return familiesFile(url, {
     tokens: [
@@ -42,7 +39,6 @@ function fileFor({ url }: ScriptedUpstream): Record<string, unknown> {
         sha256: sha256Hex(EXPIRED_TOKEN),
         expires_at: "2026-01-02T00:00:00Z",
       }),
-      tokenFile({ name: "long", sha256: sha256Hex(`${LONG_TOKEN}1`) }),
     ],
   });
 }
@@ -53,11 +49,7 @@ const ROUTES: Readonly<
 > = {
   "a bearer route": route("chat"),
   "a Messages route": route("messages"),
-  "the list of models": {
-    path: "/v1/models",
-    protocol: "chat",
-    init: {},
-  },
+  "the list of models": { path: "/v1/models", protocol: "chat", init: {} },
   "the limits": { path: "/v1/limits", protocol: "chat", init: {} },
 };
 
@@ -95,24 +87,9 @@ function bearer(token: string): Record<string, string> {
 /** Credentials that are invalid for every route. */
 const REFUSED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "no credential": {},
-  "an empty Authorization": { authorization: "" },
-  "a scheme alone": { authorization: "Bearer" },
-  "a scheme and a space": { authorization: "Bearer " },
-  "another scheme": { authorization: `Basic ${btoa(`alice:${ALICE_TOKEN}`)}` },
-  "a token without a scheme": { authorization: ALICE_TOKEN },
-  "an empty x-api-key": { "x-api-key": "" },
   "an unknown token": bearer("mg_unknown"),
-  "the token in capitals": bearer(ALICE_TOKEN.toUpperCase()),
-  "the beginning of a token": bearer(ALICE_TOKEN.slice(0, -1)),
-  "a token and one letter": bearer(`${ALICE_TOKEN}x`),
-  "two tokens in one header": bearer(`${ALICE_TOKEN} ${BOB_TOKEN}`),
-  "the token's hash": bearer(sha256Hex(ALICE_TOKEN)),
-  "a token that begins like another": bearer(`${LONG_TOKEN}2`),
-  "quotes around the token": bearer(`"${ALICE_TOKEN}"`),
   "an expired token": bearer(EXPIRED_TOKEN),
   "an expired x-api-key": { "x-api-key": EXPIRED_TOKEN },
-  "8 KiB": bearer("x".repeat(8192)),
-  "8 KiB of x-api-key": { "x-api-key": "x".repeat(8192) },
   "a bearer token and an x-api-key of different callers": {
     ...bearer(ALICE_TOKEN),
     "x-api-key": BOB_TOKEN,
@@ -143,41 +120,12 @@ Deno.test("a request without a valid credential gets 401, and reaches no upstrea
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("the response does not name the fault of a credential", async () => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(fileFor(upstream));
-  const messages = new Set<string>();
-  for (const token of ["mg_unknown", EXPIRED_TOKEN, "x".repeat(8192)]) {
-    const response = await send("a bearer route", bearer(token), gateway);
-    const { message, code } = await readError(response, "chat");
-    messages.add(`${code} ${message}`);
-  }
-  assert.equal(messages.size, 1);
-});
-
 /** Alice's credentials, for routes that read both headers. */
 const ACCEPTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "a bearer token": bearer(ALICE_TOKEN),
-  "a scheme in small letters": { authorization: `bearer ${ALICE_TOKEN}` },
   "an x-api-key": { "x-api-key": ALICE_TOKEN },
-  "the same token twice": {
-    ...bearer(ALICE_TOKEN),
-    "x-api-key": ALICE_TOKEN,
-  },
-  "a valid bearer token and an unknown x-api-key": {
-    ...bearer(ALICE_TOKEN),
-    "x-api-key": "unknown",
-  },
-  "a valid x-api-key and an unknown bearer token": {
-    ...bearer("unknown"),
-    "x-api-key": ALICE_TOKEN,
-  },
   "a valid x-api-key and an expired bearer token": {
     ...bearer(EXPIRED_TOKEN),
-    "x-api-key": ALICE_TOKEN,
-  },
-  "a valid x-api-key and another scheme": {
-    authorization: "Basic YTpi",
     "x-api-key": ALICE_TOKEN,
   },
 };
@@ -194,21 +142,6 @@ Deno.test("one valid credential of one caller is enough when both headers are re
       });
     }
   }
-});
-
-Deno.test("bearer routes accept Authorization only", async (t) => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(fileFor(upstream));
-  await steps(t, ["a bearer route", "the limits"], async (routeName) => {
-    const key = { "x-api-key": ALICE_TOKEN };
-    const refused = await send(routeName, key, gateway);
-    assert.equal((await readError(refused, "chat")).status, 401);
-    const both = { ...bearer(ALICE_TOKEN), "x-api-key": BOB_TOKEN };
-    const served = await send(routeName, both, gateway);
-    await served.body?.cancel();
-    assert.equal(served.status, 200);
-    assert.equal((await gateway.lines.of(served)).token, "alice");
-  });
 });
 
 /** Header lines that no HTTP client writes, with the status of the response. */
@@ -228,10 +161,7 @@ const RAW_LINES: Readonly<Record<string, readonly [number, string]>> = {
   ],
   "bytes beyond ASCII": [401, "authorization: Bearer mg_\xe9\xff\r\n"],
   "a NUL": [400, `authorization: Bearer ${ALICE_TOKEN}\0\r\n`],
-  "a carriage return": [
-    400,
-    `authorization: Bearer mg_\r${ALICE_TOKEN}\r\n`,
-  ],
+  "a carriage return": [400, `authorization: Bearer mg_\r${ALICE_TOKEN}\r\n`],
   "a line feed": [400, `authorization: Bearer mg_\n${ALICE_TOKEN}: x\r\n`],
   "a folded header": [400, `authorization: Bearer\r\n ${ALICE_TOKEN}\r\n`],
   "a space before the colon": [
@@ -264,10 +194,7 @@ function fileForEchoedKey(url: string): Record<string, unknown> {
   return minimalFile({
     connections: families.map((family) =>
       familyConnection(family, url, {
-        auth: {
-          scheme: family === "B" ? "x-api-key" : "bearer",
-          key: KEY,
-        },
+        auth: { scheme: family === "B" ? "x-api-key" : "bearer", key: KEY },
       })
     ),
   });
@@ -306,10 +233,7 @@ async function everyWay(
 ): Promise<readonly Response[]> {
   const ways = PROTOCOLS.flatMap((protocol) =>
     MODELS[protocol].map((model) =>
-      gateway.call(
-        PATHS[protocol],
-        ask(protocol, hello(protocol, { model, stream })),
-      )
+      gateway.ask(protocol, hello(protocol, { model, stream }))
     )
   );
   return await Promise.all(ways);
@@ -336,9 +260,7 @@ for (const status of [400, 403, 404, 429, 500]) {
       );
       await using gateway = await startGateway(
         fileForEchoedKey(upstream.url),
-        {
-          timers: hurriedTimers,
-        },
+        { timers: hurriedTimers },
       );
       for (const response of await everyWay(gateway, false)) {
         const text = await response.text();
@@ -361,7 +283,7 @@ Deno.test("an error without the key passes byte for byte", async () => {
   await using gateway = await startGateway(fileForEchoedKey(upstream.url), {
     timers: hurriedTimers,
   });
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   assert.equal(await response.text(), body);
 });
 

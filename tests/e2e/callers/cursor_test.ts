@@ -23,7 +23,7 @@ import {
   type SeenRequest,
   startUpstream,
 } from "../../support/upstream/scripted_upstream.ts";
-import { ask, PATHS } from "../../support/wire/ask.ts";
+import { PATHS } from "../../support/wire/ask.ts";
 import { cursorBody, cursorTurn, PATCH } from "../../support/wire/cursor.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import { steps } from "../../support/steps.ts";
@@ -66,11 +66,7 @@ const CONNECTIONS: readonly {
   },
 ];
 
-const FILE = {
-  chat: "A",
-  messages: "B",
-  responses: "C",
-} as const;
+const FILE = { chat: "A", messages: "B", responses: "C" } as const;
 
 function fileOf(url: string): Record<string, unknown> {
   return minimalFile({
@@ -122,7 +118,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
     await using gateway = await startGateway(fileOf(upstream.url));
     for (const stream of [true, false]) {
       const body = JSON.stringify(cursorBody(model, { stream }));
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
+      const response = await gateway.ask("chat", body);
       assert.equal(response.status, 200);
       const line = gateway.lines.of(response);
       const answer = stream
@@ -152,7 +148,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
     await using gateway = await startGateway(fileOf(upstream.url));
     for (const stream of [true, false]) {
       const body = JSON.stringify(cursorBody(model, { stream }));
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
+      const response = await gateway.ask("chat", body);
       const answer = stream
         ? await readChat(response)
         : await response.json() as OpenAI.ChatCompletion;
@@ -169,10 +165,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
         ...first,
         input: [...first.input, ...cursorTurn(called.id)],
       };
-      const followed = await gateway.call(
-        PATHS.chat,
-        ask("chat", JSON.stringify(next)),
-      );
+      const followed = await gateway.ask("chat", JSON.stringify(next));
       await followed.body?.cancel();
       assert.equal(followed.status, 200);
       const history = bodyOf(await upstream.requests.next());
@@ -194,7 +187,7 @@ Deno.test("such a body goes to the Responses endpoint of a connection before its
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = JSON.stringify(cursorBody("model-a"));
-  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  const response = await gateway.ask("chat", body);
   assert.equal((await readChat(response)).choices.length, 1);
   const seen = await upstream.requests.next();
   assert.equal(seen.path, "/a/responses");
@@ -216,7 +209,7 @@ Deno.test("a body with an empty list of messages beside its input is a Responses
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const messages of [[], null]) {
     const body = JSON.stringify(cursorBody("model-c", { messages }));
-    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    const response = await gateway.ask("chat", body);
     assert.equal(response.status, 200);
     await response.body?.cancel();
     assert.equal((await upstream.requests.next()).path, "/c/responses");
@@ -239,7 +232,7 @@ Deno.test("an uncertain body passes byte for byte in the protocol of its path", 
       '{"model":"model-a","messages":[],"messages":[],"input":"Hi"}',
   };
   await steps(t, Object.entries(cases), async ([, body]) => {
-    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    const response = await gateway.ask("chat", body);
     await response.body?.cancel();
     const seen = await upstream.requests.next();
     assert.equal(seen.path, "/a/chat/completions");
@@ -256,21 +249,16 @@ Deno.test("an error of such a request has the shape of Chat", async () => {
     })
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const refused = await gateway.call(
-    PATHS.chat,
-    ask("chat", JSON.stringify(cursorBody("model-c"))),
+  const refused = await gateway.ask(
+    "chat",
+    JSON.stringify(cursorBody("model-c")),
   );
   assert.equal(refused.status, 400);
   const { error } = await refused.json();
   assert.match(error.message, /no such thing/);
-  const stateful = await gateway.call(
-    PATHS.chat,
-    ask(
-      "chat",
-      JSON.stringify(cursorBody("model-c", {
-        previous_response_id: "resp_1",
-      })),
-    ),
+  const stateful = await gateway.ask(
+    "chat",
+    JSON.stringify(cursorBody("model-c", { previous_response_id: "resp_1" })),
   );
   assert.equal(stateful.status, 400);
   assert.equal((await stateful.json()).error.param, "previous_response_id");

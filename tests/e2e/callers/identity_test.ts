@@ -125,10 +125,7 @@ Deno.test("a JWT is served in every protocol, and no part of it reaches the prov
 
 Deno.test("an issuer's caller and a token of the same name share nothing", async () => {
   await using scene = await openScene({
-    rules: [{
-      connections: ["*"],
-      limits: [{ window: "day", requests: 1 }],
-    }],
+    rules: [{ connections: ["*"], limits: [{ window: "day", requests: 1 }] }],
   });
   const { gateway } = scene;
   const token = await scene.sign();
@@ -150,17 +147,6 @@ Deno.test("an issuer's caller and a token of the same name share nothing", async
   const namesake = await usageOf(gateway, NAMESAKE);
   assert.equal(namesake.token, "u-1");
   assert.deepEqual(namesake.limits, []);
-});
-
-Deno.test("a reload changes the rights of a remembered token", async () => {
-  await using scene = await openScene();
-  const { gateway } = scene;
-  const token = await scene.sign();
-  assert.equal(await statusOf(gateway, token), 200);
-  await scene.reload({ rules: [{ connections: ["Family B"] }] });
-  assert.equal(await statusOf(gateway, token), 404);
-  await scene.reload({ audience: "another" });
-  assert.equal(await statusOf(gateway, token), 401);
 });
 
 Deno.test("each refusal of a JWT has the shape of the protocol", async (t) => {
@@ -210,21 +196,6 @@ Deno.test("while an issuer is away, its callers wait and all others are served",
   assert.equal(unread.reason, "it answered with status 500");
   assert.ok(!gateway.lines.text().includes("secret page"));
   assert.equal(issuer.requests.items.length, 1);
-});
-
-Deno.test("the issuer's own address leads to its keys, over sockets", async () => {
-  await using scene = await openScene({ jwks_url: undefined });
-  const { gateway, issuer } = scene;
-  issuer.play(({ path }) =>
-    path === "/keys"
-      ? keys()
-      : Response.json({ issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })
-  );
-  assert.equal(await statusOf(gateway, await scene.sign()), 200);
-  assert.deepEqual(
-    issuer.requests.items.map(({ path }) => path),
-    ["/.well-known/openid-configuration", "/keys"],
-  );
 });
 
 testNeeding(

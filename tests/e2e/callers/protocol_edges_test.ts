@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { connectRaw, sendRaw } from "../../support/wire/raw_socket.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { errorAnswer, readError } from "../../support/wire/error_answer.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {
   BODY,
@@ -64,44 +63,6 @@ function askWith(version: string, header = "anthropic-version"): RequestInit {
   return { ...init, headers };
 }
 
-Deno.test("the Messages routes accept any date as the version", async () => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const version of ["2023-06-01", "2026-10-21", "1999-12-31"]) {
-    const response = await gateway.call("/v1/messages", askWith(version));
-    await response.body?.cancel();
-    assert.equal(response.status, 200);
-    const seen = await upstream.requests.next();
-    assert.equal(seen.headers.get("anthropic-version"), version);
-  }
-});
-
-Deno.test("a missing or malformed version is 400 and named, on every Messages route", async (t) => {
-  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  const wrong = ["", "latest", "2023-6-1", "2023-13-45", "20230601"];
-  const paths = ["/v1/messages", "/api/anthropic/v1/messages/count_tokens"];
-  for (const path of paths) {
-    for (const version of wrong) {
-      await t.step(`${path}: ${version}`, async () => {
-        const response = await gateway.call(path, askWith(version));
-        const error = await readError(response, "messages");
-        assert.equal(error.status, 400);
-        assert.equal(error.type, "invalid_request_error");
-        assert.match(error.message, /anthropic-version/);
-      });
-    }
-  }
-});
-
-Deno.test("the credential is checked before the version", async () => {
-  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  const response = await gateway.call("/v1/messages", {
-    method: "POST",
-    headers: { "x-api-key": "unknown" },
-  });
-  assert.equal((await readError(response, "messages")).status, 401);
-});
-
 Deno.test("another vendor has its own version header and legacy paths", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
@@ -114,10 +75,7 @@ Deno.test("another vendor has its own version header and legacy paths", async ()
     assert.equal(response.status, 200);
   }
   const renamed = await gateway.call("/v1/messages", askWith("2023-06-01"));
-  assert.match(
-    (await readError(renamed, "messages")).message,
-    /acme-version/,
-  );
+  assert.match((await readError(renamed, "messages")).message, /acme-version/);
   const gone = await gateway.call("/api/anthropic/v1/messages", init);
   assert.equal((await readError(gone, "messages")).status, 404);
 });
@@ -171,10 +129,7 @@ Deno.test("no request goes to an address that a caller names: the upstream is al
       "x-original-url": elsewhere.url,
       forwarded: `host=${host}`,
     };
-    const answer = await gateway.call(
-      PATHS[protocol],
-      ask(protocol, body, headers),
-    );
+    const answer = await gateway.ask(protocol, body, headers);
     assert.equal(answer.status, 200, await answer.text());
     await upstream.requests.next();
     assert.equal(elsewhere.requests.items.length, 0);
@@ -194,40 +149,11 @@ Deno.test("a picture's address is forwarded unchanged and never fetched", async 
   }];
   await steps(t, ["model-a", "model-b", "model-c"], async (model) => {
     const body = hello("chat", { model, messages });
-    const answer = await gateway.call(PATHS.chat, ask("chat", body));
+    const answer = await gateway.ask("chat", body);
     await answer.body?.cancel();
     assert.ok((await upstream.requests.next()).text().includes(url));
     assert.equal(elsewhere.requests.items.length, 0);
   });
-});
-
-Deno.test("tokens with the same first 20 or 64 characters are different callers", async (t) => {
-  await using upstream = startUpstream();
-  for (const shared of [20, 64]) {
-    await t.step(String(shared), async () => {
-      const names = ["one", "two"];
-      const tokens = names.map((name) => `${"x".repeat(shared)}${name}`);
-      await using gateway = await startGateway(familiesFile(upstream.url, {
-        tokens: tokens.map((token, index) =>
-          tokenFile({ name: names[index], sha256: sha256Hex(token) })
-        ),
-      }));
-      const call = async (token: string) => {
-        const headers = { authorization: `Bearer ${token}` };
-        const answer = await gateway.call(
-          PATHS.chat,
-          ask("chat", hello("chat"), headers),
-        );
-        await answer.body?.cancel();
-        return answer;
-      };
-      for (const [index, token] of tokens.entries()) {
-        const line = await gateway.lines.of(await call(token));
-        assert.equal(line.token, names[index]);
-      }
-      assert.equal((await call("x".repeat(shared))).status, 401);
-    });
-  }
 });
 
 Deno.test("an ambiguous request is rejected, and nothing after it is served", async (t) => {

@@ -3,7 +3,6 @@ import { hello, PATHS } from "../../support/wire/ask.ts";
 import {
   ALICE_TOKEN,
   minimalFile,
-  tokenFile,
   UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
 import {
@@ -227,31 +226,6 @@ Deno.test("each connection sends its own credential in its own scheme", async (t
       assert.ok(!JSON.stringify([...headers]).includes(ALICE_TOKEN));
     },
   );
-});
-
-Deno.test("a connection's fixed headers win over the caller's", async () => {
-  await using upstream = startUpstream();
-  const connection = familyConnection("A", upstream.url, {
-    headers: {
-      "X-Team": "platform",
-      "user-agent": "gateway",
-      "openai-project": "p",
-    },
-  });
-  await using gateway = await startGateway(
-    minimalFile({ connections: [connection], tokens: [tokenFile()] }),
-  );
-  await passHeaders({
-    host: "a",
-    authorization: `Bearer ${ALICE_TOKEN}`,
-    "x-team": "mine",
-    "user-agent": "mine",
-    "openai-project": "mine",
-  }, gateway);
-  const { headers } = await upstream.requests.next();
-  assert.equal(headers.get("x-team"), "platform");
-  assert.equal(headers.get("user-agent"), "gateway");
-  assert.equal(headers.get("openai-project"), "p");
 });
 
 const recorded = loadClientRequests();

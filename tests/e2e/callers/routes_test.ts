@@ -70,10 +70,7 @@ const PROBES = [
   "/api/anthropic/api/hello",
 ];
 
-const HEADERS = {
-  ...credentials("messages"),
-  ...credentials("chat"),
-};
+const HEADERS = { ...credentials("messages"), ...credentials("chat") };
 
 const ALL_METHODS = [
   "GET",
@@ -164,31 +161,10 @@ Deno.test("a wrong method is 405 and names the right one, in the path's protocol
 
 /** Paths that resemble ours. */
 const UNKNOWN = [
-  "/v1",
-  "/v2/models",
   "/v1/unknown",
-  "/V1/models",
-  "/v1/Models",
-  "/v1/models/",
-  "/v1/models//",
-  "/v1/chat/completions/",
   "/v1/messages/",
-  "/v1/messages/count_tokens/",
-  "/api/anthropic/v1/messages/",
-  "/v1/responses/resp_1",
-  "/v1/messages/batches",
   "//v1/models",
-  "/v1//models",
-  "/api//v1/models",
-  "/api/v1/v1/models",
-  "/api/openai/v1/messages",
-  "/api/openai/v1/messages/count_tokens",
-  "/api/openai/v1/limits",
-  "/api/openai/api/hello",
   "/api/%61nthropic/v1/messages",
-  "/api/coding/paas/v4/messages",
-  "/v1/api/completions",
-  "/livez/",
   "/metrics",
 ];
 
@@ -203,50 +179,6 @@ Deno.test("an unknown path is 404 with every method, in its clients' protocol", 
       assert.equal(error.type, "not_found_error");
     }
   });
-});
-
-Deno.test("/limits rejects a query, on each of its paths", async (t) => {
-  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  await steps(
-    t,
-    ANSWERED.filter((path) => path.endsWith("/limits")),
-    async (path) => {
-      const response = await gateway.call(`${path}?x=1`, { headers: HEADERS });
-      const error = await readError(response, "chat");
-      assert.equal(error.status, 400);
-      assert.equal(error.type, "invalid_request_error");
-    },
-  );
-});
-
-Deno.test("a model's name may have slashes and escaped characters", async () => {
-  const models = ["a/b:c", "ünï 100%"];
-  await using gateway = await startGateway(
-    familiesFile("http://127.0.0.1:9", {
-      connections: [{
-        name: "one",
-        service: "custom",
-        family: "A",
-        endpoints: { chat: "http://127.0.0.1:9" },
-        auth: { scheme: "none" },
-        models,
-      }],
-    }),
-  );
-  const paths = ["a/b:c", "a%2Fb%3Ac", encodeURIComponent("ünï 100%")];
-  for (const path of paths) {
-    const response = await gateway.call(`/v1/models/${path}`, {
-      headers: HEADERS,
-    });
-    assert.equal(response.status, 200);
-    assert.ok(models.includes((await response.json()).id));
-  }
-  for (const path of ["%", "%ff", "a%252Fb:c"]) {
-    const response = await gateway.call(`/v1/models/${path}`, {
-      headers: HEADERS,
-    });
-    assert.equal((await readError(response, "chat")).code, "model_not_found");
-  }
 });
 
 function get(target: string, host = "gateway"): string {

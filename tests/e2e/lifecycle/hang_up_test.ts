@@ -136,7 +136,7 @@ Deno.test("a caller that leaves a stream ends the upstream's stream", async (t) 
       await t.step(`${protocol}, ${moment}`, async () => {
         const answer = openAnswer();
         upstream.play(() => answer.response);
-        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        const response = await gateway.ask(protocol);
         const reader = response.body?.getReader();
         if (text !== "") {
           answer.write(text);
@@ -168,7 +168,7 @@ Deno.test("a caller that stops reading JSON counts as disconnected", async () =>
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = openAnswer(JSON_HEADERS);
   upstream.play(() => answer.response);
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   answer.write(`{"id":`);
   const reader = response.body?.getReader();
   await reader?.read();
@@ -217,7 +217,7 @@ Deno.test("a caller that leaves right after the last event has the complete answ
   await steps(t, PROTOCOLS, async (protocol) => {
     const answer = openAnswer();
     upstream.play(() => answer.response);
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     answer.write(`data: {}\n\n${ENDS[protocol]}`);
     const reader = response.body?.getReader();
     await reader?.read();
@@ -236,8 +236,8 @@ Deno.test("a caller that leaves does not affect others", async () => {
     answers[next++]?.response ?? assert.fail()
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const leaving = await gateway.call(PATHS.chat, ask("chat"));
-  const staying = await gateway.call(PATHS.chat, ask("chat"));
+  const leaving = await gateway.ask("chat");
+  const staying = await gateway.ask("chat");
   await leaving.body?.cancel();
   await within(
     answers[0]?.cancelled ?? assert.fail(),
@@ -256,7 +256,7 @@ Deno.test("a caller that leaves a silent compressed stream ends the upstream's s
       await using upstream = startUpstream(() => answer.response);
       await using gateway = await startGateway(familiesFile(upstream.url));
       answer.write(flushed(comments));
-      const response = await gateway.call(PATHS.chat, ask("chat"));
+      const response = await gateway.ask("chat");
       const reader = response.body?.getReader() ?? assert.fail();
       for (let length = 0; length < comments.length;) {
         length += (await reader.read()).value?.length ?? assert.fail();

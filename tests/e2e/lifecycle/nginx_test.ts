@@ -107,9 +107,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: named(
-    "the documentation's nginx passes a cut on",
-  ),
+  name: named("the documentation's nginx passes a cut on"),
   ignore,
   async fn() {
     const { start, output } = WIRES.chat;

@@ -209,7 +209,7 @@ Deno.test("an unforeseen exception is 500 in the caller's protocol, and frees th
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file, { client });
   await steps(t, PROTOCOLS, async (protocol) => {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     const error = await readError(response, protocol);
     assert.equal(error.status, 500);
     assert.doesNotMatch(error.message, /canary|Odd/);

@@ -110,10 +110,7 @@ testNeeding(
     const file = familiesFile(upstream.url, { server: SERVER });
     await using gateway = await serveFile(file);
     const url = gateway.url + PATHS.chat;
-    const answers = Array.from(
-      { length: 32 },
-      () => askOnce(url, ask("chat")),
-    );
+    const answers = Array.from({ length: 32 }, () => askOnce(url, ask("chat")));
     for (const _ of answers) await upstream.requests.next();
     gateway.kill("SIGTERM");
     await until(() => gateway.lines("draining").length === 2, "both to drain");
@@ -231,10 +228,7 @@ testNeeding(
           async areThere() {
             const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
             const samples = readExposition(text);
-            const running = sumOf(
-              samples,
-              "model_gateway_requests_in_flight",
-            );
+            const running = sumOf(samples, "model_gateway_requests_in_flight");
             return running + gateway.lines("request").length >= count;
           },
         },

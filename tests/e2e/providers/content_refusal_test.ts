@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import {
-  ask,
-  credentials,
-  hello,
-  PATHS,
-  PROTOCOLS,
-} from "../../support/wire/ask.ts";
+import { credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   type RunningGateway,
   startGateway,
@@ -95,7 +89,7 @@ function say(
     : { messages: [{ role: "user", content: words }] };
   const body = hello(protocol, { model: "model-1", ...said, ...fields });
   const headers = credentials(protocol, tokenOf(caller));
-  return gateway.call(PATHS[protocol], ask(protocol, body, headers));
+  return gateway.ask(protocol, body, headers);
 }
 
 /** Checks the responses and log lines of a content refusal. */
@@ -301,13 +295,10 @@ async function servedBy(
   const said = protocol === "responses"
     ? { input: content }
     : { messages: [{ role: "user", content }] };
-  const response = await gateway.call(
-    PATHS[protocol],
-    ask(
-      protocol,
-      hello(protocol, { model, ...said }),
-      credentials(protocol, tokenOf(caller)),
-    ),
+  const response = await gateway.ask(
+    protocol,
+    hello(protocol, { model, ...said }),
+    credentials(protocol, tokenOf(caller)),
   );
   assert.equal(response.status, 200, await response.text());
   const { connection, attempts } = await gateway.lines.of(response);

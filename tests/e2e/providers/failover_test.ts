@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import { good } from "../../support/upstream/bad_provider.ts";
 import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
@@ -59,7 +59,7 @@ async function checkServed(bad: string, failure: string): Promise<void> {
   await Promise.all(PROTOCOLS.map(async (protocol) => {
     const stream = protocol !== "chat";
     const body = hello(protocol, { model: `model-${protocol}`, stream });
-    const response = await gateway.call(PATHS[protocol], ask(protocol, body));
+    const response = await gateway.ask(protocol, body);
     assert.equal(response.status, 200);
     assert.ok((await response.text()).includes(WORDS));
     const line = await gateway.lines.of(response);
@@ -135,7 +135,7 @@ Deno.test("after a refusal before the end of the request, another connection ser
     model: "model-messages",
     messages: [{ role: "user", content: long }],
   });
-  const response = await gateway.call(PATHS.messages, ask("messages", body));
+  const response = await gateway.ask("messages", body);
   assert.equal(response.status, 200);
   assert.ok((await response.text()).includes(WORDS));
   const seen = await healthy.requests.next();
@@ -168,7 +168,7 @@ Deno.test("a large body is sent whole to every tried connection, natively, renam
   await using gateway = await startGateway(minimalFile({ connections }));
   const messages = [{ role: "user", content: text }];
   const body = hello("chat", { model: "m", messages });
-  const response = await gateway.call(PATHS.chat, ask("chat", body));
+  const response = await gateway.ask("chat", body);
   assert.equal(response.status, 200);
   await response.text();
   const [native, renamed, translated] = seen.map((one) => one.text());

@@ -58,10 +58,7 @@ async function askAs(
   model = "model-a",
 ): Promise<Response> {
   const headers = credentials("chat", token);
-  return await gateway.call(
-    PATHS.chat,
-    ask("chat", hello("chat", { model }), headers),
-  );
+  return await gateway.ask("chat", hello("chat", { model }), headers);
 }
 
 /** Ends an answer and waits until its slot is free. */
@@ -86,7 +83,7 @@ Deno.test("a token at its own limit gets 429 in each protocol, and others are se
   const running = await askAs(ALICE_TOKEN, gateway);
   assert.equal(running.status, 200);
   await steps(t, PROTOCOLS, async (protocol) => {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     const error = await readError(response, protocol);
     assert.equal(error.status, 429);
     assert.equal(error.type, "rate_limit_error");
@@ -123,7 +120,7 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
     await askAs(ALICE_TOKEN, gateway),
   ];
   await steps(t, PROTOCOLS, async (protocol) => {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     const error = await readError(response, protocol);
     assert.equal(error.status, 503);
     assert.equal(error.type, "overloaded_error");
@@ -203,7 +200,7 @@ Deno.test("any ending of a request frees its slot", async (t) => {
     assert.equal(gateway.admission.active, 0);
   });
   await t.step("a refused body", async () => {
-    const response = await gateway.call(PATHS.chat, ask("chat", "no JSON"));
+    const response = await gateway.ask("chat", "no JSON");
     await response.bytes();
     assert.equal(gateway.admission.active, 0);
   });

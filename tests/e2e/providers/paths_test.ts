@@ -18,7 +18,7 @@ import {
   startDemoGateway,
   startOffering,
 } from "../../support/gateway/demo_gateway.ts";
-import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { hello } from "../../support/wire/ask.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
@@ -34,11 +34,7 @@ import { parseYaml } from "../../support/yaml.ts";
 // Connections that offer further paths, in front of strict simulated providers of all families.
 
 function optionsFor(gateway: DemoGateway) {
-  return {
-    apiKey: ALICE_TOKEN,
-    fetch: gateway.fetch,
-    maxRetries: 0,
-  };
+  return { apiKey: ALICE_TOKEN, fetch: gateway.fetch, maxRetries: 0 };
 }
 
 /** Asserts that every request went to one path of a provider. */
@@ -80,12 +76,7 @@ for (const createSdk of [createSdk0, createSdk1]) {
     const { input } = JSON.parse(gateway.asked.at(-1)?.body ?? "{}");
     assert.deepEqual(
       input.map(({ type, role }: JsonObject) => type ?? role),
-      [
-        "message",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-      ],
+      ["message", "reasoning", "function_call", "function_call_output"],
     );
   });
 }
@@ -189,10 +180,7 @@ Deno.test("GET /models and the catalog of Codex offer a model on every path that
         for (
           const { id, protocols } of [entryOf("demo-b"), entryOf("demo-c")]
         ) {
-          const response = await gateway.call(
-            PATHS[path],
-            ask(path, hello(path, { model: id })),
-          );
+          const response = await gateway.ask(path, hello(path, { model: id }));
           await response.body?.cancel();
           assert.equal(response.status, protocols.includes(path) ? 200 : 400);
         }
@@ -209,10 +197,7 @@ Deno.test("a path that the family lacks stays a 400, and only the log names the 
       ["responses", "demo-b", "paths: [responses]"],
     ] as const
   ) {
-    const response = await gateway.call(
-      PATHS[path],
-      ask(path, hello(path, { model })),
-    );
+    const response = await gateway.ask(path, hello(path, { model }));
     assert.equal(response.status, 400);
     assert.ok(!(await response.text()).includes("paths:"));
     const { error, reason } = await gateway.lines.of(response);
@@ -264,10 +249,7 @@ Deno.test("a request to a model reads no list", async () => {
   await using gateway = await startGateway(minimalFile({
     connections: [connectionFile({ endpoints: { chat: upstream.url } })],
   }));
-  const response = await gateway.call(
-    PATHS.chat,
-    ask("chat", `{"model":"model-a"}`),
-  );
+  const response = await gateway.ask("chat", `{"model":"model-a"}`);
   assert.equal(response.status, 200, await response.text());
   const seen = upstream.requests.items.map(({ method, path }) =>
     `${method} ${path}`

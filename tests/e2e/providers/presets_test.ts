@@ -262,11 +262,7 @@ for (
       const { translatedTo = main } = provider;
       assert.equal(received.at(-1)?.url, urls[translatedTo]);
       const hard = await ask(operation, HARD[operation] ?? RICH[operation]);
-      assert.equal(
-        hard.status,
-        200,
-        `${hard.text}\n${received.at(-1)?.text}`,
-      );
+      assert.equal(hard.status, 200, `${hard.text}\n${received.at(-1)?.text}`);
     });
   });
 }

@@ -1,11 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  ask,
-  credentials,
-  hello,
-  PATHS,
-  PROTOCOLS,
-} from "../../support/wire/ask.ts";
+import { credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
@@ -44,7 +38,7 @@ Deno.test("a refusal of the gateway's own key is 502, without the upstream's tex
     );
     for (const protocol of PROTOCOLS) {
       await t.step(`${status}: ${protocol}`, async () => {
-        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        const response = await gateway.ask(protocol);
         const text = await response.clone().text();
         assert.ok(!text.includes(CANARY));
         assert.ok(!JSON.stringify([...response.headers]).includes(CANARY));
@@ -74,7 +68,7 @@ Deno.test("an upstream's redirect is not followed, and its target is not reveale
       await using gateway = await startGateway(familiesFile(upstream.url));
       const headers = { location: `${elsewhere.url}/${CANARY}` };
       upstream.play(() => new Response(CANARY, { status, headers }));
-      const response = await gateway.call(PATHS.chat, ask("chat"));
+      const response = await gateway.ask("chat");
       assert.equal(response.headers.get("location"), null);
       const error = await readError(response, "chat");
       assert.equal(error.status, 502);
@@ -115,10 +109,7 @@ Deno.test("a status that is not final is 502 for the caller and in the log, nati
         );
         const body = hello("chat", { model: "model-1" });
         const headers = credentials("chat", tokenOf("alice"));
-        const response = await gateway.call(
-          PATHS.chat,
-          ask("chat", body, headers),
-        );
+        const response = await gateway.ask("chat", body, headers);
         const error = await readError(response, "chat");
         assert.equal(error.status, 502);
         assert.equal(error.type, "upstream_error");
@@ -139,7 +130,7 @@ Deno.test("an interim answer before the final one passes unseen", async () => {
     )
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("link"), null);
   assert.equal(await response.text(), "{}");
@@ -174,7 +165,7 @@ Deno.test("all other errors of an upstream pass with status, body and the header
         new Response(body, { status, headers: ERROR_HEADERS })
       );
       for (const protocol of PROTOCOLS) {
-        const response = await gateway.call(PATHS[protocol], ask(protocol));
+        const response = await gateway.ask(protocol);
         assert.equal(response.status, status);
         assert.equal(await response.text(), body);
         for (const [name, value] of Object.entries(ERROR_HEADERS)) {
@@ -223,10 +214,7 @@ Deno.test("an implausible or invalid wait is left out, natively and translated",
           );
           const headers = credentials(protocol, tokenOf("alice"));
           const body = hello(protocol, { model: "model-1" });
-          const response = await gateway.call(
-            PATHS[protocol],
-            ask(protocol, body, headers),
-          );
+          const response = await gateway.ask(protocol, body, headers);
           await response.body?.cancel();
           assert.equal(response.status, 400);
           assert.equal(response.headers.get("retry-after"), shown, sent);
@@ -251,7 +239,7 @@ async function checkUnreachable(
     timers: hurriedTimers,
   });
   for (const protocol of PROTOCOLS) {
-    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const response = await gateway.ask(protocol);
     const error = await readError(response, protocol);
     assert.equal(error.status, 502);
     assert.equal(
@@ -326,7 +314,7 @@ Deno.test("an upstream that sends no headers in time is 504, and its connection 
     { timers },
   );
   await steps(t, PROTOCOLS, async (protocol) => {
-    const answering = gateway.call(PATHS[protocol], ask(protocol));
+    const answering = gateway.ask(protocol);
     const { signal } = await upstream.requests.next();
     timers.advance(100);
     const response = await answering;
@@ -354,7 +342,7 @@ Deno.test("an upstream that never completes its TLS handshake is 502 at the same
   await using gateway = await startGateway(
     familiesFile(url, { timeouts: { first_byte: 100 } }),
   );
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   assert.equal((await readError(response, "chat")).status, 504);
   // Deno keeps a connection whose handshake is unfinished until the provider closes it.
   over.resolve();
@@ -371,7 +359,7 @@ Deno.test("an upstream that accepts no connection is 502 at the connect deadline
   });
   await steps(t, ["model-a", "model-b", "model-c"], async (model) => {
     const body = hello("chat", { model });
-    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    const response = await gateway.ask("chat", body);
     const error = await readError(response, "chat");
     assert.equal(error.status, 502);
     assert.match(error.message, /the connection timed out/);
@@ -415,7 +403,7 @@ testNeeding(
     await using gateway = await startGateway(familiesFile(hole.url), {
       timers: hurriedTimers,
     });
-    const response = await gateway.call(PATHS.chat, ask("chat"));
+    const response = await gateway.ask("chat");
     const error = await readError(response, "chat");
     assert.equal(error.status, 502);
     assert.match(error.message, /the connection timed out/);

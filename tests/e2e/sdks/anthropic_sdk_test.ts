@@ -114,9 +114,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
 
   Deno.test(`the Anthropic SDK ${generation}, returns thinking and a tool's result`, async () => {
     await using gateway = await startDemoGateway();
-    const text = await handBackToolResult(
-      createSdk(optionsFor(gateway)),
-    );
+    const text = await handBackToolResult(createSdk(optionsFor(gateway)));
     assert.match(text, /get_weather returned: rain/);
   });
 
@@ -177,10 +175,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     const leaving = new AbortController();
     const running = sdk.stream(helloTo("model-b"), undefined, leaving.signal);
     await upstream.requests.next();
-    await assert.rejects(
-      sdk.create(helloTo("model-b")),
-      errors.RateLimitError,
-    );
+    await assert.rejects(sdk.create(helloTo("model-b")), errors.RateLimitError);
     leaving.abort();
     await assert.rejects(running, errors.APIUserAbortError);
     await within(answer.cancelled, "the stream to be cancelled");

@@ -13,7 +13,6 @@ import {
   type OpenAnswer,
   readOpenResponse,
 } from "../../support/sdk/open_responses.ts";
-import { ask, PATHS } from "../../support/wire/ask.ts";
 import { steps } from "../../support/steps.ts";
 
 // The compliance cases of Open Responses, in our own code:
@@ -119,10 +118,7 @@ const CASES: Readonly<
     check: completed,
   },
   "a text as a stream": {
-    body: {
-      stream: true,
-      input: [message("user", "Count from one to five.")],
-    },
+    body: { stream: true, input: [message("user", "Count from one to five.")] },
     check(answer) {
       assert.ok(answer.events.length > 0);
       completed(answer);
@@ -195,10 +191,7 @@ for (const [name, backend] of Object.entries(BACKENDS)) {
     await using gateway = await startBackend(backend);
     await steps(t, Object.entries(CASES), async ([, { body, check }]) => {
       const asked = JSON.stringify({ ...body, model: backend.model });
-      const response = await gateway.call(
-        PATHS.responses,
-        ask("responses", asked),
-      );
+      const response = await gateway.ask("responses", asked);
       const answer = await readOpenResponse(response);
       check(answer);
       assert.equal(
@@ -216,7 +209,7 @@ Deno.test("a model behind Messages is rejected on /responses without the option 
     model: "demo-b",
   });
   const body = JSON.stringify({ ...CASES["a text"]?.body, model: "demo-b" });
-  const refused = await gateway.call(PATHS.responses, ask("responses", body));
+  const refused = await gateway.ask("responses", body);
   assert.equal(refused.status, 400);
   assert.equal((await refused.json()).error.code, "unsupported_path");
 });
@@ -227,10 +220,7 @@ Deno.test("readOpenResponse() rejects an invalid answer of Open Responses", asyn
   );
   const body = (stream: boolean) =>
     JSON.stringify({ model: "demo-a", input: "Hello", stream });
-  const whole = await gateway.call(
-    PATHS.responses,
-    ask("responses", body(false)),
-  );
+  const whole = await gateway.ask("responses", body(false));
   const good: JsonObject = await whole.json();
   for (const field of Object.keys(good)) {
     // These fields are nullable in a form that treats null as absent.
@@ -240,10 +230,7 @@ Deno.test("readOpenResponse() rejects an invalid answer of Open Responses", asyn
       await assert.rejects(readOpenResponse(Response.json(rest)));
     });
   }
-  const streamed = await gateway.call(
-    PATHS.responses,
-    ask("responses", body(true)),
-  );
+  const streamed = await gateway.ask("responses", body(true));
   const text = await streamed.text();
   const damaged = {
     "an unknown event": text.replaceAll(

@@ -78,7 +78,7 @@ Deno.test("the first output is the first that a caller could show, not the first
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = openAnswer();
   upstream.play(() => answer.response);
-  const response = await gateway.call(PATHS.chat, ask("chat"));
+  const response = await gateway.ask("chat");
   const [start = "", ...rest] = STREAM;
   const reader = response.body?.getReader();
   answer.write(start);
@@ -266,10 +266,7 @@ Deno.test("every request has exactly one line, with its path and its ending", as
       assert.deepEqual(Object.fromEntries(logged), expected);
     },
   );
-  assert.equal(
-    gateway.lines.requests.items.length,
-    Object.keys(LINES).length,
-  );
+  assert.equal(gateway.lines.requests.items.length, Object.keys(LINES).length);
   assert.ok(!gateway.lines.text().includes("secret-looking"));
 });
 

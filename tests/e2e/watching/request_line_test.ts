@@ -331,7 +331,7 @@ Deno.test("the line of a request that a limit rejected names the limit", (t) =>
     await using gateway = await startGateway(file, {
       fetch: () => first.promise,
     });
-    const running = gateway.call(PATHS.chat, ask("chat"));
+    const running = gateway.ask("chat");
     await until(() => gateway.admission.active === 1, "the first request");
     const { length, line } = await asked(gateway, PATHS.chat, ask("chat"));
     first.resolve(new Response(HELLO, { headers: JSON_HEADERS }));
@@ -399,9 +399,7 @@ async function monthOf(url: string): Promise<readonly unknown[]> {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },
   });
   const { windows } = JSON.parse(text);
-  return windows.find(
-    (one: { window: string }) => one.window === "month",
-  ).data;
+  return windows.find((one: { window: string }) => one.window === "month").data;
 }
 
 function messageOf(text: string): string {

@@ -91,8 +91,8 @@ Deno.test("without OTEL_DENO a caller's trace is forwarded unchanged, natively a
   await using upstream = startUpstream(stream);
   await using gateway = await startGateway(chatOnly(upstream.url, {}));
   const requests = [
-    gateway.call(PATHS.chat, ask("chat", chatBody, TRACED)),
-    gateway.call(PATHS.messages, ask("messages", messagesBody, TRACED)),
+    gateway.ask("chat", chatBody, TRACED),
+    gateway.ask("messages", messagesBody, TRACED),
   ];
   for (const request of requests) {
     const answer = await request;

@@ -46,11 +46,7 @@ async function usage(words: string, directory: string) {
     env: { DIRECTORY: directory },
   }).output();
   const decoder = new TextDecoder();
-  return {
-    code,
-    out: decoder.decode(stdout),
-    error: decoder.decode(stderr),
-  };
+  return { code, out: decoder.decode(stdout), error: decoder.decode(stderr) };
 }
 
 testNeeding(
@@ -275,10 +271,7 @@ testNeeding(
       month = await monthOfSessionCost(gateway.url);
       log = gateway.output();
       const lines = new Map(
-        gateway.lines("request").map((line) => [
-          line.client_request_id,
-          line,
-        ]),
+        gateway.lines("request").map((line) => [line.client_request_id, line]),
       );
       for (const [index, { turn, from }] of asked.entries()) {
         const line = lines.get(String(index));

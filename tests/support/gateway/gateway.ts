@@ -8,6 +8,7 @@ import {
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
 import type { Fetch, UpstreamClient } from "../../../src/upstream/call.ts";
+import { ask, PATHS } from "../wire/ask.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -17,6 +18,8 @@ export interface RunningGateway extends AsyncDisposable {
   readonly port: number;
   /** Sends a request to the gateway; the connections are closed with the gateway. */
   call(path: string, init?: RequestInit): Promise<Response>;
+  /** Sends a request of a protocol to its path; see {@linkcode ask}. */
+  ask(...request: Parameters<typeof ask>): Promise<Response>;
   /** The same as a `fetch`, for clients that build whole URLs. */
   readonly fetch: typeof fetch;
   readonly lines: LogLines;
@@ -57,10 +60,13 @@ export async function startGateway(
     ...(clock === undefined ? {} : { clock }),
   });
   const listener = listen({ ...config.server, port: 0 }, handler);
+  const call = (path: string, init: RequestInit = {}) =>
+    viaClient(listener.url + path, init);
   return {
     url: listener.url,
     port: Number(new URL(listener.url).port),
-    call: (path, init = {}) => viaClient(listener.url + path, init),
+    call,
+    ask: (protocol, ...rest) => call(PATHS[protocol], ask(protocol, ...rest)),
     fetch: (input, init) => fetch(input, { ...init, client }),
     lines,
     liveConfig,
