@@ -116,9 +116,7 @@ Deno.test("connectionFault() names a server without TLS, and one that needs TLS"
 
 Deno.test("connectionFault() names a certificate that has expired or is for another name", () => {
   const said = (text: string) =>
-    networkFault(
-      new TypeError("fetch failed", { cause: new Error(text) }),
-    );
+    networkFault(new TypeError("fetch failed", { cause: new Error(text) }));
   assert.equal(
     said("client error (Connect): invalid peer certificate: Expired"),
     "its certificate has expired",

@@ -16,7 +16,6 @@ import {
   createMemoryLog,
   type MemoryLog,
 } from "../support/fakes/memory_log.ts";
-import { noAnswer } from "../support/wire/answers.ts";
 import { settle } from "../support/settle.ts";
 import { steps } from "../support/steps.ts";
 
@@ -38,13 +37,7 @@ async function begin(
   const timers = createFakeTimers();
   const config = configOf(await loadFile(familiesFile("http://127.0.0.1:9")));
   const liveConfig = createLiveConfig(config);
-  const gateway = createGateway({
-    liveConfig,
-    fetch,
-    client,
-    log,
-    timers,
-  });
+  const gateway = createGateway({ liveConfig, fetch, client, log, timers });
   return {
     ...gateway,
     log,
@@ -54,37 +47,6 @@ async function begin(
       gateway.handler(new Request(`http://gateway${path}`, init)),
   };
 }
-
-/** What is in the log about requests. */
-function endings({ log }: Scene): readonly unknown[] {
-  return log.entries.filter(({ event }) => event === "request")
-    .map(({ fields }) => `${fields.status} ${fields.ended}`);
-}
-
-Deno.test("the gateway logs each request once and releases it", async () => {
-  const scene = await begin();
-  for (const protocol of PROTOCOLS) {
-    const response = await scene.call(PATHS[protocol], ask(protocol));
-    assert.equal(response.status, 200);
-    assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
-    await response.bytes();
-  }
-  assert.deepEqual(endings(scene), Array(3).fill("200 complete"));
-  assert.equal(scene.admission.active, 0);
-  assert.equal(scene.timers.running, 0);
-});
-
-Deno.test("the gateway answers an error in the protocol of the path", async () => {
-  const scene = await begin();
-  for (const protocol of PROTOCOLS) {
-    const body = hello(protocol, { model: "unknown" });
-    const response = await scene.call(PATHS[protocol], ask(protocol, body));
-    const error = await readError(response, protocol);
-    assert.equal(error.status, 404);
-  }
-  assert.deepEqual(endings(scene), Array(3).fill("404 error"));
-  assert.equal(scene.admission.active, 0);
-});
 
 Deno.test("the gateway rejects an unknown path in the protocol that the path suggests", async () => {
   const scene = await begin();
@@ -129,20 +91,6 @@ Deno.test("the gateway rejects a request that its server could not read on every
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway logs no probes", async () => {
-  const scene = await begin();
-  const probes = [["GET", "/livez"], ["GET", "/readyz"], [
-    "HEAD",
-    "/api/hello",
-  ]];
-  for (const [method = "", path = ""] of probes) {
-    const response = await scene.call(path, { method });
-    assert.equal(response.status, 200);
-    assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
-  }
-  assert.deepEqual(scene.log.entries, []);
-});
-
 Deno.test("the gateway reports a drain on /readyz only", async () => {
   const scene = await begin();
   await scene.admission.drain();
@@ -155,41 +103,6 @@ Deno.test("the gateway reports a drain on /readyz only", async () => {
   assert.equal(error.status, 503);
   assert.equal(error.headers.get("retry-after"), "1");
   assert.equal(error.headers.get("connection"), "close");
-});
-
-/** An upstream that never answers. */
-const silent: Fetch = (_url, init) => noAnswer(init);
-
-Deno.test("the gateway ends a request whose caller leaves, and logs it", async () => {
-  const scene = await begin(silent);
-  const caller = new AbortController();
-  const calling = scene.call(PATHS.chat, {
-    ...ask("chat"),
-    signal: caller.signal,
-  });
-  await settle();
-  assert.equal(scene.admission.active, 1);
-  caller.abort();
-  const response = await calling;
-  assert.equal(response.status, 499);
-  assert.equal(response.body, null);
-  assert.deepEqual(endings(scene), ["499 client_abort"]);
-  assert.equal(scene.admission.active, 0);
-  assert.equal(scene.timers.running, 0);
-});
-
-Deno.test("the gateway stops waiting for a body that does not arrive", async () => {
-  const scene = await begin();
-  const calling = scene.call(PATHS.messages, {
-    ...ask("messages"),
-    body: new ReadableStream(),
-  });
-  await settle();
-  scene.timers.advance(300_000);
-  const error = await readError(await calling, "messages");
-  assert.equal(error.status, 408);
-  assert.equal(error.type, "timeout_error");
-  assert.equal(scene.admission.active, 0);
 });
 
 Deno.test("the gateway never rejects, and hides an unforeseen error", async () => {

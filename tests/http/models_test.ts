@@ -199,9 +199,7 @@ Deno.test("a caller that leaves while lists are read gets no response", async ()
   await assert.rejects(modelsResponse({ ...context, catalog }), refused);
 });
 
-async function entryWith(
-  facts: ModelFacts,
-): Promise<Record<string, unknown>> {
+async function entryWith(facts: ModelFacts): Promise<Record<string, unknown>> {
   const config = await minimalConfig();
   const [caller] = config.callers.values();
   assert.ok(caller);
@@ -318,10 +316,7 @@ Deno.test("modelEntry() reports capabilities in Anthropic's form, except those t
   const entry = await entryWith({
     capabilities: {
       batch: { supported: true },
-      thinking: {
-        supported: true,
-        types: { adaptive: { supported: true } },
-      },
+      thinking: { supported: true, types: { adaptive: { supported: true } } },
       image_input: { supported: true },
       context_management: { supported: true, compact_20260112: null },
     },

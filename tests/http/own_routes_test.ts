@@ -37,10 +37,7 @@ function admin(isReady = true) {
 Deno.test("the second listener answers /metrics with the exposition", async () => {
   const answer = await admin()("/metrics?x=1");
   assert.equal(answer.status, 200);
-  assert.equal(
-    answer.headers.get("content-type"),
-    "text/plain; version=0.0.4",
-  );
+  assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4");
   assert.equal(await answer.text(), "a_total 1\n");
 });
 

@@ -35,9 +35,7 @@ const WAYS = {
     stream: true,
     isInside: true,
     act: ({ body }) => () =>
-      new Response(eventOf(body), {
-        headers: SSE_HEADERS,
-      }),
+      new Response(eventOf(body), { headers: SSE_HEADERS }),
   },
   "inside a good answer": {
     stream: false,
@@ -178,9 +176,7 @@ Deno.test("legacy completions, token counts and compaction use the fallback, and
         const text = JSON.stringify(error);
         const tooLong = () => new Response(text, { status });
         const scene = await openScene(
-          twoConnections(
-            { protocol, mode: "native" },
-          ),
+          twoConnections({ protocol, mode: "native" }),
           { one: [tooLong], two: [tooLong] },
         );
         const request = scene.request(protocol);

@@ -44,9 +44,7 @@ function begin(
   const deadlines = createDeadlines(timers);
   const { signal } = new AbortController();
   const watched = { deadlines, idleMs, signal };
-  const ahead = createLookAhead(
-    new WatchedReader(body.getReader(), watched),
-  );
+  const ahead = createLookAhead(new WatchedReader(body.getReader(), watched));
   const held = holdBack(ahead, {
     judge: createBeginningJudge(CODECS[protocol].watch, true),
     deadlines,

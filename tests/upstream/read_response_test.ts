@@ -48,10 +48,7 @@ Deno.test("readResponseBytes() returns the body up to a maximum length", async (
 });
 
 /** An answer that stays open behind its last byte, as `fetch` gives one before it has looked for the end. */
-function openAnswer(
-  text: string,
-  headers: Readonly<Record<string, string>>,
-) {
+function openAnswer(text: string, headers: Readonly<Record<string, string>>) {
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({
     start: (source) => source.enqueue(new TextEncoder().encode(text)),

@@ -123,10 +123,7 @@ Deno.test("translatedHeaders() adds its own beta feature to those that the conne
   const ownHeaders: [string, string][] = [["anthropic-beta", "b"]];
   assert.deepEqual(
     await headersFor({ "anthropic-beta": "c" }, { ownHeaders }),
-    {
-      ...OWN,
-      "anthropic-beta": "b",
-    },
+    { ...OWN, "anthropic-beta": "b" },
   );
   const connection = await connectionWith({ "anthropic-beta": "a" });
   for (let request = 0; request < 2; request++) {

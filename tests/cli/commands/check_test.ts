@@ -301,11 +301,7 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
     refuse("invalid peer certificate: Expired"),
     1,
   ],
-  [
-    "unreachable: unknown error",
-    () => Promise.reject("canary"),
-    1,
-  ],
+  ["unreachable: unknown error", () => Promise.reject("canary"), 1],
   [
     "unreachable: unknown error",
     refuse(`invalid header value: Bearer ${UPSTREAM_KEY}`),

@@ -184,10 +184,7 @@ Deno.test("createLineWriter() drops and counts lines that its sink does not take
   writer.write("y\n");
   gate.resolve();
   await writer.flush();
-  assert.deepEqual(calls, [
-    "1234\n",
-    "5678\n9012\n2 dropped\n",
-  ]);
+  assert.deepEqual(calls, ["1234\n", "5678\n9012\n2 dropped\n"]);
 });
 
 Deno.test("createLineWriter() reports a dropped line even when no other line waits", async () => {

@@ -15,7 +15,6 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
-import { nextTurn } from "../../support/settle.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
@@ -100,37 +99,6 @@ Deno.test("the network client sends no request twice, at any point of a break", 
   });
 });
 
-Deno.test("the network client closes the connection of a request that is aborted", async () => {
-  using network = open();
-  let connections = 0;
-  const leaving = new AbortController();
-  await using upstream = startRawUpstream(async (connection) => {
-    connections++;
-    leaving.abort(new Error("gone"));
-    await listenToEnd(connection);
-  });
-  const { signal } = leaving;
-  await assert.rejects(
-    post(network, upstream.url, { body: new Uint8Array(8 * MIB), signal }),
-  );
-  assert.equal(connections, 1);
-});
-
-Deno.test("the network client forwards a response that arrives before the body is sent", async () => {
-  using network = open();
-  const answer =
-    "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
-  await using upstream = startRawUpstream((connection) =>
-    say(connection, answer)
-  );
-  for (let count = 0; count < 50; count++) {
-    const body = new Uint8Array(3 * MIB);
-    const response = await post(network, upstream.url, { body });
-    assert.equal(response.status, 401);
-    assert.equal(await textOf(response), "{}");
-  }
-});
-
 Deno.test("the network client stops sending a body when the response is complete, and closes the connection", async (t) => {
   using network = open();
   const answer =
@@ -166,16 +134,6 @@ function listen(): {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return { listener, port: listener.addr.port };
 }
-
-Deno.test("the network client rejects where no server listens", async () => {
-  using network = open();
-  const { listener, port } = listen();
-  listener.close();
-  await assert.rejects(
-    post(network, `http://127.0.0.1:${port}/v1`, { body: undefined }),
-    { name: "Http1Failure", kind: "connect" },
-  );
-});
 
 Deno.test("the network client ends a TLS handshake that stalls when the request is aborted, and leaves nothing open", async () => {
   using network = open();
@@ -275,37 +233,4 @@ Deno.test("a response that ends with one direction of its connection is whole, a
     "hello",
   );
   await within(closed.promise, "the other direction to be closed");
-});
-
-Deno.test("a response that is cut off is broken, with a length and in chunks", async () => {
-  const beginnings = [
-    "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
-  ];
-  for (const text of beginnings) {
-    using network = openNetworkClient(() => undefined);
-    await using upstream = startRawUpstream((connection) =>
-      say(connection, text)
-    );
-    await assert.rejects(
-      postNetworkRaces(network.client, upstream.url).then(bodyOf),
-      (cause) => cause instanceof Http1Failure && cause.progress.hasAnswer,
-    );
-  }
-});
-
-Deno.test("a response that arrives byte by byte is read as it arrives", async () => {
-  using network = openNetworkClient(() => undefined);
-  const text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" +
-    "5\r\nhello\r\n0\r\n\r\n";
-  await using upstream = startRawUpstream(async (connection) => {
-    for (const byte of text) {
-      await say(connection, byte);
-      await nextTurn();
-    }
-  });
-  assert.equal(
-    await bodyOf(await postNetworkRaces(network.client, upstream.url)),
-    "hello",
-  );
 });

@@ -52,10 +52,7 @@ function post(
 }
 
 /** Asks for a file, and again where the request met the end of its connection. */
-async function get(
-  client: UpstreamClient,
-  url: string,
-): Promise<HttpResponse> {
+async function get(client: UpstreamClient, url: string): Promise<HttpResponse> {
   const { signal } = new AbortController();
   const request = { url, headers: [], connectMs: 0, signal };
   for (;;) {
@@ -262,10 +259,7 @@ testNeeding(
       location / { return 200 ok; }
     }`;
     await using _server = await startNginx(site, ports[0]);
-    await examine(t, ports.map(String), [
-      DROP,
-      EARLY,
-    ]);
+    await examine(t, ports.map(String), [DROP, EARLY]);
   },
 );
 

@@ -210,9 +210,7 @@ Deno.test("no request begins after twenty minutes", async () => {
   });
   assert.equal(results.filter(({ result }) => result !== "untried").length, 3);
   const reasons = new Set(results.slice(3).map(({ reason }) => reason));
-  assert.deepEqual([...reasons], [
-    "the most requests or the time are used up",
-  ]);
+  assert.deepEqual([...reasons], ["the most requests or the time are used up"]);
 });
 
 Deno.test("check --demo tries the simulated provider without a file or a network", async () => {

@@ -120,10 +120,7 @@ Deno.test("replayLogs() counts the files of all patterns, each once, and logs wh
           loggedLine({ time: daysAgo(0) }),
       },
     },
-    patterns: {
-      "*": ["old.jsonl.gz", "new.jsonl"],
-      "new*": ["new.jsonl"],
-    },
+    patterns: { "*": ["old.jsonl.gz", "new.jsonl"], "new*": ["new.jsonl"] },
   });
   assert.deepEqual(read, ["new.jsonl", "old.jsonl.gz"]);
   assert.equal(requests, 2);

@@ -233,10 +233,7 @@ test(
       await step.innerText(),
       /this token may use 1 request per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits at http:\/\/127\.0\.0\.1:\d+\/ or with model-gateway usage\./,
     );
-    assert.equal(
-      asked.filter((path) => path === "/v1/messages").length,
-      2,
-    );
+    assert.equal(asked.filter((path) => path === "/v1/messages").length, 2);
     await card.getByText("0 of 1 left").waitFor();
     assert.equal(asked.filter((path) => path === "/v1/limits").length, 1);
   },

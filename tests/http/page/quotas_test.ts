@@ -167,10 +167,7 @@ test("the displayed use and the displayed rest make 100%", async ({ page, signIn
   const used = await page.locator(".used").allInnerTexts();
   const left = await page.locator(".left").allInnerTexts();
   assert.deepEqual(
-    left.map((text, index) => [
-      used[index]?.match(/^.*used/)?.[0],
-      text,
-    ]),
+    left.map((text, index) => [used[index]?.match(/^.*used/)?.[0], text]),
     [
       ["0% used", "100% left"],
       ["under 0.1% used", "99.9% left"],
@@ -325,10 +322,7 @@ test("the page treats every name as text", async ({ page, signIn, answer }) => {
     },
   });
   await signIn();
-  assert.equal(
-    await page.locator(".card-name").first().innerText(),
-    hostile,
-  );
+  assert.equal(await page.locator(".card-name").first().innerText(), hostile);
   assert.equal(await page.locator(".model code").innerText(), hostile);
   await page.getByText("Claude Code", { exact: true }).click();
   assert.equal(await page.locator("img").count(), 0);
@@ -354,10 +348,7 @@ test(
     await signIn();
     const reset = page.locator(".reset");
     assert.equal(await reset.innerText(), "resets in 1 d 0 h, Sat 20:00");
-    assert.equal(
-      await reset.getAttribute("title"),
-      "Sat 21 Nov, 20:00 GMT+8",
-    );
+    assert.equal(await reset.getAttribute("title"), "Sat 21 Nov, 20:00 GMT+8");
     assert.equal(
       await page.locator(".checked time").getAttribute("datetime"),
       "2026-11-20T11:59:48.000Z",

@@ -301,10 +301,7 @@ const DAY_MS = 86_400_000;
 function shareAt(
   now: string,
   [window, resets_at]: readonly [string, string | null],
-  {
-    period_count = null,
-    starts_at = null,
-  }: {
+  { period_count = null, starts_at = null }: {
     readonly period_count?: number | null;
     readonly starts_at?: string | null;
   } = {},

@@ -140,10 +140,7 @@ Deno.test("the span of a request ends once, with the status or without one when 
     return duplex;
   };
   const bytes = () =>
-    new DirectResponse(new Uint8Array([104]), {
-      status: 201,
-      headers: [],
-    });
+    new DirectResponse(new Uint8Array([104]), { status: 201, headers: [] });
   const stream = () => new Response(new Blob(["hello"]).stream());
   for (
     const [name, handle, duplex, ends] of [

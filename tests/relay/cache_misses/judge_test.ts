@@ -129,14 +129,8 @@ const FIELDS: Readonly<
   Record<Protocol, { readonly system: string; message(index: number): string }>
 > = {
   messages: { system: "system", message: (index) => `messages[${index}]` },
-  chat: {
-    system: "messages[0]",
-    message: (index) => `messages[${index + 1}]`,
-  },
-  responses: {
-    system: "instructions",
-    message: (index) => `input[${index}]`,
-  },
+  chat: { system: "messages[0]", message: (index) => `messages[${index + 1}]` },
+  responses: { system: "instructions", message: (index) => `input[${index}]` },
 };
 
 /** What happens before a turn, and what the log must say of it. */
@@ -308,9 +302,7 @@ Deno.test("the log names the cause of a dear turn in 500 conversations, on every
   );
 
   const reported = await scene.gateway.handler(
-    new Request("http://gateway/v1/usage", {
-      headers: credentials("chat"),
-    }),
+    new Request("http://gateway/v1/usage", { headers: credentials("chat") }),
   );
   const { windows } = await reported.json();
   const month: readonly { cause: string; requests: number }[] =

@@ -77,10 +77,7 @@ const EVENTS: Readonly<
   >
 > = {
   nothing: { before: () => {} },
-  "a pause": {
-    before: (scene) => scene.timers.advance(400_000),
-    why: "idle",
-  },
+  "a pause": { before: (scene) => scene.timers.advance(400_000), why: "idle" },
   "a provider that forgets": {
     before: (_, provider) => provider.forget(),
     why: "provider",

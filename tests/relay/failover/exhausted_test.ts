@@ -99,10 +99,7 @@ Deno.test("a wait of less than a minute is no exhausted quota", async () => {
   assert.equal(asked.headers.get("x-should-retry"), null);
   const unasked = await scene.ask("responses");
   assert.equal(unasked.status, 503);
-  assert.equal(
-    JSON.parse(unasked.text).error.code,
-    "connection_cooling_down",
-  );
+  assert.equal(JSON.parse(unasked.text).error.code, "connection_cooling_down");
 });
 
 Deno.test("an exhausted quota is over when its provider reports it, not at the reset of a window that no quota can have", async () => {

@@ -163,9 +163,7 @@ async function openPolled() {
   const timers = createFakeTimers();
   const providers = badProviders({ one: [usedUp, good] }, timers.elapsedMs);
   let used = 100;
-  const connections = [
-    connectionTo("one", CHAT, { quota: { kind: "codex" } }),
-  ];
+  const connections = [connectionTo("one", CHAT, { quota: { kind: "codex" } })];
   const listeners: ((notice: Notice) => void)[] = [];
   const liveConfig = createLiveConfig(
     configOf(await loadFile(minimalFile({ connections }))),

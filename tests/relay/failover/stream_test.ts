@@ -145,9 +145,7 @@ Deno.test("a stream of a byte a second passes whole, natively and translated", a
         });
         const second = () =>
           new Promise<void>((go) => void scene.timers.schedule(1000, go));
-        const scene = await openScene([connection], {
-          one: [trickle(second)],
-        });
+        const scene = await openScene([connection], { one: [trickle(second)] });
         const received = await scene.ask(protocol, { stream: true });
         assert.equal(received.status, 200);
         assert.ok(!received.broken);

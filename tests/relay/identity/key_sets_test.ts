@@ -157,9 +157,7 @@ const HOSTILE: Readonly<Record<string, readonly [Serve, string]>> = {
   ],
   "for encryption": [
     () =>
-      Promise.resolve(
-        Response.json({ keys: [{ ...signer.jwk, use: "enc" }] }),
-      ),
+      Promise.resolve(Response.json({ keys: [{ ...signer.jwk, use: "enc" }] })),
     "its key set has no public key for signatures",
   ],
   "without key types": [

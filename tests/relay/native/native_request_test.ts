@@ -33,9 +33,7 @@ async function sent(
   body: HeldBody,
   renamedTo: string | undefined,
 ): Promise<{ readonly kind: string; readonly text: string }> {
-  const reader = createRequestHeadReader({
-    operation: "chat_completions",
-  });
+  const reader = createRequestHeadReader({ operation: "chat_completions" });
   reader.push(await bodyBytes(body));
   const span = reader.end().modelMember?.span;
   assert.ok(span);
@@ -154,9 +152,7 @@ function reason(
   return reasonOfRefusedBetas(
     { kind, message },
     [["accept", "*/*"], ["anthropic-beta", sent]],
-    {
-      headersDrop: dropped === undefined ? {} : { "anthropic-beta": dropped },
-    },
+    { headersDrop: dropped === undefined ? {} : { "anthropic-beta": dropped } },
   );
 }
 

@@ -110,12 +110,7 @@ for (const isUp of [true, false]) {
     );
     assert.deepEqual(
       turns.map(({ endedMs }) => endedMs).toSorted((one, other) => one - other),
-      [
-        11_000,
-        12_000,
-        22_000,
-        32_000,
-      ],
+      [11_000, 12_000, 22_000, 32_000],
     );
   });
 }

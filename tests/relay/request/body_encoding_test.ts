@@ -129,10 +129,7 @@ async function read(
 Deno.test("decompress() undoes every encoding that it takes, however the body is cut", (t) =>
   steps(t, COMPRESSED, async ([encoding, compressed]) => {
     for (const size of [7, 10_000, compressed.length]) {
-      assert.deepEqual(
-        await read(streamOf(compressed, size), encoding),
-        PLAIN,
-      );
+      assert.deepEqual(await read(streamOf(compressed, size), encoding), PLAIN);
     }
     const spelled = ` ${encoding.toUpperCase()} `;
     assert.deepEqual(await read(streamOf(compressed), spelled), PLAIN);
@@ -167,10 +164,7 @@ Deno.test("decompress() rejects any other encoding before it reads", () => {
     assert.throws(() => decompress(body, encoding), (error) => {
       assert.ok(error instanceof GatewayError);
       assert.equal(error.kind, "unsupported_media_type");
-      assert.equal(
-        error.headers["accept-encoding"],
-        "gzip, deflate, br, zstd",
-      );
+      assert.equal(error.headers["accept-encoding"], "gzip, deflate, br, zstd");
       return true;
     });
     assert.ok(!body.locked);

@@ -34,10 +34,7 @@ function open(maxBytes: number): {
   share(caller?: string): MemoryShare;
 } {
   const memory = createBodyMemory();
-  return {
-    memory,
-    share: (caller = "alice") => memory.open(maxBytes, caller),
-  };
+  return { memory, share: (caller = "alice") => memory.open(maxBytes, caller) };
 }
 
 Deno.test("createBodyMemory() grants all of its memory, and no byte more", () => {
@@ -155,10 +152,7 @@ Deno.test("createBodyMemory() lends to those who wait when another body is let g
 Deno.test("createBodyMemory() lends nothing to whom has left before", async () => {
   const { memory, share } = open(100);
   const gone = AbortSignal.abort("left");
-  await assert.rejects(
-    share().borrow(1, gone),
-    (reason) => reason === "left",
-  );
+  await assert.rejects(share().borrow(1, gone), (reason) => reason === "left");
   assert.equal(memory.usedBytes, 0);
 });
 

@@ -71,10 +71,7 @@ function hold(
   });
 }
 
-async function read(
-  request: Request,
-  reading?: Reading,
-): Promise<Uint8Array> {
+async function read(request: Request, reading?: Reading): Promise<Uint8Array> {
   return await bodyBytes(await hold(request, reading));
 }
 

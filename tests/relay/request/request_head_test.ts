@@ -16,9 +16,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** Reads a body in one chunk. */
 function read(body: Uint8Array): RequestHead {
-  const reader = createRequestHeadReader({
-    operation: "chat_completions",
-  });
+  const reader = createRequestHeadReader({ operation: "chat_completions" });
   reader.push(body);
   return reader.end();
 }
@@ -110,10 +108,7 @@ Deno.test("A RequestHeadReader rejects a stream that is no truth value", () => {
 
 Deno.test("A RequestHeadReader rejects to choose between two values", () => {
   assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
-  assert.equal(
-    (refusal('{"model":"a","\\u006dodel":"b"}')).param,
-    "model",
-  );
+  assert.equal((refusal('{"model":"a","\\u006dodel":"b"}')).param, "model");
   const { param } = refusal('{"model":"a","stream":true,"stream":false}');
   assert.equal(param, "stream");
 });
@@ -147,9 +142,7 @@ Deno.test("A RequestHeadReader rejects bytes that are no UTF-8", () => {
 Deno.test("A head is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
   const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
   for (let size = 1; size <= body.length; size++) {
-    const reader = createRequestHeadReader({
-      operation: "chat_completions",
-    });
+    const reader = createRequestHeadReader({ operation: "chat_completions" });
     for (let start = 0; start < body.length; start += size) {
       const piece = body.slice(start, start + size);
       reader.push(piece);
@@ -160,9 +153,7 @@ Deno.test("A head is read from pieces as it is from the whole, and nothing of th
 });
 
 Deno.test("A fault is reported after the whole body, and it is the first one", () => {
-  const reader = createRequestHeadReader({
-    operation: "chat_completions",
-  });
+  const reader = createRequestHeadReader({ operation: "chat_completions" });
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
   reader.push(bytes('"model":"b"}'));

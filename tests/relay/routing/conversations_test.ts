@@ -99,10 +99,7 @@ Deno.test("a conversation that moved stays when its first connection recovers, o
 
 Deno.test("a new conversation begins in the file's order, independent of others", async () => {
   const scene = await openPool({ a: RECOVERS, b: [good] });
-  assert.deepEqual(
-    await turns(scene, 2, { session: "s-1" }),
-    ["a", "b"],
-  );
+  assert.deepEqual(await turns(scene, 2, { session: "s-1" }), ["a", "b"]);
   assert.equal(await turn(scene, { session: "s-2" }), "b");
   assert.equal(await turn(scene, { session: "s-3" }), "a");
   const body = { messages: [{ role: "user", content: "Another" }] };
@@ -179,16 +176,9 @@ Deno.test("a fallback serves one turn, and then the conversation is back on its 
       ...["a", "b"].map((name) => connectionTo(name, CHAT, { models })),
       other,
     ],
-    {
-      a: [good, status(503), good],
-      b: [status(503), good],
-      c: [good],
-    },
+    { a: [good, status(503), good], b: [status(503), good], c: [good] },
   );
-  assert.deepEqual(
-    await turns(scene, 3, { session: "s-1" }),
-    ["a", "c", "a"],
-  );
+  assert.deepEqual(await turns(scene, 3, { session: "s-1" }), ["a", "c", "a"]);
 });
 
 Deno.test("counting tokens goes where the conversation is, and does not move it", async () => {

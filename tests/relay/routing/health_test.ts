@@ -211,10 +211,7 @@ Deno.test("a request that fails again and again is one piece of evidence", async
 
 Deno.test("what had begun before a cool-down does not lengthen it", async () => {
   const scene = await begin();
-  const early = Array.from(
-    { length: 50 },
-    () => ask(scene, scene.one),
-  );
+  const early = Array.from({ length: 50 }, () => ask(scene, scene.one));
   scene.clock.advance(10);
   for (const report of early) report?.failed(fault("server"));
   assert.equal(restMs(scene, scene.one), 1000);
@@ -270,13 +267,7 @@ Deno.test("hasShortage() is true for a minute after a shortage of the gateway's 
 Deno.test("a model that fails leaves the connection's other models alone", (t) =>
   steps(
     t,
-    [
-      "server",
-      "overloaded",
-      "timeout",
-      "silent",
-      "broken",
-    ] as const,
+    ["server", "overloaded", "timeout", "silent", "broken"] as const,
     async (kind) => {
       const scene = await begin();
       for (let count = 0; count < 3; count++) {
@@ -316,10 +307,7 @@ Deno.test("a 429 cools a model down for its retry time, and no longer", async ()
 Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
   const scene = await begin();
   const hour = 3_600_000;
-  const exhausted = fault("quota", {
-    status: 429,
-    retryAfterMs: 30 * hour,
-  });
+  const exhausted = fault("quota", { status: 429, retryAfterMs: 30 * hour });
   fail(scene, scene.one, exhausted);
   scene.clock.advance(hour - 1);
   assert.equal(ask(scene, scene.one), undefined);
@@ -682,15 +670,9 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   const { connectionId, model } = scene.published[0] ?? {};
   assert.ok(connectionId !== undefined && model !== undefined);
   const base = { connectionId, model, token: digestOf("alice") };
-  scene.health.follow(
-    { ...base, ms: 8000 },
-    scene.config,
-  );
+  scene.health.follow({ ...base, ms: 8000 }, scene.config);
   assert.equal(restMs(scene, scene.one), 9000);
-  scene.health.follow(
-    { ...base, ms: 86_400_000 },
-    scene.config,
-  );
+  scene.health.follow({ ...base, ms: 86_400_000 }, scene.config);
   assert.equal(restMs(scene, scene.one), 15_000);
   scene.health.follow(
     { ...base, ms: 86_400_000, requestedMs: 86_400_000 },

@@ -19,9 +19,7 @@ const EXCHANGED = connectionFile({
 });
 
 const SIGNED = connectionFile({
-  auth: {
-    exchange: { kind: "aws_instance", region: "eu-central-1" },
-  },
+  auth: { exchange: { kind: "aws_instance", region: "eu-central-1" } },
 });
 
 /** Refusals of providers, by the scheme of their keys. */

@@ -189,10 +189,7 @@ Deno.test("two replicas in turn each return their known reasoning, without a gap
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t4"]);
   scene.swap();
   await agent.turn();
-  assert.deepEqual(
-    scene.provider.thoughts(),
-    ["t2", "t3", "t5", "t6", "t7"],
-  );
+  assert.deepEqual(scene.provider.thoughts(), ["t2", "t3", "t5", "t6", "t7"]);
   assertNeverRefused(scene);
 });
 

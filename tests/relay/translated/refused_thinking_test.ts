@@ -215,10 +215,7 @@ Deno.test("the Anthropic SDK gets the provider's own 400 natively, and the reque
   });
   const question = {
     role: "user" as const,
-    content: [{
-      type: "text" as const,
-      text: "Work",
-    }],
+    content: [{ type: "text" as const, text: "Work" }],
   };
   const ask = (system: string, messages: Anthropic.MessageParam[]) =>
     sdk.messages.create({ model: MODEL, max_tokens: 100, system, messages });
@@ -228,11 +225,7 @@ Deno.test("the Anthropic SDK gets the provider's own 400 natively, and the reque
     content: first.content,
   }, {
     role: "user",
-    content: [{
-      type: "tool_result",
-      tool_use_id: "toolu_1",
-      content: [],
-    }],
+    content: [{ type: "tool_result", tool_use_id: "toolu_1", content: [] }],
   }];
   await ask("You work.", history);
   assert.deepEqual(scene.provider.thoughts(), ["t1"]);
@@ -258,11 +251,7 @@ const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
 function reasoningOf(text: string, ...callIds: string[]): RememberedReasoning {
   return {
     pieces: [
-      {
-        kind: "reasoning",
-        parts: [{ form: "raw", text }],
-        sealed: SEALED,
-      },
+      { kind: "reasoning", parts: [{ form: "raw", text }], sealed: SEALED },
       ...callIds.map((id) => ({ kind: "call", id }) as const),
     ],
   };

@@ -120,10 +120,7 @@ Deno.test("translateAnswer() returns one object of a stream on request", async (
 Deno.test("translateAnswer() names dropped fields in characters that a header can hold", async () => {
   const { translate } = await begin();
   const { headers } = await translate(answerOf([START, STOP], "close"));
-  assert.equal(
-    headers.get("x-gateway-dropped"),
-    `seed,a?b,${"?".repeat(100)}`,
-  );
+  assert.equal(headers.get("x-gateway-dropped"), `seed,a?b,${"?".repeat(100)}`);
 });
 
 Deno.test("translateAnswer() throws when the stream that it folds is not whole", async () => {
@@ -161,9 +158,7 @@ Deno.test("translateAnswer() throws why the stream that it folds was given up", 
 
 Deno.test("translateAnswer() throws the reason when the gateway aborts a stream before its output", async () => {
   const { attempt, translate } = await begin({ stream: true });
-  const translating = translate(
-    answerOf([START], attempt.controller.signal),
-  );
+  const translating = translate(answerOf([START], attempt.controller.signal));
   await settle();
   const reason = new GatewayError("overloaded", "m", { code: "stopping" });
   attempt.controller.abort(reason);

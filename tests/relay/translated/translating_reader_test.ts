@@ -251,42 +251,6 @@ Deno.test("a translated stream cancels an upstream that goes on at length behind
   assert.equal(scene.cancels(), 1);
 });
 
-Deno.test("a translated stream reports its failure, and never looks complete then", async (t) => {
-  const cases: Readonly<Record<string, (scene: Scene) => void>> = {
-    "the upstream ends too early": ({ source }) => source.close(),
-    "the upstream breaks": ({ source }) => source.error(new Error("reset")),
-    "the upstream is silent": ({ timers }) => timers.advance(60_000),
-    "the upstream says so": ({ source }) =>
-      source.enqueue(sseBytes({
-        type: "error",
-        error: { type: "overloaded_error", message: "Busy" },
-      })),
-  };
-  for (const [name, act] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const scene = begin({ idleMs: 60_000 });
-      const reader = scene.body.getReader();
-      scene.source.enqueue(START);
-      scene.source.enqueue(HELLO);
-      while (!scene.written().includes("Hello")) await next(reader);
-      const reading = next(reader);
-      await settle();
-      act(scene);
-      let text = await reading;
-      for (let part = "x"; part !== "";) {
-        part = await next(reader);
-        text += part;
-      }
-      assert.match(text, /^event: error\ndata: \{.*"error"/m);
-      assert.doesNotMatch(text, /\[DONE\]/);
-      assert.deepEqual(scene.ends, ["complete"]);
-      assert.equal(scene.seen.at(-1)?.type, "failure");
-      scene.timers.advance(100);
-      assert.equal(scene.timers.running, 0);
-    });
-  }
-});
-
 Deno.test("a translated stream holds no longer than it may", async () => {
   const scene = begin();
   const holding = scene.hold(5000);
@@ -320,20 +284,6 @@ Deno.test("a translated stream continues with the read that holding back had beg
 });
 
 const KEEP_ALIVE_REGEXP = /^: ?.*\n\n/;
-
-Deno.test("a translated stream sends a keep-alive every 15 s while nothing arrives", async () => {
-  const scene = begin();
-  const reader = scene.body.getReader();
-  for (let count = 0; count < 3; count++) {
-    const reading = next(reader);
-    await settle();
-    scene.timers.advance(14_999);
-    assert.equal(scene.written().match(/:/g)?.length ?? 0, count);
-    scene.timers.advance(1);
-    assert.match(await reading, KEEP_ALIVE_REGEXP);
-  }
-  await reader.cancel();
-});
 
 Deno.test("a translated stream sends a keep-alive every 15 s while the upstream sends no output", async () => {
   const scene = begin();
@@ -412,26 +362,6 @@ Deno.test("a translated stream keeps a caller that reads all of a slow answer", 
   await reader.cancel();
   await reading;
   assert.deepEqual(scene.ends, ["cancelled"]);
-});
-
-Deno.test("a translated stream ends when its caller leaves", async (t) => {
-  await t.step("while it waits", async () => {
-    const scene = begin();
-    const reader = scene.body.getReader();
-    const reading = next(reader);
-    await settle();
-    await reader.cancel();
-    assert.equal(await reading, "");
-    assert.equal(scene.cancels(), 1);
-    assert.deepEqual(scene.ends, ["cancelled"]);
-    assert.equal(scene.timers.running, 0);
-  });
-  await t.step("before it has read", async () => {
-    const scene = begin();
-    await scene.body.cancel();
-    assert.equal(scene.cancels(), 1);
-    assert.deepEqual(scene.ends, ["cancelled"]);
-  });
 });
 
 Deno.test("a translated stream ends and breaks when an unforeseen error is thrown", async () => {

@@ -303,10 +303,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
   const job = jobOf(body, { recallable: new Set(["call_0", "call_1"]) });
   await withThreads(async (elsewhere) => {
     const received = await elsewhere.request(job, SHAPE, options);
-    assert.match(
-      textOf(received.body),
-      /"signature":"seal-1"/,
-    );
+    assert.match(textOf(received.body), /"signature":"seal-1"/);
     assert.deepEqual(
       await outcome(elsewhere.request(job, SHAPE, options)),
       await outcome(here.request(job, SHAPE, options)),
@@ -593,9 +590,7 @@ Deno.test("a request is 400 whose tools and settings are more than any client se
   const tool = (values: number) => ({
     kind: "function" as const,
     name: "f",
-    parameters: {
-      enum: Array.from({ length: values }, (_, index) => index),
-    },
+    parameters: { enum: Array.from({ length: values }, (_, index) => index) },
   });
   keptRequest(requestOf({ tools: [tool(99_000)] }), CODECS.chat);
   const tooMuch = [

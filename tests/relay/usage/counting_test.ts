@@ -75,11 +75,7 @@ Deno.test("a request is counted in every window of the calendar that it ended in
   );
   for (const { total, data } of windows) {
     assert.deepEqual(total, ONE);
-    assert.deepEqual(data, [{
-      connection: "one",
-      model: "model-1",
-      ...ONE,
-    }]);
+    assert.deepEqual(data, [{ connection: "one", model: "model-1", ...ONE }]);
   }
 });
 
@@ -97,9 +93,7 @@ Deno.test("counts restart with each window, and remain in the longer ones", asyn
 Deno.test("requests are counted by connection and by the model that served them, and added up", async () => {
   const scene = await openUsageScene({
     connections: [
-      oneConnection({
-        models: [{ id: "model-1", fallbacks: ["model-2"] }],
-      }),
+      oneConnection({ models: [{ id: "model-1", fallbacks: ["model-2"] }] }),
       connectionTo("two", { protocol: "chat", mode: "native" }, {
         models: [{ id: "model-2", price: PRICE }],
       }),

@@ -222,9 +222,7 @@ Deno.test("an answer that is fetched later is rejected for tokens with a limit o
 
 Deno.test("a request that is larger than the rest is rejected, and a smaller one is not", async () => {
   const scene = await openUsageScene(limited({ window: "day", tokens: 40 }));
-  const long = {
-    messages: [{ role: "user", content: "word ".repeat(200) }],
-  };
+  const long = { messages: [{ role: "user", content: "word ".repeat(200) }] };
   const refused = await scene.ask("chat", long);
   assert.equal(refused.status, 429);
   assert.match(
@@ -376,10 +374,7 @@ Deno.test("a limit for models counts only these", async () => {
   );
   for (const expected of [200, 429]) {
     assert.equal((await scene.ask("chat")).status, expected);
-    assert.equal(
-      (await scene.ask("chat", { model: "model-2" })).status,
-      200,
-    );
+    assert.equal((await scene.ask("chat", { model: "model-2" })).status, 200);
   }
   assert.equal((await limitOf(scene)).used, 1);
 });
@@ -422,10 +417,7 @@ Deno.test("when some connections are over a limit and the others cool down, the 
 
 Deno.test("the error names the longest of several exceeded limits", async () => {
   const scene = await openUsageScene(
-    limited({ window: "minute", requests: 1 }, {
-      window: "hour",
-      requests: 1,
-    }),
+    limited({ window: "minute", requests: 1 }, { window: "hour", requests: 1 }),
   );
   await scene.ask("chat");
   const refused = await scene.ask("chat");
@@ -596,9 +588,7 @@ Deno.test("a request that outlasts its window counts in the next one, once", asy
 });
 
 Deno.test("near a limit the answer reports it in a header, and the log once a window", async () => {
-  const scene = await openUsageScene(
-    limited({ window: "hour", requests: 5 }),
-  );
+  const scene = await openUsageScene(limited({ window: "hour", requests: 5 }));
   const warnings: (string | null)[] = [];
   for (let count = 0; count < 5; count++) {
     const { headers } = await scene.ask("chat");
@@ -666,11 +656,7 @@ Deno.test("Codex is shown the limit of its token where the connection's quota le
 Deno.test("a warning has only characters of a header, with any names", async () => {
   const scene = await openUsageScene({
     connections: [oneConnection({ name: "Größe → 1" })],
-    ...limited({
-      window: "hour",
-      requests: 1,
-      connections: ["Größe → 1"],
-    }),
+    ...limited({ window: "hour", requests: 1, connections: ["Größe → 1"] }),
   });
   const { status, headers } = await scene.ask("chat");
   assert.equal(status, 200);

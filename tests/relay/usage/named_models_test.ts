@@ -73,11 +73,7 @@ function askBoth(
   protocol: Protocol = "chat",
   fields: JsonObject = {},
 ): Promise<CallerResponse> {
-  return scene.ask(protocol, {
-    model: "cheap",
-    models: ["dear-1"],
-    ...fields,
-  });
+  return scene.ask(protocol, { model: "cheap", models: ["dear-1"], ...fields });
 }
 
 function errorOf({ text }: CallerResponse): JsonObject {

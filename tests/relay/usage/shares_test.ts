@@ -197,9 +197,7 @@ Deno.test("near its share a token is warned", async () => {
 
 Deno.test("a group's share is what all of its members used", async () => {
   const groups = {
-    team: {
-      limits: [{ connection: "main", window: "five_hour", share: 0.4 }],
-    },
+    team: { limits: [{ connection: "main", window: "five_hour", share: 0.4 }] },
   };
   const scene = await openShares([
     person("alice", { group: "team" }),

@@ -93,10 +93,7 @@ Deno.test("chunks are joined from any pieces", () => {
       "01234567890123456789a",
     ],
     "lines inside of a chunk": ["6\r\n\r\n0\r\n\r\r\n0\r\n\r\n", "\r\n0\r\n\r"],
-    "extensions": [
-      '2;a\r\nhi\r\n1 ; b="c;d"\t\r\n!\r\n0;e=f\r\n\r\n',
-      "hi!",
-    ],
+    "extensions": ['2;a\r\nhi\r\n1 ; b="c;d"\t\r\n!\r\n0;e=f\r\n\r\n', "hi!"],
     "trailers": ["2\r\nhi\r\n0\r\nA: 1\r\ncontent-length: 9\r\n\r\n", "hi"],
   };
   for (const [name, [text, payload]] of Object.entries(bodies)) {

@@ -308,11 +308,7 @@ Deno.test("of too many idle connections the oldest is closed", async () => {
     const closed = scene.opened.map(({ isClosed }) => isClosed);
     assert.deepEqual(
       closed,
-      maxIdle === 1 ? [true, true, false] : [
-        true,
-        false,
-        false,
-      ],
+      maxIdle === 1 ? [true, true, false] : [true, false, false],
     );
     await exchange(scene);
     assert.deepEqual(served(scene), [1, 1, 2]);
