@@ -28,10 +28,7 @@ type Lack = string | false | undefined;
  * });
  * ```
  */
-export function needing(
-  name: string,
-  ...lacks: readonly Lack[]
-): NamedTest {
+export function needing(name: string, ...lacks: readonly Lack[]): NamedTest {
   const reason = lacks.find((one) => typeof one === "string");
   return reason === undefined
     ? { name, ignore: false }

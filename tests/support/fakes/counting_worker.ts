@@ -30,9 +30,7 @@ globalThis.addEventListener("message", (event) => {
 });
 
 /** Takes a place and releases it, again and again. */
-function hammer(
-  { table, thread, most, rounds, inside }: Hammering,
-): Hammered {
+function hammer({ table, thread, most, rounds, inside }: Hammering): Hammered {
   let got = 0;
   let mostInside = 0;
   const cell = { thread, column: 0 };

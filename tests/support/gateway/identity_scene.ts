@@ -56,10 +56,7 @@ export interface Signer {
 }
 
 /** Creates a pair of keys. @param alg An asymmetric algorithm. */
-export async function createSigner(
-  kid = "k1",
-  alg = "RS256",
-): Promise<Signer> {
+export async function createSigner(kid = "k1", alg = "RS256"): Promise<Signer> {
   const { privateKey, publicKey } = await generateKeyPair(alg, {
     extractable: true,
   });

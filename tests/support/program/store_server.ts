@@ -81,10 +81,7 @@ export async function startStoreServer(
 }
 
 /** Sends one command and `QUIT` over a new connection. */
-async function ask(
-  port: number,
-  command: readonly string[],
-): Promise<string> {
+async function ask(port: number, command: readonly string[]): Promise<string> {
   const encoder = new TextEncoder();
   const written = [command, ["QUIT"]].map((parts) =>
     `*${parts.length}\r\n` +

@@ -172,10 +172,7 @@ function objectsIn(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-function at(
-  value: JsonValue | undefined,
-  key: string,
-): JsonValue | undefined {
+function at(value: JsonValue | undefined, key: string): JsonValue | undefined {
   return isJsonObject(value) ? value[key] : undefined;
 }
 

@@ -180,10 +180,7 @@ const FIELDS_BY_EVENT: Readonly<Record<string, z.ZodRawShape>> = {
   },
   "response.reasoning_summary_part.added": { ...IN_SUMMARY, part: PART },
   "response.reasoning_summary_part.done": { ...IN_SUMMARY, part: PART },
-  "response.reasoning_summary_text.delta": {
-    ...IN_SUMMARY,
-    delta: z.string(),
-  },
+  "response.reasoning_summary_text.delta": { ...IN_SUMMARY, delta: z.string() },
   "response.reasoning_summary_text.done": { ...IN_SUMMARY, text: z.string() },
   "response.reasoning.delta": { ...IN_CONTENT, delta: z.string() },
   "response.reasoning.done": { ...IN_CONTENT, text: z.string() },

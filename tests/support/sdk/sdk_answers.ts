@@ -41,11 +41,7 @@ export function inputOf(text: string): unknown {
 
 const READERS: Readonly<
   Record<Protocol, (text: string) => Promise<AnswerFacts>>
-> = {
-  chat: readChat,
-  messages: readMessages,
-  responses: readResponses,
-};
+> = { chat: readChat, messages: readMessages, responses: readResponses };
 
 /** Returns a `fetch` that answers every request with the stream `text`. */
 function answering(text: string): typeof fetch {

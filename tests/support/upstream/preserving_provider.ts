@@ -230,9 +230,7 @@ function returnedIn(
       const path = `messages.${at}.content.${place}`;
       const thought = signed.get(String(block.signature ?? block.data));
       if (thought === undefined || stable(block) !== stable(thought.block)) {
-        throw new Error(
-          `${path}: Invalid \`signature\` in \`thinking\` block`,
-        );
+        throw new Error(`${path}: Invalid \`signature\` in \`thinking\` block`);
       }
       const before = content.slice(0, place).filter(isSaid);
       const prefix = prefixOf(body, at, hidden) + stable(before);

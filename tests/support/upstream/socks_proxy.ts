@@ -98,10 +98,7 @@ export function startSocksProxy(
   };
 }
 
-async function read(
-  connection: Deno.Conn,
-  count: number,
-): Promise<Uint8Array> {
+async function read(connection: Deno.Conn, count: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(count);
   for (let at = 0; at < count;) {
     const size = await connection.read(bytes.subarray(at));

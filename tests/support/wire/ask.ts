@@ -21,10 +21,7 @@ export const MODELS: Readonly<Record<Protocol, string>> = {
 
 const SAY_HELLO: Readonly<Record<Protocol, JsonObject>> = {
   chat: { messages: [{ role: "user", content: "Hello" }] },
-  messages: {
-    max_tokens: 100,
-    messages: [{ role: "user", content: "Hello" }],
-  },
+  messages: { max_tokens: 100, messages: [{ role: "user", content: "Hello" }] },
   responses: { input: "Hello" },
 };
 

@@ -24,10 +24,7 @@ export function cursorBody(
     user: "google-oauth2|user_1",
     input: [
       { role: "system", content: "You are a coding agent" },
-      {
-        role: "user",
-        content: [{ type: "input_text", text: "Write a file" }],
-      },
+      { role: "user", content: [{ type: "input_text", text: "Write a file" }] },
     ],
     tools: [
       {

@@ -23,11 +23,7 @@ export function text(value: string): TextBlock {
 }
 
 /** Returns a call of a function. */
-export function call(
-  id: string,
-  name = "f",
-  json = "{}",
-): FunctionCallBlock {
+export function call(id: string, name = "f", json = "{}"): FunctionCallBlock {
   return { kind: "function_call", id, name, arguments: json };
 }
 

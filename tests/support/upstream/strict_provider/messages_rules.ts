@@ -79,9 +79,7 @@ function checkBudget(body: JsonObject): void {
     );
   }
   if (budget >= maxTokens) {
-    throw invalid(
-      "`max_tokens` must be greater than `thinking.budget_tokens`",
-    );
+    throw invalid("`max_tokens` must be greater than `thinking.budget_tokens`");
   }
 }
 

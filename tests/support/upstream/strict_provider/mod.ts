@@ -93,11 +93,7 @@ const STRICT_CODEC: DemoCodec = {
   },
   writeError(error: GatewayError, { protocol, requestId }) {
     return protocol === "messages"
-      ? {
-        type: "error",
-        error: messagesError(error),
-        request_id: requestId,
-      }
+      ? { type: "error", error: messagesError(error), request_id: requestId }
       : { error: openaiError(error) };
   },
 };

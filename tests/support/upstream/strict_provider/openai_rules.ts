@@ -175,10 +175,7 @@ function checkToolNames(tools: readonly Tool[], path: string): void {
       throw new GatewayError(
         "invalid_request",
         `Missing required parameter: '${param}'.`,
-        {
-          param,
-          code: "missing_required_parameter",
-        },
+        { param, code: "missing_required_parameter" },
       );
     }
     if (name.length > MAX_NAME_LENGTH) {

@@ -138,10 +138,7 @@ function readChatTurns(messages: JsonValue | undefined): Turn[] {
     throw new GatewayError(
       "invalid_request",
       "Missing required parameter: 'messages'.",
-      {
-        param: "messages",
-        code: "missing_required_parameter",
-      },
+      { param: "messages", code: "missing_required_parameter" },
     );
   }
   if (!Array.isArray(messages) || messages.length === 0) {

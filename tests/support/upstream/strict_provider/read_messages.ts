@@ -54,9 +54,7 @@ function refuseThread({ thread }: JsonObject): void {
   throw new GatewayError(
     "invalid_request",
     "thread: This model does not keep threads",
-    {
-      details: { error_code: "thread_unsupported_request" },
-    },
+    { details: { error_code: "thread_unsupported_request" } },
   );
 }
 

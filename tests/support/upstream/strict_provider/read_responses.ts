@@ -50,10 +50,7 @@ function refuseState(body: JsonObject): void {
     throw new GatewayError(
       "invalid_request",
       `Previous response with id '${previous}' not found.`,
-      {
-        param: "previous_response_id",
-        code: "previous_response_not_found",
-      },
+      { param: "previous_response_id", code: "previous_response_not_found" },
     );
   }
   for (const param of ["conversation", "background"]) {
@@ -61,10 +58,7 @@ function refuseState(body: JsonObject): void {
     throw new GatewayError(
       "invalid_request",
       `Unsupported parameter: '${param}'.`,
-      {
-        param,
-        code: "unsupported_parameter",
-      },
+      { param, code: "unsupported_parameter" },
     );
   }
 }
@@ -75,10 +69,7 @@ function readItems(input: JsonValue | undefined): JsonObject[] {
   throw new GatewayError(
     "invalid_request",
     "Missing required parameter: 'input'.",
-    {
-      param: "input",
-      code: "missing_required_parameter",
-    },
+    { param: "input", code: "missing_required_parameter" },
   );
 }
 
