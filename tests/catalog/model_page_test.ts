@@ -5,10 +5,7 @@ import type { JsonValue } from "../../src/core/json.ts";
 /** All that a list may hold in these tests. */
 const ANY = Object.assign(new Set<string>(), { has: () => true });
 
-function pageOf(
-  body: JsonValue,
-  wanted: ReadonlySet<string> = ANY,
-): ModelPage {
+function pageOf(body: JsonValue, wanted: ReadonlySet<string> = ANY): ModelPage {
   const page = readModelPage(body, wanted);
   assert.ok(page);
   return page;

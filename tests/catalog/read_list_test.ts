@@ -322,10 +322,7 @@ Deno.test("readModelList() reads no further base URL after its timeout", async (
       return Promise.reject(signal?.reason);
     },
   }, end.signal);
-  assert.equal(
-    await reasonOf(reading),
-    "the provider did not answer in time",
-  );
+  assert.equal(await reasonOf(reading), "the provider did not answer in time");
   assert.equal(asked, 1);
 });
 

@@ -85,10 +85,7 @@ identity: none
 
 Deno.test("describeConfig() shows the resolved form of a full file", async () => {
   const config = await minimalConfig({
-    server: {
-      admin: {},
-      tls: { cert: "c", key: "k" },
-    },
+    server: { admin: {}, tls: { cert: "c", key: "k" } },
     connections: [connectionFile({
       auth: { scheme: "none" },
       headers: { "X-Team": "a" },

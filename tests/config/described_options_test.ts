@@ -391,10 +391,7 @@ Deno.test("the check finds an option that was forgotten", async (t) => {
   };
   await steps(t, Object.entries(cases), async ([, [forgotten, faults]]) => {
     const places = { ...TOY_PLACES, ...forgotten };
-    assert.deepEqual(
-      await optionFaults(configOptions(SCHEMA), places),
-      faults,
-    );
+    assert.deepEqual(await optionFaults(configOptions(SCHEMA), places), faults);
   });
   await t.step("in its description", async () => {
     const { server } = SCHEMA.properties;

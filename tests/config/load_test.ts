@@ -360,9 +360,7 @@ Deno.test("copyTree() maps every text, with its path", () => {
       return text.toUpperCase();
     },
   );
-  assert.deepEqual(result, {
-    value: { a: ["X", { b: "Y" }], c: 1, d: null },
-  });
+  assert.deepEqual(result, { value: { a: ["X", { b: "Y" }], c: 1, d: null } });
   assert.deepEqual(seen, ["a.0=x", "a.1.b=y"]);
 });
 

@@ -288,9 +288,7 @@ Deno.test("configChanges() returns paths of names for what was added, removed an
   ])[] = [
     [{}, {}],
     [{ messages_vendor: "other" }, { changed: ["messages_vendor"] }],
-    [{
-      connections: [connectionFile({ name: "GLM", models: ["a", "c"] })],
-    }, {
+    [{ connections: [connectionFile({ name: "GLM", models: ["a", "c"] })] }, {
       added: ["connections[GLM].models[c]"],
       removed: ["connections[GLM].models[b]"],
     }],

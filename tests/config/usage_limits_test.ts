@@ -57,13 +57,7 @@ Deno.test("a limit is resolved to its unit, its models and the names of its conn
   });
   const rest = { models: undefined, connections: undefined };
   assert.deepEqual(callers.get("alice")?.limits, [
-    {
-      kind: "amount",
-      window: "minute",
-      unit: "requests",
-      most: 60,
-      ...rest,
-    },
+    { kind: "amount", window: "minute", unit: "requests", most: 60, ...rest },
     {
       kind: "amount",
       window: "day",

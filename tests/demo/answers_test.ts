@@ -125,9 +125,7 @@ Deno.test("compose() ends at the limit, with exactly so many tokens", async (t) 
 });
 
 Deno.test("compose() does not cut a character in two", () => {
-  const { blocks } = compose(
-    askOf(["🙂🙂🙂🙂🙂"], { maxOutputTokens: 4 }),
-  );
+  const { blocks } = compose(askOf(["🙂🙂🙂🙂🙂"], { maxOutputTokens: 4 }));
   const [block] = blocks;
   assert(block?.kind === "text" && block.text.isWellFormed());
 });

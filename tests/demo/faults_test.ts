@@ -74,9 +74,7 @@ for (const [at, create] of PROVIDERS) {
       for (const [fault, status, openaiType, messagesType] of REFUSED) {
         for (const stream of [false, true]) {
           await t.step(`${fault} ${stream}`, async () => {
-            const response = await create()(
-              request(door, fault, { stream }),
-            );
+            const response = await create()(request(door, fault, { stream }));
             const { error } = await response.json();
             assert.equal(response.status, status);
             if (isMessages) assert.equal(error.type, messagesType);
@@ -119,9 +117,7 @@ for (const [at, create] of PROVIDERS) {
 
     Deno.test(`${at}: ${door.path} breaks on request, in the middle of the answer`, async () => {
       for (const stream of [false, true]) {
-        const response = await create()(
-          request(door, "broken", { stream }),
-        );
+        const response = await create()(request(door, "broken", { stream }));
         const text = await readUntilError(response);
         assert.equal(response.status, 200);
         assert.match(text, stream ? /Hello/ : /^\{/);

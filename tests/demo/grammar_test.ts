@@ -54,11 +54,7 @@ const CHAT_CASES: Readonly<Record<string, JsonObject>> = {
     messages: [{ role: "user", content: "use the tool" }],
     tools: [{ type: "custom", custom: { name: "exec" } }],
   },
-  "an answer that is cut": {
-    model: "demo-a",
-    max_tokens: 7,
-    messages: HELLO,
-  },
+  "an answer that is cut": { model: "demo-a", max_tokens: 7, messages: HELLO },
   "an answer that is cut before its first word": {
     model: "demo-a-think",
     max_tokens: 2,
@@ -186,10 +182,7 @@ for (
         { ...body, ...streaming },
         createFixedDemo(),
       );
-      assert.deepEqual(
-        gistOf(fold(text), protocol),
-        gistOf(answer, protocol),
-      );
+      assert.deepEqual(gistOf(fold(text), protocol), gistOf(answer, protocol));
     }));
 }
 

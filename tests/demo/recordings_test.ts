@@ -55,9 +55,7 @@ testNeeding(
   async (t) => {
     await steps(
       t,
-      Object.entries(
-        await demoStreams(),
-      ),
+      Object.entries(await demoStreams()),
       async ([, { text, folder, providers }]) => {
         const known = await recordedFields(folder, providers);
         const unknown = [...fieldsOf(text)].filter((field) =>

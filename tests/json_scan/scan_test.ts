@@ -494,10 +494,7 @@ Deno.test("JsonObjectScan reports a fault with an instruction, and quotes nothin
       `{"s3cret":1} s3cret`,
       "more follows the object, at offset 13. Send the object alone.",
     ],
-    [
-      "\ufeff{}",
-      "it begins with a byte order mark. Send UTF-8 without one.",
-    ],
+    ["\ufeff{}", "it begins with a byte order mark. Send UTF-8 without one."],
     [
       `{"s3cret":1,"model":"s3cret","mod\\u0065l":"s3cret"}`,
       `"model" occurs in it twice, again at offset 29. Send it once.`,

@@ -83,11 +83,7 @@ function returned(message: JsonObject, issuer: Issuer): readonly JsonObject[] {
       role: "user",
       content: "And?",
     }],
-  }, {
-    from: CODECS.chat,
-    to: CODECS[issuer],
-    target,
-  });
+  }, { from: CODECS.chat, to: CODECS[issuer], target });
   const items = issuer === "responses" ? body.input : body.messages;
   return (Array.isArray(items) ? items : []).filter(isJsonObject)
     .flatMap((item) => issuer === "responses" ? [item] : contentOf(item))

@@ -63,9 +63,7 @@ async function withWorld(
   const { handler } = createGateway({
     liveConfig: createLiveConfig(config),
     fetch,
-    log: {
-      write: (...line) => lines.push(JSON.stringify(line)),
-    },
+    log: { write: (...line) => lines.push(JSON.stringify(line)) },
   });
   const gateway = listen(handler);
   try {
@@ -297,10 +295,7 @@ Deno.test("GET /limits reports the quota in the headers of a relayed answer", as
   const world = { providers: { fast: chat }, file };
   await withWorld(world, async ({ ask, calls }) => {
     const before = await listFrom(await ask("/v1/limits", bearer(ALICE_TOKEN)));
-    assert.equal(
-      before.data[0]?.error?.type,
-      "provider_limits_not_known_yet",
-    );
+    assert.equal(before.data[0]?.error?.type, "provider_limits_not_known_yet");
     const answer = await ask("/v1/chat/completions", {
       method: "POST",
       headers: {

@@ -232,10 +232,7 @@ Deno.test("codexHeaders() reports one window alone, and of two of one length the
     "x-codex-primary-window-minutes",
     "x-codex-primary-reset-at",
   ]);
-  const two = reported([
-    usage(WEEK, 1),
-    usage(WEEK, 90, QUOTA_TYPES.requests),
-  ]);
+  const two = reported([usage(WEEK, 1), usage(WEEK, 90, QUOTA_TYPES.requests)]);
   assert.equal(two["x-codex-primary-used-percent"], "90");
   assert.equal(two["x-codex-secondary-used-percent"], undefined);
 });

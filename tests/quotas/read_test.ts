@@ -36,9 +36,7 @@ function read(parts: ReadParts): Promise<Reading> {
   });
 }
 
-async function failureOf(
-  parts: ReadParts,
-): Promise<FailedReading["failure"]> {
+async function failureOf(parts: ReadParts): Promise<FailedReading["failure"]> {
   const reading = await read(parts);
   assert.ok(!isGood(reading));
   return reading.failure;

@@ -67,9 +67,7 @@ export function createHarness(
       assert.ok(signal);
       return await (scripts.get(host) ?? credits)(signal);
     },
-    log: {
-      write: (event, fields) => void lines.push({ event, ...fields }),
-    },
+    log: { write: (event, fields) => void lines.push({ event, ...fields }) },
   });
   const service = createQuotaService({ clock, harvest, poller, deadline });
   return { service, poller, harvest, clock, scripts, calls, deadlines, lines };

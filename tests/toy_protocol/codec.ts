@@ -93,10 +93,7 @@ function decodeAnswer(body: JsonValue): Answer {
   };
 }
 
-function decodeFailure(
-  status: number,
-  body: JsonValue | undefined,
-): Failure {
+function decodeFailure(status: number, body: JsonValue | undefined): Failure {
   const fault = isJsonObject(body) ? body.fault : undefined;
   const message = typeof fault === "string" ? fault : `Status ${status}`;
   return { kind: kindOfStatus(status), status, message };

@@ -81,10 +81,7 @@ Deno.test("a token's expiry is read to the millisecond, in any zone", async () =
 
 Deno.test("tokens that choose all connections share one set", async () => {
   const config = await minimalConfig({
-    tokens: [
-      tokenFile(),
-      tokenFile({ name: "bob", sha256: "b".repeat(64) }),
-    ],
+    tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],
   });
   const [alice, bob] = config.callers.values();
   assert.equal(alice?.connectionIds, bob?.connectionIds);

@@ -115,9 +115,7 @@ const PROBLEMS: Readonly<Record<string, readonly [Fields, readonly string[]]>> =
     ],
     "an empty audience": [
       { audience: [] },
-      [
-        "identity[0].audience: must not be empty.",
-      ],
+      ["identity[0].audience: must not be empty."],
     ],
     "no rules": [{ rules: undefined }, ["identity[0].rules: is missing."]],
     "an empty list of rules": [
@@ -148,9 +146,7 @@ const PROBLEMS: Readonly<Record<string, readonly [Fields, readonly string[]]>> =
     ],
     "an unknown key": [
       { jwks_uri: "https://a.example" },
-      [
-        'identity[0].jwks_uri: is not a known key. Did you mean "jwks_url"?',
-      ],
+      ['identity[0].jwks_uri: is not a known key. Did you mean "jwks_url"?'],
     ],
     "a URL of keys that is none": [
       { jwks_url: "file:///keys.json" },

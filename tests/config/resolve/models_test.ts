@@ -55,9 +55,7 @@ Deno.test("a model's fallbacks must not include itself", async () => {
 Deno.test("fallbacks must not form a cycle through other connections", async () => {
   const file = minimalFile({
     connections: [
-      connectionFile({
-        models: [{ id: "a", fallbacks: ["d", "b"] }, "d"],
-      }),
+      connectionFile({ models: [{ id: "a", fallbacks: ["d", "b"] }, "d"] }),
       connectionFile({
         name: "other",
         models: [

@@ -299,10 +299,7 @@ const ROWS: readonly Row[] = [
     token({ sha256: Array(9).fill("a".repeat(64)) }),
     "tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each.",
   ],
-  [
-    token({ sha256: undefined }),
-    "tokens[0].sha256: is missing.",
-  ],
+  [token({ sha256: undefined }), "tokens[0].sha256: is missing."],
   [
     token({ sha256: 7 }),
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.",

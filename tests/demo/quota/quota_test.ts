@@ -213,10 +213,7 @@ Deno.test("every answer has the quota in its headers, in the spelling of the fam
     const headers = await use(demo, "C");
     assert.equal(headers.get("x-codex-primary-window-minutes"), "300");
     assert.equal(headers.get("x-codex-secondary-used-percent"), "48");
-    assert.equal(
-      headers.get("x-codex-primary-reset-after-seconds"),
-      "18000",
-    );
+    assert.equal(headers.get("x-codex-primary-reset-after-seconds"), "18000");
     assert.equal(headers.get("openai-model"), "demo-c");
   });
 });

@@ -144,9 +144,7 @@ testNeeding(
         );
       }
       const decoded = messagesCodec.decodeRequest(request);
-      const { context } = contextFor("anthropic", {
-        model: "claude-opus-4-8",
-      });
+      const { context } = contextFor("anthropic", { model: "claude-opus-4-8" });
       assertSendable(messagesCodec.encodeRequest(decoded, context));
       const { dropped } = translateRequest(request, {
         from: messagesCodec,

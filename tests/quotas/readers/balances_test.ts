@@ -91,11 +91,7 @@ Deno.test("openrouter shows what an uncapped key has used in all", () => {
 });
 
 Deno.test("openrouter names the period of a limit", async (t) => {
-  const periods = {
-    daily: "daily",
-    weekly: "weekly",
-    fortnightly: "unknown",
-  };
+  const periods = { daily: "daily", weekly: "weekly", fortnightly: "unknown" };
   await steps(t, Object.entries(periods), ([limit_reset, expected]) => {
     const data = { limit: 1, limit_remaining: 1, limit_reset, usage: 0 };
     assert.equal(parse(source, { data })[0]?.window, expected);
@@ -112,10 +108,7 @@ Deno.test("openrouter credits may fall below zero", () => {
     fixture("openrouter/uncapped"),
     fixture("openrouter/credits"),
   );
-  assert.deepEqual(
-    windows[1],
-    windowOf("BALANCE total USD - - -4.75 -"),
-  );
+  assert.deepEqual(windows[1], windowOf("BALANCE total USD - - -4.75 -"));
 });
 
 Deno.test("openrouter rejects an error under HTTP 200", () => {

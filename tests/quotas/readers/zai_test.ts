@@ -11,9 +11,7 @@ import {
 } from "../quota_case.ts";
 import { steps } from "../../support/steps.ts";
 
-const source = sourceOf("zai", {
-  base: "https://api.z.ai/api/coding/paas/v4",
-});
+const source = sourceOf("zai", { base: "https://api.z.ai/api/coding/paas/v4" });
 
 const TEAM = {
   plan: "team",
@@ -44,10 +42,7 @@ Deno.test("bigmodel sends its request to a mainland host and never the global on
 
 Deno.test("zai sends its request to quota.url if it is set", () => {
   const url = "https://proxy.example/quota?team=a";
-  assert.equal(
-    requestsOf(sourceOf("zai", { quota: { url } }))[0]?.url,
-    url,
-  );
+  assert.equal(requestsOf(sourceOf("zai", { quota: { url } }))[0]?.url, url);
   assert.equal(
     requestsOf(sourceOf("zai", { quota: { ...TEAM, url } }))[0]?.url,
     "https://proxy.example/quota?team=a&type=2",

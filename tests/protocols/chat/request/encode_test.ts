@@ -137,18 +137,10 @@ Deno.test("a Chat request shows images and files, and rejects what another store
       },
       {
         kind: "file",
-        source: {
-          type: "base64",
-          mediaType: "application/pdf",
-          data: "aGk=",
-        },
+        source: { type: "base64", mediaType: "application/pdf", data: "aGk=" },
         name: "a.pdf",
       },
-      {
-        kind: "file",
-        source: { type: "text", text: "words" },
-        name: "b.txt",
-      },
+      { kind: "file", source: { type: "text", text: "words" }, name: "b.txt" },
       { kind: "file", source: { type: "id", store: "openai", id: "file-1" } },
       text(""),
     )],

@@ -414,9 +414,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
     const { safety_identifier, prompt_cache_key, ...rest } = body;
     const isHashed = String(safety_identifier).length === 64;
     assert.deepEqual(
-      plain(
-        isHashed ? rest : { ...rest, safety_identifier, prompt_cache_key },
-      ),
+      plain(isHashed ? rest : { ...rest, safety_identifier, prompt_cache_key }),
       { model, input: [says("user", "Hi")], store: false, ...expected },
     );
     assert.equal(lossesOf(lost), losses);
