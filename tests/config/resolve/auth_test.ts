@@ -13,6 +13,7 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { steps } from "../../support/steps.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });
@@ -72,47 +73,23 @@ const BAD_FILE =
 const QUOTED_FILE =
   "names a file with a key in quotation marks, which would be sent as a part of it. Remove them.";
 
-const ROWS: readonly (readonly [Record<string, unknown>, string])[] = [
-  [{ auth: undefined }, `connections[0].auth: is missing. ${HOW}`],
-  [{ auth: {} }, `connections[0].auth.key: is missing. ${HOW}`],
-  [
-    { auth: { scheme: "bearer" } },
-    `connections[0].auth.key: is missing. ${HOW}`,
-  ],
-  [
-    { service: "zai", auth: undefined },
-    `connections[0].auth.key: is missing. ${HOW}`,
-  ],
-  [
-    { auth: { scheme: "none", key: "k" } },
-    "connections[0].auth.key: must not be set with `scheme: none`.",
-  ],
-  [
-    { auth: { scheme: "none", key_file: "k" } },
-    "connections[0].auth.key_file: must not be set with `scheme: none`.",
-  ],
-  [
-    { auth: { scheme: "bearer", key: "k", key_file: "k" } },
-    "connections[0].auth.key_file: must not be set with key.",
-  ],
-  [
-    { auth: { scheme: "bearer", key: "can\nary" } },
-    `connections[0].auth.key: ${BAD_KEY}`,
-  ],
-  [
-    { auth: { scheme: "bearer", key: "ключ" } },
-    `connections[0].auth.key: ${BAD_KEY}`,
-  ],
-];
+const ROWS = yamlTable(`
+{ auth: <absent> } → connections[0].auth: is missing. ${HOW}
+{ auth: {} } → connections[0].auth.key: is missing. ${HOW}
+{ auth: { scheme: bearer } } → connections[0].auth.key: is missing. ${HOW}
+{ service: zai, auth: <absent> } → connections[0].auth.key: is missing. ${HOW}
+{ auth: { scheme: none, key: k } } → connections[0].auth.key: must not be set with \`scheme: none\`.
+{ auth: { scheme: none, key_file: k } } → connections[0].auth.key_file: must not be set with \`scheme: none\`.
+{ auth: { scheme: bearer, key: k, key_file: k } } → connections[0].auth.key_file: must not be set with key.
+{ auth: { scheme: bearer, key: "can\\nary" } } → connections[0].auth.key: ${BAD_KEY}
+{ auth: { scheme: bearer, key: "ключ" } } → connections[0].auth.key: ${BAD_KEY}
+`);
 
-Deno.test("auth reports", async (t) => {
-  for (const [overrides, problem] of ROWS) {
-    await t.step(problem, async () => {
-      const result = await loadFile(connection(overrides));
-      assert.deepEqual(problemsOf(result), [problem]);
-    });
-  }
-});
+Deno.test("auth reports", (t) =>
+  steps(t, ROWS, async ([, overrides, problem]) => {
+    const result = await loadFile(connection(overrides));
+    assert.deepEqual(problemsOf(result), [problem]);
+  }));
 
 Deno.test("a key file that holds no key is a problem of key_file", async () => {
   const cases: readonly (readonly [text: string, message: string])[] = [

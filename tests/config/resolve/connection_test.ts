@@ -17,119 +17,54 @@ import {
   testCertificate,
 } from "../../support/upstream/test_certificate.ts";
 import { steps } from "../../support/steps.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
-const connection = (overrides: Record<string, unknown>) =>
+const connection = (overrides: Readonly<Record<string, unknown>>) =>
   minimalFile({ connections: [connectionFile(overrides)] });
 
 const URL_A = "https://a.example/v1";
 const ROUTED = "is set by the gateway itself. Remove it.";
 const FAMILIES = "needs A (Chat Completions), B (Messages) or C (Responses).";
 
-const PROBLEMS: readonly (readonly [Record<string, unknown>, string])[] = [
-  [
-    { family: undefined },
-    `connections[0].family: is missing. \`service: custom\` ${FAMILIES}`,
-  ],
-  [
-    { service: "gateway", family: undefined },
-    `connections[0].family: is missing. \`service: gateway\` ${FAMILIES}`,
-  ],
-  [
-    { endpoints: undefined },
-    "connections[0].endpoints.chat: is missing. Family A needs it.",
-  ],
-  [
-    { endpoints: { messages: URL_A } },
-    "connections[0].endpoints.chat: is missing. Family A needs it.",
-  ],
-  [
-    { family: "B" },
-    "connections[0].endpoints.messages: is missing. Family B needs it.",
-  ],
-  [
-    { family: "C" },
-    "connections[0].endpoints.responses: is missing. Family C needs it.",
-  ],
-  [
-    { endpoints: { chat: "http://u:canary@h" } },
-    "connections[0].endpoints.chat: must not hold credentials. Set them in auth.",
-  ],
-  [
-    { headers: { "a b": "c" } },
-    'connections[0].headers["a b"]: is not a valid header name.',
-  ],
-  [
-    { headers: { Host: "c" } },
-    "connections[0].headers.Host: is a header that the gateway sets itself. Remove it.",
-  ],
-  [
-    { headers: { Authorization: "canary" } },
-    "connections[0].headers.Authorization: would replace the credential of auth. Remove it, or use `scheme: none`.",
-  ],
-  [
-    { headers: { "X-A": "1", "x-a": "2" } },
-    "connections[0].headers.x-a: appears twice. Upper and lower case are the same.",
-  ],
-  [
-    { headers: { "x-a": "can\r\nary: 1" } },
-    "connections[0].headers.x-a: must be printable ASCII without line breaks or outer spaces.",
-  ],
-  [{ force: { model: "x" } }, `connections[0].force.model: ${ROUTED}`],
-  [{ force: { stream: true } }, `connections[0].force.stream: ${ROUTED}`],
-  [
-    { omit: ["a", "model"] },
-    "connections[0].omit[1]: must not be model, which every request needs.",
-  ],
-  [
-    { quota: { url: "nowhere" } },
-    "connections[0].quota.url: must be a URL such as https://api.example.com/v1.",
-  ],
-  [
-    { models: ["a", "b", { id: "a" }] },
-    "connections[0].models[2]: has the id of connections[0].models[0]. Each model of a connection needs its own.",
-  ],
-];
+const PROBLEMS = yamlTable(`
+{ family: <absent> } → connections[0].family: is missing. \`service: custom\` ${FAMILIES}
+{ service: gateway, family: <absent> } → connections[0].family: is missing. \`service: gateway\` ${FAMILIES}
+{ endpoints: <absent> } → connections[0].endpoints.chat: is missing. Family A needs it.
+{ endpoints: { messages: "${URL_A}" } } → connections[0].endpoints.chat: is missing. Family A needs it.
+{ family: B } → connections[0].endpoints.messages: is missing. Family B needs it.
+{ family: C } → connections[0].endpoints.responses: is missing. Family C needs it.
+{ endpoints: { chat: "http://u:canary@h" } } → connections[0].endpoints.chat: must not hold credentials. Set them in auth.
+{ headers: { "a b": c } } → connections[0].headers["a b"]: is not a valid header name.
+{ headers: { Host: c } } → connections[0].headers.Host: is a header that the gateway sets itself. Remove it.
+{ headers: { Authorization: canary } } → connections[0].headers.Authorization: would replace the credential of auth. Remove it, or use \`scheme: none\`.
+{ headers: { X-A: "1", x-a: "2" } } → connections[0].headers.x-a: appears twice. Upper and lower case are the same.
+{ headers: { x-a: "can\\r\\nary: 1" } } → connections[0].headers.x-a: must be printable ASCII without line breaks or outer spaces.
+{ force: { model: x } } → connections[0].force.model: ${ROUTED}
+{ force: { stream: true } } → connections[0].force.stream: ${ROUTED}
+{ omit: [a, model] } → connections[0].omit[1]: must not be model, which every request needs.
+{ quota: { url: nowhere } } → connections[0].quota.url: must be a URL such as https://api.example.com/v1.
+{ models: [a, b, { id: a }] } → connections[0].models[2]: has the id of connections[0].models[0]. Each model of a connection needs its own.
+`);
 
-Deno.test("a connection reports", async (t) => {
-  for (const [overrides, problem] of PROBLEMS) {
-    await t.step(problem, async () => {
-      const file = { ...connection(overrides), tokens: [] };
-      assert.deepEqual(problemsOf(await loadFile(file)), [problem]);
-    });
-  }
-});
+Deno.test("a connection reports", (t) =>
+  steps(t, PROBLEMS, async ([, overrides, problem]) => {
+    const file = { ...connection(overrides), tokens: [] };
+    assert.deepEqual(problemsOf(await loadFile(file)), [problem]);
+  }));
 
-const WARNINGS: readonly (readonly [Record<string, unknown>, string])[] = [
-  [
-    { endpoints: { chat: "http://10.0.0.1/v1" } },
-    "connections[0].endpoints.chat: sends prompts and the key unencrypted. Use https.",
-  ],
-  [
-    { quota: { kind: "litellm", url: "http://10.0.0.1/q" } },
-    "connections[0].quota.url: sends the key unencrypted. Use https.",
-  ],
-  [
-    { family: "C", endpoints: { chat: URL_A, responses: URL_A } },
-    "connections[0].endpoints.chat: is not used: no route of family C needs it.",
-  ],
-  [
-    { family: "B", endpoints: { messages: URL_A, completions: URL_A } },
-    "connections[0].endpoints.completions: is not used: no route of family B needs it.",
-  ],
-  [
-    { timeouts: { body: 1 } },
-    "connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.",
-  ],
-];
+const WARNINGS = yamlTable(`
+{ endpoints: { chat: "http://10.0.0.1/v1" } } → connections[0].endpoints.chat: sends prompts and the key unencrypted. Use https.
+{ quota: { kind: litellm, url: "http://10.0.0.1/q" } } → connections[0].quota.url: sends the key unencrypted. Use https.
+{ family: C, endpoints: { chat: "${URL_A}", responses: "${URL_A}" } } → connections[0].endpoints.chat: is not used: no route of family C needs it.
+{ family: B, endpoints: { messages: "${URL_A}", completions: "${URL_A}" } } → connections[0].endpoints.completions: is not used: no route of family B needs it.
+{ timeouts: { body: 1 } } → connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.
+`);
 
-Deno.test("a connection warns", async (t) => {
-  for (const [overrides, warning] of WARNINGS) {
-    await t.step(warning, async () => {
-      const result = await loadFile(connection(overrides));
-      assert.deepEqual(warningsOf(result), [warning]);
-    });
-  }
-});
+Deno.test("a connection warns", (t) =>
+  steps(t, WARNINGS, async ([, overrides, warning]) => {
+    const result = await loadFile(connection(overrides));
+    assert.deepEqual(warningsOf(result), [warning]);
+  }));
 
 Deno.test("an id is made from the name, always the same and never twice", async () => {
   const config = await minimalConfig({
