@@ -1,23 +1,24 @@
 import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { parseYaml } from "./yaml.ts";
 
-/** The text of the row, the mapping that it begins with, and what that leads to. */
-type YamlRow = readonly [
-  row: string,
-  fields: Readonly<Record<string, unknown>>,
-  result: string,
-];
+/** The name of the row or else its text, the mapping in it, and what that leads to. */
+type YamlRow = readonly [name: string, fields: JsonObject, result: string];
 
 /**
- * Reads a table of one row a line: a mapping in YAML, ` → ` and what that leads to. A key with `<absent>` is undefined.
+ * Reads a table of one row a line: a name and a colon, if it has a name, a mapping in YAML, ` → ` and what that leads
+ * to. A key with `<absent>` is undefined.
  */
 export function yamlTable(text: string): readonly YamlRow[] {
   return text.trim().split("\n").map((row): YamlRow => {
-    const [mapping = "", result] = row.split(" → ");
-    assert.ok(result !== undefined, `${row} has no arrow`);
-    const fields = Object.entries(Object(parseYaml(mapping, SCHEMA)))
+    const [before = "", result] = row.split(" → ");
+    const start = before.indexOf("{");
+    const fields = parseYaml(before.slice(start), SCHEMA);
+    assert.ok(isJsonObject(fields) && result !== undefined, row);
+    const given = Object.entries(fields)
       .map(([key, value]) => [key, value === "<absent>" ? undefined : value]);
-    return [row, Object.fromEntries(fields), result];
+    const name = before.slice(0, start).replace(/: $/, "") || row;
+    return [name, Object.fromEntries(given), result];
   });
 }
 

@@ -10,6 +10,7 @@ import { seal } from "../../support/upstream/strict_provider/seal.ts";
 import { outputTextOf } from "../../support/sdk/responses_fold.ts";
 import { ask, askBoth } from "../harness.ts";
 import { steps } from "../../support/steps.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -26,83 +27,27 @@ const OUTPUT = {
   output: "sunny",
 };
 
-const REFUSALS: readonly (readonly [
-  name: string,
-  fields: JsonObject,
-  param: string,
-  message: RegExp,
-])[] = [
-  ["no input", { input: undefined }, "input", /Missing required parameter/],
-  [
-    "an unknown role",
-    { input: [{ role: "tool", content: "x" }] },
-    "input[0]",
-    /Invalid value: 'tool'/,
-  ],
-  [
-    "a field of the Chat protocol",
-    { messages: [HELLO] },
-    "messages",
-    /Unknown parameter: 'messages'/,
-  ],
-  [
-    "a field of the Messages protocol",
-    { thinking: { type: "adaptive" } },
-    "thinking",
-    /Unknown parameter: 'thinking'/,
-  ],
-  [
-    "an answer that is not kept",
-    { previous_response_id: "resp_1" },
-    "previous_response_id",
-    /'resp_1' not found/,
-  ],
-  [
-    "a conversation that is not kept",
-    { conversation: "conv_1" },
-    "conversation",
-    /Unsupported parameter/,
-  ],
-  [
-    "an answer in the background",
-    { background: true },
-    "background",
-    /Unsupported parameter/,
-  ],
-  [
-    "a limit that is too small",
-    { max_output_tokens: 15 },
-    "max_output_tokens",
-    />= 16, but got 15/,
-  ],
-  [
-    "sealed reasoning of somebody else",
-    { input: [HELLO, { type: "reasoning", encrypted_content: "gAAAA" }] },
-    "input[1].encrypted_content",
-    /could not be verified/,
-  ],
-  [
-    "a call without an output",
-    { input: [HELLO, CALL, HELLO] },
-    "input",
-    /No tool output found for function call call_1/,
-  ],
-  [
-    "an output without a call",
-    { input: [HELLO, OUTPUT] },
-    "input",
-    /No tool call found .* call_1/,
-  ],
-  [
-    "a tool without a name",
-    { tools: [{ type: "function" }] },
-    "tools[0].name",
-    /Missing required parameter/,
-  ],
-];
+const [USER_YAML, CALL_YAML, OUTPUT_YAML] = [HELLO, CALL, OUTPUT]
+  .map((part) => JSON.stringify(part));
+
+/** Requests that a strict provider refuses, and what it says of them. */
+const REFUSALS = yamlTable(`
+no input: { input: <absent> } → input: Missing required parameter: 'input'.
+an unknown role: { input: [{ role: tool, content: x }] } → input[0]: Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.
+a field of the Chat protocol: { messages: [${USER_YAML}] } → messages: Unknown parameter: 'messages'.
+a field of the Messages protocol: { thinking: { type: adaptive } } → thinking: Unknown parameter: 'thinking'.
+an answer that is not kept: { previous_response_id: resp_1 } → previous_response_id: Previous response with id 'resp_1' not found.
+a conversation that is not kept: { conversation: conv_1 } → conversation: Unsupported parameter: 'conversation'.
+an answer in the background: { background: true } → background: Unsupported parameter: 'background'.
+a limit that is too small: { max_output_tokens: 15 } → max_output_tokens: Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.
+sealed reasoning of somebody else: { input: [${USER_YAML}, { type: reasoning, encrypted_content: gAAAA }] } → input[1].encrypted_content: The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.
+a call without an output: { input: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } → input: No tool output found for function call call_1.
+an output without a call: { input: [${USER_YAML}, ${OUTPUT_YAML}] } → input: No tool call found for function call output with call_id call_1.
+a tool without a name: { tools: [{ type: function }] } → tools[0].name: Missing required parameter: 'tools[0].name'.
+`);
 
 Deno.test("a strict provider rejects Responses with 400 and names the parameter", (t) =>
-  steps(t, REFUSALS, async ([, fields, param, message]) => {
+  steps(t, REFUSALS, async ([, fields, refusal]) => {
     const { status, answer } = await ask("C", "/v1/responses", {
       model: "demo-c",
       input: [HELLO],
@@ -111,8 +56,7 @@ Deno.test("a strict provider rejects Responses with 400 and names the parameter"
     const error = objectOf(answer.error);
     assert.equal(status, 400);
     assert.equal(error.type, "invalid_request_error");
-    assert.equal(error.param, param);
-    assert.match(textOf(error.message), message);
+    assert.equal(`${error.param}: ${error.message}`, refusal);
   }));
 
 /** The answer to a responses request with `fields`. */
