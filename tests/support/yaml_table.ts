@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
 import { parseYaml } from "./yaml.ts";
 
 /** The name of the row or else its text, the mapping in it, and what that leads to. */
@@ -20,6 +24,23 @@ export function yamlTable(text: string): readonly YamlRow[] {
     const name = before.slice(0, start).replace(/: $/, "") || row;
     return [name, Object.fromEntries(given), result];
   });
+}
+
+/** The name of the row and its two values. */
+type YamlPair = readonly [name: string, from: JsonValue, to: JsonValue];
+
+/** Reads a table of one row a line: a name, a colon, a value in YAML, ` → ` and another. A line with a `#` is a comment. */
+export function yamlPairs(text: string): readonly YamlPair[] {
+  return text.trim().split("\n").filter((row) => !row.startsWith("#"))
+    .map((row): YamlPair => {
+      const [, name, from, to] = row.match(/^(.*?): (.*) → (.*)$/) ?? [];
+      assert.ok(name && from && to, row);
+      return [name, jsonOf(from), jsonOf(to)];
+    });
+}
+
+function jsonOf(yaml: string): JsonValue {
+  return JSON.parse(JSON.stringify(parseYaml(yaml, SCHEMA)));
 }
 
 const SCHEMA = { schema: "core" } as const;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   type JsonObject,
-  type JsonValue,
   objectOf,
   objectsOf,
 } from "../../../src/core/json.ts";

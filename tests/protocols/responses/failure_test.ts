@@ -2,93 +2,37 @@ import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/core/json.ts";
 import {
   type Failure,
-  type FailureKind,
   oversizedAnswer,
 } from "../../../src/protocols/canonical/failure/failure.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+import { yamlPairs } from "../../support/yaml_table.ts";
 
 const { decodeFailure, encodeFailure } = responsesCodec;
 
 Deno.test("decodeFailure() reads every shape of error", async (t) => {
-  const cases: readonly (readonly [
-    status: number,
-    body: JsonValue | undefined,
-    kind: FailureKind,
-    message: string,
-  ])[] = [
-    [
-      400,
-      {
-        error: {
-          message: "Too long",
-          type: "invalid_request_error",
-          code: "context_length_exceeded",
-        },
-      },
-      "context_too_long",
-      "Too long",
-    ],
-    [
-      400,
-      { error: { message: "Input tokens exceed the configured limit" } },
-      "context_too_long",
-      "Input tokens exceed the configured limit",
-    ],
-    [
-      400,
-      { detail: "Unsupported parameter" },
-      "invalid_request",
-      "Unsupported parameter",
-    ],
-    [422, { detail: [{ msg: "Wrong" }] }, "invalid_request", "Wrong"],
-    [403, { detail: { code: "deactivated" } }, "permission", "deactivated"],
-    [
-      400,
-      { error: "Bad key", code: "invalid-argument" },
-      "invalid_request",
-      "Bad key",
-    ],
-    [
-      401,
-      { error: { message: "No", code: "server_error" } },
-      "authentication",
-      "No",
-    ],
-    [
-      429,
-      {
-        error: {
-          type: "usage_limit_reached",
-          message: "Used up",
-          resets_in_seconds: 60,
-        },
-      },
-      "quota",
-      "Used up",
-    ],
-    [429, { error: { message: "Slow" } }, "rate_limited", "Slow"],
-    [503, undefined, "overloaded", "The provider answered with status 503"],
-    [500, {}, "server", "The provider answered with status 500"],
-    [
-      200,
-      { error: { code: "image_parse_error", message: "No picture" } },
-      "invalid_request",
-      "No picture",
-    ],
-    [
-      200,
-      { error: { code: "slow_down", message: "Later" } },
-      "overloaded",
-      "Later",
-    ],
-    [200, { error: { code: "bio_policy", message: "No" } }, "filtered", "No"],
-    [200, { error: { code: "constructor", message: "No" } }, "server", "No"],
-  ];
-  for (const [status, body, kind, message] of cases) {
+  const cases = yamlPairs(`
+400: { error: { message: "Too long", type: invalid_request_error, code: context_length_exceeded } } → [context_too_long, "Too long"]
+400: { error: { message: "Input tokens exceed the configured limit" } } → [context_too_long, "Input tokens exceed the configured limit"]
+400: { detail: "Unsupported parameter" } → [invalid_request, "Unsupported parameter"]
+422: { detail: [{ msg: Wrong }] } → [invalid_request, Wrong]
+403: { detail: { code: deactivated } } → [permission, deactivated]
+400: { error: "Bad key", code: invalid-argument } → [invalid_request, "Bad key"]
+401: { error: { message: "No", code: server_error } } → [authentication, "No"]
+429: { error: { type: usage_limit_reached, message: "Used up", resets_in_seconds: 60 } } → [quota, "Used up"]
+429: { error: { message: Slow } } → [rate_limited, Slow]
+500: {} → [server, "The provider answered with status 500"]
+200: { error: { code: image_parse_error, message: "No picture" } } → [invalid_request, "No picture"]
+200: { error: { code: slow_down, message: Later } } → [overloaded, Later]
+200: { error: { code: bio_policy, message: "No" } } → [filtered, "No"]
+200: { error: { code: constructor, message: "No" } } → [server, "No"]
+`);
+  const nothing = "The provider answered with status 503";
+  const rows = [...cases, ["503", undefined, ["overloaded", nothing]] as const];
+  for (const [name, body, expected] of rows) {
+    const status = Number(name);
     await t.step(`${status} ${JSON.stringify(body)}`, () => {
       const failure = decodeFailure(status, body);
-      assert.equal(failure.kind, kind);
-      assert.equal(failure.message, message);
+      assert.deepEqual([failure.kind, failure.message], expected);
       assert.equal(failure.status, status >= 400 ? status : undefined);
     });
   }
