@@ -10,6 +10,7 @@ import {
   textPart,
 } from "../../../support/wire/messages.ts";
 import { call, text, thought, turn } from "../../../support/wire/turns.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const MESSAGES = [fromUser("Hi")];
 
@@ -35,64 +36,34 @@ function faultOf(fields: JsonObject): string | undefined {
 }
 
 Deno.test("a Chat request names the field that is wrong", () => {
-  const faults: [fields: JsonObject, param: string][] = [
-    [{ model: 7 }, "model"],
-    [{ messages: [] }, "messages"],
-    [{ messages: "Hi" }, "messages"],
-    [{ messages: [{ role: "bot", content: "x" }] }, "messages[0].role"],
-    [{ messages: [{ content: "x" }] }, "messages[0].role"],
-    [{ messages: [fromUser(7)] }, "messages[0].content"],
-    [{ messages: [fromUser([{}])] }, "messages[0].content[0].type"],
-    [
-      { messages: [fromUser([{ type: "text" }])] },
-      "messages[0].content[0].text",
-    ],
-    [
-      { messages: [fromUser([{ type: "image_url" }])] },
-      "messages[0].content[0].image_url.url",
-    ],
-    [
-      {
-        messages: [
-          fromUser([{ type: "image_url", image_url: { url: "data:,x" } }]),
-        ],
-      },
-      "messages[0].content[0].image_url.url",
-    ],
-    [
-      { messages: [fromUser([{ type: "file" }])] },
-      "messages[0].content[0].file.file_data",
-    ],
-    [
-      { messages: [fromUser([{ type: "input_audio" }])] },
-      "messages[0].content[0].input_audio.format",
-    ],
-    [
-      { messages: [{ role: "tool", content: "x" }] },
-      "messages[0].tool_call_id",
-    ],
-    [{
-      messages: [{
-        role: "assistant",
-        tool_calls: [{ function: { name: "f" } }],
-      }],
-    }, "messages[0].tool_calls[0].id"],
-    [
-      { messages: [{ role: "assistant", tool_calls: [{ id: "1" }] }] },
-      "messages[0].tool_calls[0].function",
-    ],
-    [{ tools: [{ type: "function" }] }, "tools[0].function"],
-    [{ tools: [{ type: "custom" }] }, "tools[0].custom"],
-    [{ tools: [{ type: "function", function: {} }] }, "tools[0].function.name"],
-    [{ tool_choice: "sometimes" }, "tool_choice"],
-    [{ response_format: { type: "xml" } }, "response_format.type"],
-    [{ verbosity: "loud" }, "verbosity"],
-    [{ temperature: "hot" }, "temperature"],
-    [{ max_tokens: 0 }, "max_tokens"],
-    [{ stop: 7 }, "stop"],
-  ];
-  for (const [fields, param] of faults) {
-    assert.equal(faultOf(fields), param, JSON.stringify(fields));
+  const faults = yamlTable(`
+{ model: 7 } → model
+{ messages: [] } → messages
+{ messages: Hi } → messages
+{ messages: [{ role: bot, content: x }] } → messages[0].role
+{ messages: [{ content: x }] } → messages[0].role
+{ messages: [{ role: user, content: 7 }] } → messages[0].content
+{ messages: [{ role: user, content: [{}] }] } → messages[0].content[0].type
+{ messages: [{ role: user, content: [{ type: text }] }] } → messages[0].content[0].text
+{ messages: [{ role: user, content: [{ type: image_url }] }] } → messages[0].content[0].image_url.url
+{ messages: [{ role: user, content: [{ type: image_url, image_url: { url: "data:,x" } }] }] } → messages[0].content[0].image_url.url
+{ messages: [{ role: user, content: [{ type: file }] }] } → messages[0].content[0].file.file_data
+{ messages: [{ role: user, content: [{ type: input_audio }] }] } → messages[0].content[0].input_audio.format
+{ messages: [{ role: tool, content: x }] } → messages[0].tool_call_id
+{ messages: [{ role: assistant, tool_calls: [{ function: { name: f } }] }] } → messages[0].tool_calls[0].id
+{ messages: [{ role: assistant, tool_calls: [{ id: "1" }] }] } → messages[0].tool_calls[0].function
+{ tools: [{ type: function }] } → tools[0].function
+{ tools: [{ type: custom }] } → tools[0].custom
+{ tools: [{ type: function, function: {} }] } → tools[0].function.name
+{ tool_choice: sometimes } → tool_choice
+{ response_format: { type: xml } } → response_format.type
+{ verbosity: loud } → verbosity
+{ temperature: hot } → temperature
+{ max_tokens: 0 } → max_tokens
+{ stop: 7 } → stop
+`);
+  for (const [row, fields, param] of faults) {
+    assert.equal(faultOf(fields), param, row);
   }
 });
 

@@ -11,6 +11,8 @@ import {
   textPart,
 } from "../../../support/wire/messages.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 function decode(fields: JsonObject = {}): CanonicalRequest {
   return decodeRequest({
@@ -486,65 +488,41 @@ Deno.test("Messages request read: a thread is rejected with the code on which th
 });
 
 Deno.test("Messages request read: a wrong field is rejected by its name", async (t) => {
-  const block = (value: JsonObject, role = "user"): JsonObject => ({
-    messages: [{ role, content: [value] }],
-  });
-  const wrong: [string, JsonObject][] = [
-    ["max_tokens", { max_tokens: null }],
-    ["max_tokens", { max_tokens: -1 }],
-    ["messages", { messages: [] }],
-    ["messages[0].role", { messages: [{ role: "tool", content: "a" }] }],
-    ["messages[0].content", { messages: [fromUser(1)] }],
-    ["messages[0].content[0].type", block({})],
-    ["messages[0].content[0].type", block({}, "assistant")],
-    ["messages[0].content[0].type", block({}, "system")],
-    ["messages[0].content[0].text", block({ type: "text" })],
-    ["messages[0].content[0].text", block({ type: "text", text: 1 })],
-    [
-      "messages[0].content[0].source.type",
-      block({ type: "image", source: { type: "path" } }),
-    ],
-    [
-      "messages[0].content[0].source.data",
-      block({
-        type: "image",
-        source: { type: "base64", media_type: "image/png" },
-      }),
-    ],
-    ["messages[0].content[0].tool_use_id", block({ type: "tool_result" })],
-    [
-      "messages[0].content[0].content[0].text",
-      block({
-        type: "tool_result",
-        tool_use_id: "x",
-        content: [{ type: "text" }],
-      }),
-    ],
-    ["messages[0].content[0].id", block({ type: "tool_use" }, "assistant")],
-    [
-      "messages[0].content[0].name",
-      block({ type: "tool_use", id: "x", name: "" }, "assistant"),
-    ],
-    ["system[0].text", { system: [{ type: "text" }] }],
-    ["tools[0].name", { tools: [{}] }],
-    ["tools[0].input_schema", { tools: [{ name: "f" }] }],
-    ["tool_choice.type", { tool_choice: { type: "required" } }],
-    ["tool_choice.name", { tool_choice: { type: "tool" } }],
-    ["thinking.type", { thinking: { type: "constructor" } }],
-    ["thinking.budget_tokens", { thinking: { type: "enabled" } }],
-    ["output_config.format.type", { output_config: { format: { type: "x" } } }],
-    ["output_format.schema", { output_format: { type: "json_schema" } }],
-    ["stop_sequences", { stop_sequences: "a" }],
-    ["temperature", { temperature: "0" }],
-  ];
-  for (const [param, fields] of wrong) {
-    await t.step(`${param} of ${JSON.stringify(fields)}`, () => {
-      assert.throws(() => decode(fields), (error) => {
-        assert.ok(error instanceof GatewayError);
-        assert.equal(error.kind, "invalid_request");
-        assert.equal(error.param, param);
-        return true;
-      });
+  const wrong = yamlTable(`
+{ max_tokens: null } → max_tokens
+{ max_tokens: -1 } → max_tokens
+{ messages: [] } → messages
+{ messages: [{ role: tool, content: a }] } → messages[0].role
+{ messages: [{ role: user, content: 1 }] } → messages[0].content
+{ messages: [{ role: user, content: [{}] }] } → messages[0].content[0].type
+{ messages: [{ role: assistant, content: [{}] }] } → messages[0].content[0].type
+{ messages: [{ role: system, content: [{}] }] } → messages[0].content[0].type
+{ messages: [{ role: user, content: [{ type: text }] }] } → messages[0].content[0].text
+{ messages: [{ role: user, content: [{ type: text, text: 1 }] }] } → messages[0].content[0].text
+{ messages: [{ role: user, content: [{ type: image, source: { type: path } }] }] } → messages[0].content[0].source.type
+{ messages: [{ role: user, content: [{ type: image, source: { type: base64, media_type: "image/png" } }] }] } → messages[0].content[0].source.data
+{ messages: [{ role: user, content: [{ type: tool_result }] }] } → messages[0].content[0].tool_use_id
+{ messages: [{ role: user, content: [{ type: tool_result, tool_use_id: x, content: [{ type: text }] }] }] } → messages[0].content[0].content[0].text
+{ messages: [{ role: assistant, content: [{ type: tool_use }] }] } → messages[0].content[0].id
+{ messages: [{ role: assistant, content: [{ type: tool_use, id: x, name: "" }] }] } → messages[0].content[0].name
+{ system: [{ type: text }] } → system[0].text
+{ tools: [{}] } → tools[0].name
+{ tools: [{ name: f }] } → tools[0].input_schema
+{ tool_choice: { type: required } } → tool_choice.type
+{ tool_choice: { type: tool } } → tool_choice.name
+{ thinking: { type: constructor } } → thinking.type
+{ thinking: { type: enabled } } → thinking.budget_tokens
+{ output_config: { format: { type: x } } } → output_config.format.type
+{ output_format: { type: json_schema } } → output_format.schema
+{ stop_sequences: a } → stop_sequences
+{ temperature: "0" } → temperature
+`);
+  await steps(t, wrong, ([, fields, param]) => {
+    assert.throws(() => decode(fields), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.kind, "invalid_request");
+      assert.equal(error.param, param);
+      return true;
     });
-  }
+  });
 });

@@ -5,6 +5,8 @@ import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.t
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlPairs } from "../../../support/yaml_table.ts";
 
 const { decodeRequest } = responsesCodec;
 
@@ -45,64 +47,19 @@ Deno.test("decodeRequest() makes one turn of the model's items and one of their 
 });
 
 Deno.test("decodeRequest() reads content parts", async (t) => {
-  const parts: readonly (readonly [JsonObject, JsonObject])[] = [
-    [
-      { type: "input_image", image_url: "data:image/jpg;base64,aGk=" },
-      {
-        kind: "image",
-        source: { type: "base64", mediaType: "image/jpeg", data: "aGk=" },
-      },
-    ],
-    [
-      { type: "input_image", file_id: "file-1", detail: "low" },
-      {
-        kind: "image",
-        source: { type: "id", store: "openai", id: "file-1" },
-        detail: "low",
-      },
-    ],
-    [
-      { type: "input_file", file_url: "https://x.test/a.pdf", filename: "a" },
-      {
-        kind: "file",
-        source: { type: "url", url: "https://x.test/a.pdf" },
-        name: "a",
-      },
-    ],
-    [
-      { type: "input_file", file_data: "aGk=" },
-      {
-        kind: "file",
-        source: { type: "base64", mediaType: "application/pdf", data: "aGk=" },
-      },
-    ],
-    [
-      { type: "input_audio", input_audio: { data: "aGk=", format: "wav" } },
-      { kind: "audio", format: "wav", data: "aGk=" },
-    ],
-    [
-      {
-        type: "input_text",
-        text: "x",
-        prompt_cache_breakpoint: { mode: "explicit", ttl: "30m" },
-      },
-      { kind: "text", text: "x", cache: { ttlSeconds: 1800 } },
-    ],
-    [
-      {
-        type: "input_text",
-        text: "x",
-        prompt_cache_breakpoint: { mode: "explicit" },
-      },
-      { kind: "text", text: "x", cache: {} },
-    ],
-  ];
-  for (const [part, block] of parts) {
-    await t.step(JSON.stringify(part), () => {
-      const { turns } = decode({ input: [{ role: "user", content: [part] }] });
-      assert.deepEqual(plain(turns[0]?.blocks), [block]);
-    });
-  }
+  const parts = yamlPairs(`
+a picture: { type: input_image, image_url: "data:image/jpg;base64,aGk=" } → { kind: image, source: { type: base64, mediaType: image/jpeg, data: "aGk=" } }
+a stored picture: { type: input_image, file_id: file-1, detail: low } → { kind: image, source: { type: id, store: openai, id: file-1 }, detail: low }
+a linked file: { type: input_file, file_url: "https://x.test/a.pdf", filename: a } → { kind: file, source: { type: url, url: "https://x.test/a.pdf" }, name: a }
+a file: { type: input_file, file_data: "aGk=" } → { kind: file, source: { type: base64, mediaType: application/pdf, data: "aGk=" } }
+sound: { type: input_audio, input_audio: { data: "aGk=", format: wav } } → { kind: audio, format: wav, data: "aGk=" }
+a mark of a length: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit, ttl: 30m } } → { kind: text, text: x, cache: { ttlSeconds: 1800 } }
+a mark: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit } } → { kind: text, text: x, cache: {} }
+`);
+  await steps(t, parts, ([, part, block]) => {
+    const { turns } = decode({ input: [{ role: "user", content: [part] }] });
+    assert.deepEqual(plain(turns[0]?.blocks), [block]);
+  });
 });
 
 Deno.test("decodeRequest() shows typed tools of the caller as functions", () => {
