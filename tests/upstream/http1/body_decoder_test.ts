@@ -83,24 +83,6 @@ Deno.test("only a body without a length is completed by the end of the connectio
   assert.deepEqual([payload, isDone], ["a\r\n\r\nb", false]);
 });
 
-Deno.test("chunks are joined from any pieces", () => {
-  const bodies: Readonly<Record<string, readonly [string, string]>> = {
-    "two chunks": ["5\r\nhello\r\n4\r\n all\r\n0\r\n\r\n", "hello all"],
-    "no chunks": ["0\r\n\r\n", ""],
-    "many zeros": ["0005\r\nhello\r\n0000\r\n\r\n", "hello"],
-    "digits in both cases": [
-      `A\r\n0123456789\r\nb\r\n0123456789a\r\n0\r\n\r\n`,
-      "01234567890123456789a",
-    ],
-    "lines inside of a chunk": ["6\r\n\r\n0\r\n\r\r\n0\r\n\r\n", "\r\n0\r\n\r"],
-    "extensions": ['2;a\r\nhi\r\n1 ; b="c;d"\t\r\n!\r\n0;e=f\r\n\r\n', "hi!"],
-    "trailers": ["2\r\nhi\r\n0\r\nA: 1\r\ncontent-length: 9\r\n\r\n", "hi"],
-  };
-  for (const [name, [text, payload]] of Object.entries(bodies)) {
-    accepts(text, payload, name);
-  }
-});
-
 Deno.test("all chunks in the same bytes come out as one piece", () => {
   const burst = "3\r\nabc\r\n".repeat(100);
   const { payload, pieces } = decode(CHUNKED, [burst]);

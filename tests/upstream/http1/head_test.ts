@@ -83,38 +83,6 @@ Deno.test("a head may have 200 fields", () => {
   refuses(["HTTP/1.1 200 OK", ...lines, "b: 1"], /too many header fields/);
 });
 
-Deno.test("a status line needs a version, three digits and at most a reason", () => {
-  const accepted = {
-    "HTTP/1.1 200 OK": 200,
-    "HTTP/1.0 404 Not Found": 404,
-    "HTTP/1.1 200 ": 200,
-    "HTTP/1.1 200": 200,
-    "HTTP/1.1 429 Too\tMany \xe9": 429,
-    "HTTP/1.1 999 x": 999,
-  };
-  for (const [line, status] of Object.entries(accepted)) {
-    assert.equal(parse(line).status, status, line);
-  }
-  const refused = [
-    "HTTP/1.1  200 OK",
-    "HTTP/1.1\t200 OK",
-    "HTTP/1.1 20 OK",
-    "HTTP/1.1 2000 OK",
-    "HTTP/1.1 020 OK",
-    "HTTP/1.1 2x0 OK",
-    "HTTP/1.1 -20 OK",
-    "HTTP/1.1 200OK",
-    "HTTP/1.2 200 OK",
-    "HTTP/1.1 200 O\x00K",
-    "HTTP/1.1 200 O\x7fK",
-    " HTTP/1.1 200 OK",
-    "http/1.1 200 OK",
-    "HTTP/2.0 200 OK",
-    "",
-  ];
-  for (const line of refused) refuses([line], /malformed|HTTP\/1\.1/);
-});
-
 Deno.test("a field is a name, a colon and a value without the spaces around it", () => {
   const { headers } = parseFields(
     "Content-Type: text/plain",
@@ -134,27 +102,6 @@ Deno.test("a field is a name, a colon and a value without the spaces around it",
   );
 });
 
-Deno.test("a line that is no field makes a head malformed", () => {
-  const lines = {
-    "a space before the colon": "a : 1",
-    "a tab before the colon": "a\t: 1",
-    "no colon": "a",
-    "no name": ": 1",
-    "a folded line": " folded",
-    "a line folded by a tab": "\tfolded",
-    "a space in a name": "a b: 1",
-    "a NUL": "a: \x00",
-    "a control character": "a: \x01",
-    "a DEL": "a: \x7f",
-    "a name beyond ASCII": "\xe9: 1",
-    "a bare CR": "a: 1\rb: 2",
-    "a bare LF": "a: 1\nb: 2",
-  };
-  for (const line of Object.values(lines)) {
-    refuses(["HTTP/1.1 200 OK", "z: 1", line], /malformed/);
-  }
-});
-
 Deno.test("a long line is parsed in one pass, however it ends", () => {
   const spaces = " ".repeat(60_000);
   const many = { regular: `a:${spaces}x`, "inner": `a: x${spaces}x` };
@@ -171,57 +118,6 @@ Deno.test("the values of a repeated field are joined, and the last set-cookie is
   assert.equal(headers.get("set-cookie"), "x=1, y");
   const twice = parseFields("set-cookie: x=1", "set-cookie: x=2");
   assert.equal(twice.headers.get("set-cookie"), "x=2");
-});
-
-Deno.test("one rule decides the end of a body", () => {
-  const framings = [
-    [["content-length: 0"], { kind: "length", bytes: 0 }],
-    [["content-length: 007"], { kind: "length", bytes: 7 }],
-    [["transfer-encoding: chunked"], { kind: "chunked" }],
-    [["Transfer-Encoding:  CHUNKED "], { kind: "chunked" }],
-    [[], { kind: "close" }],
-  ] as const;
-  for (const [lines, framing] of framings) {
-    assert.deepEqual(parseFields(...lines).framing, framing);
-  }
-});
-
-Deno.test("a content-length that is not one number makes a head malformed", () => {
-  const values = ["", "5, 5", "5,6", "+5", "-5", "0x5", "5.0", "5 5", "5a"];
-  values.push("9".repeat(16), "18446744073709551621", "\xb2");
-  for (const value of values) {
-    refuses(["HTTP/1.1 200 OK", `content-length: ${value}`], /content-length/);
-  }
-  const same = ["content-length: 5", "Content-Length: 5"];
-  refuses(["HTTP/1.1 200 OK", ...same], /content-length/);
-  refuses(["HTTP/1.1 204 No Content", ...same], /content-length/);
-});
-
-Deno.test("a transfer-encoding must be chunked alone, and nothing else may say the length", () => {
-  const codings = [
-    "",
-    "identity",
-    "gzip",
-    "gzip, chunked",
-    "chunked, gzip",
-    "chunked, chunked",
-    "chunked,",
-    ", chunked",
-    "xchunked",
-    "chunked;q=1",
-    '"chunked"',
-  ];
-  for (const coding of codings) {
-    refuses(
-      ["HTTP/1.1 200 OK", `transfer-encoding: ${coding}`],
-      /transfer encoding/,
-    );
-  }
-  const chunked = "transfer-encoding: chunked";
-  refuses(["HTTP/1.1 200 OK", chunked, chunked], /transfer encoding/);
-  refuses(["HTTP/1.0 200 OK", chunked], /transfer encoding/);
-  refuses(["HTTP/1.1 200 OK", chunked, "content-length: 5"], /beside/);
-  refuses(["HTTP/1.1 200 OK", "content-length: 5", chunked], /beside/);
 });
 
 Deno.test("a response that cannot have a body has none, with any fields", () => {

@@ -42,6 +42,10 @@ const ACCEPTED: Readonly<Record<string, readonly [string, Verdict]>> = {
   "chunks": [chunks(CHUNKS), OK],
   "chunks in odd case": [`${head("Transfer-Encoding: Chunked")}${CHUNKS}`, OK],
   "several chunks": [chunks("1\r\nh\r\n004\r\nello\r\n0\r\n\r\n"), OK],
+  "sizes in both cases": [
+    chunks("A\r\n0123456789\r\nb\r\n0123456789a\r\n0\r\n\r\n"),
+    { status: 200, body: "01234567890123456789a" },
+  ],
   "no chunk": [chunks("0\r\n\r\n"), { status: 200, body: "" }],
   "bytes behind the chunks": [chunks(`${CHUNKS}5\r\n`), OK],
   "chunk extensions": [chunks('5;a=b;c="d"\r\nhello\r\n0;e\r\n\r\n'), OK],
@@ -66,6 +70,10 @@ const ACCEPTED: Readonly<Record<string, readonly [string, Verdict]>> = {
   ],
   "an early hint": [
     `HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n${head(LENGTH)}hello`,
+    OK,
+  ],
+  "eight interim responses": [
+    "HTTP/1.1 100 Continue\r\n\r\n".repeat(8) + `${head(LENGTH)}hello`,
     OK,
   ],
   "an interim response that announces a body": [
@@ -137,6 +145,10 @@ const MALFORMED: Readonly<Record<string, string>> = {
   "a status with a zero in front": `HTTP/1.1 099 OK\r\n${LENGTH}\r\n\r\nhello`,
   "a status that is no number": `HTTP/1.1 2OO OK\r\n${LENGTH}\r\n\r\nhello`,
   "a NUL in the reason": `HTTP/1.1 200 O\x00K\r\n${LENGTH}\r\n\r\nhello`,
+  "a DEL in the reason": `HTTP/1.1 200 O\x7fK\r\n${LENGTH}\r\n\r\nhello`,
+  "a tab before the status": `HTTP/1.1\t200 OK\r\n${LENGTH}\r\n\r\nhello`,
+  "a sign before the status": `HTTP/1.1 -20 OK\r\n${LENGTH}\r\n\r\nhello`,
+  "no space behind the status": `HTTP/1.1 200OK\r\n${LENGTH}\r\n\r\nhello`,
   "another protocol that is switched to":
     "HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n",
   "nine interim responses": "HTTP/1.1 100 Continue\r\n\r\n".repeat(9) +
@@ -157,6 +169,7 @@ const MALFORMED: Readonly<Record<string, string>> = {
   "a DEL in a value": field("a: b\x7fc"),
   "a NUL in a name": field("a\x00b: c"),
   "a separator in a name": field("a(b): c"),
+  "a space in a name": field("a b: c"),
   "a byte beyond ASCII in a name": field("\xe4: c"),
   "two equal lengths": `${head(LENGTH, LENGTH)}hello`,
   "two lengths": `${head(LENGTH, "content-length: 6")}hello!`,
@@ -167,6 +180,12 @@ const MALFORMED: Readonly<Record<string, string>> = {
   "a hexadecimal length": `${head("content-length: 0x5")}hello`,
   "a length with a point": `${head("content-length: 5.0")}hello`,
   "an empty length": `${head("content-length:")}hello`,
+  "a length of two numbers": `${head("content-length: 5 5")}hello`,
+  "a length with a letter": `${head("content-length: 5a")}hello`,
+  "a length beyond ASCII": `${head("content-length: \xb2")}he`,
+  "a length of sixteen digits": `${
+    head("content-length: 9999999999999999")
+  }hello`,
   "a length beyond 64 bits": `${
     head("content-length: 18446744073709551621")
   }hello`,
@@ -183,6 +202,10 @@ const MALFORMED: Readonly<Record<string, string>> = {
   "identity": `${head("transfer-encoding: identity", LENGTH)}hello`,
   "an empty transfer-encoding": `${head("transfer-encoding:")}hello`,
   "chunks with parameters": head("transfer-encoding: chunked;a=b") + CHUNKS,
+  "chunks before a comma": head("transfer-encoding: chunked,") + CHUNKS,
+  "chunks behind a comma": head("transfer-encoding: , chunked") + CHUNKS,
+  "chunks in quotes": head('transfer-encoding: "chunked"') + CHUNKS,
+  "gzip alone": `${head("transfer-encoding: gzip")}hello`,
   "almost chunks": head("transfer-encoding: xchunked") + CHUNKS,
   "chunks behind a vertical tab": head("transfer-encoding: \x0bchunked") +
     CHUNKS,

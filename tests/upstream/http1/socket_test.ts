@@ -88,20 +88,6 @@ Deno.test("each character of a header is one byte, and moves no byte of the body
   }
 });
 
-Deno.test("a connection is given back after a whole response, and serves again", async () => {
-  const { duplex, socket, send, idle } = open(
-    createScriptedDuplex({ answers: [OK, OK] }),
-  );
-  assert.equal(await textOf(await send()), "ok");
-  await nextTurn();
-  assert.equal(idle(), 1);
-  socket.watchIdle(() => assert.fail("It is gone"));
-  assert.equal(await textOf(await send()), "ok");
-  await nextTurn();
-  assert.equal(idle(), 2);
-  assert.equal(duplex.isClosed, false);
-});
-
 Deno.test("a connection of doubtful state is closed after the response", async (t) => {
   const doubts: Readonly<Record<string, string>> = {
     "close": OK.replace("\r\n", "\r\nconnection: close\r\n"),
@@ -147,32 +133,6 @@ Deno.test("a body that arrives with its head is whole, and the connection is fre
     assert.equal(await textOf(response), "abc");
     await nextTurn();
     assert.equal(idle(), 1);
-  }
-});
-
-Deno.test("bytes behind a body that arrives with its head close the connection", async () => {
-  const { duplex, send, idle } = open();
-  duplex.give(`${OK}HTTP/1.1`);
-  assert.equal(await textOf(await send()), "ok");
-  await nextTurn();
-  assert.deepEqual([duplex.isClosed, idle()], [true, 0]);
-});
-
-Deno.test("eight interim responses are skipped, a ninth is rejected, and so is another protocol", async () => {
-  const interim = "HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
-  const patient = open();
-  patient.duplex.give(interim.repeat(8) + OK);
-  const { status, headers } = await patient.send();
-  assert.deepEqual([status, headers.has("link")], [200, false]);
-  const refused = [
-    interim.repeat(9) + OK,
-    "HTTP/1.1 101 Switching Protocols\r\nupgrade: a\r\n\r\n",
-  ];
-  for (const text of refused) {
-    const { duplex, send } = open();
-    duplex.give(text);
-    assert.equal((await failureOf(send())).kind, "malformed");
-    assert.ok(duplex.isClosed);
   }
 });
 
