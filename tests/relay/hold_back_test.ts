@@ -8,7 +8,7 @@ import {
   createLookAhead,
   type LookAhead,
 } from "../../src/streams/byte_reader.ts";
-import { IdleError, WatchedReader } from "../../src/streams/watched_reader.ts";
+import { WatchedReader } from "../../src/streams/watched_reader.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import {
   createFakeTimers,
@@ -88,20 +88,6 @@ for (const protocol of PROTOCOLS) {
     }
   });
 
-  Deno.test(`holdBack() waits through a ${protocol} stream's start events`, async () => {
-    const scene = begin(protocol);
-    scene.source.enqueue(bytes(start));
-    assert.equal(await scene.found(), "open");
-    scene.source.enqueue(bytes(output));
-    assert.deepEqual(await scene.found(), { kind: "good" });
-  });
-
-  Deno.test(`holdBack() finds a ${protocol} failure before any output`, async () => {
-    const scene = begin(protocol);
-    scene.source.enqueue(bytes(start + failure));
-    assert.equal((await scene.held)?.kind, "failure");
-  });
-
   Deno.test(`holdBack() finds a ${protocol} failure after a byte order mark and in lines that end in CR`, async () => {
     const marked = bytes("\uFEFF" + failure.replaceAll("\n", "\r"));
     for (let size = 1; size <= 4; size++) {
@@ -118,13 +104,6 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(await scene.found(), { kind: "good" });
   });
 }
-
-Deno.test("holdBack() recognises an empty stream", async () => {
-  const scene = begin("chat");
-  scene.source.enqueue(bytes(WIRES.chat.start));
-  scene.source.close();
-  assert.deepEqual(await scene.held, { kind: "cut" });
-});
 
 Deno.test("holdBack() finds the failure in a last line without a line feed", async () => {
   const scene = begin("chat");
@@ -168,31 +147,6 @@ Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t)
     scene.source.close();
     assert.equal(await readRest(scene.ahead), ": ping\n\ndata: late\n\n");
   });
-});
-
-Deno.test("holdBack() waits for output up to its deadline", async () => {
-  const scene = begin("chat", { outputMs: 40_000 });
-  await scene.found();
-  scene.timers.advance(39_999);
-  assert.equal(await scene.found(), "open");
-  scene.timers.advance(1);
-  await assert.rejects(scene.held, { kind: "timeout" });
-});
-
-Deno.test("holdBack() recognises silence between two chunks", async () => {
-  const scene = begin("chat", { idleMs: 5000 });
-  scene.source.enqueue(bytes(WIRES.chat.start));
-  await scene.found();
-  scene.timers.advance(5000);
-  await assert.rejects(scene.held, IdleError);
-  assert.equal(scene.timers.running, 0);
-});
-
-Deno.test("holdBack() forwards the error of its source, and leaves no timer", async () => {
-  const scene = begin("chat", { idleMs: 5000 });
-  scene.source.error(new TypeError("connection reset"));
-  await assert.rejects(scene.held, /connection reset/);
-  assert.equal(scene.timers.running, 0);
 });
 
 Deno.test("holdBack() keeps no chunk that is empty, of which there may be millions", async () => {

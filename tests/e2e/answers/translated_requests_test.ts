@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { NATIVE_EXCHANGES } from "../../fixtures/native.ts";
 import { ask, hello } from "../../support/wire/ask.ts";
 import { minimalFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";
-import {
-  familiesFile,
-  familyConnection,
-} from "../../support/gateway/families.ts";
+import { familyConnection } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import {
   PAIRS,
@@ -16,9 +12,7 @@ import {
   sampleAnswer,
   upstreamAnswer,
 } from "../../support/dialects/pairs.ts";
-import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
-import { steps } from "../../support/steps.ts";
 
 /** Fields that the upstream of a pair lacks, and that do not change the answer. */
 const HINTS: readonly (readonly [
@@ -177,25 +171,6 @@ Deno.test("legacy completions are served through chat, whole and streamed", asyn
     ask("chat", JSON.stringify({ model: "model-a", prompt: "Hi", echo: true })),
   );
   assert.equal((await readError(refused, "chat")).param, "echo");
-});
-
-Deno.test("where an upstream speaks the path's protocol nothing is translated, and bytes pass unchanged", async (t) => {
-  await using upstream = startUpstream();
-  await using gateway = await startGateway(familiesFile(upstream.url));
-  const native = Object.entries(NATIVE_EXCHANGES).filter(([, { operation }]) =>
-    operation === "responses" || operation === "messages"
-  );
-  assert.ok(native.length > 2);
-  await steps(t, native, async ([, exchange]) => {
-    const { operation, request, answer, status, headers } = exchange;
-    upstream.play(() => new Response(answer, { status, headers }));
-    const from = operation === "responses" ? "responses" : "messages";
-    const response = await gateway.ask(from, request);
-    assert.equal((await readToEnd(response.body)).text, answer);
-    assert.equal((await upstream.requests.next()).text(), request);
-    assert.equal((await gateway.lines.of(response)).mode, "native");
-    assert.equal(response.headers.get("x-gateway-dropped"), null);
-  });
 });
 
 function modelOf(from: Protocol, to: Protocol): string {

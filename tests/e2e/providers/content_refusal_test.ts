@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
-import { freePort } from "../../support/program/free_port.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
@@ -14,10 +13,7 @@ import {
   type Refusal,
   UNEXPLAINED_REFUSALS,
 } from "../../support/dialects/refusals.ts";
-import {
-  type SeenRequest,
-  startUpstream,
-} from "../../support/upstream/scripted_upstream.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import {
   answerWell,
   type CallerName,
@@ -266,15 +262,6 @@ Deno.test("streams whose content is rejected are not tried elsewhere and cause n
   }
 });
 
-/** An upstream that fails on some texts. */
-function fallOver(seen: SeenRequest): Response {
-  if (!seen.text().includes("poison")) return answerWell(seen);
-  const wire = WIRES[protocolOfPath(seen.path)];
-  return Response.json(wire.error("api_error", "Internal error"), {
-    status: 500,
-  });
-}
-
 /** Starts a gateway with a stopped clock: a cool-down never ends. */
 const startFrozen = (file: Readonly<Record<string, unknown>>) =>
   startGateway(file, { clock: createFakeClock(NOW_MS) });
@@ -305,38 +292,6 @@ async function servedBy(
   return attempts === undefined ? connection : "both";
 }
 
-Deno.test("a connection that fails for one token cools down for it alone, until it fails for another", async (t) => {
-  for (const protocol of PROTOCOLS) {
-    for (const mode of ["native", "translated"] as const) {
-      await t.step(`${protocol} ${mode}`, async () => {
-        await using bad = startUpstream(fallOver);
-        await using healthy = startUpstream(answerWell);
-        const urls = { bad: bad.url, healthy: healthy.url };
-        await using gateway = await startFrozen(
-          sharedFile({ protocol, mode }, urls),
-        );
-        const asks = (caller: CallerName, words: string, model = "model-1") =>
-          servedBy(gateway, protocol, { caller, words, model });
-        for (let count = 0; count < 3; count++) {
-          assert.equal(await asks("alice", "poison"), "both");
-        }
-        assert.equal(await asks("alice", "Hello"), "healthy");
-        assert.equal(await asks("alice", "Hello", "model-2"), "bad");
-        assert.equal(await asks("bob", "Hello"), "bad");
-        for (let count = 0; count < 2; count++) {
-          assert.equal(await asks("bob", "poison"), "both");
-        }
-        assert.equal(await asks("bob", "Hello"), "bad");
-        for (const caller of ["bob", "bob", "carol"] as const) {
-          assert.equal(await asks(caller, "poison"), "both");
-        }
-        assert.equal(await asks("bob", "Hello"), "healthy");
-        assert.equal(await asks("carol", "Hello"), "healthy");
-      });
-    }
-  }
-});
-
 Deno.test("a connection that breaks off during one token's request cools down for that token alone", async () => {
   await using bad = startRawUpstream(async (connection) => {
     const bytes = new Uint8Array(16 * 1024);
@@ -357,19 +312,4 @@ Deno.test("a connection that breaks off during one token's request cools down fo
   }
   assert.equal(await asks("alice", "Hello"), "healthy");
   assert.equal(await asks("bob", "Hello"), "both");
-});
-
-Deno.test("an unreachable connection cools down for all tokens", async () => {
-  await using healthy = startUpstream(answerWell);
-  const urls = {
-    bad: `http://127.0.0.1:${freePort()}`,
-    healthy: healthy.url,
-  };
-  await using gateway = await startFrozen(
-    sharedFile({ protocol: "chat", mode: "native" }, urls),
-  );
-  for (let count = 0; count < 3; count++) {
-    assert.equal(await servedBy(gateway, "chat", { caller: "alice" }), "both");
-  }
-  assert.equal(await servedBy(gateway, "chat", { caller: "bob" }), "healthy");
 });

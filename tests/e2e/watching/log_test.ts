@@ -5,7 +5,7 @@ import {
   openAnswer,
   piecewise,
 } from "../../support/wire/answers.ts";
-import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
@@ -95,7 +95,10 @@ Deno.test("the first output is the first that a caller could show, not the first
   assert.ok(waited >= 15, String(waited));
 });
 
-/** A caller's action, and the fields of its line; `undefined` for a field that must be absent. */
+/**
+ * A caller's action, and the fields of its line; `undefined` for a field that must be absent. The lines of the
+ * gateway's own answers are in `request_line_test.ts`.
+ */
 const LINES: Readonly<
   Record<string, {
     readonly path: string;
@@ -168,75 +171,6 @@ const LINES: Readonly<
       error: "not_found",
       ended: "error",
     },
-  },
-  "a wrong method": {
-    path: PATHS.chat,
-    init: { method: "DELETE" },
-    line: {
-      method: "DELETE",
-      route: undefined,
-      status: 405,
-      error: "method_not_allowed",
-      ended: "error",
-    },
-  },
-  "no credential": {
-    path: PATHS.chat,
-    init: { method: "POST" },
-    line: {
-      token: undefined,
-      route: "/v1/chat/completions",
-      status: 401,
-      error: "unauthenticated",
-      ended: "error",
-    },
-  },
-  "a body that is no JSON": {
-    path: PATHS.chat,
-    init: ask("chat", "hello"),
-    line: {
-      token: "alice",
-      model: undefined,
-      connection: undefined,
-      mode: undefined,
-      status: 400,
-      bytes_in: 5,
-      error: "invalid_request",
-      ended: "error",
-    },
-  },
-  "an unknown model": {
-    path: PATHS.chat,
-    init: ask("chat", hello("chat", { model: "gpt-9\nx" })),
-    line: {
-      model: "gpt-9\nx",
-      upstream_model: undefined,
-      connection: undefined,
-      status: 404,
-      error: "model_not_found",
-      ended: "error",
-    },
-  },
-  "the models": {
-    path: "/v1/models",
-    init: { headers: credentials("chat") },
-    line: {
-      token: "alice",
-      method: "GET",
-      route: "/v1/models",
-      status: 200,
-      ended: "complete",
-    },
-  },
-  "a model": {
-    path: "/v1/models/model-a",
-    init: { headers: credentials("chat") },
-    line: { route: "/v1/models/:id+", status: 200, ended: "complete" },
-  },
-  "the limits": {
-    path: "/api/anthropic/v1/limits",
-    init: { headers: credentials("chat") },
-    line: { route: "/api/:vendor/v1/limits", status: 200, ended: "complete" },
   },
 };
 

@@ -75,13 +75,23 @@ const BEARER = { headers: credentials("chat") };
 const OWN_ANSWERS: Readonly<
   Record<string, readonly [path: string, init: RequestInit, Logged]>
 > = {
-  "the models": ["/v1/models", BEARER, { status: 200, token: "alice" }],
-  "a model": ["/v1/models/model-a", BEARER, { status: 200 }],
+  "the models": ["/v1/models", BEARER, {
+    status: 200,
+    token: "alice",
+    method: "GET",
+  }],
+  "a model": ["/v1/models/model-a", BEARER, {
+    status: 200,
+    route: "/v1/models/:id+",
+  }],
   "no such model": ["/v1/models/nobodys", BEARER, {
     status: 404,
     error: "model_not_found",
   }],
-  "the limits": ["/v1/limits", BEARER, { status: 200 }],
+  "the limits": ["/api/anthropic/v1/limits", BEARER, {
+    status: 200,
+    route: "/api/:vendor/v1/limits",
+  }],
   "the limits with a query": ["/v1/limits?a=1", BEARER, { status: 400 }],
   "the usage": ["/v1/usage", BEARER, { status: 200 }],
   "the configuration of opencode": ["/.well-known/opencode/config", BEARER, {
@@ -100,26 +110,45 @@ const OWN_ANSWERS: Readonly<
     bytes_out: 0,
   }],
   "an unknown path": ["/nowhere", {}, { status: 404, route: undefined }],
-  "a wrong method": [PATHS.chat, { method: "PUT" }, { status: 405 }],
+  "a wrong method": [PATHS.chat, { method: "PUT" }, {
+    status: 405,
+    method: "PUT",
+    route: undefined,
+    error: "method_not_allowed",
+  }],
   "a GET of the Responses": [PATHS.responses, {}, { status: 405 }],
-  "a stranger": [PATHS.messages, { method: "POST" }, { status: 401 }],
+  "a stranger": [PATHS.messages, { method: "POST" }, {
+    status: 401,
+    token: undefined,
+    route: PATHS.messages,
+    error: "unauthenticated",
+  }],
   "no version of the protocol": [PATHS.messages, {
     ...ask("messages"),
     headers: { ...credentials("messages"), "anthropic-version": "new" },
   }, { status: 400 }],
   "a body that is no JSON": [PATHS.chat, ask("chat", "{]"), {
     status: 400,
+    token: "alice",
+    model: undefined,
     bytes_in: 2,
+    error: "invalid_request",
   }],
   "a body that is too long": [
     PATHS.chat,
     ask("chat", " ".repeat(9 * 1024 * 1024)),
     { status: 413, bytes_in: 0, limit: "8 MiB a request body" },
   ],
-  "an unknown model": [PATHS.chat, ask("chat", hello("chat", { model: "x" })), {
-    status: 404,
-    model: "x",
-  }],
+  "an unknown model": [
+    PATHS.chat,
+    ask("chat", hello("chat", { model: "x\n" })),
+    {
+      status: 404,
+      model: "x\n",
+      upstream_model: undefined,
+      error: "model_not_found",
+    },
+  ],
 };
 
 Deno.test("the line counts the bytes of the gateway's own responses, and names no provider", async (t) => {
