@@ -26,15 +26,10 @@ export interface GatewayOptions {
  * connection with Chat Completions and Responses that streams its events one by one.
  * `messages-large` belongs to one with Messages that streams several events per chunk, and so on.
  */
-export async function startGateway(
-  options: GatewayOptions,
-): Promise<Program> {
+export async function startGateway(options: GatewayOptions): Promise<Program> {
   const { name, caFile } = options;
   const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
-  await Deno.writeTextFile(
-    configFile,
-    configText(options),
-  );
+  await Deno.writeTextFile(configFile, configText(options));
   const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
     V8_FLAGS,

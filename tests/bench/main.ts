@@ -274,10 +274,7 @@ function pacedEntries(): readonly PacedEntry[] {
   const asked = { ...chat, model: "chat-paced", stream: "paced" } as const;
   const direct = entry(upstream, asked);
   const entries: readonly Entry[] = [
-    {
-      ...direct,
-      shot: { ...direct.shot, path: `/paced${direct.shot.path}` },
-    },
+    { ...direct, shot: { ...direct.shot, path: `/paced${direct.shot.path}` } },
     ...all([lean, bare, hop, gateway], asked),
     ...[leanTranslator, gateway].map((program) => ({
       ...entry(program, {

@@ -54,9 +54,7 @@ async function risesOf(
   for (let round = 0; round < rounds; round++) {
     await resetPeak(pid);
     const { now } = await memory(pid);
-    await Promise.all(
-      Array.from({ length: atOnce }, () => shoot(url, shot)),
-    );
+    await Promise.all(Array.from({ length: atOnce }, () => shoot(url, shot)));
     rises.push(((await memory(pid)).peak - now) / bytes);
   }
   return rises;

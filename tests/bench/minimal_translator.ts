@@ -26,9 +26,7 @@ async function translated(
   return {
     url: base + (isChatCaller ? "/messages" : "/chat/completions"),
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(
-      isChatCaller ? { max_tokens: 4096, ...asked } : asked,
-    ),
+    body: JSON.stringify(isChatCaller ? { max_tokens: 4096, ...asked } : asked),
     isStream: asked.stream === true,
     writeWhole: (answer) => JSON.stringify(writeAnswer(JSON.parse(answer))),
     eventWriter: isChatCaller ? messagesToChat : chatToMessages,

@@ -44,9 +44,7 @@ export async function startProgram(
   };
 }
 
-async function readPort(
-  stderr: ReadableStream<Uint8Array>,
-): Promise<string> {
+async function readPort(stderr: ReadableStream<Uint8Array>): Promise<string> {
   let text = "";
   const [ours, rest] = stderr.tee();
   rest.pipeTo(new WritableStream()).catch(() => {});

@@ -54,11 +54,7 @@ const ACTIONS: readonly Action[] = [
     name: "sub-agent",
     clients: /^opencode/,
     tool: "task",
-    input: {
-      description: "Say hello",
-      prompt: TASK,
-      subagent_type: "general",
-    },
+    input: { description: "Say hello", prompt: TASK, subagent_type: "general" },
     proof: asksTask,
   },
   {

@@ -79,9 +79,6 @@ if (import.meta.main) {
   if (codex === undefined) throw new Error("There is no Codex");
   const installed = await installClient(codex);
   if ("reason" in installed) throw new Error(installed.reason);
-  const catalog = await bundledCatalog(
-    installed.command,
-    codex.source.version,
-  );
+  const catalog = await bundledCatalog(installed.command, codex.source.version);
   await Deno.writeTextFile(FILE, `${JSON.stringify(catalog, null, 2)}\n`);
 }

@@ -203,11 +203,7 @@ function answerMessages(isStreamed: boolean): Response {
     ? new Response(events.join(""), {
       headers: { "content-type": "text/event-stream" },
     })
-    : Response.json({
-      ...message,
-      content: [text],
-      stop_reason: "end_turn",
-    });
+    : Response.json({ ...message, content: [text], stop_reason: "end_turn" });
 }
 
 const claude = CLIENTS.find(({ name }) => name === "Claude Code");

@@ -85,9 +85,7 @@ export async function startClient(
   });
   for (const [name, text] of Object.entries(launch.files)) {
     const file = `${home}/${name}`;
-    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), {
-      recursive: true,
-    });
+    await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
     await Deno.writeTextFile(file, text);
   }
   await Deno.mkdir(work);

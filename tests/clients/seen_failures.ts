@@ -126,12 +126,7 @@ export async function meet(
   const run = await runClient(command, {
     program,
     prompt: "Say hello",
-    address: {
-      url: isDown ? DOWN : gateway.url,
-      token,
-      model,
-      tokenCommand,
-    },
+    address: { url: isDown ? DOWN : gateway.url, token, model, tokenCommand },
     retries,
     runMs,
   });

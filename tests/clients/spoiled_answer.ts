@@ -58,10 +58,7 @@ export const FAULTS: readonly OneFault[] = [
  * Applies the fault to the first request of a conversation. Other requests, such as one for a
  * title, have no tools.
  */
-export function spoilOnce(
-  { spoil }: OneFault,
-  protocol: Protocol,
-): Spoil {
+export function spoilOnce({ spoil }: OneFault, protocol: Protocol): Spoil {
   let isDone = false;
   return async (answer, { body }) => {
     const request = parseJson(body);

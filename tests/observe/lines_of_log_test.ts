@@ -138,10 +138,7 @@ Deno.test("unpack() reports damaged or incomplete compressed bytes", async (t) =
 Deno.test("unpack() closes a file that is not read to its end", (t) =>
   steps(
     t,
-    [["packed", gzipSync(PLAIN)], [
-      "plain",
-      PLAIN,
-    ]] as const,
+    [["packed", gzipSync(PLAIN)], ["plain", PLAIN]] as const,
     async ([, bytes]) => {
       let isLeft = false;
       async function* endless() {

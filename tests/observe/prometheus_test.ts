@@ -51,9 +51,7 @@ async function scrape(
   metrics: GatewayMetrics,
   state: GatewayState = IDLE,
 ): Promise<readonly Sample[]> {
-  return readExposition(
-    await formatExposition([await metrics.collect(state)]),
-  );
+  return readExposition(await formatExposition([await metrics.collect(state)]));
 }
 
 const WHOLE: Partial<RequestFacts> = {
@@ -91,10 +89,7 @@ const WHOLE: Partial<RequestFacts> = {
 
 /** A request for `model`, which one attempt has served. */
 function servedBy(model: string): Partial<RequestFacts> {
-  return {
-    model,
-    attempts: [{ connection: "main", model, startedMs: 1 }],
-  };
+  return { model, attempts: [{ connection: "main", model, startedMs: 1 }] };
 }
 
 Deno.test("a request is counted by route, protocol, mode, status class and ending", async () => {
@@ -160,11 +155,7 @@ Deno.test("an answer is counted for the model that served it: a fallback, or the
   const served = { id: "model-a", upstream: "upstream-a" };
   metrics.requestEnded(ended({ ...WHOLE, model: "invented", answer }));
   metrics.requestEnded(
-    ended({
-      ...WHOLE,
-      ...servedBy("invented"),
-      answer: { ...answer, served },
-    }),
+    ended({ ...WHOLE, ...servedBy("invented"), answer: { ...answer, served } }),
   );
   const usage = { inputTokens: 7, outputTokens: 0 };
   const byModel = [

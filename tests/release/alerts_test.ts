@@ -277,9 +277,7 @@ Deno.test({
     await Deno.remove(directory, { recursive: true });
     const decoder = new TextDecoder();
     assert.ok(success, decoder.decode(stderr));
-    assert.ok(
-      decoder.decode(stdout).includes(`${rules.length} rules found`),
-    );
+    assert.ok(decoder.decode(stdout).includes(`${rules.length} rules found`));
   },
 });
 
@@ -331,9 +329,7 @@ const rowSchema = z.strictObject({
 const dashboardSchema = z.looseObject({
   uid: z.literal("model-gateway"),
   schemaVersion: z.int().min(36),
-  templating: z.object({
-    list: z.array(z.looseObject({ name: z.string() })),
-  }),
+  templating: z.object({ list: z.array(z.looseObject({ name: z.string() })) }),
   panels: z.array(z.discriminatedUnion("type", [graphSchema, rowSchema])),
 });
 

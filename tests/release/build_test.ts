@@ -257,9 +257,7 @@ Deno.test({
     const executable = "dist/release/model-gateway-0.1.0-linux-x64";
     await Deno.mkdir(`${folder}/dist/release`, { recursive: true });
     await Deno.writeTextFile(`${folder}/${executable}`, "an executable");
-    const file = await Deno.readTextFile(
-      new URL("packaging/Dockerfile", ROOT),
-    );
+    const file = await Deno.readTextFile(new URL("packaging/Dockerfile", ROOT));
     // The base is on a registry that tests do not reach.
     await Deno.writeTextFile(
       `${folder}/Dockerfile`,

@@ -155,10 +155,7 @@ async function createKey(folder: string, name: string) {
   const path = `${folder}/${name}`;
   await run(`ssh-keygen -q -t ed25519 -N '' -C test -f '${path}'`, folder);
   const [type, text] = (await Deno.readTextFile(`${path}.pub`)).split(" ");
-  return {
-    path,
-    line: `release namespaces="model-gateway" ${type} ${text}\n`,
-  };
+  return { path, line: `release namespaces="model-gateway" ${type} ${text}\n` };
 }
 
 async function run(

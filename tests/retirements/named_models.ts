@@ -65,7 +65,5 @@ export function daysBetween(from: string, to: string): number {
 /** Matches an id, or a dated version of it, but no longer id such as `gpt-5.5` for `gpt-5`. */
 function idRegExp(id: string): RegExp {
   const version = String.raw`(?:-(?:\d{8}|\d{4}-\d\d-\d\d))?`;
-  return new RegExp(
-    `(?<![\\w.-])${RegExp.escape(id)}${version}(?![-.]?\\w)`,
-  );
+  return new RegExp(`(?<![\\w.-])${RegExp.escape(id)}${version}(?![-.]?\\w)`);
 }

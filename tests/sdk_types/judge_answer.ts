@@ -72,11 +72,7 @@ function stopping(body: JsonObject, reason: string): JsonObject {
 }
 
 /** A failure is what its caller reads. */
-function seeAnswer(
-  body: JsonObject,
-  from: Protocol,
-  to: Protocol,
-): Seen {
+function seeAnswer(body: JsonObject, from: Protocol, to: Protocol): Seen {
   const dropped: string[] = [];
   try {
     const answer = CODECS[from].decodeAnswer(

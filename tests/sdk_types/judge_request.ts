@@ -32,9 +32,7 @@ const TARGETS: Readonly<
 };
 
 /** What becomes of a field of a request on each route that translates it. */
-export function judgeRequest(
-  field: TypedField,
-): Verdicts {
+export function judgeRequest(field: TypedField): Verdicts {
   const from = field.entry.protocol;
   const routes = PROTOCOLS.filter((to) => to !== from).map((to) => {
     const found = verdictOfProbes(field.probes, (probe) =>
@@ -62,10 +60,7 @@ function judgeProbe({ having, without, bare }: Probe, route: Route): Verdict {
 }
 
 /** What the upstream is asked; `undefined` where the request is refused. */
-function ask(
-  fields: JsonObject,
-  route: Route,
-): Seen | undefined {
+function ask(fields: JsonObject, route: Route): Seen | undefined {
   try {
     const { body, dropped } = upstreamRequest(
       complete(fields, route.from),

@@ -224,9 +224,7 @@ function tokenOf(sub: string, by = signer): Promise<string> {
 }
 
 Deno.test("all threads share one reading of the keys", async () => {
-  const { requested, one, other } = await twoThreads(
-    keySetOf(signer),
-  );
+  const { requested, one, other } = await twoThreads(keySetOf(signer));
   const names = await Promise.all([
     one.callerOf(await tokenOf("u-1")),
     other.callerOf(await tokenOf("u-1")),

@@ -24,11 +24,7 @@ const HOUR: Sum = {
   field: "requests",
   endsAtMs: NOW_MS + 3_600_000,
 };
-const DAY: Sum = {
-  ...HOUR,
-  table: "day alice",
-  endsAtMs: NOW_MS + 86_400_000,
-};
+const DAY: Sum = { ...HOUR, table: "day alice", endsAtMs: NOW_MS + 86_400_000 };
 
 /** Processes that keep sums together. */
 function open(processes = 2) {

@@ -81,10 +81,7 @@ const KINDS = [
 
 let nextTag = 0;
 
-async function callOnce(
-  options: SceneOptions,
-  counts: Counts,
-): Promise<void> {
+async function callOnce(options: SceneOptions, counts: Counts): Promise<void> {
   const { random, findings } = options;
   const kind = random.pick(KINDS);
   counts.requests++;

@@ -114,10 +114,7 @@ Deno.test("bothEnds() leaves up to 1 KiB whole and joins the ends of the rest", 
   const line = numbered(1025);
   assert.deepEqual(
     bothEnds(line),
-    Uint8Array.of(
-      ...line.subarray(0, 512),
-      ...line.subarray(-512),
-    ),
+    Uint8Array.of(...line.subarray(0, 512), ...line.subarray(-512)),
   );
   assert.notEqual(bothEnds(line).buffer, line.buffer);
 });
@@ -389,14 +386,7 @@ Deno.test("maskBytes() masks complete bytes like a ByteMask masks chunks", () =>
 });
 
 Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that waits and an empty one too", async () => {
-  const chunks = [
-    "a ",
-    "",
-    "sk-up",
-    "stream-01",
-    "23456789-abcdef",
-    " sk-ups",
-  ];
+  const chunks = ["a ", "", "sk-up", "stream-01", "23456789-abcdef", " sk-ups"];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
   const reader = source.getReader();
   const mask = maskReads(createByteMask(prepareMaskedText(SECRET)));

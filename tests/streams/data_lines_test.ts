@@ -31,11 +31,7 @@ function read(
     reader.push(lent);
     lent.fill(0);
   }
-  return {
-    lines,
-    last: reader.last(),
-    unfinished: reader.unfinished(),
-  };
+  return { lines, last: reader.last(), unfinished: reader.unfinished() };
 }
 
 function readText(text: string, wantsEvery?: () => boolean): Seen {

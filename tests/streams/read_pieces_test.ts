@@ -165,9 +165,7 @@ for (const type of ["bytes", undefined] as const) {
   });
 
   Deno.test(`readPieces() fails as ${kind} fails`, async () => {
-    const source = {
-      pull: () => Promise.reject(new Error("broken")),
-    };
+    const source = { pull: () => Promise.reject(new Error("broken")) };
     const body = type === undefined
       ? new ReadableStream(source)
       : new ReadableStream({ ...source, type });

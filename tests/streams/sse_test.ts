@@ -23,10 +23,7 @@ Deno.test("formatFrame() writes the name before the data, where there is one", (
 Deno.test("createFrameFormat() writes the name of each frame after any other", () => {
   const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
     .map((event) => ({ event, data: "1" }));
-  assert.deepEqual(
-    frames.map(createFrameFormat()),
-    frames.map(formatFrame),
-  );
+  assert.deepEqual(frames.map(createFrameFormat()), frames.map(formatFrame));
 });
 
 Deno.test("createFrameFormat() leaves no line end of any reader in its data", () => {
@@ -124,10 +121,7 @@ Deno.test("the SSE parser holds nothing of a line that can be no field", () => {
 Deno.test("the SSE parser fails at a frame of too many lines, and takes any number between two frames", () => {
   const lines = "data: 1\n".repeat(1000);
   const endless = createSseParser({ maxFrameCharacters: 1 << 24 });
-  const push = (
-    parser: ReturnType<typeof createSseParser>,
-    text: string,
-  ) => {
+  const push = (parser: ReturnType<typeof createSseParser>, text: string) => {
     const frames: SseFrame[] = [];
     parser.push(new TextEncoder().encode(text), (frame) => frames.push(frame));
     return frames;

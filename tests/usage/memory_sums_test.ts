@@ -25,15 +25,10 @@ Deno.test("memory sums begin with 0 and add and release amounts", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
   assert.deepEqual(sums.read([input, output]), [0, 0]);
-  sums.apply({
-    additions: [to(input, 7), to(output, 2)],
-  });
+  sums.apply({ additions: [to(input, 7), to(output, 2)] });
   sums.apply({ additions: [to(input, -3)] });
   assert.deepEqual(sums.read([output, input]), [2, 4]);
-  assert.deepEqual(
-    sums.table("alice"),
-    new Map([["input", 4], ["output", 2]]),
-  );
+  assert.deepEqual(sums.table("alice"), new Map([["input", 4], ["output", 2]]));
 });
 
 Deno.test("memory sums give a table as it is now, not as it will be", () => {
@@ -73,9 +68,7 @@ Deno.test("memory sums grant all claims of a request or none", () => {
 Deno.test("memory sums count a claim by all of its sums, and by all that runs for its limit in any window", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
-  sums.apply({
-    additions: [to(input, 7), to(output, 2)],
-  });
+  sums.apply({ additions: [to(input, 7), to(output, 2)] });
   const limit = { sums: [input, output], key: "alice tokens" };
   sums.reserve("running", [{ ...limit, amount: 3, most: 100 }]);
   const other = { sums: [sumOf("input", 9, "day")], key: "alice tokens" };
@@ -99,10 +92,7 @@ Deno.test("memory sums release the holds of a request once", () => {
 
 Deno.test("holds of another thread end two minutes after its last sign of life, own holds never", () => {
   const { clock, sums } = setUp();
-  const limit = {
-    sums: [sumOf("requests", 60 * MINUTE_MS)],
-    key: "alice",
-  };
+  const limit = { sums: [sumOf("requests", 60 * MINUTE_MS)], key: "alice" };
   const claim = { ...limit, amount: 1, most: 9 };
   sums.reserve("own", [claim]);
   sums.reserve("of a dead thread", [claim], HOLD_MS);
@@ -141,9 +131,7 @@ Deno.test("memory sums end with their window, and so does the memory they take",
   const { clock, sums } = setUp();
   const minute = sumOf("tokens", MINUTE_MS, "alice minute");
   const hour = sumOf("tokens", 60 * MINUTE_MS, "alice hour");
-  sums.apply({
-    additions: [to(minute, 1), to(hour, 1)],
-  });
+  sums.apply({ additions: [to(minute, 1), to(hour, 1)] });
   assert.equal(sums.size, 2);
   clock.nowMs = MINUTE_MS - 1;
   assert.deepEqual(sums.read([minute, hour]), [1, 1]);

@@ -16,10 +16,7 @@ const BOB: Holder = { kind: "token", name: "bob" };
 /** Tokens of one connection under a clock of the test's. */
 function setUp() {
   const clock = { nowMs: START_MS };
-  const sums = createMemorySums({
-    now: () => clock.nowMs,
-    elapsedMs: () => 0,
-  });
+  const sums = createMemorySums({ now: () => clock.nowMs, elapsedMs: () => 0 });
   const addRelayed = createRelayed();
   return {
     clock,

@@ -22,10 +22,7 @@ Deno.test("backoffMs() doubles with each failure, up to the longest pause", () =
 
 Deno.test("backoffMs() returns a random pause between half of its length and the whole", () => {
   for (const [drawn, expected] of [[0, 200], [0.5, 300], [1, 400]] as const) {
-    assert.equal(
-      backoffMs(2, { firstMs: 200, random: () => drawn }),
-      expected,
-    );
+    assert.equal(backoffMs(2, { firstMs: 200, random: () => drawn }), expected);
   }
 });
 

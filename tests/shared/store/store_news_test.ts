@@ -97,11 +97,8 @@ testNeeding(
     for (const { heard: [notice] } of [two, late]) {
       assert.ok(notice?.kind === "cool_down");
       const { ms, requestedMs = 0, ...rest } = notice;
-      const {
-        ms: toldMs,
-        requestedMs: toldRequestedMs = 0,
-        ...toldRest
-      } = seen;
+      const { ms: toldMs, requestedMs: toldRequestedMs = 0, ...toldRest } =
+        seen;
       assert.deepEqual(rest, toldRest);
       assert.ok(ms <= toldMs && ms > toldMs - 60_000, String(ms));
       assert.equal(

@@ -431,13 +431,7 @@ testStore(
     const last = { ...DAY, table: "last of the batch" };
     const key = `test:sums:${digestOf(last.table)}`;
     await server.ask("SET", key, "x");
-    one.sums.apply({
-      additions: [
-        to(DAY, 5),
-        to(TOKENS, -7),
-        to(last, 1),
-      ],
-    });
+    one.sums.apply({ additions: [to(DAY, 5), to(TOKENS, -7), to(last, 1)] });
     await one.until("away");
     const table = `test:sums:${digestOf(DAY.table)}`;
     for (const field of ["requests", "tokens"]) {
