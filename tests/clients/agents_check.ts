@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
-import { installClient } from "./install.ts";
+import {
+  type CheckedClient,
+  clientNamed,
+  runBehind,
+  testsOf,
+} from "./checked_client.ts";
 import { type ClientProgram, CLIENTS } from "./programs.ts";
-import { runClient } from "./run_client.ts";
 import {
   type Spoil,
   startTranslating,
+  UNKNOWN_MODEL,
   type Upstream,
   UPSTREAMS,
   upstreamsFor,
@@ -37,17 +41,20 @@ interface Action {
   readonly proof: (body: string, endpoint: Protocol) => boolean;
 }
 
+/** A sub-agent for {@linkcode TASK}, as two clients describe it. */
+const WORKER = {
+  description: "Say hello",
+  prompt: TASK,
+  subagent_type: "general-purpose",
+  run_in_background: false,
+};
+
 const ACTIONS: readonly Action[] = [
   {
     name: "sub-agent",
     clients: /^Claude Code/,
     tool: "Agent",
-    input: {
-      description: "Say hello",
-      prompt: TASK,
-      subagent_type: "general-purpose",
-      run_in_background: false,
-    },
+    input: WORKER,
     proof: asksTask,
   },
   {
@@ -61,12 +68,7 @@ const ACTIONS: readonly Action[] = [
     name: "sub-agent",
     clients: /^Qwen Code/,
     tool: "agent",
-    input: {
-      description: "Say hello",
-      prompt: TASK,
-      subagent_type: "general-purpose",
-      run_in_background: false,
-    },
+    input: WORKER,
     proof: asksTask,
   },
   {
@@ -143,51 +145,37 @@ const ACTIONS: readonly Action[] = [
 ];
 
 for (const program of CLIENTS) {
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  const command = "command" in installed ? installed.command : [];
+  const test = await testsOf(program);
   for (
     const action of ACTIONS.filter(({ clients }) => clients.test(program.name))
   ) {
     for (const upstream of upstreamsFor(program)) {
-      Deno.test({
-        name:
-          `${program.name}: a ${action.name} (${action.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
-        ignore: "reason" in installed,
-        fn: () => check(upstream, { program, command, action }),
-      });
+      test(
+        `uses a ${action.name} (${action.tool}) on a model whose provider speaks ${upstream.endpoint} alone`,
+        (command) => check(upstream, { program, command, action }),
+      );
     }
   }
 }
 
-const [claude] = CLIENTS;
-const installedClaude = claude === undefined
-  ? { reason: "it is not in the list" }
-  : await installClient(claude);
+const claude = clientNamed("Claude Code");
 
-Deno.test({
-  name:
-    "Claude Code: a web search works on a model whose provider searches in Responses",
-  ignore: "reason" in installedClaude,
-  async fn() {
-    assert.ok(claude !== undefined && "command" in installedClaude);
+(await testsOf(claude))(
+  "searches the web on a model whose provider searches in Responses",
+  async (command) => {
     const upstream = UPSTREAMS.find(({ endpoint }) => endpoint === "responses");
     assert.ok(upstream !== undefined);
-    const model = "unknown-model";
     const isSearch = (body: string) => body.includes('"type":"web_search"');
     const bodies: string[] = [];
     await using gateway = await startTranslating(upstream, {
-      model,
-      asked: [],
       connection: { service: "openai", family: undefined },
       spoil: (answer, { body }) => {
         bodies.push(body);
         return Promise.resolve(isSearch(body) ? foundPage() : answer);
       },
     });
-    const run = await runClient(installedClaude.command, {
+    const run = await runBehind(gateway, {
+      command,
       program: {
         launch(prompt, options) {
           const launch = claude.launch(prompt, options);
@@ -196,9 +184,8 @@ Deno.test({
         },
       },
       prompt: 'Use WebSearch with {"query":"the weather"}',
-      address: { url: gateway.url, token: ALICE_TOKEN, model },
     });
-    const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+    const { output } = run;
     assert.equal(run.code, 0, output);
     assert.equal(bodies.filter(isSearch).length, 1, output);
     assert.match(
@@ -206,7 +193,7 @@ Deno.test({
       /Links: \[\{[^\]]*https:\/\/weather\.example\/today[^\]]*\}\][^]*It is sunny/,
     );
   },
-});
+);
 
 /** Returns a Responses answer with a search, as OpenAI streams it. */
 function foundPage(): Response {
@@ -261,13 +248,9 @@ const STARTUP_GRACE_MS = 20_000;
 
 async function check(
   upstream: Upstream,
-  { program, command, action }: {
-    readonly program: ClientProgram;
-    readonly command: readonly string[];
-    readonly action: Action;
-  },
+  { program, command, action }: CheckedClient & { readonly action: Action },
 ): Promise<void> {
-  const { tool, input, settings, model = "unknown-model" } = action;
+  const { tool, input, settings, model = UNKNOWN_MODEL } = action;
   const proven = Promise.withResolvers<void>();
   let isProven = false;
   const bodies: string[] = [];
@@ -284,18 +267,18 @@ async function check(
   };
   await using gateway = await startTranslating(upstream, {
     model,
-    asked: [],
     fields: { input: ["text", "image"] },
     spoil: hold,
   });
-  const run = await runClient(command, {
+  const run = await runBehind(gateway, {
+    command,
+    model,
     program: settings === undefined ? program : changed(program, settings),
     prompt: `Use ${tool} with ${JSON.stringify(input)}`,
-    address: { url: gateway.url, token: ALICE_TOKEN, model },
     work: { [PICTURE]: PIXELS },
   });
   proven.resolve();
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const { output } = run;
   assert.equal(run.code, 0, output);
   assert.match(run.stdout, ANSWERED, output);
   assert.ok(isProven, `${output}\n${bodies.map(ends).join("\n")}`);

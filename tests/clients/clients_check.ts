@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
-import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
-import { runClient } from "./run_client.ts";
+import {
+  type CheckedClient,
+  clientNamed,
+  runBehind,
+  testsOf,
+} from "./checked_client.ts";
+import { CLIENTS, toolPrompt } from "./programs.ts";
 import {
   startTranslating,
+  UNKNOWN_MODEL,
   type Upstream,
   UPSTREAMS,
   upstreamsFor,
@@ -15,17 +19,11 @@ import {
 // loop each. `deno task test:clients` runs this; `deno task test` does not.
 
 for (const program of CLIENTS) {
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
+  const test = await testsOf(program);
   for (const upstream of upstreamsFor(program)) {
-    Deno.test({
-      name:
-        `${program.name} works on a model whose provider speaks ${upstream.endpoint} alone`,
-      ignore: "reason" in installed,
-      async fn(t) {
-        const command = "command" in installed ? installed.command : [];
+    test(
+      `works on a model whose provider speaks ${upstream.endpoint} alone`,
+      async (command, t) => {
         await t.step("a prompt is answered", () =>
           check(upstream, {
             program,
@@ -45,14 +43,12 @@ for (const program of CLIENTS) {
             }),
         );
       },
-    });
+    );
   }
 }
 
-const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
-const installedCodex = codex === undefined
-  ? { reason: "it is not in the list" }
-  : await installClient(codex);
+const codex = clientNamed("Codex CLI");
+const testCodex = await testsOf(codex);
 
 /** Codex's custom tools, whose input is a text: its editor, and the scripts of its newest models. */
 const CUSTOM_TOOLS = [
@@ -70,43 +66,34 @@ const CUSTOM_TOOLS = [
   },
 ];
 
-for (const upstream of codex === undefined ? [] : upstreamsFor(codex)) {
+for (const upstream of upstreamsFor(codex)) {
   for (const { tool, model, input } of CUSTOM_TOOLS) {
-    Deno.test({
-      name:
-        `Codex CLI writes a file with ${tool} on a model whose provider has function tools alone, in ${upstream.endpoint}`,
-      ignore: "reason" in installedCodex,
-      async fn() {
-        assert.ok(codex !== undefined && "command" in installedCodex);
-        await check(upstream, {
+    testCodex(
+      `writes a file with ${tool} on a model whose provider has function tools alone, in ${upstream.endpoint}`,
+      (command) =>
+        check(upstream, {
           program: codex,
-          command: installedCodex.command,
+          command,
           prompt: `Use ${tool} with ${JSON.stringify({ input })}`,
           text: new RegExp(`The tool ${tool} returned: `),
           proof: "made by the tool\n",
           model,
-        });
-      },
-    });
+        }),
+    );
   }
 }
 
-const opencode = CLIENTS.find(({ name }) => name === "opencode over chat");
-const installedOpencode = opencode === undefined
-  ? { reason: "it is not in the list" }
-  : await installClient(opencode);
+const opencode = clientNamed("opencode over chat");
+const testOpencode = await testsOf(opencode);
 
 for (const upstream of UPSTREAMS) {
-  Deno.test({
-    name:
-      `opencode sets itself up by a login at the gateway, and asks a model natively whose provider speaks ${upstream.endpoint}`,
-    ignore: "reason" in installedOpencode,
-    async fn() {
-      assert.ok(opencode !== undefined && "command" in installedOpencode);
+  testOpencode(
+    `sets itself up by a login at the gateway, and asks a model natively whose provider speaks ${upstream.endpoint}`,
+    async (command) => {
       const asked: string[] = [];
-      const model = "unknown-model";
-      await using gateway = await startTranslating(upstream, { model, asked });
-      const run = await runClient(installedOpencode.command, {
+      await using gateway = await startTranslating(upstream, { asked });
+      const run = await runBehind(gateway, {
+        command,
         program: {
           ...opencode,
           launch: (prompt, options) => {
@@ -124,9 +111,8 @@ for (const upstream of UPSTREAMS) {
           },
         },
         prompt: "Say hello",
-        address: { url: gateway.url, token: ALICE_TOKEN, model },
       });
-      const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+      const { output } = run;
       assert.equal(run.code, 0, output);
       assert.match(run.stdout, /You said: ".*Say hello/s, output);
       assert.deepEqual(new Set(asked), new Set([upstream.path]));
@@ -135,13 +121,11 @@ for (const upstream of UPSTREAMS) {
       );
       assert.deepEqual(new Set(modes), new Set(["native"]), output);
     },
-  });
+  );
 }
 
 /** A run of a client, with its expected result. */
-interface Check {
-  readonly program: ClientProgram;
-  readonly command: readonly string[];
+interface Check extends CheckedClient {
   readonly prompt: string;
   /** The client's final text. */
   readonly text: RegExp;
@@ -153,16 +137,12 @@ interface Check {
 
 async function check(
   upstream: Upstream,
-  { program, command, prompt, text, proof, model = "unknown-model" }: Check,
+  { program, command, prompt, text, proof, model = UNKNOWN_MODEL }: Check,
 ): Promise<void> {
   const asked: string[] = [];
   await using gateway = await startTranslating(upstream, { model, asked });
-  const run = await runClient(command, {
-    program,
-    prompt,
-    address: { url: gateway.url, token: ALICE_TOKEN, model },
-  });
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const run = await runBehind(gateway, { program, command, prompt, model });
+  const { output } = run;
   assert.equal(run.code, 0, output);
   assert.match(run.stdout, text, output);
   assert.equal(run.file("proof.txt"), proof, output);

@@ -16,8 +16,8 @@ import {
 } from "../support/recorded/hand_price.ts";
 import { startUpstream } from "../support/upstream/scripted_upstream.ts";
 import { totalOfLog } from "../support/wire/total_of_log.ts";
+import { clientNamed } from "./checked_client.ts";
 import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 
 // The cost of a long session of the real Claude Code, computed by hand and by the gateway. For
@@ -26,9 +26,7 @@ import { runClient } from "./run_client.ts";
 
 const TURNS = 40;
 
-const found = CLIENTS.find(({ name }) => name === "Claude Code");
-if (found === undefined) throw new Error("There is no Claude Code");
-const claude: ClientProgram = found;
+const claude = clientNamed("Claude Code");
 const installed = await installClient(claude);
 
 /**

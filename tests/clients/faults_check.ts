@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
-import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
-import { runClient } from "./run_client.ts";
+import { type CheckedClient, runBehind, testsOf } from "./checked_client.ts";
+import { CLIENTS, toolPrompt } from "./programs.ts";
 import { FAULTS, type OneFault, spoilOnce } from "./spoiled_answer.ts";
 import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
 
 // Real clients from npm, with a model behind another protocol than theirs and a provider that fails
 // once. Each must recover as it does natively. `deno task test:clients` runs this; `deno task test`
 // does not.
-
-const MODEL = "unknown-model";
 
 /** The most retries of a client. */
 const RETRIES = 3;
@@ -20,46 +16,34 @@ const RETRIES = 3;
 const RUN_MS = 290_000;
 
 for (const program of CLIENTS) {
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  const command = "command" in installed ? installed.command : [];
+  const test = await testsOf(program);
   for (const upstream of upstreamsFor(program)) {
     for (const fault of FAULTS) {
-      Deno.test({
-        name: `${program.name} ${
-          program.endsAtFailure && fault.printed ? "reports it" : "continues"
+      const isEnd = program.endsAtFailure && fault.printed;
+      test(
+        `${
+          isEnd ? "reports it" : "continues"
         } when a provider of ${upstream.endpoint} ${fault.name}`,
-        ignore: "reason" in installed,
-        fn: () => check(upstream, { program, command, fault }),
-      });
+        (command) => check(upstream, { program, command, fault }),
+      );
     }
   }
 }
 
 async function check(
   upstream: Upstream,
-  { program, command, fault }: {
-    readonly program: ClientProgram;
-    readonly command: readonly string[];
-    readonly fault: OneFault;
-  },
+  { program, command, fault }: CheckedClient & { readonly fault: OneFault },
 ): Promise<void> {
-  const asked: string[] = [];
-  await using gateway = await startTranslating(upstream, {
-    model: MODEL,
-    asked,
-    spoil: spoilOnce(fault, upstream.endpoint),
-  });
-  const run = await runClient(command, {
+  const spoil = spoilOnce(fault, upstream.endpoint);
+  await using gateway = await startTranslating(upstream, { spoil });
+  const run = await runBehind(gateway, {
     program,
+    command,
     prompt: fault.isCall ? toolPrompt(program) : "Say hello",
-    address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     retries: RETRIES,
     runMs: RUN_MS,
   });
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const { output } = run;
   if (program.endsAtFailure && fault.printed) {
     assert.notEqual(run.code, 0, output);
     assert.match(run.stderr, fault.printed, output);

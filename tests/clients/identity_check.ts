@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../src/core/time/timers.ts";
 import { createSigner } from "../support/gateway/identity_scene.ts";
-import { installClient } from "./install.ts";
+import { runBehind, testsOf } from "./checked_client.ts";
 import { CLIENTS, toolPrompt } from "./programs.ts";
-import { runClient } from "./run_client.ts";
 import { claimsFor, SEEN_FAILURES } from "./seen_failures.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
 // Real clients from npm whose settings run a command for the token of an identity provider (docs/identity.md#clients).
 // `deno task test:clients` runs this; `deno task test` does not.
-
-const MODEL = "unknown-model";
 
 /** The life of a token, and the time that passes after the first answer. */
 const LIFE_SECONDS = 600;
@@ -19,15 +16,9 @@ const PASSES_MS = 3_600_000;
 const names = SEEN_FAILURES["The command for your token fails"]?.clients ?? [];
 
 for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  Deno.test({
-    name:
-      `${program.name} runs its command again when the token expires in a session, and continues`,
-    ignore: "reason" in installed,
-    async fn() {
+  (await testsOf(program))(
+    "runs its command again when the token expires in a session, and continues",
+    async (command) => {
       const folder = await Deno.makeTempDir();
       const signer = await createSigner();
       const passed = { ms: 0 };
@@ -43,7 +34,7 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
       await issue();
       try {
         await using gateway = await startTranslating(chatUpstream(), {
-          ...{ model: MODEL, asked: [], signer, clock },
+          ...{ signer, clock },
           async spoil(answer) {
             if (passed.ms === 0) {
               passed.ms = PASSES_MS;
@@ -52,20 +43,13 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
             return answer;
           },
         });
-        const run = await runClient(
-          "command" in installed ? installed.command : [],
-          {
-            program,
-            prompt: toolPrompt(program),
-            address: {
-              ...{ url: gateway.url, model: MODEL, token: "" },
-              // The redirection needs a shell.
-              tokenCommand: `cat < ${folder}/token`,
-            },
-            retries: 2,
-          },
-        );
-        const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+        const run = await runBehind(gateway, {
+          ...{ program, command, prompt: toolPrompt(program), token: "" },
+          // The redirection needs a shell.
+          tokenCommand: `cat < ${folder}/token`,
+          retries: 2,
+        });
+        const { output } = run;
         assert.equal(run.code, 0, output);
         assert.equal(run.file("proof.txt"), "made by the tool\n", output);
         const { items } = gateway.lines.requests;
@@ -77,5 +61,5 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
         await Deno.remove(folder, { recursive: true });
       }
     },
-  });
+  );
 }

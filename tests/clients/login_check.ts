@@ -9,8 +9,8 @@ import { testNeeding } from "../support/ignored.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { startProcess } from "../support/program/process.ts";
 import { assertKeyless, openKeyless } from "../e2e/keyless/keyless_scene.ts";
+import { clientNamed } from "./checked_client.ts";
 import { installClient } from "./install.ts";
-import { CLIENTS } from "./programs.ts";
 
 // The certified issuer of npm's `oidc-provider` judges the device flow, the renewal and Claude Code's sign-in
 // (docs/identity.md#clients). `deno task test:clients` runs this; `deno task test` does not.
@@ -206,10 +206,7 @@ function answerMessages(isStreamed: boolean): Response {
     : Response.json({ ...message, content: [text], stop_reason: "end_turn" });
 }
 
-const claude = CLIENTS.find(({ name }) => name === "Claude Code");
-const installedClaude = claude === undefined
-  ? { reason: "there is no Claude Code in the list" }
-  : await installClient(claude);
+const installedClaude = await installClient(clientNamed("Claude Code"));
 
 testNeeding(
   "Claude Code signs in at the gateway without a secret, from an empty home to its first answer",

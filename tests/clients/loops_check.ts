@@ -4,18 +4,19 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
 import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
 import { streamFrames } from "../support/dialects/pairs.ts";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import { SSE_HEADERS } from "../support/wire/answers.ts";
-import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
-import { runClient } from "./run_client.ts";
+import {
+  type CheckedClient,
+  clientNamed,
+  runBehind,
+  testsOf,
+} from "./checked_client.ts";
+import type { ClientProgram } from "./programs.ts";
 import { startTranslating, type Upstream, UPSTREAMS } from "./upstreams.ts";
 
 // Claude Code on a model behind Responses, and Codex on one behind Messages: several calls in an
 // answer, with sealed reasoning before each. `deno task test:clients` runs this; `deno task test`
 // does not.
-
-const MODEL = "unknown-model";
 
 const PAIRS: readonly (readonly [client: string, endpoint: Protocol])[] = [
   ["Claude Code", "responses"],
@@ -23,36 +24,25 @@ const PAIRS: readonly (readonly [client: string, endpoint: Protocol])[] = [
 ];
 
 for (const [client, endpoint] of PAIRS) {
-  const program = CLIENTS.find(({ name }) => name === client);
+  const program = clientNamed(client);
   const upstream = UPSTREAMS.find((one) => one.endpoint === endpoint);
-  const installed = program === undefined
-    ? { reason: "it is not in the list" }
-    : await installClient(program);
-  Deno.test({
-    name:
-      `${client} runs two calls of an answer, and sends its model's sealed reasoning back in its place, behind ${endpoint}`,
-    ignore: "reason" in installed,
-    async fn() {
-      assert.ok(program !== undefined && upstream !== undefined);
-      const command = "command" in installed ? installed.command : [];
+  (await testsOf(program))(
+    `runs two calls of an answer, and sends its model's sealed reasoning back in its place, behind ${endpoint}`,
+    async (command) => {
+      assert.ok(upstream !== undefined);
       await check(upstream, { program, command });
     },
-  });
+  );
 }
 
 async function check(
   upstream: Upstream,
-  { program, command }: {
-    readonly program: ClientProgram;
-    readonly command: readonly string[];
-  },
+  { program, command }: CheckedClient,
 ): Promise<void> {
   const { endpoint } = upstream;
   const answers = answersOf(program, endpoint);
   const bodies: JsonObject[] = [];
   await using gateway = await startTranslating(upstream, {
-    model: MODEL,
-    asked: [],
     spoil: (_answer, { body }) => {
       const answer = answers[bodies.push(JSON.parse(body)) - 1];
       assert.ok(answer !== undefined, body);
@@ -60,12 +50,8 @@ async function check(
       return Promise.resolve(new Response(frames, { headers: SSE_HEADERS }));
     },
   });
-  const run = await runClient(command, {
-    program,
-    prompt: "Go",
-    address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
-  });
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const run = await runBehind(gateway, { program, command, prompt: "Go" });
+  const { output } = run;
   assert.equal(run.code, 0, output);
   assert.match(run.stdout, /All done/, output);
   // Codex runs both calls at once.

@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import { type CheckedClient, runBehind } from "./checked_client.ts";
 import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
-import { type ClientRun, runClient } from "./run_client.ts";
+import { CLIENTS, toolPrompt } from "./programs.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
 // Real agents that wait for their turn (docs/failover.md#waiting-for-a-turn). `deno task
 // test:clients` runs this; `deno task test` does not.
-
-const MODEL = "unknown-model";
 
 /** The number of agents of each client, and the slots that they share. */
 const AGENTS = 8;
@@ -21,22 +18,21 @@ const ANSWER_MS = 2_000;
 const RUN_MS = 480_000;
 
 const names = ["Claude Code", "Codex CLI"];
-const programs: [ClientProgram, readonly string[]][] = [];
+const clients: CheckedClient[] = [];
 for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
   const installed = await installClient(program);
-  if ("command" in installed) programs.push([program, installed.command]);
+  if ("command" in installed) clients.push({ program, ...installed });
 }
 
 Deno.test({
   name:
     "eight of Claude Code and eight of Codex CLI share a connection with two slots, and none fails",
-  ignore: programs.length < names.length,
+  ignore: clients.length < names.length,
   async fn() {
     const asked: string[] = [];
     let running = 0;
     let most = 0;
     await using gateway = await startTranslating(chatUpstream(), {
-      model: MODEL,
       connection: { max_concurrent: SLOTS, queue: { max_wait: 240_000 } },
       asked,
       async spoil(answer) {
@@ -47,18 +43,14 @@ Deno.test({
         return answer;
       },
     });
-    const run = ([program, command]: typeof programs[number]) =>
-      runClient(command, {
-        program,
-        prompt: toolPrompt(program),
-        address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
-        runMs: RUN_MS,
+    const run = (client: CheckedClient) =>
+      runBehind(gateway, {
+        ...{ ...client, prompt: toolPrompt(client.program), runMs: RUN_MS },
       });
-    const runs: readonly ClientRun[] = await Promise.all(
-      programs.flatMap((one) => Array.from({ length: AGENTS }, () => run(one))),
+    const runs = await Promise.all(
+      clients.flatMap((one) => Array.from({ length: AGENTS }, () => run(one))),
     );
-    for (const { code, stdout, stderr, file } of runs) {
-      const output = `${stdout}\n${stderr}\n${gateway.lines.text()}`;
+    for (const { code, output, file } of runs) {
       assert.equal(code, 0, output);
       assert.equal(file("proof.txt"), "made by the tool\n", output);
     }

@@ -4,18 +4,13 @@ import {
   type JsonObject,
   parseJson,
 } from "../../src/core/json.ts";
-import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
 import { ask } from "../support/wire/ask.ts";
-import { installClient, type InstalledClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
-import { runClient } from "./run_client.ts";
+import { clientNamed, runBehind, testsOf } from "./checked_client.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
 // Quotas in real clients from npm: Codex shows the remaining quota, and both clients stop when it
 // is exhausted. `deno task test:clients` runs this; `deno task test` does not.
-
-const MODEL = "unknown-model";
 
 /** A client's message when it stops. */
 const STOPS: Readonly<Record<string, RegExp>> = {
@@ -25,51 +20,47 @@ const STOPS: Readonly<Record<string, RegExp>> = {
 };
 
 for (const [name, stops] of Object.entries(STOPS)) {
-  const { program, installed } = await clientNamed(name);
-  Deno.test({
-    name:
-      `${name} sends one request when a provider's quota is exhausted for hours, and prints the reset time`,
-    ignore: "reason" in installed,
-    async fn() {
+  const program = clientNamed(name);
+  (await testsOf(program))(
+    "sends one request when a provider's quota is exhausted for hours, and prints the reset time",
+    async (command) => {
       const asked: string[] = [];
       await using gateway = await startTranslating(chatUpstream(), {
-        model: MODEL,
         asked,
         spoil: () => Promise.resolve(exhausted()),
       });
-      const run = await runClient(commandOf(installed), {
+      const { code, output } = await runBehind(gateway, {
         program,
+        command,
         prompt: "Say hello",
-        address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
         retries: 5,
       });
-      const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-      assert.notEqual(run.code, 0, output);
+      assert.notEqual(code, 0, output);
       assert.match(output, stops);
       const requests = gateway.lines.requests.items
         .filter(({ model }) => model !== undefined);
       assert.equal(requests.length, 1, output);
       assert.equal(asked.length, 1, output);
     },
-  });
+  );
 }
 
-const codex = await clientNamed("Codex CLI");
+const codex = clientNamed("Codex CLI");
 
-Deno.test({
-  name: "Codex CLI shows the windows of another provider",
-  ignore: "reason" in codex.installed,
-  async fn() {
+(await testsOf(codex))(
+  "shows the windows of another provider",
+  async (command) => {
     await using gateway = await startDemoGateway();
     const limits = await gateway.call("/v1/limits", {
       headers: ask("chat").headers ?? {},
     });
     assert.equal(limits.status, 200, await limits.text());
     const windows: JsonObject[] = [];
-    const run = await runClient(commandOf(codex.installed), {
-      program: codex.program,
+    const run = await runBehind(gateway, {
+      program: codex,
+      command,
       prompt: "Say hello",
-      address: { url: gateway.url, token: ALICE_TOKEN, model: "demo-a" },
+      model: "demo-a",
       inspect: async (home) => {
         windows.push(...await rateLimitsIn(`${home}/.codex/sessions`));
       },
@@ -83,7 +74,7 @@ Deno.test({
     assert.ok(Number(secondary.resets_at) * 1000 > Date.now(), output);
     assert.ok(Number(secondary.window_minutes) > 300, output);
   },
-});
+);
 
 /** Returns a Chat Completions provider's response when a plan's window is exhausted. */
 function exhausted(): Response {
@@ -91,23 +82,6 @@ function exhausted(): Response {
     { error: { message: "No more today.", type: "rate_limit_error" } },
     { status: 429, headers: { "retry-after": "7200" } },
   );
-}
-
-async function clientNamed(name: string): Promise<{
-  readonly program: ClientProgram;
-  readonly installed: InstalledClient;
-}> {
-  const program = CLIENTS.find((one) => one.name === name);
-  if (program === undefined) throw new Error(`There is no ${name}`);
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${name} ignored: ${installed.reason}`);
-  }
-  return { program, installed };
-}
-
-function commandOf(installed: InstalledClient): readonly string[] {
-  return "command" in installed ? installed.command : [];
 }
 
 /** Returns the remaining quotas in Codex's session files, in order. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
-import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { type CheckedClient, testsOf } from "./checked_client.ts";
+import { CLIENTS } from "./programs.ts";
 import { KEYS, startTerminal, type Terminal } from "./terminal.ts";
 import { chatUpstream, type Spoil, startTranslating } from "./upstreams.ts";
 
@@ -116,31 +116,18 @@ const spoil: Spoil = async (answer, { body }) => {
 for (const program of CLIENTS) {
   const screens = SCREENS[program.name];
   if (screens === undefined) continue;
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  Deno.test({
-    name: `${program.name} works in a terminal`,
-    ignore: "reason" in installed,
-    fn: (t) =>
-      "command" in installed
-        ? checkScreens(t, { program, screens, command: installed.command })
-        : undefined,
-  });
+  (await testsOf(program))(
+    "works in a terminal",
+    (command, t) => checkScreens(t, { program, screens, command }),
+  );
 }
 
 async function checkScreens(
   t: Deno.TestContext,
-  { program, screens, command }: {
-    readonly program: ClientProgram;
-    readonly screens: Screens;
-    readonly command: readonly string[];
-  },
+  { program, screens, command }: CheckedClient & { readonly screens: Screens },
 ): Promise<void> {
   await using gateway = await startTranslating(chatUpstream(), {
     model: MODEL,
-    asked: [],
     spoil,
   });
   const home = await Deno.makeTempDir({ prefix: "screen-" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { testsWith } from "./checked_client.ts";
 import { installClient } from "./install.ts";
 import { CLIENTS } from "./programs.ts";
 import { installPythonSdks, PYTHON_SDKS } from "./python_sdks.ts";
@@ -44,38 +45,27 @@ const rows = readSeenRows(await Deno.readTextFile(PAGE));
 for (const program of PROGRAMS) {
   const own = rows.filter(({ client }) => client === program.name);
   if (own.length === 0) continue;
-  const installed = await program.install();
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  const command = "command" in installed ? installed.command : [];
+  const test = testsWith(program.name, await program.install());
   for (const row of own) {
-    Deno.test({
-      name:
-        `${program.name} prints what the documentation has for: ${row.failure}`,
-      ignore: "reason" in installed,
-      fn: () => check(row, program, command),
-    });
+    test(
+      `prints what the documentation has for: ${row.failure}`,
+      (command) => check(row, program, command),
+    );
   }
 }
 
 for (const program of PYTHON_SDKS) {
-  const installed = await installPythonSdks();
-  Deno.test({
-    name: `${program.name} prints the answer where nothing is wrong`,
-    ignore: "reason" in installed,
-    async fn() {
+  testsWith(program.name, await installPythonSdks())(
+    "prints the answer where nothing is wrong",
+    async (command) => {
       const { run, report } = await meet({
-        program,
-        command: "command" in installed ? installed.command : [],
-        failure: {},
-        retries: RETRIES,
-        runMs: RUN_MS,
+        ...{ program, command, failure: {} },
+        ...{ retries: RETRIES, runMs: RUN_MS },
       });
       assert.equal(run.code, 0, report);
       assert.match(run.stdout, /You said: /, report);
     },
-  });
+  );
 }
 
 async function check(

@@ -5,6 +5,7 @@ import {
 } from "../support/gateway/identity_scene.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
+import { reportOf } from "./checked_client.ts";
 import { type ClientRun, runClient, type Startable } from "./run_client.ts";
 import { startTranslating, upstreamsFor } from "./upstreams.ts";
 
@@ -108,7 +109,6 @@ export async function meet(
     : await signer.sign(claimsFor(jwtSeconds));
   await using gateway = await startTranslating(upstream, {
     model: MODEL,
-    asked: [],
     signer,
     ...(limits === undefined
       ? {}
@@ -133,7 +133,7 @@ export async function meet(
   const first = items[before];
   return {
     run,
-    report: `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`,
+    report: reportOf(run, gateway),
     tookMs: Date.now() -
       (first === undefined ? startMs : Date.parse(String(first.time))),
   };

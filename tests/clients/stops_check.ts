@@ -1,19 +1,21 @@
 import assert from "node:assert/strict";
 import { type Clock, systemClock } from "../../src/core/time/timers.ts";
-import { ALICE_TOKEN, tokenFile } from "../support/gateway/config.ts";
+import { tokenFile } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";
-import { installClient } from "./install.ts";
-import { type ClientProgram, CLIENTS } from "./programs.ts";
-import { runClient } from "./run_client.ts";
-import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
+import { type CheckedClient, runBehind, testsOf } from "./checked_client.ts";
+import { CLIENTS } from "./programs.ts";
+import {
+  startTranslating,
+  UNKNOWN_MODEL,
+  type Upstream,
+  upstreamsFor,
+} from "./upstreams.ts";
 
 // Real clients from npm, at failures that no retry can solve. Each must end soon and print the
 // reason, even with its default number of retries. At temporary failures, each must continue.
 // docs/clients.md lists the exceptions. `deno task test:clients` runs this; `deno task test` does
 // not.
-
-const MODEL = "unknown-model";
 
 /**
  * The longest time from a client's first request to its end, in milliseconds. A user must not wait
@@ -107,12 +109,7 @@ const QUICK = /^(Claude Code|Codex CLI)$/;
 const RETRIES = 5;
 
 for (const program of CLIENTS) {
-  const installed = await installClient(program);
-  if ("reason" in installed) {
-    console.warn(`${program.name} ignored: ${installed.reason}`);
-  }
-  const ignore = "reason" in installed;
-  const command = "command" in installed ? installed.command : [];
+  const test = await testsOf(program);
   // The others need seconds to start, and their errors do not depend on the provider.
   const upstreams = upstreamsFor(program)
     .slice(0, QUICK.test(program.name) ? undefined : 1);
@@ -120,38 +117,26 @@ for (const program of CLIENTS) {
     const behind = `behind ${upstream.endpoint}`;
     for (const failure of FAILURES) {
       if (failure.except?.test(program.name)) continue;
-      Deno.test({
-        name:
-          `${program.name} stops at ${failure.name}, and prints the reason, ${behind}`,
-        ignore,
-        fn: () => checkStop(upstream, { program, command, failure }),
-      });
+      test(
+        `stops at ${failure.name}, and prints the reason, ${behind}`,
+        (command) => checkStop(upstream, { program, command, failure }),
+      );
     }
-    Deno.test({
-      name:
-        `${program.name} waits for a gateway that is full, and continues, ${behind}`,
-      ignore,
-      fn: () => checkFull(upstream, { program, command }),
-    });
+    test(
+      `waits for a gateway that is full, and continues, ${behind}`,
+      (command) => checkFull(upstream, { program, command }),
+    );
   }
-}
-
-/** A client and the command that starts it. */
-interface Installed {
-  readonly program: ClientProgram;
-  readonly command: readonly string[];
 }
 
 async function checkStop(
   upstream: Upstream,
-  { program, command, failure }: Installed & {
+  { program, command, failure }: CheckedClient & {
     readonly failure: LastingFailure;
   },
 ): Promise<void> {
-  const { answer, isCooling, token = ALICE_TOKEN, limits, printed } = failure;
+  const { answer, isCooling, token, limits, printed } = failure;
   await using gateway = await startTranslating(upstream, {
-    model: MODEL,
-    asked: [],
     ...(isCooling === true ? { clock: STOPPED } : {}),
     ...(limits === undefined
       ? {}
@@ -160,14 +145,15 @@ async function checkStop(
   });
   const before = isCooling === true ? 3 : limits === undefined ? 0 : 1;
   for (let count = 0; count < before; count++) await askOnce(gateway);
-  const run = await runClient(command, {
+  const run = await runBehind(gateway, {
     program,
+    command,
     prompt: "Say hello",
-    address: { url: gateway.url, token, model: MODEL },
+    ...(token === undefined ? {} : { token }),
     retries: RETRIES,
     runMs: RUN_MS,
   });
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const { output } = run;
   const first = gateway.lines.requests.items[before];
   const tookMs = Date.now() - Date.parse(String(first?.time));
   assert.ok(tookMs < STARTUP_GRACE_MS, `${tookMs} ms\n${output}`);
@@ -176,7 +162,7 @@ async function checkStop(
 }
 
 async function askOnce(gateway: RunningGateway): Promise<void> {
-  const body = hello("chat", { model: MODEL });
+  const body = hello("chat", { model: UNKNOWN_MODEL });
   const response = await gateway.call(PATHS.chat, ask("chat", body));
   await response.body?.cancel();
 }
@@ -184,13 +170,11 @@ async function askOnce(gateway: RunningGateway): Promise<void> {
 /** Asserts that a client waits while another request occupies the only place for some seconds. */
 async function checkFull(
   upstream: Upstream,
-  { program, command }: Installed,
+  client: CheckedClient,
 ): Promise<void> {
   const held = Promise.withResolvers<void>();
   let isFirst = true;
   await using gateway = await startTranslating(upstream, {
-    model: MODEL,
-    asked: [],
     file: { server: { port: 0, max_concurrent_requests: 1 } },
     async spoil(answer) {
       if (isFirst) {
@@ -210,16 +194,15 @@ async function checkFull(
     }
     held.resolve();
   })();
-  const run = await runClient(command, {
-    program,
+  const run = await runBehind(gateway, {
+    ...client,
     prompt: "Say hello",
-    address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     retries: RETRIES,
     runMs: RUN_MS,
   });
   isOver = true;
   await Promise.all([holding, release]);
-  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const { output } = run;
   assert.equal(run.code, 0, output);
   assert.match(run.stdout, /You said: /, output);
   assert.ok(isTurnedAway(), output);

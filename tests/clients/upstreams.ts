@@ -53,15 +53,19 @@ export type Spoil = (
   request: { readonly body: string },
 ) => Promise<Response>;
 
+/** A name that no client knows. */
+export const UNKNOWN_MODEL = "unknown-model";
+
 /** The options of an upstream behind a gateway. */
 export interface TranslatingOptions {
-  readonly model: string;
+  /** The model's name; default: one that no client knows. */
+  readonly model?: string;
   /** Further fields of the model in the configuration; default: none. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Further fields of the connection; default: none. */
   readonly connection?: Readonly<Record<string, unknown>>;
-  /** Collects the path of every model request. */
-  readonly asked: string[];
+  /** Collects the path of every model request; default: nobody does. */
+  readonly asked?: string[];
   /** Further top-level keys of the configuration, such as `tokens`; default: none. */
   readonly file?: Readonly<Record<string, unknown>>;
   /** Signs the JWTs of callers; default: the gateway has its own tokens alone. */
@@ -76,15 +80,15 @@ export interface TranslatingOptions {
 export function startTranslating(
   { family, endpoint }: Upstream,
   {
-    model,
+    model = UNKNOWN_MODEL,
     fields,
     connection,
     file,
     signer,
     clock = systemClock,
-    asked,
+    asked = [],
     spoil,
-  }: TranslatingOptions,
+  }: TranslatingOptions = {},
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
   const demo = createStrictProvider({
