@@ -34,7 +34,8 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
       await issue();
       try {
         await using gateway = await startTranslating(chatUpstream(), {
-          ...{ signer, clock },
+          signer,
+          clock,
           async spoil(answer) {
             if (passed.ms === 0) {
               passed.ms = PASSES_MS;
@@ -44,7 +45,10 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
           },
         });
         const run = await runBehind(gateway, {
-          ...{ program, command, prompt: toolPrompt(program), token: "" },
+          program,
+          command,
+          prompt: toolPrompt(program),
+          token: "",
           // The redirection needs a shell.
           tokenCommand: `cat < ${folder}/token`,
           retries: 2,

@@ -45,7 +45,9 @@ Deno.test({
     });
     const run = (client: CheckedClient) =>
       runBehind(gateway, {
-        ...{ ...client, prompt: toolPrompt(client.program), runMs: RUN_MS },
+        ...client,
+        prompt: toolPrompt(client.program),
+        runMs: RUN_MS,
       });
     const runs = await Promise.all(
       clients.flatMap((one) => Array.from({ length: AGENTS }, () => run(one))),

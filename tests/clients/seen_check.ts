@@ -59,8 +59,11 @@ for (const program of PYTHON_SDKS) {
     "prints the answer where nothing is wrong",
     async (command) => {
       const { run, report } = await meet({
-        ...{ program, command, failure: {} },
-        ...{ retries: RETRIES, runMs: RUN_MS },
+        program,
+        command,
+        failure: {},
+        retries: RETRIES,
+        runMs: RUN_MS,
       });
       assert.equal(run.code, 0, report);
       assert.match(run.stdout, /You said: /, report);

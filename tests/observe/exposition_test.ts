@@ -29,15 +29,9 @@ Deno.test("formatExposition() sums the threads' counts and shows the tighter of 
       fields: new Set(),
     });
     for (let count = 0; count < requests; count++) {
+      const asked = { method: "GET", attempts: [], route: "/v1/models" };
       metrics.requestEnded({
-        facts: {
-          method: "GET",
-          attempts: [],
-          answer: {},
-          route: "/v1/models",
-          bytesIn: 1,
-          bytesOut: 2,
-        },
+        facts: { ...asked, answer: {}, bytesIn: 1, bytesOut: 2 },
         ending: "complete",
         totalMs: 20,
       });

@@ -23,6 +23,13 @@ const SERVED: Partial<RequestFacts> = {
   status: 200,
 };
 
+const USAGE = {
+  inputTokens: 50,
+  cachedInputTokens: 30,
+  outputTokens: 20,
+  reasoningTokens: 5,
+};
+
 function requestOf(
   facts: Partial<RequestFacts>,
   operation: Operation = "messages",
@@ -78,13 +85,7 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
   const request = requestOf({
     ...SERVED,
     answer: {
-      usage: {
-        inputTokens: 50,
-        cachedInputTokens: 30,
-        cacheWriteTokens: 10,
-        outputTokens: 20,
-        reasoningTokens: 5,
-      },
+      usage: { ...USAGE, cacheWriteTokens: 10 },
       stopReason: "tool_calls",
       firstOutputMs: 250,
     },
@@ -135,15 +136,7 @@ async function measured(
     const request = requestOf({
       ...SERVED,
       isStream: true,
-      answer: {
-        firstOutputMs: 250,
-        usage: {
-          inputTokens: 50,
-          cachedInputTokens: 30,
-          outputTokens: 20,
-          reasoningTokens: 5,
-        },
-      },
+      answer: { firstOutputMs: 250, usage: USAGE },
     });
     const tracing = createTracing(NAMES, optIn);
     await tracing.follow(request, () => Promise.resolve());

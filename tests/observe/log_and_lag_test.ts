@@ -113,57 +113,33 @@ Deno.test("createLog() loses nothing of a value that it escapes", () => {
 /** How a request ended, in what decides about the level of its line. */
 type Outcome = Pick<EventFields<"request">, "ended" | "status" | "failure">;
 
-const OUTCOMES: Readonly<Record<string, readonly [Outcome, level: string]>> = {
-  "a whole answer": [{ ended: "complete", status: 200 }, "info"],
-  "a 4xx of the gateway": [{ ended: "error", status: 401 }, "info"],
-  "a caller who left before": [{ ended: "client_abort", status: 499 }, "info"],
-  "a caller who left a stream": [
-    { ended: "client_abort", status: 200, failure: "broken" },
-    "info",
-  ],
-  "a request that the provider refuses": [
-    { ended: "complete", status: 400, failure: "refused" },
-    "info",
-  ],
-  "a prompt that is too long": [
-    { ended: "error", status: 400, failure: "too_long" },
-    "info",
-  ],
-  "a request that cannot be translated": [
-    { ended: "error", status: 400, failure: "untranslatable" },
-    "info",
-  ],
-  "a provider that limits the gateway": [
-    { ended: "complete", status: 429, failure: "rate_limited" },
-    "warn",
-  ],
-  "a provider that cannot be reached": [
-    { ended: "error", status: 502, failure: "unreachable" },
-    "warn",
-  ],
-  "a stream that the provider broke off": [
-    { ended: "upstream_broken", status: 200, failure: "broken" },
-    "warn",
-  ],
-  "a stream that the gateway cut": [{ ended: "error", status: 200 }, "warn"],
-  "a machine without a free descriptor": [
-    { ended: "error", status: 503, failure: "gateway_shortage" },
-    "error",
-  ],
-  "a gateway that is full": [{ ended: "error", status: 503 }, "error"],
-  "a fault of the program": [{ ended: "error", status: 500 }, "error"],
-};
+const OUTCOMES: readonly (readonly [
+  name: string,
+  level: "info" | "warn" | "error",
+  ended: Outcome["ended"],
+  status: number,
+  failure?: NonNullable<Outcome["failure"]>,
+])[] = [
+  ["a whole answer", "info", "complete", 200],
+  ["a 4xx of the gateway", "info", "error", 401],
+  ["a caller who left before", "info", "client_abort", 499],
+  ["a caller who left a stream", "info", "client_abort", 200, "broken"],
+  ["a request that is refused", "info", "complete", 400, "refused"],
+  ["a prompt that is too long", "info", "error", 400, "too_long"],
+  ["an untranslatable request", "info", "error", 400, "untranslatable"],
+  ["a provider that limits us", "warn", "complete", 429, "rate_limited"],
+  ["an unreachable provider", "warn", "error", 502, "unreachable"],
+  ["a broken stream", "warn", "upstream_broken", 200, "broken"],
+  ["a stream that the gateway cut", "warn", "error", 200],
+  ["no free descriptor", "error", "error", 503, "gateway_shortage"],
+  ["a gateway that is full", "error", "error", 503],
+  ["a fault of the program", "error", "error", 500],
+];
 
 Deno.test("the line of a request is an error when the gateway failed, and a warning when the provider's failure reached the caller", (t) =>
-  steps(t, Object.entries(OUTCOMES), ([, [outcome, level]]) => {
-    const line = {
-      request_id: "req_1",
-      method: "POST",
-      bytes_in: 0,
-      bytes_out: 0,
-      total_ms: 0,
-      ...outcome,
-    };
+  steps(t, OUTCOMES, ([, level, ended, status, failure]) => {
+    const outcome = failure === undefined ? { status } : { status, failure };
+    const line = { ...ENDED, ended, ...outcome };
     assert.equal(levelOf("request", line), level);
   }));
 

@@ -32,15 +32,9 @@ function ended(
   facts: Partial<RequestFacts> = {},
   rest: Partial<EndedRequest> = {},
 ): EndedRequest {
+  const none = { attempts: [], answer: {}, bytesIn: 0, bytesOut: 0 };
   return {
-    facts: {
-      method: "POST",
-      attempts: [],
-      answer: {},
-      bytesIn: 0,
-      bytesOut: 0,
-      ...facts,
-    },
+    facts: { method: "POST", ...none, ...facts },
     ending: "complete",
     totalMs: 1,
     ...rest,
@@ -50,8 +44,25 @@ function ended(
 async function scrape(
   metrics: GatewayMetrics,
   state: GatewayState = IDLE,
+  usage?: UsageState,
 ): Promise<readonly Sample[]> {
-  return readExposition(await formatExposition([await metrics.collect(state)]));
+  const snapshot = await metrics.collect(state, usage);
+  return readExposition(await formatExposition([snapshot]));
+}
+
+/** What is scraped after these requests. */
+async function scrapeAfter(
+  ...requests: readonly EndedRequest[]
+): Promise<readonly Sample[]> {
+  const metrics = createMetrics();
+  for (const request of requests) metrics.requestEnded(request);
+  return await scrape(metrics);
+}
+
+/** The labels and values of each sample of a metric. */
+function valuesOf(samples: readonly Sample[], metric: string) {
+  return samples.filter(({ name }) => name === `model_gateway_${metric}`)
+    .map(({ labels, value }) => [labels, value]);
 }
 
 const WHOLE: Partial<RequestFacts> = {
@@ -93,33 +104,19 @@ function servedBy(model: string): Partial<RequestFacts> {
 }
 
 Deno.test("a request is counted by route, protocol, mode, status class and ending", async () => {
-  const metrics = createMetrics();
-  metrics.requestEnded(ended(WHOLE, { totalMs: 1500 }));
-  metrics.requestEnded(ended({ ...WHOLE, status: 204 }));
-  metrics.requestEnded(ended({ status: 404 }, { ending: "error" }));
-  const samples = await scrape(metrics);
-  const requests = samples.filter(({ name }) =>
-    name === "model_gateway_requests_total"
+  const samples = await scrapeAfter(
+    ended(WHOLE, { totalMs: 1500 }),
+    ended({ ...WHOLE, status: 204 }),
+    ended({ status: 404 }, { ending: "error" }),
   );
-  assert.deepEqual(requests.map(({ labels, value }) => [labels, value]), [
-    [{
-      route: "/v1/messages",
-      protocol: "messages",
-      mode: "translated",
-      status: "2xx",
-      ended: "complete",
-    }, 2],
-    [{
-      route: "none",
-      protocol: "none",
-      mode: "none",
-      status: "4xx",
-      ended: "error",
-    }, 1],
-  ]);
   const route = { route: "/v1/messages" };
-  const sum = (name: string, labels: Record<string, string> = route) =>
-    sumOf(samples, `model_gateway_${name}`, labels);
+  const good = { ...route, protocol: "messages", mode: "translated" };
+  const none = { route: "none", protocol: "none", mode: "none" };
+  assert.deepEqual(valuesOf(samples, "requests_total"), [
+    [{ ...good, status: "2xx", ended: "complete" }, 2],
+    [{ ...none, status: "4xx", ended: "error" }, 1],
+  ]);
+  const sum = (name: string) => sumOf(samples, `model_gateway_${name}`, route);
   assert.equal(sum("request_body_bytes_total"), 200);
   assert.equal(sum("answer_body_bytes_total"), 4000);
   assert.equal(sum("request_duration_seconds_count"), 2);
@@ -127,9 +124,7 @@ Deno.test("a request is counted by route, protocol, mode, status class and endin
 });
 
 Deno.test("an answer's tokens and times are counted by connection and model", async () => {
-  const metrics = createMetrics();
-  metrics.requestEnded(ended(WHOLE));
-  const samples = await scrape(metrics);
+  const samples = await scrapeAfter(ended(WHOLE));
   const labels = { connection: "main", model: "model-a" };
   const tokens = (kind: string) =>
     sumOf(samples, "model_gateway_tokens_total", { ...labels, kind });
@@ -150,22 +145,18 @@ function gapsOf(...timesMs: readonly number[]) {
 }
 
 Deno.test("an answer is counted for the model that served it: a fallback, or the provider's choice", async () => {
-  const metrics = createMetrics();
   const answer = { ...WHOLE.answer, costNanos: 500_000_000 };
   const served = { id: "model-a", upstream: "upstream-a" };
-  metrics.requestEnded(ended({ ...WHOLE, model: "invented", answer }));
-  metrics.requestEnded(
-    ended({ ...WHOLE, ...servedBy("invented"), answer: { ...answer, served } }),
-  );
   const usage = { inputTokens: 7, outputTokens: 0 };
   const byModel = [
     { model: "invented", usage, costNanos: undefined },
     { model: "model-a", usage, costNanos: 250_000_000 },
   ];
-  metrics.requestEnded(
+  const samples = await scrapeAfter(
+    ended({ ...WHOLE, model: "invented", answer }),
+    ended({ ...WHOLE, ...servedBy("invented"), answer: { ...answer, served } }),
     ended({ ...WHOLE, ...servedBy("invented"), answer: { byModel } }),
   );
-  const samples = await scrape(metrics);
   const sum = (name: string) =>
     sumOf(samples, `model_gateway_${name}`, { model: "model-a" });
   assert.equal(sum("cost_usd_total"), 1.25);
@@ -181,12 +172,8 @@ Deno.test("the gaps between chunks are counted by connection and model, those of
     ended({ ...WHOLE, ...servedBy("invented"), chunkGaps: gapsOf(0, 3) }),
   );
   other.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 20) }));
-  const samples = readExposition(
-    await formatExposition([
-      await one.collect(IDLE),
-      await other.collect(IDLE),
-    ]),
-  );
+  const snapshots = [await one.collect(IDLE), await other.collect(IDLE)];
+  const samples = readExposition(await formatExposition(snapshots));
   const sum = (part: string, labels: Record<string, string>) =>
     sumOf(samples, `model_gateway_chunk_gap_seconds_${part}`, {
       connection: "main",
@@ -203,20 +190,18 @@ Deno.test("the gaps between chunks are counted by connection and model, those of
 });
 
 Deno.test("every request to a provider is an attempt, with the status class of its response, if any", async () => {
-  const metrics = createMetrics();
-  metrics.requestEnded(ended(WHOLE));
-  const failed = { why: "unreachable" as const, status: undefined, atMs: 2 };
   const attempt = { connection: "main", model: "model-a", startedMs: 1 };
-  metrics.requestEnded(ended({ attempts: [{ ...attempt, failed }] }));
-  const unsent = { ...failed, why: "untranslatable" as const };
-  metrics.requestEnded(ended({ attempts: [{ ...attempt, failed: unsent }] }));
-  const short = { ...failed, why: "gateway_shortage" as const };
-  metrics.requestEnded(ended({ attempts: [{ ...attempt, failed: short }] }));
-  const samples = await scrape(metrics);
-  const attempts = samples.filter(({ name }) =>
-    name === "model_gateway_attempts_total"
+  const reasons = [
+    "unreachable",
+    "untranslatable",
+    "gateway_shortage",
+  ] as const;
+  const failed = reasons.map((why) => ({ why, status: undefined, atMs: 2 }));
+  const samples = await scrapeAfter(
+    ended(WHOLE),
+    ...failed.map((failed) => ended({ attempts: [{ ...attempt, failed }] })),
   );
-  assert.deepEqual(attempts.map(({ labels, value }) => [labels, value]), [
+  assert.deepEqual(valuesOf(samples, "attempts_total"), [
     [{ connection: "spare", status: "5xx" }, 1],
     [{ connection: "main", status: "2xx" }, 1],
     [{ connection: "main", status: "none" }, 1],
@@ -225,10 +210,10 @@ Deno.test("every request to a provider is an attempt, with the status class of i
 });
 
 Deno.test("a caller's requests and tokens are counted by the name of the token", async () => {
-  const metrics = createMetrics();
-  metrics.requestEnded(ended(WHOLE));
-  metrics.requestEnded(ended({ caller: "bob" }, { ending: "client_abort" }));
-  const samples = await scrape(metrics);
+  const samples = await scrapeAfter(
+    ended(WHOLE),
+    ended({ caller: "bob" }, { ending: "client_abort" }),
+  );
   const sum = (name: string, labels: Record<string, string>) =>
     sumOf(samples, `model_gateway_caller_${name}_total`, labels);
   assert.equal(sum("requests", { token: "alice", ended: "complete" }), 1);
@@ -238,45 +223,30 @@ Deno.test("a caller's requests and tokens are counted by the name of the token",
 });
 
 Deno.test("names that the configuration does not have become other", async () => {
-  const metrics = createMetrics();
-  for (let index = 0; index < 100; index++) {
-    metrics.requestEnded(ended({
-      ...WHOLE,
-      ...servedBy(`invented-${index}`),
-      answer: {
-        ...WHOLE.answer,
-        dropped: ["seed", `field-${index}`, "__proto__"],
-      },
-    }));
+  const requests = Array.from({ length: 100 }, (_, index) => {
+    const dropped = ["seed", `field-${index}`, "__proto__"];
+    const answer = { ...WHOLE.answer, dropped };
+    return ended({ ...WHOLE, ...servedBy(`invented-${index}`), answer });
+  });
+  const samples = await scrapeAfter(...requests);
+  for (const { labels } of samples) {
+    const values = Object.values(labels).join(" ");
+    assert.doesNotMatch(values, /invented|field-|proto/);
   }
-  const samples = await scrape(metrics);
-  assert.ok(
-    samples.every(({ labels }) =>
-      !Object.values(labels).some((value) =>
-        /invented|field-|proto/.test(value)
-      )
-    ),
-  );
   const dropped = (field: string) =>
     sumOf(samples, "model_gateway_dropped_fields_total", { field });
   assert.equal(dropped("seed"), 100);
   assert.equal(dropped("other"), 200);
-  assert.equal(
-    sumOf(samples, "model_gateway_tokens_total", {
-      model: "other",
-      kind: "input",
-    }),
-    5000,
-  );
+  const input = { model: "other", kind: "input" };
+  assert.equal(sumOf(samples, "model_gateway_tokens_total", input), 5000);
 });
 
 Deno.test("hostile names of the configuration are escaped", async () => {
-  const metrics = createMetrics();
-  const hostile = 'quote " backslash \\ {x="y"} é';
-  metrics.requestEnded(ended({ ...WHOLE, caller: hostile }));
-  metrics.requestEnded(ended({ ...WHOLE, caller: "__proto__" }));
-  const samples = await scrape(metrics);
-  for (const token of [hostile, "__proto__"]) {
+  const tokens = ['quote " backslash \\ {x="y"} é', "__proto__"];
+  const samples = await scrapeAfter(
+    ...tokens.map((caller) => ended({ ...WHOLE, caller })),
+  );
+  for (const token of tokens) {
     const name = "model_gateway_caller_requests_total";
     assert.equal(sumOf(samples, name, { token }), 1, token);
   }
@@ -296,20 +266,15 @@ Deno.test("a connection's cool-downs are counted by their failure", async () => 
 });
 
 Deno.test("the moves of conversations are counted by the connection that they left and the reason", async () => {
-  const metrics = createMetrics();
-  const [from, why] = ["main", "full"] as const;
-  metrics.requestEnded(ended({ ...WHOLE, moved: { from, why } }));
-  metrics.requestEnded(
+  const samples = await scrapeAfter(
+    ended({ ...WHOLE, moved: { from: "main", why: "full" } }),
     ended({ ...WHOLE, moved: { from: undefined, why: "removed" } }),
+    ended(WHOLE),
   );
-  metrics.requestEnded(ended(WHOLE));
-  const samples = await scrape(metrics);
-  const name = "model_gateway_conversation_moves_total";
-  const main = { connection: "main", reason: "full" };
-  assert.equal(sumOf(samples, name, main), 1);
-  const gone = { connection: "none", reason: "removed" };
-  assert.equal(sumOf(samples, name, gone), 1);
-  assert.equal(sumOf(samples, name), 2);
+  assert.deepEqual(valuesOf(samples, "conversation_moves_total"), [
+    [{ connection: "main", reason: "full" }, 1],
+    [{ connection: "none", reason: "removed" }, 1],
+  ]);
 });
 
 Deno.test("a limit has gauges of its used share, rest and reset, until it leaves the configuration", async () => {
@@ -323,17 +288,13 @@ Deno.test("a limit has gauges of its used share, rest and reset, until it leaves
     remaining: 20,
     resetsAtMs: 5000,
   }];
-  const collect = async (usage: UsageState) =>
-    readExposition(
-      await formatExposition([await metrics.collect(IDLE, usage)]),
-    );
-  const samples = await collect({ limits, groupQuotas: [] });
+  const samples = await scrape(metrics, IDLE, { limits, groupQuotas: [] });
   const value = (name: string) =>
     sumOf(samples, `model_gateway_limit_${name}`, labels);
   assert.equal(value("used_ratio"), 0.8);
   assert.equal(value("remaining"), 20);
   assert.equal(value("resets_timestamp_seconds"), 5);
-  const after = await collect({ limits: [], groupQuotas: [] });
+  const after = await scrape(metrics, IDLE, { limits: [], groupQuotas: [] });
   assert.ok(!after.some(({ labels }) => labels.scope !== undefined));
 });
 
@@ -346,21 +307,21 @@ Deno.test("a group's parts of a provider's windows have a bounded number of seri
     unit: "percent",
     used: 0.5,
   }));
-  const snapshot = await createMetrics()
-    .collect(IDLE, { limits: [], groupQuotas });
-  const samples = readExposition(await formatExposition([snapshot]));
-  const shown = samples.filter(({ name }) =>
-    name === "model_gateway_group_quota_used_ratio"
-  );
-  assert.equal(shown.length, 64);
+  const usage = { limits: [], groupQuotas };
+  const samples = await scrape(createMetrics(), IDLE, usage);
+  assert.equal(valuesOf(samples, "group_quota_used_ratio").length, 64);
 });
+
+const QUOTA_LABELS = {
+  connection: "main",
+  type: "TOKENS_LIMIT",
+  window: "5h",
+  unit: "tokens",
+};
 
 function quota(parts: Partial<QuotaState> = {}): QuotaState {
   return {
-    connection: "main",
-    type: "TOKENS_LIMIT",
-    window: "5h",
-    unit: "tokens",
+    ...QUOTA_LABELS,
     limit: 200,
     remaining: 150,
     usedPercent: 25,
@@ -371,19 +332,10 @@ function quota(parts: Partial<QuotaState> = {}): QuotaState {
 
 Deno.test("a quota window has gauges of its size, rest, used share and end, until it is unknown", async () => {
   const metrics = createMetrics();
-  const before = await scrape(metrics, {
-    inFlight: 3,
-    bodyMemoryBytes: 5,
-    abandonedHandshakes: 2,
-    quotas: [quota()],
-  });
+  const state = { inFlight: 3, bodyMemoryBytes: 5, abandonedHandshakes: 2 };
+  const before = await scrape(metrics, { ...state, quotas: [quota()] });
   const value = (name: string) =>
-    sumOf(before, `model_gateway_quota_${name}`, {
-      connection: "main",
-      type: "TOKENS_LIMIT",
-      window: "5h",
-      unit: "tokens",
-    });
+    sumOf(before, `model_gateway_quota_${name}`, QUOTA_LABELS);
   assert.equal(value("limit"), 200);
   assert.equal(value("remaining"), 150);
   assert.equal(value("used_ratio"), 0.25);
@@ -396,17 +348,9 @@ Deno.test("a quota window has gauges of its size, rest, used share and end, unti
 });
 
 Deno.test("unreported values of a quota are absent, not 0", async () => {
-  const unknown = quota({
-    limit: null,
-    remaining: null,
-    usedPercent: null,
-    resetsAtMs: null,
-  });
-  const samples = await scrape(createMetrics(), {
-    inFlight: 0,
-    bodyMemoryBytes: 0,
-    quotas: [unknown],
-  });
+  const none = { limit: null, remaining: null, usedPercent: null };
+  const quotas = [quota({ ...none, resetsAtMs: null })];
+  const samples = await scrape(createMetrics(), { ...IDLE, quotas });
   assert.ok(!samples.some(({ labels }) => labels.window !== undefined));
 });
 
@@ -415,32 +359,18 @@ Deno.test("a provider with any number of windows has a bounded number of series"
     { length: 1000 },
     (_, index) => quota({ type: `USAGE_LIMIT:${index}` }),
   );
-  const samples = await scrape(createMetrics(), {
-    inFlight: 0,
-    bodyMemoryBytes: 0,
-    quotas,
-  });
-  const shown = samples.filter(({ name }) =>
-    name === "model_gateway_quota_limit"
-  );
-  assert.equal(shown.length, 32);
+  const samples = await scrape(createMetrics(), { ...IDLE, quotas });
+  assert.equal(valuesOf(samples, "quota_limit").length, 32);
 });
 
 Deno.test("createGatewayMetrics() sums the cost of answers by model and by token, and names no unknown model", async () => {
-  const metrics = createMetrics();
+  const alice = { caller: "alice", connection: "main" };
   const answer = { costNanos: 500_000_000 };
-  for (const model of ["model-a", "model-a", "invented"]) {
-    metrics.requestEnded(
-      ended({
-        ...servedBy(model),
-        caller: "alice",
-        connection: "main",
-        answer,
-      }),
-    );
-  }
-  metrics.requestEnded(ended({ caller: "alice", connection: "main" }));
-  const samples = await scrape(metrics);
+  const samples = await scrapeAfter(
+    ...["model-a", "model-a", "invented"]
+      .map((model) => ended({ ...alice, ...servedBy(model), answer })),
+    ended(alice),
+  );
   const cost = (labels: Readonly<Record<string, string>>) =>
     sumOf(samples, "model_gateway_cost_usd_total", labels);
   assert.equal(cost({ connection: "main", model: "model-a" }), 1);

@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { checkExpressions } from "../support/gateway/metric_names.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
+import { runOther } from "../support/program/run_program.ts";
+import { openTempFolder } from "../support/temp_folder.ts";
 import { parseYaml } from "../support/yaml.ts";
 import { stringifyYaml } from "../../src/core/std.ts";
 
 const FILE = new URL("../../packaging/prometheus-rules.yaml", import.meta.url);
+const PAGE = new URL("../../docs/observing.md", import.meta.url);
 
 const sentence = z.string().regex(/^[A-Z{].*[^.]$|\.$/);
 
@@ -61,9 +65,7 @@ Deno.test("every alert has one name, and a threshold in its expression", () => {
 });
 
 Deno.test("the documentation lists every alert, and a scrape whose job the alerts name", async () => {
-  const page = await Deno.readTextFile(
-    new URL("../../docs/observing.md", import.meta.url),
-  );
+  const page = await Deno.readTextFile(PAGE);
   const [, section = ""] = page.split("### Alerts for Prometheus\n");
   const [alerts = ""] = section.split("\n## ");
   const listed = [...alerts.matchAll(/^\| (`.*?) *\|/gm)]
@@ -104,16 +106,14 @@ const CASES: Readonly<
     'model_gateway_requests_total{ended="upstream_broken"}',
     'model_gateway_requests_total{ended="complete"}',
   ),
-  ProviderDown: {
-    fires: {
-      'model_gateway_attempts_total{connection="a",status="none"}': "0+19x40",
-      'model_gateway_attempts_total{connection="a",status="2xx"}': "0+1x40",
-    },
-    silent: {
-      'model_gateway_attempts_total{connection="a",status="none"}': "0+8x40",
-      'model_gateway_attempts_total{connection="a",status="2xx"}': "0+1x40",
-    },
-  },
+  ProviderDown: beside(
+    ['model_gateway_attempts_total{connection="a",status="2xx"}', "0+1x40"],
+    one(
+      'model_gateway_attempts_total{connection="a",status="none"}',
+      "0+19x40",
+      "0+8x40",
+    ),
+  ),
   ProviderFails: share(
     'model_gateway_attempts_total{connection="a",status="5xx"}',
     'model_gateway_attempts_total{connection="a",status="2xx"}',
@@ -148,30 +148,27 @@ const CASES: Readonly<
     fires: lagSeries({ under: "0+1x40" }),
     silent: lagSeries({ under: "0+100x40" }),
   },
-  BodyMemoryNearlyUsed: {
-    fires: {
-      model_gateway_body_memory_bytes: "90x40",
-      model_gateway_body_memory_limit_bytes: "100x40",
-    },
-    silent: {
-      model_gateway_body_memory_bytes: "70x40",
-      model_gateway_body_memory_limit_bytes: "100x40",
-    },
-  },
-  RequestsNearlyFull: {
-    fires: {
-      model_gateway_requests_in_flight: "90x40",
-      model_gateway_requests_in_flight_limit: "100x40",
-    },
-    silent: {
-      model_gateway_requests_in_flight: "70x40",
-      model_gateway_requests_in_flight_limit: "100x40",
-    },
-  },
+  BodyMemoryNearlyUsed: beside(
+    ["model_gateway_body_memory_limit_bytes", "100x40"],
+    one("model_gateway_body_memory_bytes", "90x40", "70x40"),
+  ),
+  RequestsNearlyFull: beside(
+    ["model_gateway_requests_in_flight_limit", "100x40"],
+    one("model_gateway_requests_in_flight", "90x40", "70x40"),
+  ),
 };
 
 function one(series: string, fires: string, silent: string) {
   return { fires: { [series]: fires }, silent: { [series]: silent } };
+}
+
+/** A series that is the same in both. */
+function beside(
+  [series, values]: readonly [string, string],
+  { fires, silent }: ReturnType<typeof one>,
+) {
+  const same = { [series]: values };
+  return { fires: { ...fires, ...same }, silent: { ...silent, ...same } };
 }
 
 /** Of bad and good requests, every second one is bad, or one of a thousand. */
@@ -218,20 +215,18 @@ function ruleTest(alert: string, series: Series, fires: boolean): object {
   };
 }
 
-const hasPromtool = await hasProgram("promtool");
+const lack = !await hasProgram("promtool") && "there is no promtool here";
 
 Deno.test("every alert has series under which it fires, and series under which it is silent", () => {
   assert.deepEqual(Object.keys(CASES), rules.map(({ alert }) => alert));
 });
 
-Deno.test({
-  name: hasPromtool
-    ? "Prometheus accepts the alerts, and fires each when it must and only then"
-    : "Prometheus accepts the alerts, and fires each when it must and only then (ignored: there is no promtool here)",
-  ignore: !hasPromtool,
-  async fn() {
-    const directory = await Deno.makeTempDir();
-    const file = `${directory}/test.json`;
+testNeeding(
+  "Prometheus accepts the alerts, and fires each when it must and only then",
+  lack,
+  async () => {
+    await using folder = await openTempFolder();
+    const file = `${folder.path}/test.json`;
     const tests = Object.entries(CASES).flatMap((
       [alert, { fires, silent }],
     ) => [ruleTest(alert, fires, true), ruleTest(alert, silent, false)]);
@@ -243,43 +238,31 @@ Deno.test({
         tests,
       }),
     );
-    const { success, stdout, stderr } = await new Deno.Command("promtool", {
-      args: ["test", "rules", file],
-    }).output();
-    await Deno.remove(directory, { recursive: true });
-    const decoder = new TextDecoder();
-    assert.ok(success, decoder.decode(stdout) + decoder.decode(stderr));
+    const ran = await runOther("promtool", ["test", "rules", file]);
+    assert.equal(ran.code, 0, ran.stdout + ran.stderr);
   },
-});
+);
 
-Deno.test({
-  name: hasPromtool
-    ? "Prometheus accepts the whole file in the documentation, and sends the alerts somewhere"
-    : "Prometheus accepts the whole file in the documentation (ignored: there is no promtool here)",
-  ignore: !hasPromtool,
-  async fn() {
-    const page = await Deno.readTextFile(
-      new URL("../../docs/observing.md", import.meta.url),
-    );
+testNeeding(
+  "Prometheus accepts the whole file in the documentation, and sends the alerts somewhere",
+  lack,
+  async () => {
+    const page = await Deno.readTextFile(PAGE);
     const text = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)]
       .map(([, text = ""]) => text)
       .find((text) => /^scrape_configs:/m.test(text)) ?? "";
     assert.match(text, /^alerting:/m);
-    const directory = await Deno.makeTempDir();
-    const file = `${directory}/prometheus.yml`;
+    await using folder = await openTempFolder();
+    const file = `${folder.path}/prometheus.yml`;
     await Deno.writeTextFile(
       file,
       text.replace(/^rule_files: .*$/m, `rule_files: ["${fromFileUrl(FILE)}"]`),
     );
-    const { success, stdout, stderr } = await new Deno.Command("promtool", {
-      args: ["check", "config", file],
-    }).output();
-    await Deno.remove(directory, { recursive: true });
-    const decoder = new TextDecoder();
-    assert.ok(success, decoder.decode(stderr));
-    assert.ok(decoder.decode(stdout).includes(`${rules.length} rules found`));
+    const ran = await runOther("promtool", ["check", "config", file]);
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.ok(ran.stdout.includes(`${rules.length} rules found`));
   },
-});
+);
 
 const place = z.strictObject({
   x: z.int().min(0),
@@ -287,6 +270,8 @@ const place = z.strictObject({
   w: z.int().min(1),
   h: z.int().min(1),
 });
+
+const UNITS = ["short", "reqps", "percentunit", "currencyUSD", "s", "bytes"];
 
 const graphSchema = z.strictObject({
   id: z.int(),
@@ -299,17 +284,7 @@ const graphSchema = z.strictObject({
     uid: z.literal("${datasource}"),
   }),
   fieldConfig: z.strictObject({
-    defaults: z.strictObject({
-      unit: z.enum([
-        "short",
-        "reqps",
-        "percentunit",
-        "currencyUSD",
-        "s",
-        "bytes",
-      ]),
-      min: z.literal(0),
-    }),
+    defaults: z.strictObject({ unit: z.enum(UNITS), min: z.literal(0) }),
     overrides: z.tuple([]),
   }),
   targets: z.array(z.strictObject({
@@ -384,12 +359,10 @@ Deno.test("no panel of the dashboard has another's id or covers another", () => 
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
 });
 
-Deno.test({
-  name: hasPromtool
-    ? "Prometheus parses every expression of the dashboard"
-    : "Prometheus parses every expression of the dashboard (ignored: there is no promtool here)",
-  ignore: !hasPromtool,
-  async fn() {
+testNeeding(
+  "Prometheus parses every expression of the dashboard",
+  lack,
+  async () => {
     const rules = targets.map(({ expr }, index) => ({
       record: `panel_${index}`,
       expr: expr.replaceAll("$__rate_interval", "5m"),
@@ -399,10 +372,8 @@ Deno.test({
       file,
       stringifyYaml({ groups: [{ name: "dashboard", rules }] }),
     );
-    const { success, stderr } = await new Deno.Command("promtool", {
-      args: ["check", "rules", file],
-    }).output();
+    const ran = await runOther("promtool", ["check", "rules", file]);
     await Deno.remove(file);
-    assert.ok(success, new TextDecoder().decode(stderr));
+    assert.equal(ran.code, 0, ran.stderr);
   },
-});
+);

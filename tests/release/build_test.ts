@@ -12,15 +12,16 @@ import {
 } from "../../release/packages.ts";
 import { withoutTypes } from "../../release/program.ts";
 import { V8_FLAGS } from "../../release/v8_flags.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { runOther } from "../support/program/run_program.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 
 Deno.test("checksums() lists every file of a folder with its SHA-256, sorted", async () => {
-  const directory = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${directory}/b`, "abc");
-  await Deno.writeTextFile(`${directory}/a`, "");
-  const text = await checksums(pathToFileURL(`${directory}/`));
-  await Deno.remove(directory, { recursive: true });
+  await using folder = await openTempFolder();
+  await Deno.writeTextFile(`${folder.path}/b`, "abc");
+  await Deno.writeTextFile(`${folder.path}/a`, "");
+  const text = await checksums(pathToFileURL(`${folder.path}/`));
   // FIPS 180-4 examples: of no byte, and of "abc".
   assert.equal(
     text,
@@ -45,10 +46,8 @@ Next:
 });
 
 Deno.test("compile prints what to do where the base of the executable cannot be downloaded", () => {
-  const compiled = {
-    outcome: "no base",
-    report: "error: ... \nStack backtrace:\n",
-  } as const;
+  const report = "error: ... \nStack backtrace:\n";
+  const compiled = { outcome: "no base", report } as const;
   assert.equal(
     resultText(compiled, { output: OUTPUT, bytes: 0 }),
     "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land. " +
@@ -57,10 +56,8 @@ Deno.test("compile prints what to do where the base of the executable cannot be 
 });
 
 Deno.test("compile prints the whole report where the compiler failed", () => {
-  const compiled = {
-    outcome: "failed",
-    report: "error: first\nerror: second\n\n",
-  } as const;
+  const report = "error: first\nerror: second\n\n";
+  const compiled = { outcome: "failed", report } as const;
   assert.equal(
     resultText(compiled, { output: OUTPUT, bytes: 0 }),
     "Cannot compile: the compiler failed. Its report:\nerror: first\nerror: second\n",
@@ -140,11 +137,16 @@ Deno.test("readPackages() releases nothing without a licence, a checksum or a kn
   );
 });
 
-Deno.test("an executable has no types, and no CommonJS module that has a twin to import", async () => {
+/** The files of packages that an executable does not have, without their versions. */
+async function readUnused(): Promise<readonly string[]> {
   const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
-  const unused = (await unusedFiles(lock)).map((path) =>
+  return (await unusedFiles(lock)).map((path) =>
     path.replace(/^.*\/registry\.npmjs\.org\//, "").replace(/\/\d[^/]*/, "")
   );
+}
+
+Deno.test("an executable has no types, and no CommonJS module that has a twin to import", async () => {
+  const unused = await readUnused();
   assert.ok(unused.includes("zod/index.d.ts"));
   assert.ok(unused.includes("zod/index.cjs"));
   assert.ok(!unused.includes("zod/index.js"));
@@ -152,10 +154,7 @@ Deno.test("an executable has no types, and no CommonJS module that has a twin to
 });
 
 Deno.test("an executable has what deno.json imports of a package and what that imports, and no more", async () => {
-  const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
-  const unused = (await unusedFiles(lock)).map((path) =>
-    path.replace(/^.*\/registry\.npmjs\.org\//, "").replace(/\/\d[^/]*/, "")
-  );
+  const unused = await readUnused();
   assert.ok(unused.includes("deno-std/semver"));
   assert.ok(unused.includes("deno-std/collections/chunk.js"));
   assert.ok(!unused.includes("deno-std/collections/map_values.js"));
@@ -221,15 +220,12 @@ async function buildah(
   folder: string,
   args: readonly string[],
 ): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command("buildah", {
-    args: [...storeIn(folder), ...args],
+  const ran = await runOther("buildah", [...storeIn(folder), ...args], {
     cwd: folder,
     env: { BUILDAH_ISOLATION: "chroot" },
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  assert.ok(success, decoder.decode(stderr));
-  return decoder.decode(stdout).trim();
+  });
+  assert.equal(ran.code, 0, ran.stderr);
+  return ran.stdout.trim();
 }
 
 /** Returns true when buildah is here, and may build as this user. */
@@ -244,14 +240,10 @@ async function canBuild(): Promise<boolean> {
   return isAble;
 }
 
-const ignore = !await canBuild();
-
-Deno.test({
-  name: ignore
-    ? "buildah builds the image on an empty base (ignored: there is no buildah here)"
-    : "buildah builds the image on an empty base",
-  ignore,
-  async fn() {
+testNeeding(
+  "buildah builds the image on an empty base",
+  !await canBuild() && "there is no buildah here",
+  async () => {
     await using temp = await openTempFolder();
     const { path: folder } = temp;
     const executable = "dist/release/model-gateway-0.1.0-linux-x64";
@@ -282,4 +274,4 @@ Deno.test({
     assert.equal((mode ?? 0) & 0o777, 0o555);
     await buildah(folder, ["rm", container]);
   },
-});
+);

@@ -4,7 +4,9 @@ import {
   configJsonSchema,
   includedJsonSchema,
 } from "../../src/config/schema/json_schema.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { runOther } from "../support/program/run_program.ts";
 import {
   bashCompletion,
   fishCompletion,
@@ -105,28 +107,22 @@ Deno.test("the bill of materials has every dependency, and no unconnected packag
   assert.deepEqual(reached, refs);
 });
 
-const hasGroff = await hasProgram("groff");
-
-Deno.test({
-  name: hasGroff
-    ? "the manual is read without a complaint"
-    : "the manual is read without a complaint (ignored: there is no groff here)",
-  ignore: !hasGroff,
-  async fn() {
+testNeeding(
+  "the manual is read without a complaint",
+  !await hasProgram("groff") && "there is no groff here",
+  async () => {
     const file = await Deno.makeTempFile();
     await Deno.writeTextFile(file, documentOf("model-gateway.1"));
-    const { stdout, stderr } = await new Deno.Command("groff", {
-      args: ["-man", "-ww", "-Tutf8", "-P-cbou", file],
-    }).output();
+    const format = ["-man", "-ww", "-Tutf8", "-P-cbou"];
+    const { stdout, stderr } = await runOther("groff", [...format, file]);
     await Deno.remove(file);
-    const decoder = new TextDecoder();
-    assert.equal(decoder.decode(stderr), "");
-    const text = decoder.decode(stdout).replaceAll(/\s+/g, " ");
+    assert.equal(stderr, "");
+    const text = stdout.replaceAll(/\s+/g, " ");
     assert.match(text, /check \[--config FILE\] \[--live\]/);
     assert.match(text, /--live send each provider a request to test/);
     assert.match(text, /MODEL_GATEWAY_CONFIG/);
   },
-});
+);
 
 const COMMAND_SPECS = COMMANDS.map(({ spec }) => spec);
 
@@ -137,12 +133,10 @@ COMP_WORDS=(model-gateway "$@")
 COMP_CWORD=$#
 _model_gateway
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = await new Deno.Command("bash", {
-    args: ["--norc", "-c", script, "bash", ...words],
-  }).output();
-  const decoder = new TextDecoder();
-  assert.equal(decoder.decode(stderr), "");
-  return decoder.decode(stdout).split("\n").filter((line) => line !== "");
+  const args = ["--norc", "-c", script, "bash", ...words];
+  const { stdout, stderr } = await runOther("bash", args);
+  assert.equal(stderr, "");
+  return stdout.split("\n").filter((line) => line !== "");
 }
 
 const ROWS: readonly (readonly [words: string[], offers: string[]])[] = [
@@ -158,14 +152,10 @@ const ROWS: readonly (readonly [words: string[], offers: string[]])[] = [
   [["nothing", ""], []],
 ];
 
-const hasBash = await hasProgram("bash");
-
-Deno.test({
-  name: hasBash
-    ? "bash completes commands, options and their values"
-    : "bash completes commands, options and their values (ignored: there is no bash here)",
-  ignore: !hasBash,
-  async fn(t) {
+testNeeding(
+  "bash completes commands, options and their values",
+  !await hasProgram("bash") && "there is no bash here",
+  async (t) => {
     for (const [words, offers] of ROWS) {
       await t.step(words.join(" "), async () => {
         assert.deepEqual(await offered(...words), offers);
@@ -173,26 +163,20 @@ Deno.test({
     }
     await t.step("every command", async () => {
       const names = COMMAND_SPECS.map(({ name }) => name);
-      assert.deepEqual(await offered(""), [
-        ...names,
-        "help",
-        "--help",
-        "--version",
-      ]);
+      const others = ["help", "--help", "--version"];
+      assert.deepEqual(await offered(""), [...names, ...others]);
     });
     await t.step("files", async () => {
       await using folder = await openTempFolder();
-      const { path: directory } = folder;
-      await Deno.writeTextFile(`${directory}/gateway.yaml`, "");
-      assert.deepEqual(await offered("check", "--config", `${directory}/g`), [
-        `${directory}/gateway.yaml`,
-      ]);
-      assert.deepEqual(await offered("usage", `${directory}/g`), [
-        `${directory}/gateway.yaml`,
-      ]);
+      const file = `${folder.path}/gateway.yaml`;
+      await Deno.writeTextFile(file, "");
+      for (const words of [["check", "--config"], ["usage"]]) {
+        const beginning = `${folder.path}/g`;
+        assert.deepEqual(await offered(...words, beginning), [file]);
+      }
     });
   },
-});
+);
 
 /** The shells that judge a script without running it. */
 const SCRIPTS = [
@@ -201,22 +185,17 @@ const SCRIPTS = [
 ];
 
 for (const { shell, script } of SCRIPTS) {
-  const isHere = await hasProgram(shell);
-  Deno.test({
-    name: isHere
-      ? `${shell} reads its completion`
-      : `${shell} reads its completion (ignored: there is no ${shell} here)`,
-    ignore: !isHere,
-    async fn() {
+  testNeeding(
+    `${shell} reads its completion`,
+    !await hasProgram(shell) && `there is no ${shell} here`,
+    async () => {
       const file = await Deno.makeTempFile();
       await Deno.writeTextFile(file, script);
-      const { success, stderr } = await new Deno.Command(shell, {
-        args: ["-n", file],
-      }).output();
+      const { code, stderr } = await runOther(shell, ["-n", file]);
       await Deno.remove(file);
-      assert.ok(success, new TextDecoder().decode(stderr));
+      assert.equal(code, 0, stderr);
     },
-  });
+  );
 
   Deno.test(`the completion of ${shell} has every command and option, in quotes that end`, () => {
     for (const { name, options } of COMMAND_SPECS) {

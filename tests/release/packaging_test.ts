@@ -5,7 +5,10 @@ import { VERSION } from "../../src/core/version.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { STALL_MS } from "../../src/streams/pass_through.ts";
 import { parsed } from "../support/program/parsed.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { runOther } from "../support/program/run_program.ts";
+import { openTempFolder } from "../support/temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -189,18 +192,12 @@ Deno.test("the unit starts and reloads the program in words that it understands,
 Deno.test("the unit disables rights that the program does not need", async () => {
   const settings = await unitSettings();
   const one = (name: string) => settings.get(`Service.${name}`)?.join(" ");
-  for (
-    const name of [
-      "NoNewPrivileges",
-      "PrivateDevices",
-      "PrivateTmp",
-      "ProtectHome",
-      "ProtectKernelModules",
-      "ProtectKernelTunables",
-      "RestrictNamespaces",
-      "RestrictSUIDSGID",
-    ]
-  ) assert.equal(one(name), "yes", name);
+  const switches = [
+    ...["NoNewPrivileges", "PrivateDevices", "PrivateTmp", "ProtectHome"],
+    ...["ProtectKernelModules", "ProtectKernelTunables"],
+    ...["RestrictNamespaces", "RestrictSUIDSGID"],
+  ];
+  for (const name of switches) assert.equal(one(name), "yes", name);
   assert.equal(one("ProtectSystem"), "strict");
   assert.equal(one("CapabilityBoundingSet"), "");
   assert.notEqual(one("User"), "root");
@@ -220,39 +217,29 @@ const UNITS = [
 ];
 
 for (const { file, name } of UNITS) {
-  Deno.test({
-    name: hasSystemd
-      ? `systemd reads ${file}, and finds little exposed`
-      : `systemd reads ${file}, and finds little exposed (ignored: there is no systemd-analyze here)`,
-    ignore: !hasSystemd,
-    async fn() {
-      const directory = await Deno.makeTempDir();
-      const unit = `${directory}/${name}`;
+  testNeeding(
+    `systemd reads ${file}, and finds little exposed`,
+    !hasSystemd && "there is no systemd-analyze here",
+    async () => {
+      await using folder = await openTempFolder();
+      const unit = `${folder.path}/${name}`;
       // A program that is there, since that of a release is not installed here.
       const text = (await read(`packaging/${file}`))
         .replaceAll("/usr/local/bin/model-gateway", Deno.execPath());
       await Deno.writeTextFile(unit, text);
-      const decoder = new TextDecoder();
-      const verified = await new Deno.Command("systemd-analyze", {
-        args: ["verify", unit],
-      }).output();
-      assert.equal(decoder.decode(verified.stderr), "");
-      assert.ok(verified.success);
-      const judged = await new Deno.Command("systemd-analyze", {
-        args: [
-          "security",
-          "--offline=yes",
-          `--threshold=${MOST_EXPOSED * 10}`,
-          unit,
-        ],
-      }).output();
-      await Deno.remove(directory, { recursive: true });
-      const report = decoder.decode(judged.stdout);
-      assert.ok(judged.success, report + decoder.decode(judged.stderr));
+      const verified = await runOther("systemd-analyze", ["verify", unit]);
+      assert.equal(verified.stderr, "");
+      assert.equal(verified.code, 0);
+      const judged = await runOther("systemd-analyze", [
+        ...["security", "--offline=yes"],
+        ...[`--threshold=${MOST_EXPOSED * 10}`, unit],
+      ]);
+      const report = judged.stdout;
+      assert.equal(judged.code, 0, report + judged.stderr);
       const [, level] = /exposure level for \S+: ([\d.]+)/.exec(report) ?? [];
       assert.ok(Number(level) <= MOST_EXPOSED, report);
     },
-  });
+  );
 }
 
 Deno.test("no shipped proxy ends a silent stream or a slow caller before the gateway does", async () => {

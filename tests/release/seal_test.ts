@@ -4,7 +4,9 @@ import { z } from "zod";
 import { sha256Of } from "../../release/checksums.ts";
 import { provenance } from "../../release/provenance.ts";
 import { PROVENANCE_FILE, sealRelease } from "../../release/seal.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { runOther } from "../support/program/run_program.ts";
 import { openTempFolder, type TempFolder } from "../support/temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -145,10 +147,8 @@ Deno.test("a release without a key has checksums of every file, no signature, an
 
 const needs = await hasProgram("ssh-keygen", ["-Y", "check-novalidate"]) ||
   await hasProgram("sh", ["-c", "command -v ssh-keygen"]);
-const ignore = !needs || !await hasProgram("sha256sum");
-
-const named = (name: string) =>
-  ignore ? `${name} (ignored: there is no ssh-keygen here)` : name;
+const lack = (!needs || !await hasProgram("sha256sum")) &&
+  "there is no ssh-keygen here";
 
 /** Creates a key for a test, and returns the path of its private part and its line for `allowed_signers`. */
 async function createKey(folder: string, name: string) {
@@ -162,13 +162,8 @@ async function run(
   script: string,
   cwd: string,
 ): Promise<{ readonly success: boolean; readonly output: string }> {
-  const { success, stdout, stderr } = await new Deno.Command("sh", {
-    args: ["-c", script],
-    cwd,
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  return { success, output: decoder.decode(stdout) + decoder.decode(stderr) };
+  const ran = await runOther("sh", ["-c", script], { cwd });
+  return { success: ran.code === 0, output: ran.stdout + ran.stderr };
 }
 
 /** The two commands of SECURITY.md that check a download. */
@@ -182,12 +177,10 @@ async function checkCommands(): Promise<readonly string[]> {
   return commands;
 }
 
-Deno.test({
-  name: named(
-    "the commands of SECURITY.md accept a signed release, and no other file, sums, key or purpose",
-  ),
-  ignore,
-  async fn() {
+testNeeding(
+  "the commands of SECURITY.md accept a signed release, and no other file, sums, key or purpose",
+  lack,
+  async () => {
     await using folder = await folderOfFiles();
     const { path } = folder;
     await using temp = await openTempFolder();
@@ -224,14 +217,12 @@ Deno.test({
     await run(`ssh-keygen -q -Y sign -n git -f '${key.path}' SHA256SUMS`, path);
     assert.equal((await accepted())[0], false);
   },
-});
+);
 
-Deno.test({
-  name: named(
-    "a key that cannot sign ends the release with its reason, not with an unsigned one",
-  ),
-  ignore,
-  async fn() {
+testNeeding(
+  "a key that cannot sign ends the release with its reason, not with an unsigned one",
+  lack,
+  async () => {
     await using folder = await folderOfFiles();
     await assert.rejects(
       seal(folder.path, `${folder.path}/nothing`),
@@ -239,7 +230,7 @@ Deno.test({
     );
     await assert.rejects(Deno.stat(`${folder.path}/SHA256SUMS.sig`));
   },
-});
+);
 
 Deno.test("the list of signers has lines for this namespace alone", async () => {
   const text = await Deno.readTextFile(

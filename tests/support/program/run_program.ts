@@ -14,7 +14,22 @@ export async function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ran> {
-  const { code, stdout, stderr } = await programCommand(args, env).output();
+  return await ranOf(programCommand(args, env));
+}
+
+/** Runs another program of this machine to its end. */
+export async function runOther(
+  name: string,
+  args: readonly string[],
+  options: Omit<Deno.CommandOptions, "args"> = {},
+): Promise<Ran> {
+  return await ranOf(
+    new Deno.Command(name, { stdin: "null", ...options, args: [...args] }),
+  );
+}
+
+async function ranOf(command: Deno.Command): Promise<Ran> {
+  const { code, stdout, stderr } = await command.output();
   const decoder = new TextDecoder();
   return {
     code,
