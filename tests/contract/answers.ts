@@ -35,15 +35,13 @@ export const ANSWERS: readonly SampleAnswer[] = [
     { kind: "reasoning", parts: [{ form: "raw", text: "I must ask" }] },
     call("call_a", "weather", '{"city":"Rome"}'),
   ]),
-  sample("cut by the token limit", "max_tokens", [{
-    kind: "text",
-    text: "Once upon a",
-  }]),
+  sample("cut by the token limit", "max_tokens", [
+    { kind: "text", text: "Once upon a" },
+  ]),
   sample("filtered", "filtered", [{ kind: "text", text: "I" }]),
-  sample("a refusal in words", "end", [{
-    kind: "refusal",
-    text: "I will not do that.",
-  }]),
+  sample("a refusal in words", "end", [
+    { kind: "refusal", text: "I will not do that." },
+  ]),
   sample("nothing", "end", []),
 ];
 

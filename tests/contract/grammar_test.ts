@@ -10,6 +10,7 @@ import {
   START,
   startOf,
 } from "../support/wire/events.ts";
+import { steps } from "../support/steps.ts";
 import { createGrammar, GrammarError } from "./grammar.ts";
 
 const SEAL: AnswerEvent = {
@@ -18,6 +19,13 @@ const SEAL: AnswerEvent = {
   sealed: { protocol: "chat", form: "x", value: "y" },
 };
 const PART: AnswerEvent = { type: "block-part", index: 0, form: "raw" };
+const DELTA = deltaOf(0, "a");
+const REASONING = startOf(0, "reasoning");
+const CITATION: AnswerEvent = {
+  type: "block-citation",
+  index: 0,
+  citation: {},
+};
 const OPAQUE: AnswerEvent = {
   type: "block-start",
   index: 0,
@@ -34,37 +42,21 @@ Deno.test("the grammar accepts valid streams", async (t) => {
   const streams: Record<string, AnswerEvent[]> = {
     "nothing but start and end": [START, END],
     "a failure alone": [failureOf("x")],
-    "a failure inside a block": [
-      START,
-      startOf(0),
-      deltaOf(0, "a"),
-      failureOf("x"),
-    ],
+    "a failure inside a block": [START, startOf(0), DELTA, failureOf("x")],
     "overlapping blocks": [
       START,
       startOf(0),
       callOf(1, "f"),
-      deltaOf(0, "a"),
+      DELTA,
       endOf(0),
       endOf(1),
       END,
     ],
-    "reasoning": [
-      START,
-      startOf(0, "reasoning"),
-      PART,
-      deltaOf(0, "a"),
-      SEAL,
-      endOf(0),
-      END,
-    ],
+    "reasoning": [START, REASONING, PART, DELTA, SEAL, endOf(0), END],
   };
-  for (const [name, events] of Object.entries(streams)) {
-    await t.step(
-      name,
-      () => assert.deepEqual(runStage(createGrammar(), events), events),
-    );
-  }
+  await steps(t, Object.entries(streams), ([, events]) => {
+    assert.deepEqual(runStage(createGrammar(), events), events);
+  });
 });
 
 Deno.test("the grammar rejects", async (t) => {
@@ -76,30 +68,18 @@ Deno.test("the grammar rejects", async (t) => {
     "an event after a failure": [failureOf("x"), failureOf("y")],
     "an index that is not the next": [START, startOf(1)],
     "an index that comes again": [START, startOf(0), endOf(0), startOf(0)],
-    "a delta of a block that is not open": [START, deltaOf(0, "a")],
+    "a delta of a block that is not open": [START, DELTA],
     "a block that ends twice": [START, startOf(0), endOf(0), endOf(0)],
     "an end while a block is open": [START, startOf(0), END],
     "an empty delta": [START, startOf(0), deltaOf(0, "")],
-    "a delta of an opaque block": [START, OPAQUE, deltaOf(0, "a")],
-    "reasoning without a part": [
-      START,
-      startOf(0, "reasoning"),
-      deltaOf(0, "a"),
-    ],
+    "a delta of an opaque block": [START, OPAQUE, DELTA],
+    "reasoning without a part": [START, REASONING, DELTA],
     "a part of a text": [START, startOf(0), PART],
     "a seal of a text": [START, startOf(0), SEAL],
-    "a second seal": [START, startOf(0, "reasoning"), SEAL, SEAL],
-    "a citation of a call": [START, callOf(0, "f"), {
-      type: "block-citation",
-      index: 0,
-      citation: {},
-    }],
+    "a second seal": [START, REASONING, SEAL, SEAL],
+    "a citation of a call": [START, callOf(0, "f"), CITATION],
   };
-  for (const [name, events] of Object.entries(streams)) {
-    await t.step(
-      name,
-      () =>
-        assert.throws(() => runStage(createGrammar(), events), GrammarError),
-    );
-  }
+  await steps(t, Object.entries(streams), ([, events]) => {
+    assert.throws(() => runStage(createGrammar(), events), GrammarError);
+  });
 });

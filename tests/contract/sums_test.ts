@@ -136,15 +136,9 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
   "grant exactly what there is to requests that ask at once": async (
     { one, two },
   ) => {
-    const asked = await Promise.all(
-      Array.from(
-        { length: 40 },
-        (_, index) =>
-          (index % 2 === 0 ? one : two).reserve(`req_${index}`, [
-            claim(DAY, 7),
-          ]),
-      ),
-    );
+    const ask = (_: unknown, index: number) =>
+      (index % 2 === 0 ? one : two).reserve(`req_${index}`, [claim(DAY, 7)]);
+    const asked = await Promise.all(Array.from({ length: 40 }, ask));
     assert.equal(asked.filter(({ isGranted }) => isGranted).length, 7);
     for (const { isGranted, uses } of asked) {
       if (!isGranted) assert.deepEqual(uses, [{ counted: [0], held: 7 }]);

@@ -237,9 +237,8 @@ Deno.test("all threads share one reading of the keys", async () => {
 Deno.test("unknown keys cause one reading in 30 seconds, however many threads see them", async () => {
   const scene = await twoThreads(keySetOf(signer));
   const { requested, one, other } = scene;
-  const [next, stranger] = await Promise.all(
-    [createSigner("k2"), createSigner("k3")],
-  );
+  const next = await createSigner("k2");
+  const stranger = await createSigner("k3");
   await one.callerOf(await tokenOf("u-1"));
   scene.serve(keySetOf(signer, next));
   scene.advance(20_000);
@@ -265,10 +264,8 @@ Deno.test("an absent issuer gets one request in five seconds, from any number of
   const scene = await twoThreads(() => Promise.reject(new Error("away")));
   const { requested, one, other } = scene;
   for (const thread of [one, other]) {
-    assert.equal(
-      await refusalOf(thread.callerOf(await tokenOf("u-1"))),
-      "identity_unavailable",
-    );
+    const refusal = await refusalOf(thread.callerOf(await tokenOf("u-1")));
+    assert.equal(refusal, "identity_unavailable");
   }
   assert.equal(requested.length, 1);
   assert.equal(scene.log.entries.length, 1);
@@ -281,19 +278,16 @@ Deno.test("an absent issuer gets one request in five seconds, from any number of
 
 Deno.test("keys that another thread has just read need no further reading", async () => {
   const next = await createSigner("k2");
-  const { keySets, requested, advance, serve } = await identityScene(
-    keySetOf(signer),
-  );
+  const scene = await identityScene(keySetOf(signer));
+  const { keySets, requested, advance, serve } = scene;
   const old = await keySets.of(SOURCE);
   serve(keySetOf(next));
   advance(30_000);
   const renewed = await keySets.renewed(SOURCE, old);
   assert.equal(renewed?.keys[0]?.kid, "k2");
   assert.equal(await keySets.renewed(SOURCE, old), renewed);
-  assert.equal(
-    await keySets.renewed(SOURCE, { id: renewed?.id ?? 0 }),
-    undefined,
-  );
+  const newest = { id: renewed?.id ?? 0 };
+  assert.equal(await keySets.renewed(SOURCE, newest), undefined);
   assert.equal(requested.length, 2);
 });
 

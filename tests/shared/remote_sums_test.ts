@@ -174,18 +174,15 @@ Deno.test("additions to one table arrive in one batch, so that no loss splits th
 
 Deno.test("the end of a request counts it and releases its holds in one batch", async () => {
   const { one, two, ledger, pass } = open();
-  const [hold] = [{ key: "alice", id: "request", amount: 1 }];
-  assert.ok(hold);
+  const hold = { key: "alice", id: "request", amount: 1 };
   await one.reserve(hold.id, [claim(9)]);
   assert.equal(await used(two), 1);
   one.apply({ additions: [to(HOUR, 1)], releases: [hold] });
   const before = ledger.batches;
   await pass(100);
   assert.equal(ledger.batches, before + 1);
-  assert.deepEqual(
-    await two.uses([{ sums: [HOUR], key: "alice" }]),
-    [{ counted: [1], held: 0 }],
-  );
+  const uses = await two.uses([{ sums: [HOUR], key: "alice" }]);
+  assert.deepEqual(uses, [{ counted: [1], held: 0 }]);
 });
 
 Deno.test("while the ledger is away the last reading decides at once, and the ledger gets everything afterwards", async () => {
@@ -212,24 +209,12 @@ Deno.test("while the ledger is away the last reading decides at once, and the le
 
 Deno.test("a claim waits up to its timeout, and the ledger then gets the local decision", async (t) => {
   const cases = [
-    { name: "granted by both", here: 0, there: 0, granted: true, sum: 1 },
-    {
-      name: "granted here, refused there",
-      here: 0,
-      there: 3,
-      granted: true,
-      sum: 4,
-    },
-    {
-      name: "refused here, granted there",
-      here: 3,
-      there: -3,
-      granted: false,
-      sum: 0,
-    },
-    { name: "refused by both", here: 3, there: 0, granted: false, sum: 3 },
-  ];
-  await steps(t, cases, async ({ here, there, granted, sum }) => {
+    ["granted by both", 0, 0, true, 1],
+    ["granted here, refused there", 0, 3, true, 4],
+    ["refused here, granted there", 3, -3, false, 0],
+    ["refused by both", 3, 0, false, 3],
+  ] as const;
+  await steps(t, cases, async ([, here, there, granted, sum]) => {
     const { ledger, one, two, pass } = open();
     add(one, here);
     await pass(100);
@@ -260,10 +245,8 @@ Deno.test("a request that has ended before the late answer of the ledger holds n
   await pass(35);
   await pass(5);
   assert.equal((await asked).isGranted, true);
-  one.apply({
-    additions: [],
-    releases: [{ key: "alice", id: "late", amount: 1 }],
-  });
+  const hold = { key: "alice", id: "late", amount: 1 };
+  one.apply({ additions: [], releases: [hold] });
   ledger.behaviour = "answers";
   ledger.release();
   await pass(200);
@@ -319,10 +302,8 @@ Deno.test("additions arrive once, however their batches break", async () => {
 
 Deno.test("more than one batch holds arrives in several", async () => {
   const { ledger, one, pass } = open();
-  const sums = Array.from(
-    { length: 1203 },
-    (_, index) => ({ ...HOUR, table: `table ${index}` }),
-  );
+  const tables = Array.from({ length: 1203 }, (_, index) => `table ${index}`);
+  const sums = tables.map((table) => ({ ...HOUR, table }));
   for (const sum of sums) add(one, 1, sum);
   await pass(100);
   assert.equal(ledger.batches, 3);

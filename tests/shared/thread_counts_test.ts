@@ -25,12 +25,8 @@ const CONNECTION_ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
 Deno.test("what one thread takes of a caller's or a connection's places the other has not", () => {
   const { one, other } = threads();
-  for (
-    const [kind, key] of [["callers", ALICE], [
-      "connections",
-      CONNECTION_ID,
-    ]] as const
-  ) {
+  const counted = [["callers", ALICE], ["connections", CONNECTION_ID]] as const;
+  for (const [kind, key] of counted) {
     const leave = one.running[kind].take(key, 2);
     assert.ok(leave && other.running[kind].take(key, 2));
     assert.equal(one.running[kind].take(key, 2), undefined);
@@ -136,10 +132,8 @@ Deno.test("emptyThread() frees everything of one thread, and its later releases 
 async function hammer(threads: number, most: number): Promise<Hammered[]> {
   const table = createCountTable(threads);
   const inside = new Int32Array(new SharedArrayBuffer(4));
-  const module = new URL(
-    "../support/fakes/counting_worker.ts",
-    import.meta.url,
-  );
+  const path = "../support/fakes/counting_worker.ts";
+  const module = new URL(path, import.meta.url);
   const workers = Array.from(
     { length: threads },
     () => new Worker(module, { type: "module" }),

@@ -122,13 +122,11 @@ Deno.test("bothEnds() leaves up to 1 KiB whole and joins the ends of the rest", 
 const BYTES = Uint8Array.from({ length: 20 }, (_, index) => index);
 
 /** The same twenty bytes, cut in other places. */
-const CUTS: readonly (readonly number[])[] = [
-  [],
-  [10],
-  [1, 2, 3, 19],
-  [5, 5, 15],
-  [0, 20],
-];
+const CUTS: readonly (readonly number[])[] = [[], [10], [1, 2, 3, 19], [
+  5,
+  5,
+  15,
+], [0, 20]];
 
 function cut(places: readonly number[]): LongBytes {
   const ends = [...places, BYTES.length];
@@ -385,6 +383,11 @@ Deno.test("maskBytes() masks complete bytes like a ByteMask masks chunks", () =>
   }
 });
 
+function readerOfTexts(chunks: readonly string[]) {
+  const bytes = chunks.map((one) => encoder.encode(one));
+  return ReadableStream.from(bytes).getReader();
+}
+
 Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that waits and an empty one too", async () => {
   const chunks = ["a ", "", "sk-up", "stream-01", "23456789-abcdef", " sk-ups"];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
@@ -405,8 +408,7 @@ Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that
 
 Deno.test("maskReads() masks each of several texts in chunks that one mask has read", async () => {
   const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
-  const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
-  const reader = source.getReader();
+  const reader = readerOfTexts(chunks);
   const masks = [SECRET, "other-key-0123", "third-key-4567"]
     .map((secret) => maskReads(createByteMask(prepareMaskedText(secret))));
   let out = "";

@@ -65,6 +65,18 @@ const PIECE_BYTES = 1024 * 1024;
 /** What a body may take before anything of it has come. */
 const FIRST_BYTES = 16 * 1024;
 
+/** A stream of the one kind or the other. */
+function bodyOf(
+  type: "bytes" | undefined,
+  source: Pick<UnderlyingSource<Uint8Array>, "cancel"> & {
+    pull?(): Promise<void>;
+  },
+): ReadableStream<Uint8Array> {
+  return type === undefined
+    ? new ReadableStream(source)
+    : new ReadableStream({ ...source, type });
+}
+
 /** A stream of so many bytes in small chunks, each made when it is asked for. */
 function grains(
   totalBytes: number,
@@ -101,13 +113,11 @@ for (const type of ["bytes", undefined] as const) {
       for (const length of [1000, undefined]) {
         for (const pieceBytes of [1, 7, 100, 999, 1000, 1001]) {
           const seen: number[] = [];
-          const pieces = await readPieces(streamOf(lengths, type), {
+          const pieces = await read(streamOf(lengths, type), {
             length,
             maxBytes: 1000,
             pieceBytes,
-            memory: createCount(),
             onBytes: (bytes) => void seen.push(...bytes),
-            signal,
           });
           const rest = 1000 % pieceBytes;
           assert.deepEqual(pieces.map((piece) => piece.length), [
@@ -125,9 +135,7 @@ for (const type of ["bytes", undefined] as const) {
   Deno.test(`readPieces() shows the bytes of ${kind} before more of them arrive`, async () => {
     for (const length of [30_000, undefined]) {
       let sent = 0;
-      const body = grains(30_000, type, (bytes) => {
-        sent += bytes;
-      });
+      const body = grains(30_000, type, (bytes) => void (sent += bytes));
       const seen: number[] = [];
       await read(body, { length, onBytes: () => void seen.push(sent) });
       assert.ok(new Set(seen).size > 1, `${seen}`);
@@ -147,28 +155,25 @@ for (const type of ["bytes", undefined] as const) {
     for (const pieceBytes of [3, 9, 100]) {
       for (const maxBytes of [9, 1, 0]) {
         let pulled = 0;
-        const body = grains(1_000_000, type, (bytes) => {
-          pulled += bytes;
-        });
-        await assert.rejects(
-          read(body, { maxBytes, pieceBytes }),
-          TooLongError,
-        );
+        const body = grains(1_000_000, type, (bytes) => void (pulled += bytes));
+        const reading = read(body, { maxBytes, pieceBytes });
+        await assert.rejects(reading, TooLongError);
         assert.ok(pulled < 100_000, `${pulled}`);
       }
-      const pieces = await read(streamOf([4, 6], type), {
-        maxBytes: 10,
-        pieceBytes,
-      });
-      assert.equal(pieces.reduce((sum, { length }) => sum + length, 0), 10);
+      const fits = { maxBytes: 10, pieceBytes };
+      const tooLong = read(streamOf([4, 6, 1], type), fits);
+      await assert.rejects(tooLong, TooLongError);
+      const pieces = await read(streamOf([4, 6], type), fits);
+      assert.deepEqual(pieces.flatMap((piece) => [...piece]), [
+        ...counting(10),
+      ]);
     }
   });
 
   Deno.test(`readPieces() fails as ${kind} fails`, async () => {
-    const source = { pull: () => Promise.reject(new Error("broken")) };
-    const body = type === undefined
-      ? new ReadableStream(source)
-      : new ReadableStream({ ...source, type });
+    const body = bodyOf(type, {
+      pull: () => Promise.reject(new Error("broken")),
+    });
     await assert.rejects(read(body, { length: 10 }), /broken/);
   });
 
@@ -191,10 +196,7 @@ for (const type of ["bytes", undefined] as const) {
     for (const length of [10, undefined]) {
       const controller = new AbortController();
       const cancelled = Promise.withResolvers<void>();
-      const source = { cancel: () => cancelled.resolve() };
-      const body: ReadableStream<Uint8Array> = type === undefined
-        ? new ReadableStream(source)
-        : new ReadableStream({ ...source, type });
+      const body = bodyOf(type, { cancel: () => cancelled.resolve() });
       const reading = read(body, { length, signal: controller.signal });
       await settle();
       const reason = new Error("enough");
@@ -227,10 +229,7 @@ for (const type of ["bytes", undefined] as const) {
   Deno.test(`readPieces() takes little memory for silent ${kind}`, async () => {
     const memory = createCount();
     const controller = new AbortController();
-    const source = { pull: () => new Promise<void>(() => {}) };
-    const body: ReadableStream<Uint8Array> = type === undefined
-      ? new ReadableStream(source)
-      : new ReadableStream({ ...source, type });
+    const body = bodyOf(type, { pull: () => new Promise(() => {}) });
     const reading = read(body, {
       length: 32 * PIECE_BYTES,
       pieceBytes: PIECE_BYTES,
@@ -265,15 +264,6 @@ for (const type of ["bytes", undefined] as const) {
     );
     assert.ok(seen.length > 0);
     assert.ok(seen.every(({ buffer }) => buffer.byteLength === 0));
-  });
-}
-
-for (const type of ["bytes", undefined] as const) {
-  Deno.test(`readPieces() rejects a body of unknown length that is too long, ${type ?? "chunks"}`, async () => {
-    const body = streamOf([4, 6, 1], type);
-    await assert.rejects(read(body, { maxBytes: 10 }), TooLongError);
-    const whole = await read(streamOf([4, 6], type), { maxBytes: 10 });
-    assert.deepEqual(whole, [counting(10)]);
   });
 }
 

@@ -18,10 +18,8 @@ Deno.test("costNanos() prices cached and written tokens separately", () => {
     outputTokens: 50,
     reasoningTokens: 40,
   };
-  assert.equal(
-    costNanos(usage, PRICE, 0),
-    100 * 3000 + 600 * 300 + 300 * 3750 + 50 * 15_000,
-  );
+  const expected = 100 * 3000 + 600 * 300 + 300 * 3750 + 50 * 15_000;
+  assert.equal(costNanos(usage, PRICE, 0), expected);
 });
 
 Deno.test("costNanos() prices tokens that are cached for an hour separately", () => {
@@ -31,25 +29,26 @@ Deno.test("costNanos() prices tokens that are cached for an hour separately", ()
     cacheWrite1hTokens: 500,
     outputTokens: 0,
   };
-  assert.equal(
-    costNanos(usage, PRICE, 0),
-    100 * 3000 + 400 * 3750 + 500 * 6000,
-  );
+  const expected = 100 * 3000 + 400 * 3750 + 500 * 6000;
+  assert.equal(costNanos(usage, PRICE, 0), expected);
 });
 
+/** The condition of a rate that holds of every answer. */
+const ALWAYS = {
+  inputOver: undefined,
+  speed: undefined,
+  serviceTier: undefined,
+  inferenceGeo: undefined,
+  refusal: undefined,
+  hours: undefined,
+};
+
+/** A rate with another price of input, under a condition. */
+function rated(input: number, when: object) {
+  return { when: { ...ALWAYS, ...when }, prices: { ...PRICE, input } };
+}
+
 Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
-  const when = {
-    inputOver: undefined,
-    speed: undefined,
-    serviceTier: undefined,
-    inferenceGeo: undefined,
-    refusal: undefined,
-    hours: undefined,
-  };
-  const rated = (input: number, one: Partial<typeof when> | object) => ({
-    when: { ...when, ...one },
-    prices: { ...PRICE, input },
-  });
   const price = {
     ...PRICE,
     rates: [
@@ -74,10 +73,8 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
     [{ inputTokens: 1000, serviceTier: "priority" }, 3],
   ] as const;
   for (const [usage, dollars] of cases) {
-    assert.equal(
-      costNanos({ ...usage, outputTokens: 0 }, price, 0),
-      usage.inputTokens * dollars * 1000,
-    );
+    const cost = costNanos({ ...usage, outputTokens: 0 }, price, 0);
+    assert.equal(cost, usage.inputTokens * dollars * 1000);
   }
 });
 
@@ -106,14 +103,8 @@ Deno.test("countsOf() makes whole numbers of any reported values", () => {
 
 Deno.test("countsOf() counts no cost where no price is known, and one of nothing where it is free", () => {
   const usage = { inputTokens: 5, outputTokens: 5 };
-  const free = {
-    input: 0,
-    cachedInput: 0,
-    cacheWrite1h: 0,
-    rates: [],
-    cacheWrite: 0,
-    output: 0,
-  };
+  const none = { input: 0, output: 0, cachedInput: 0 };
+  const free = { ...none, cacheWrite: 0, cacheWrite1h: 0, rates: [] };
   const cost = (price: typeof free | undefined) =>
     countsOf(usage, { price, startedMs: 0, isEstimated: false }).cost;
   assert.equal(cost(undefined), undefined);
@@ -121,26 +112,12 @@ Deno.test("countsOf() counts no cost where no price is known, and one of nothing
 });
 
 Deno.test("costNanos() prices a request by the hour of its start, in the rate's time zone and past midnight", () => {
-  const price = (from: number, to: number) => ({
-    ...PRICE,
-    rates: [{
-      when: {
-        inputOver: undefined,
-        speed: undefined,
-        serviceTier: undefined,
-        inferenceGeo: undefined,
-        refusal: undefined,
-        hours: { from: from * 60, to: to * 60, timeZone: "Asia/Shanghai" },
-      },
-      prices: { ...PRICE, input: 1 },
-    }],
-  });
-  const inputAt = (time: string, from: number, to: number) =>
-    costNanos(
-      { inputTokens: 1, outputTokens: 0 },
-      price(from, to),
-      Date.parse(`2026-11-26T${time}Z`),
-    ) / 1000;
+  const usage = { inputTokens: 1, outputTokens: 0 };
+  const inputAt = (time: string, from: number, to: number) => {
+    const place = { from: from * 60, to: to * 60, timeZone: "Asia/Shanghai" };
+    const price = { ...PRICE, rates: [rated(1, { hours: place })] };
+    return costNanos(usage, price, Date.parse(`2026-11-26T${time}Z`)) / 1000;
+  };
   // Shanghai is eight hours ahead of UTC.
   assert.equal(inputAt("00:59:59", 9, 18), 3);
   assert.equal(inputAt("01:00:00", 9, 18), 1);

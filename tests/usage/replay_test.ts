@@ -19,37 +19,38 @@ const config = await minimalConfig({
   ],
 });
 
-/** Replays these requests to a process that began at {@linkcode START}. */
-function replayed(requests: readonly LoggedLine[], having = config) {
+/** A replay to a process that began at {@linkcode START}, and what it has counted. */
+function openReplay(having = config) {
   const uses: Use[] = [];
   const replay = createReplay({
     counting: { count: (use) => void uses.push(use) },
     config: having,
     untilMs: Date.parse(START),
   });
-  for (const fields of requests) {
-    const read = readLogLine(loggedLine(fields));
-    assert.ok(typeof read === "object");
-    replay.add(read);
-  }
+  return { replay, uses };
+}
+
+/** A request as it is read from a log. */
+function requestOf(fields: LoggedLine) {
+  const read = readLogLine(loggedLine(fields));
+  assert.ok(typeof read === "object");
+  return read;
+}
+
+/** Replays these requests. */
+function replayed(requests: readonly LoggedLine[], having = config) {
+  const { replay, uses } = openReplay(having);
+  for (const fields of requests) replay.add(requestOf(fields));
   replay.flush();
   return { replay, uses };
 }
 
 Deno.test("createReplay() buffers at most 2000 sums, and counts them all in the end", () => {
-  const uses: Use[] = [];
-  const replay = createReplay({
-    counting: { count: (use) => void uses.push(use) },
-    config,
-    untilMs: Date.parse(START),
-  });
+  const { replay, uses } = openReplay();
   const buffered: number[] = [];
   for (let count = 1; count <= 4500; count++) {
-    const read = readLogLine(
-      loggedLine({ time: "2026-11-21T11:00:00.000Z", model: `model-${count}` }),
-    );
-    assert.ok(typeof read === "object");
-    replay.add(read);
+    const model = `model-${count}`;
+    replay.add(requestOf({ time: "2026-11-21T11:00:00.000Z", model }));
     buffered.push(count - uses.length);
   }
   assert.equal(Math.max(...buffered), 2000);
@@ -76,10 +77,11 @@ Deno.test("createReplay() counts callers of identity providers by their names wi
   ], withIdentity);
   assert.deepEqual(
     uses.map(({ caller: { name, groups } }) => [name, groups[0]?.name]),
-    [[`alice (${issuer})`, "platform"], [`bob (${issuer})`, undefined], [
-      "alice",
-      undefined,
-    ]],
+    [
+      [`alice (${issuer})`, "platform"],
+      [`bob (${issuer})`, undefined],
+      ["alice", undefined],
+    ],
   );
   assert.equal(replay.counts.unknownToken, 1);
 });
@@ -101,12 +103,9 @@ Deno.test("createReplay() counts what each model of a request used, and the requ
     ],
   }]);
   assert.deepEqual(
-    uses.map(({ model, counts: { requests, input, cost } }) => [
-      model,
-      requests,
-      input,
-      cost,
-    ]),
+    uses.map((
+      { model, counts },
+    ) => [model, counts.requests, counts.input, counts.cost]),
     [["glm-fast", 1, 100, undefined], ["dear", undefined, 10, 300_000_000]],
   );
 });
@@ -221,8 +220,7 @@ Deno.test("createReplay() leaves the sums that counting each request at its own 
   const untilMs = Date.parse(START);
   const replay = createReplay({ ...gathered, config, untilMs });
   for (const fields of someRequests(3000)) {
-    const request = readLogLine(loggedLine(fields));
-    assert.ok(typeof request === "object");
+    const request = requestOf(fields);
     replay.add(request);
     const count = (use: Use) =>
       single.counting.count({ ...use, atMs: Date.parse(request.time) });
@@ -255,14 +253,11 @@ Deno.test("createReplay() leaves out the process's own requests, and tokens with
 });
 
 Deno.test("createReplay() gathers a bounded number of sums, and loses none of them", () => {
-  const requests = Array.from({ length: 3000 }, (_, index) => ({
-    time: "2026-11-21T11:00:00.000Z",
-    model: `model-${index % 1500}`,
-  }));
-  const { uses } = replayed(requests);
-  const total = uses.reduce(
-    (sum, { counts }) => sum + (counts.requests ?? 0),
-    0,
-  );
-  assert.equal(total, 3000);
+  const time = "2026-11-21T11:00:00.000Z";
+  const { uses } = replayed(Array.from(
+    { length: 3000 },
+    (_, index) => ({ time, model: `model-${index % 1500}` }),
+  ));
+  const counted = uses.map(({ counts }) => counts.requests ?? 0);
+  assert.equal(counted.reduce((sum, one) => sum + one), 3000);
 });

@@ -49,15 +49,7 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };
-  return {
-    config,
-    store: liveConfig,
-    service,
-    caller,
-    deployment,
-    events,
-    open,
-  };
+  return { config, liveConfig, service, caller, deployment, events, open };
 }
 
 Deno.test("the metrics learn of a token near its limit once a window, and of every request that it rejects", async () => {
@@ -133,10 +125,8 @@ Deno.test("threads and replicas that count together report a limit near its end 
       await settle();
     }
   }
-  assert.deepEqual(
-    services.flatMap(({ events }) => events).map(({ outcome }) => outcome),
-    ["near"],
-  );
+  const events = services.flatMap(({ events }) => events);
+  assert.deepEqual(events.map(({ outcome }) => outcome), ["near"]);
 });
 
 Deno.test("threads and replicas report a limit once, although the provider's reset times vary by seconds", async () => {
@@ -158,13 +148,12 @@ Deno.test("threads and replicas report a limit once, although the provider's res
 });
 
 Deno.test("a running request counts for its token's name, although a reload renames the token", async () => {
-  const { config, store: liveConfig, service, caller, deployment, open } =
+  const { config, liveConfig, service, caller, deployment, open } =
     await openService();
   const { record, tally } = open();
   await tally.enter([deployment]);
-  liveConfig.swap(
-    await minimalConfig({ tokens: [tokenFile({ name: "renamed" })] }),
-  );
+  const tokens = [tokenFile({ name: "renamed" })];
+  liveConfig.swap(await minimalConfig({ tokens }));
   record.finish("error");
   const [renamed] = liveConfig.current().callers.values();
   assert.equal(renamed?.sha256, caller.sha256);

@@ -62,17 +62,13 @@ Deno.test("a tally counts a request whose last attempts could not be translated 
       await begin();
     tally.enter(deployments);
     const unsent = { ...attempt, failed: { why, status: undefined, atMs: 0 } };
-    record.facts.attempts.push(
-      ...Array<typeof attempt>(sent).fill(attempt),
-      unsent,
-      unsent,
-    );
+    const before = Array<typeof attempt>(sent).fill(attempt);
+    record.facts.attempts.push(...before, unsent, unsent);
     record.facts.failure = why;
     record.facts.status = 400;
     record.finish("error");
-    assert.deepEqual(uses.map(({ counts }) => counts), [
-      ...Array(counted).fill({ requests: 1 }),
-    ]);
+    const expected = Array(counted).fill({ requests: 1 });
+    assert.deepEqual(uses.map(({ counts }) => counts), expected);
     assert.equal(changes.length, 1 - counted);
   }
 });

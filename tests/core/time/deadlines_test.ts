@@ -58,12 +58,8 @@ Deno.test("Deadlines pass in the order of their time, and in that of their start
   timers.advance(5);
   start("later", 10);
   timers.advance(1000);
-  assert.deepEqual(passed, [
-    "short@10",
-    "short too@10",
-    "later@15",
-    "long@100",
-  ]);
+  const inOrder = ["short@10", "short too@10", "later@15", "long@100"];
+  assert.deepEqual(passed, inOrder);
 });
 
 Deno.test("Cancelled deadlines do not pass; cancelling again or late does nothing", () => {

@@ -83,16 +83,13 @@ function coolDown(
   };
 }
 
-testNeeding(
+testReplicas(
   "replicas hear what another one leaves alone, also those that come later, with what is left of it",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ server, one, two, connection }) => {
     const seen = coolDown(connection, { probe: "begun" });
     one.state.notices?.publish(seen);
     await until(() => two.heard.length === 1, "the cool-down");
-    const late = await connectProcess({ port: server.port });
+    await using late = await connectProcess({ port: server.port });
     await until(() => late.heard.length === 1, "the cool-down");
     for (const { heard: [notice] } of [two, late]) {
       assert.ok(notice?.kind === "cool_down");
@@ -110,7 +107,6 @@ testNeeding(
     const stream = await server.ask("XRANGE", "test:cool-downs", "-", "+");
     assert.match(stream, /"model":"model-a"/);
     assert.doesNotMatch(stream, /alice/);
-    for (const process of [one, two, late]) await process.close();
   },
 );
 
@@ -152,9 +148,8 @@ testReplicas(
   async ({ server, one, two, connection }) => {
     await server.kill();
     await one.until("away");
-    one.state.notices?.publish(
-      coolDown(connection, { ms: 1, token: undefined }),
-    );
+    const short = coolDown(connection, { ms: 1, token: undefined });
+    one.state.notices?.publish(short);
     one.state.notices?.publish(coolDown(connection));
     await server.restart();
     await until(() => two.heard.length > 0, "the cool-down");
@@ -178,15 +173,12 @@ testNeeding(
       ],
       tokens: [tokenFile()],
     });
-    const [one, two, connection] = await replicas(
-      server,
-      ...[await minimalConfig(), other],
-    );
+    const own = await minimalConfig();
+    const [one, two, connection] = await replicas(server, own, other);
     assert.equal(other.connections[0]?.id, connection.id);
     one.state.notices?.publish(coolDown(connection));
-    await server.ask(
-      ...["XADD", "test:cool-downs", "*", "from", "x", "notice", "{]"],
-    );
+    const nonsense = ["*", "from", "x", "notice", "{]"];
+    await server.ask("XADD", "test:cool-downs", ...nonsense);
     const known = other.connections[1];
     assert.ok(known);
     two.state.notices?.publish(coolDown(known));
@@ -201,15 +193,11 @@ testNeeding(
 testReplicas(
   "of replicas that want a quota one reads it, and the others get what it read",
   async ({ one, two, connection }) => {
-    assert.equal(
-      await one.state.sharedReadings?.find(connection, NEVER),
-      undefined,
-    );
+    const first = await one.state.sharedReadings?.find(connection, NEVER);
+    assert.equal(first, undefined);
     const waiting = two.state.sharedReadings?.find(connection, NEVER);
-    one.state.sharedReadings?.publish(connection, {
-      reading: READING,
-      ttlMs: 60_000,
-    });
+    const read = { reading: READING, ttlMs: 60_000 };
+    one.state.sharedReadings?.publish(connection, read);
     const found = await waiting;
     assert.deepEqual(found?.reading, READING);
     assert.ok(found.ttlMs > 0 && found.ttlMs <= 60_000);
@@ -239,18 +227,14 @@ testReplicas(
   async ({ server, one, two, connection }) => {
     await one.state.sharedReadings?.find(connection, NEVER);
     const controller = new AbortController();
-    const waiting = two.state.sharedReadings?.find(
-      connection,
-      controller.signal,
-    );
+    const { signal } = controller;
+    const waiting = two.state.sharedReadings?.find(connection, signal);
     controller.abort();
     assert.equal(await waiting, undefined);
     await server.kill();
     await two.until("away");
-    assert.equal(
-      await two.state.sharedReadings?.find(connection, NEVER),
-      undefined,
-    );
+    const found = await two.state.sharedReadings?.find(connection, NEVER);
+    assert.equal(found, undefined);
   },
 );
 
@@ -275,12 +259,9 @@ testReplicas(
   },
 );
 
-testNeeding(
+testReplicas(
   "replicas hear where conversations are, also those that come later, with what is left of the hour",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ server, one, two, connection }) => {
     const placed = {
       kind: "placed",
       connectionId: connection.id,
@@ -290,7 +271,7 @@ testNeeding(
     } as const;
     one.state.notices?.publish(placed);
     await until(() => two.heard.length === 1, "the conversation");
-    const late = await connectProcess({ port: server.port });
+    await using late = await connectProcess({ port: server.port });
     await until(() => late.heard.length === 1, "the conversation");
     for (const { heard: [notice] } of [two, late]) {
       assert.ok(notice?.kind === "placed");
@@ -310,7 +291,6 @@ testNeeding(
       "the cool-down",
     );
     assert.equal(two.heard.filter(({ kind }) => kind === "placed").length, 1);
-    for (const process of [one, two, late]) await process.close();
   },
 );
 
@@ -327,18 +307,14 @@ testNeeding(
       ...["--tls-key-file", pathOf("key.pem")],
     ], { isTls: true });
     const { port } = server;
-    await using good = await connectProcess({
-      ...{ port, tls: true, host: "localhost" },
-      ca: testCertificate.cert,
-    });
+    const local = { port, tls: true, host: "localhost" };
+    const ca = testCertificate.cert;
+    await using good = await connectProcess({ ...local, ca });
     await good.until("connected");
-    await using strange = await connectProcess({
-      ...{ port, tls: true, host: "localhost" },
-    });
+    await using strange = await connectProcess(local);
     await until(() => strange.log.entries.length > 0, "the log line");
-    assert.deepEqual(strange.log.entries[0]?.fields, {
-      failure: "unreachable",
-    });
+    const [line] = strange.log.entries;
+    assert.deepEqual(line?.fields, { failure: "unreachable" });
     assert.equal(strange.state.store?.(), "away");
   },
 );

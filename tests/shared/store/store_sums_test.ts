@@ -36,19 +36,42 @@ const LIMIT = { sums: [DAY], key: "alice requests" };
 
 let requests = 0;
 
+/** A store, and a process that is connected to it. */
+interface Scene {
+  readonly server: StoreServer;
+  readonly one: StoreProcess;
+}
+
 /** Tests a store with a process that is connected to it. */
-function testStore(
-  name: string,
-  fn: (
-    scene: { readonly server: StoreServer; readonly one: StoreProcess },
-  ) => Promise<void>,
-): void {
+function testStore(name: string, fn: (scene: Scene) => Promise<void>): void {
   testNeeding(name, lack, async () => {
     await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+    await using one = await connectedTo(server);
     await fn({ server, one });
   });
+}
+
+/** Tests a store with two processes that are connected to it. */
+function testTwo(
+  name: string,
+  fn: (scene: Scene & { readonly two: StoreProcess }) => Promise<void>,
+): void {
+  testStore(name, async ({ server, one }) => {
+    await using two = await connectedTo(server);
+    await fn({ server, one, two });
+  });
+}
+
+/** Connects another process to a store. */
+async function connectedTo({ port }: StoreServer): Promise<StoreProcess> {
+  const process = await connectProcess({ port });
+  await process.until("connected");
+  return process;
+}
+
+/** Whether a limit grants a request of its own. */
+async function isGranted(process: StoreProcess, most: number) {
+  return (await take(process, most)).isGranted;
 }
 
 /** Asks for a request of its own. */
@@ -105,17 +128,11 @@ async function untilUsed(
   );
 }
 
-testNeeding(
+testTwo(
   "three processes under load together get exactly what a limit allows, and count every addition",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const { port } = server;
-    await using one = await connectProcess({ port });
-    await using two = await connectProcess({ port });
-    await using three = await connectProcess({ port });
+  async ({ server, one, two }) => {
+    await using three = await connectedTo(server);
     const all = [one, two, three];
-    for (const process of all) await process.until("connected");
     let granted = 0;
     const ask = async (process: StoreProcess) => {
       const { id, isGranted, used } = await take(process, 400);
@@ -160,26 +177,17 @@ testStore(
   async ({ server, one }) => {
     add(one, 5);
     await one.close();
-    await using next = await connectProcess({ port: server.port });
-    await next.until("connected");
-    assert.deepEqual(await next.sums.uses([LIMIT]), [{
-      counted: [5],
-      held: 0,
-    }]);
-    assert.equal((await take(next, 5)).isGranted, false);
+    await using next = await connectedTo(server);
+    const use = { counted: [5], held: 0 };
+    assert.deepEqual(await next.sums.uses([LIMIT]), [use]);
+    assert.equal(await isGranted(next, 5), false);
   },
 );
 
-testNeeding(
+testTwo(
   "a store that is killed is said to be away once, counted on without, and gets what it has not had",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const { port } = server;
-    await using one = await connectProcess({ port });
-    await using two = await connectProcess({ port });
+  async ({ server, one, two }) => {
     const both = [one, two];
-    for (const process of both) await process.until("connected");
     add(one, 3);
     await untilStored(server, one, 3);
     assert.equal((await take(two, 10, 2)).isGranted, true);
@@ -206,15 +214,10 @@ testNeeding(
   },
 );
 
-testNeeding(
+testTwo(
   "a store that comes back with an older snapshot loses its last writes and no more, and is asked no oftener for it",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await using two = await connectProcess({ port: server.port });
+  async ({ server, one, two }) => {
     const both = [one, two];
-    for (const process of both) await process.until("connected");
     add(one, 100);
     await untilStored(server, one, 100);
     await server.ask("SAVE");
@@ -261,25 +264,20 @@ testNeeding(
     add(one, 1);
     await one.until("connected");
     await untilSum(one, 11);
-    assert.equal((await take(one, 11)).isGranted, false);
+    assert.equal(await isGranted(one, 11), false);
   },
 );
 
-testNeeding(
+testTwo(
   "an emptied store grants its limits again to many at once, and no more than they allow",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await using two = await connectProcess({ port: server.port });
+  async ({ server, one, two }) => {
     const both = [one, two];
-    for (const process of both) await process.until("connected");
     add(one, 450);
     await untilStored(server, one, 450);
     await server.ask("FLUSHALL");
     const asking = Array.from(
       { length: 300 },
-      () => both.map(async (one) => (await take(one, 500)).isGranted),
+      () => both.map((one) => isGranted(one, 500)),
     );
     const granted = (await Promise.all(asking.flat())).filter((one) => one);
     assert.equal(granted.length, 500);
@@ -302,8 +300,7 @@ testStore(
     add(one, 1);
     await untilSum(one, 11);
     await one.close();
-    await using next = await connectProcess({ port: server.port });
-    await next.until("connected");
+    await using next = await connectedTo(server);
     await untilSum(next, 11);
   },
 );
@@ -332,13 +329,10 @@ testNeeding(
     await using one = await connectProcess({ port: relay.port, waitMs: 40 });
     await one.until("connected");
     relay.delayMs = 300;
-    for (
-      const { isGranted } of await Promise.all([take(one, 9), take(one, 9)])
-    ) {
-      assert.equal(isGranted, true);
-    }
+    const granted = await Promise.all([isGranted(one, 9), isGranted(one, 9)]);
+    assert.deepEqual(granted, [true, true]);
     await one.until("away");
-    assert.equal((await take(one, 9)).isGranted, true);
+    assert.equal(await isGranted(one, 9), true);
     assert.deepEqual(one.log.entries.at(-1)?.fields, { failure: "silent" });
     relay.delayMs = 0;
     await one.until("connected");
@@ -346,84 +340,81 @@ testNeeding(
   },
 );
 
-const refusals: readonly {
-  readonly name: string;
-  readonly failure: string;
-  readonly refuse: readonly (readonly string[])[];
-  readonly allow: readonly (readonly string[])[];
-}[] = [
-  {
-    name: "has no memory left",
-    failure: "exhausted",
-    refuse: [["CONFIG", "SET", "maxmemory", "1"]],
-    allow: [["CONFIG", "SET", "maxmemory", "0"]],
-  },
-  {
-    name: "allows no HINCRBY",
-    failure: "misconfigured",
-    refuse: [["ACL", "SETUSER", "default", "-hincrby"]],
-    allow: [["ACL", "SETUSER", "default", "+hincrby"]],
-  },
-  {
-    name: "allows no ZADD",
-    failure: "misconfigured",
-    refuse: [["ACL", "SETUSER", "default", "-zadd"]],
-    allow: [["ACL", "SETUSER", "default", "+zadd"]],
-  },
-  {
-    name: "has a key of another type",
-    failure: "trouble",
-    refuse: [["SET", "test:sums:TABLE", "x"]],
-    allow: [["DEL", "test:sums:TABLE"]],
-  },
-  {
-    name: "has holds of another type",
-    failure: "trouble",
-    refuse: [["SET", "test:holds:KEY", "x"]],
-    allow: [["DEL", "test:holds:KEY"]],
-  },
+const SUMS_KEY = `test:sums:${digestOf(DAY.table)}`;
+const HOLDS_KEY = `test:holds:${digestOf(LIMIT.key)}`;
+
+/** The state of a store, the failure that it causes, and the commands that bring it about and undo it. */
+const REFUSALS: readonly (readonly [
+  name: string,
+  failure: string,
+  refuse: string,
+  allow: string,
+])[] = [
+  [
+    "has no memory left",
+    "exhausted",
+    "CONFIG SET maxmemory 1",
+    "CONFIG SET maxmemory 0",
+  ],
+  [
+    "allows no HINCRBY",
+    "misconfigured",
+    "ACL SETUSER default -hincrby",
+    "ACL SETUSER default +hincrby",
+  ],
+  [
+    "allows no ZADD",
+    "misconfigured",
+    "ACL SETUSER default -zadd",
+    "ACL SETUSER default +zadd",
+  ],
+  [
+    "has a key of another type",
+    "trouble",
+    `SET ${SUMS_KEY} x`,
+    `DEL ${SUMS_KEY}`,
+  ],
+  [
+    "has holds of another type",
+    "trouble",
+    `SET ${HOLDS_KEY} x`,
+    `DEL ${HOLDS_KEY}`,
+  ],
 ];
 
-testNeeding(
-  "a store whose probe passes and whose commands fail is away until one succeeds, in one line of the log",
-  lack,
-  async (t) => {
-    for (const { name, failure, refuse, allow } of refusals) {
-      await t.step(`a store that ${name}`, async () => {
-        await using server = await startStoreServer();
-        await using one = await connectProcess({ port: server.port });
-        await one.until("connected");
-        const ask = async (command: readonly string[]) => {
-          const named = command.map((word) =>
-            word.replace("TABLE", digestOf(DAY.table))
-              .replace("KEY", digestOf(LIMIT.key))
-          );
-          assert.match(await server.ask(...named), /^(\+OK|:1)/);
-        };
-        for (const command of refuse) await ask(command);
-        add(one, 2);
-        assert.equal((await take(one, 9)).isGranted, true);
-        await one.until("away");
-        const probes = async () => {
-          const stats = await server.ask("INFO", "commandstats");
-          return Number(/cmdstat_script\|load:calls=(\d+)/.exec(stats)?.[1]);
-        };
-        const before = await probes();
-        await until(
-          async () => await probes() >= before + 9,
-          "some more probes",
-        );
-        assert.equal(one.state.store?.(), "away");
-        assert.equal(one.log.entries.length, 2);
-        assert.deepEqual(one.log.entries.at(-1)?.fields, { failure });
-        for (const command of allow) await ask(command);
-        await one.until("connected");
-        await untilUsed(one, 3);
-        assert.equal(one.log.entries.length, 3);
-      });
-    }
-  },
-);
+for (const [name, failure, refuse, allow] of REFUSALS) {
+  testStore(
+    `a store that ${name}, but whose probe passes, is away until a command succeeds, in one line of the log`,
+    async ({ server, one }) => {
+      const ask = async (command: string) =>
+        assert.match(await server.ask(...command.split(" ")), /^(\+OK|:1)/);
+      await ask(refuse);
+      add(one, 2);
+      assert.equal(await isGranted(one, 9), true);
+      await one.until("away");
+      const probes = async () => {
+        const stats = await server.ask("INFO", "commandstats");
+        return Number(/cmdstat_script\|load:calls=(\d+)/.exec(stats)?.[1]);
+      };
+      const before = await probes();
+      await until(async () => await probes() >= before + 9, "some more probes");
+      assert.equal(one.state.store?.(), "away");
+      assert.equal(one.log.entries.length, 2);
+      assert.deepEqual(one.log.entries.at(-1)?.fields, { failure });
+      await ask(allow);
+      await one.until("connected");
+      await untilUsed(one, 3);
+      assert.equal(one.log.entries.length, 3);
+    },
+  );
+}
+
+/** Asserts that a store has the sums of a batch as they were before it. */
+async function assertUntouched(server: StoreServer): Promise<void> {
+  for (const field of ["requests", "tokens"]) {
+    assert.equal(await server.ask("HGET", SUMS_KEY, field), "$1\r\n0\r\n");
+  }
+}
 
 testStore(
   "a batch that the store refuses half-way leaves nothing behind, and counts once afterwards",
@@ -448,16 +439,11 @@ testStore(
 testStore(
   "a batch that the store cannot remember leaves nothing behind, and counts once afterwards",
   async ({ server, one }) => {
-    assert.equal(
-      await server.ask("ACL", "SETUSER", "default", "-set"),
-      "+OK\r\n",
-    );
+    const refuse = ["ACL", "SETUSER", "default", "-set"];
+    assert.equal(await server.ask(...refuse), "+OK\r\n");
     one.sums.apply({ additions: [to(DAY, 5), to(TOKENS, -7)] });
     await one.until("away");
-    const table = `test:sums:${digestOf(DAY.table)}`;
-    for (const field of ["requests", "tokens"]) {
-      assert.equal(await server.ask("HGET", table, field), "$1\r\n0\r\n");
-    }
+    await assertUntouched(server);
     await server.ask("ACL", "SETUSER", "default", "+set");
     await one.until("connected");
     await untilSum(one, 5);
@@ -468,11 +454,10 @@ testStore(
 testStore(
   "what a killed process held comes back within two minutes by the store's own clock",
   async ({ server, one }) => {
-    assert.equal((await take(one, 9)).isGranted, true);
-    const key = `test:holds:${digestOf(LIMIT.key)}`;
-    const [, endsMs] = /(\d{13})/.exec(
-      await server.ask("ZRANGE", key, "0", "-1", "WITHSCORES"),
-    ) ?? [];
+    assert.equal(await isGranted(one, 9), true);
+    const key = HOLDS_KEY;
+    const holds = await server.ask("ZRANGE", key, "0", "-1", "WITHSCORES");
+    const [, endsMs] = /(\d{13})/.exec(holds) ?? [];
     const leftMs = Number(endsMs) - Date.now();
     assert.ok(leftMs > 60_000 && leftMs <= 121_000, `${leftMs} ms`);
     // As if the two minutes were over.
@@ -522,8 +507,8 @@ testNeeding(
       event: "shared_store_away",
       fields: { failure: "misconfigured" },
     }]);
-    assert.equal((await take(one, 1)).isGranted, true);
-    assert.equal((await take(one, 1)).isGranted, false);
+    assert.equal(await isGranted(one, 1), true);
+    assert.equal(await isGranted(one, 1), false);
     await using other = await connectProcess({ port, password: "right" });
     await other.until("connected");
   },
@@ -552,8 +537,8 @@ testNeeding(
       prefix: "model-gateway:",
     });
     await one.until("connected");
-    assert.equal((await take(one, 1)).isGranted, true);
-    assert.equal((await take(one, 1)).isGranted, false);
+    assert.equal(await isGranted(one, 1), true);
+    assert.equal(await isGranted(one, 1), false);
     add(one, 1, TOKENS);
     await untilSum(one, 1, TOKENS);
     assert.equal(await one.sums.once("name", Date.now() + 1000), true);
@@ -639,11 +624,7 @@ testStore(
     const closing = one.close();
     await server.restart();
     await closing;
-    const stored = await server.ask(
-      "HGET",
-      `test:sums:${digestOf(DAY.table)}`,
-      DAY.field,
-    );
+    const stored = await server.ask("HGET", SUMS_KEY, DAY.field);
     assert.equal(stored, "$1\r\n5\r\n");
   },
 );
