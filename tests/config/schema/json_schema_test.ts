@@ -14,159 +14,121 @@ import {
   loadFile,
   problemsOf,
 } from "../../support/gateway/config.ts";
+import { yamlObject } from "../../support/yaml.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
 
-/** Limits that say all that limits may say. */
-const LIMITS = [
-  { window: "minute", requests: 60, models: ["long"], connections: ["one"] },
-  { window: "hour", tokens: 1000 },
-  { window: "day", cost: 1.5, models: ["long"] },
-  { window: "five_hour", connection: "one", share: 0.4 },
-];
-
-const PRICES = {
-  input: 1,
-  cached_input: 0.1,
-  cache_write: 1.25,
-  cache_write_1h: 2,
-  output: 5,
-};
-
 /** A file that says all that a file may say. */
-const WHOLE = {
-  server: {
-    host: "127.0.0.1",
-    port: 8787,
-    tls: { cert: "cert.pem", key: "key.pem" },
-    workers: "auto",
-    max_concurrent_requests: 10,
-    max_body_memory: "512MiB",
-    drain_seconds: 3,
-    attribution: ["x-project"],
-    removed_tokens: "end",
-    admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 },
-  },
-  messages_vendor: "anthropic",
-  timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
-  limits: { budget: 100, cache_seconds: 1 },
-  defaults: { limits: LIMITS, queue: { max_wait: 1000 } },
-  groups: {
-    staff: { limits: [{ window: "month", cost: 1.5, models: ["long"] }] },
-  },
-  usage: { replay: ["logs/*.jsonl"] },
-  include: [],
-  shared: {
-    url: "rediss://a.example",
-    password: "password",
-    ca: "ca.pem",
-    prefix: "a:",
-  },
-  connections: [{
-    name: "one",
-    id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11",
-    service: "custom",
-    family: "A",
-    enabled: true,
-    endpoints: {
-      chat: "https://a.example/v1",
-      messages: "https://a.example/v1",
-      responses: "https://a.example/v1",
-      completions: "https://a.example/v1",
-    },
-    paths: ["chat", "messages", "responses"],
-    auth: { scheme: "bearer", key: "key" },
-    headers: { "x-a": "1" },
-    headers_drop: { "x-c": ["1"] },
-    stream_only: false,
-    force: { store: [1, { deep: null }] },
-    omit: ["temperature"],
-    strict: true,
-    quota: {
-      kind: "json",
-      plan: "personal",
-      url: "https://a.example/usage",
-      key: "key",
-      headers: { "x-b": "2" },
-      success: { at: "/code", in: [0, "0", null, false] },
-      unauthorized: { at: "/code", in: [401] },
-      windows: [{
-        type: "USAGE_LIMIT",
-        period: "5h",
-        unit: "percent",
-        at: "/data",
-        where: { level: "session" },
-        limit: "/limit",
-        used: "/used",
-        remaining: "/left",
-        scale: 0.5,
-        share: { at: "/share", of: "used_percent" },
-        resets_at: { at: "/reset", format: "iso" },
-      }],
-    },
-    max_concurrent: 4,
-    queue: { max_wait: "60000" },
-    timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
-    models: ["short", {
-      id: "long",
-      upstream: "other",
-      aliases: ["brief", { id: "terse", listed: false }],
-      listed: true,
-      display_name: "Long",
-      context_window: 1000,
-      max_output_tokens: 5,
-      omit: ["top_p"],
-      input: ["text", "image", "pdf", "audio"],
-      reasoning: ["low", "high"],
-      fallbacks: ["short"],
-      quota_routing: true,
-      price: {
-        ...PRICES,
-        rates: [
-          {
-            when: {
-              input_over: 200_000,
-              speed: "fast",
-              service_tier: "batch",
-              inference_geo: "us",
-              refusal: "cyber",
-              hours: "09:00-18:00 Asia/Shanghai",
-            },
-            ...PRICES,
-          },
-          { when: { speed: "fast" }, times: 6 },
-        ],
-      },
-    }],
-  }],
-  identity: [{
-    issuer: "https://login.example.com/",
-    audience: ["one", "other"],
-    jwks_url: "https://login.example.com/keys",
-    name: "email",
-    sign_in: { client: "people", scope: "openid", audience: "api" },
-    rules: [{
-      when: { groups: "staff", "realm_access.level": 3, verified: true },
-      connections: ["*"],
-      models: ["*"],
-      max_concurrent: 3,
-      weight: 0.5,
-      group: "staff",
-      limits: LIMITS,
-    }],
-  }],
-  tokens: [{
-    name: "alice",
-    sha256: ["a".repeat(64), "B".repeat(64)],
-    expires_at: "2030-01-01T00:00:00Z",
-    connections: ["*"],
-    models: ["*"],
-    max_concurrent: 2,
-    weight: "2",
-    group: "staff",
-    limits: LIMITS,
-  }],
-};
+const WHOLE = yamlObject(`
+server:
+  host: "127.0.0.1"
+  port: 8787
+  tls: { cert: cert.pem, key: key.pem }
+  workers: auto
+  max_concurrent_requests: 10
+  max_body_memory: "512MiB"
+  drain_seconds: 3
+  attribution: [x-project]
+  removed_tokens: end
+  admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 }
+messages_vendor: anthropic
+timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 }
+limits: { budget: 100, cache_seconds: 1 }
+defaults:
+  limits: &limits
+  - { window: minute, requests: 60, models: [long], connections: [one] }
+  - { window: hour, tokens: 1000 }
+  - { window: day, cost: 1.5, models: [long] }
+  - { window: five_hour, connection: one, share: 0.4 }
+  queue: { max_wait: 1000 }
+groups: { staff: { limits: [{ window: month, cost: 1.5, models: [long] }] } }
+usage: { replay: ["logs/*.jsonl"] }
+include: []
+shared: { url: "rediss://a.example", password: password, ca: ca.pem, prefix: "a:" }
+connections:
+- name: one
+  id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11"
+  service: custom
+  family: A
+  enabled: true
+  endpoints: { chat: &url "https://a.example/v1", messages: *url, responses: *url, completions: *url }
+  paths: [chat, messages, responses]
+  auth: { scheme: bearer, key: key }
+  headers: { x-a: "1" }
+  headers_drop: { x-c: ["1"] }
+  stream_only: false
+  force: { store: [1, { deep: null }] }
+  omit: [temperature]
+  strict: true
+  quota:
+    kind: json
+    plan: personal
+    url: "https://a.example/usage"
+    key: key
+    headers: { x-b: "2" }
+    success: { at: "/code", in: [0, "0", null, false] }
+    unauthorized: { at: "/code", in: [401] }
+    windows:
+    - type: USAGE_LIMIT
+      period: "5h"
+      unit: percent
+      at: "/data"
+      where: { level: session }
+      limit: "/limit"
+      used: "/used"
+      remaining: "/left"
+      scale: 0.5
+      share: { at: "/share", of: used_percent }
+      resets_at: { at: "/reset", format: iso }
+  max_concurrent: 4
+  queue: { max_wait: "60000" }
+  timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 }
+  models:
+  - short
+  - id: long
+    upstream: other
+    aliases: [brief, { id: terse, listed: false }]
+    listed: true
+    display_name: Long
+    context_window: 1000
+    max_output_tokens: 5
+    omit: [top_p]
+    input: [text, image, pdf, audio]
+    reasoning: [low, high]
+    fallbacks: [short]
+    quota_routing: true
+    price:
+      { input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, rates: [
+        { when: { input_over: 200000, speed: fast, service_tier: batch, inference_geo: us, refusal: cyber, hours: "09:00-18:00 Asia/Shanghai" },
+          input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5 },
+        { when: { speed: fast }, times: 6 }] }
+identity:
+- issuer: "https://login.example.com/"
+  audience: [one, other]
+  jwks_url: "https://login.example.com/keys"
+  name: email
+  sign_in: { client: people, scope: openid, audience: api }
+  rules:
+  - when: { groups: staff, realm_access.level: 3, verified: true }
+    connections: ["*"]
+    models: ["*"]
+    max_concurrent: 3
+    weight: 0.5
+    group: staff
+    limits: *limits
+tokens:
+- name: alice
+  sha256:
+  - ${"a".repeat(64)}
+  - ${"B".repeat(64)}
+  expires_at: "2030-01-01T00:00:00Z"
+  connections: ["*"]
+  models: ["*"]
+  max_concurrent: 2
+  weight: "2"
+  group: staff
+  limits: *limits
+`);
 
 /** What stands beside others that exclude it, or with other services. */
 const ELSEWHERE = new Set([

@@ -3,6 +3,7 @@ import type { ContractCase } from "../../contract/codec_contract.ts";
 import { added, at, done, event } from "../../support/wire/responses_events.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { closedSchema } from "../../support/wire/schemas.ts";
+import { yamlObject } from "../../support/yaml.ts";
 
 const SCHEMA = closedSchema("city");
 
@@ -122,230 +123,156 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
   {
     name: "every setting",
     service: "gateway",
-    request: {
-      model: "gpt-4.1",
-      stream: true,
-      store: false,
-      instructions: "Be brief.",
-      input: [
-        says("system", "Speak English."),
-        says("developer", "No jokes."),
-        says("user", "Hello"),
-      ],
-      tools: [
-        { ...WEATHER, defer_loading: true },
-        {
-          type: "custom",
-          name: "apply_patch",
-          description: "Changes files",
-          format: {
-            type: "grammar",
-            syntax: "lark",
-            definition: "start: /.+/",
-          },
-        },
-        { type: "custom", name: "note" },
-        {
-          type: "namespace",
-          name: "outside",
-          description: "The world",
-          tools: [WEATHER, { type: "custom", name: "shout" }, {
-            type: "future",
-          }],
-        },
-        { type: "web_search", external_web_access: true },
-        {
-          type: "tool_search",
-          execution: "client",
-          description: "Finds tools",
-          parameters: SCHEMA,
-        },
-        { type: "local_shell" },
-        { type: "shell" },
-        { type: "apply_patch" },
-      ],
-      tool_choice: "auto",
-      parallel_tool_calls: false,
-      text: {
-        format: {
-          type: "json_schema",
-          name: "city",
-          description: "A city",
-          schema: SCHEMA,
-          strict: true,
-        },
-        verbosity: "low",
-        future: 1,
-      },
-      reasoning: {
-        effort: "high",
-        summary: "detailed",
-        context: "all_turns",
-        mode: "pro",
-      },
-      max_output_tokens: 900,
-      temperature: 0.5,
-      top_p: 0.9,
-      service_tier: "flex",
-      user: "user-1",
-      safety_identifier: "person-1",
-      prompt_cache_key: "thread-1",
-      metadata: { team: "red" },
-      include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
-      truncation: "auto",
-      top_logprobs: 3,
-      max_tool_calls: 4,
-      stream_options: { include_obfuscation: false },
-      client_metadata: { session: "1" },
-      context_management: [{ type: "compaction", compact_threshold: 1000 }],
-    },
+    request: yamlObject(`
+model: gpt-4.1
+stream: true
+store: false
+instructions: Be brief.
+input:
+- { type: message, role: system, content: [{ type: input_text, text: Speak English. }] }
+- { type: message, role: developer, content: [{ type: input_text, text: No jokes. }] }
+- { type: message, role: user, content: [{ type: input_text, text: Hello }] }
+tools:
+- type: function
+  name: weather
+  description: Looks outside
+  parameters: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+  strict: true
+  defer_loading: true
+- { type: custom, name: apply_patch, description: Changes files, format: { type: grammar, syntax: lark, definition: "start: /.+/" } }
+- { type: custom, name: note }
+- type: namespace
+  name: outside
+  description: The world
+  tools:
+  - type: function
+    name: weather
+    description: Looks outside
+    parameters: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+    strict: true
+  - { type: custom, name: shout }
+  - { type: future }
+- { type: web_search, external_web_access: true }
+- type: tool_search
+  execution: client
+  description: Finds tools
+  parameters: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+- { type: local_shell }
+- { type: shell }
+- { type: apply_patch }
+tool_choice: auto
+parallel_tool_calls: false
+text:
+  format:
+    type: json_schema
+    name: city
+    description: A city
+    schema: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+    strict: true
+  verbosity: low
+  future: 1
+reasoning: { effort: high, summary: detailed, context: all_turns, mode: pro }
+max_output_tokens: 900
+temperature: 0.5
+top_p: 0.9
+service_tier: flex
+user: user-1
+safety_identifier: person-1
+prompt_cache_key: thread-1
+metadata: { team: red }
+include: [reasoning.encrypted_content, message.output_text.logprobs]
+truncation: auto
+top_logprobs: 3
+max_tool_calls: 4
+stream_options: { include_obfuscation: false }
+client_metadata: { session: "1" }
+context_management: [{ type: compaction, compact_threshold: 1000 }]
+`),
   },
   {
     name: "content of every kind",
-    request: {
-      model: "gpt-5.6",
-      store: false,
-      include: ["reasoning.encrypted_content"],
-      input: [{
-        type: "message",
-        role: "user",
-        content: [
-          {
-            type: "input_text",
-            text: "Look",
-            prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" },
-          },
-          {
-            type: "input_image",
-            image_url: "https://example.com/a.png",
-            detail: "original",
-          },
-          { type: "input_image", image_url: "data:image/png;base64,aGk=" },
-          { type: "input_image", file_id: "file-1" },
-          {
-            type: "input_file",
-            filename: "a.pdf",
-            file_data: "data:application/pdf;base64,aGk=",
-          },
-          { type: "input_file", file_url: "https://example.com/a.pdf" },
-          { type: "input_file", file_id: "file-2" },
-          { type: "input_video", video_url: "https://example.com/a.mp4" },
-        ],
-      }],
-    },
+    request: yamlObject(`
+model: gpt-5.6
+store: false
+include: [reasoning.encrypted_content]
+input:
+- type: message
+  role: user
+  content:
+  - { type: input_text, text: Look, prompt_cache_breakpoint: { mode: explicit, ttl: "12h" } }
+  - { type: input_image, image_url: "https://example.com/a.png", detail: original }
+  - { type: input_image, image_url: "data:image/png;base64,aGk=" }
+  - { type: input_image, file_id: file-1 }
+  - { type: input_file, filename: a.pdf, file_data: "data:application/pdf;base64,aGk=" }
+  - { type: input_file, file_url: "https://example.com/a.pdf" }
+  - { type: input_file, file_id: file-2 }
+  - { type: input_video, video_url: "https://example.com/a.mp4" }
+`),
   },
   {
     name: "a tool loop with reasoning",
-    request: {
-      model: "gpt-5.4",
-      store: false,
-      include: ["reasoning.encrypted_content"],
-      input: [
-        says("user", "Weather?"),
-        REASONING,
-        {
-          type: "message",
-          id: "msg_1",
-          phase: "commentary",
-          role: "assistant",
-          content: [{ type: "output_text", text: "Let me look." }],
-        },
-        CALL,
-        PATCH,
-        { type: "function_call_output", call_id: "call_1", output: "rain" },
-        {
-          type: "custom_tool_call_output",
-          call_id: "call_2",
-          output: [
-            { type: "input_text", text: "done" },
-            { type: "input_image", image_url: "data:image/png;base64,aGk=" },
-          ],
-        },
-        {
-          type: "message",
-          role: "assistant",
-          phase: "final_answer",
-          content: [
-            { type: "output_text", text: "Rain." },
-            { type: "refusal", refusal: "No more." },
-          ],
-        },
-        {
-          type: "message",
-          role: "assistant",
-          content: [{ type: "output_text", text: "That is all." }],
-        },
-        says("user", "Thanks"),
-      ],
-      tools: [WEATHER],
-      tool_choice: { type: "function", name: "weather" },
-    },
+    request: yamlObject(`
+model: gpt-5.4
+store: false
+include: [reasoning.encrypted_content]
+input:
+- { type: message, role: user, content: [{ type: input_text, text: "Weather?" }] }
+- id: rs_1
+  type: reasoning
+  summary: [{ type: summary_text, text: First I look. }, { type: summary_text, text: Then I answer. }]
+  encrypted_content: gAAAAsecret
+- { type: message, id: msg_1, phase: commentary, role: assistant, content: [{ type: output_text, text: Let me look. }] }
+- { id: fc_1, type: function_call, status: completed, call_id: call_1, name: weather, namespace: outside, arguments: "{\\"city\\":\\"Köln\\"}" }
+- { id: ctc_1, type: custom_tool_call, status: completed, call_id: call_2, name: apply_patch, input: "*** Begin Patch" }
+- { type: function_call_output, call_id: call_1, output: rain }
+- type: custom_tool_call_output
+  call_id: call_2
+  output: [{ type: input_text, text: done }, { type: input_image, image_url: "data:image/png;base64,aGk=" }]
+- type: message
+  role: assistant
+  phase: final_answer
+  content: [{ type: output_text, text: Rain. }, { type: refusal, refusal: No more. }]
+- { type: message, role: assistant, content: [{ type: output_text, text: That is all. }] }
+- { type: message, role: user, content: [{ type: input_text, text: Thanks }] }
+tools:
+- type: function
+  name: weather
+  description: Looks outside
+  parameters: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+  strict: true
+tool_choice: { type: function, name: weather }
+`),
   },
   {
     name: "typed tools in the history",
-    request: {
-      model: "gpt-5.4",
-      store: false,
-      include: ["reasoning.encrypted_content"],
-      input: [
-        says("user", "Go"),
-        {
-          type: "tool_search_call",
-          id: "tsc_1",
-          call_id: "call_1",
-          execution: "client",
-          status: "completed",
-          arguments: { query: "weather" },
-        },
-        {
-          type: "tool_search_output",
-          call_id: "call_1",
-          execution: "client",
-          status: "completed",
-          tools: [WEATHER],
-        },
-        {
-          type: "local_shell_call",
-          id: "lsh_1",
-          call_id: "call_2",
-          status: "completed",
-          action: { type: "exec", command: ["ls"], env: {} },
-        },
-        { type: "local_shell_call_output", id: "call_2", output: "a.txt" },
-        {
-          type: "shell_call",
-          call_id: "call_3",
-          status: "completed",
-          action: { commands: ["ls", "pwd"] },
-        },
-        {
-          type: "shell_call_output",
-          call_id: "call_3",
-          output: [
-            {
-              stdout: "a.txt",
-              stderr: "",
-              outcome: { type: "exit", exit_code: 0 },
-            },
-            { stdout: "", stderr: "slow", outcome: { type: "timeout" } },
-          ],
-        },
-        {
-          type: "apply_patch_call",
-          call_id: "call_4",
-          status: "completed",
-          operation: { type: "delete_file", path: "a.txt" },
-        },
-        {
-          type: "apply_patch_call_output",
-          call_id: "call_4",
-          status: "failed",
-          output: "no such file",
-        },
-      ],
-      tools: [{ type: "shell" }],
-      tool_choice: { type: "shell" },
-    },
+    request: yamlObject(`
+model: gpt-5.4
+store: false
+include: [reasoning.encrypted_content]
+input:
+- { type: message, role: user, content: [{ type: input_text, text: Go }] }
+- { type: tool_search_call, id: tsc_1, call_id: call_1, execution: client, status: completed, arguments: { query: weather } }
+- type: tool_search_output
+  call_id: call_1
+  execution: client
+  status: completed
+  tools:
+  - type: function
+    name: weather
+    description: Looks outside
+    parameters: { type: object, properties: { city: { type: string } }, required: [city], additionalProperties: false }
+    strict: true
+- { type: local_shell_call, id: lsh_1, call_id: call_2, status: completed, action: { type: exec, command: [ls], env: {} } }
+- { type: local_shell_call_output, id: call_2, output: a.txt }
+- { type: shell_call, call_id: call_3, status: completed, action: { commands: [ls, pwd] } }
+- type: shell_call_output
+  call_id: call_3
+  output: [{ stdout: a.txt, stderr: "", outcome: { type: exit, exit_code: 0 } }, { stdout: "", stderr: slow, outcome: { type: timeout } }]
+- { type: apply_patch_call, call_id: call_4, status: completed, operation: { type: delete_file, path: a.txt } }
+- { type: apply_patch_call_output, call_id: call_4, status: failed, output: no such file }
+tools: [{ type: shell }]
+tool_choice: { type: shell }
+`),
   },
   {
     name: "items that only this protocol has",
@@ -382,17 +309,13 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
   },
   {
     name: "a list that names a tool of the upstream's own",
-    request: {
-      model: "gpt-4.1",
-      store: false,
-      input: [says("user", "Go")],
-      tools: [{ type: "web_search" }],
-      tool_choice: {
-        type: "allowed_tools",
-        mode: "auto",
-        tools: [{ type: "web_search" }],
-      },
-    },
+    request: yamlObject(`
+model: gpt-4.1
+store: false
+input: [{ type: message, role: user, content: [{ type: input_text, text: Go }] }]
+tools: [{ type: web_search }]
+tool_choice: { type: allowed_tools, mode: auto, tools: [{ type: web_search }] }
+`),
   },
   {
     name: "what the Codex back end takes",
