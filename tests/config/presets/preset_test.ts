@@ -21,6 +21,8 @@ import {
 import { starterFile } from "../../../src/config/starter.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import { parseYaml } from "../../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 const BARE = { family: undefined, endpoints: undefined };
 
@@ -95,72 +97,43 @@ Deno.test("a self-hosted server needs no key, and gets one as a bearer token if 
   assert.deepEqual(await authOf({ key: "k" }), { scheme: "bearer", key: "k" });
 });
 
+/** Each would lead the key to another host, or to another path. */
+const REGIONS = ["evil.example/", "a.b", "a@b", "a#", "-a", "a?b", "a%2f", ""];
 const LABEL =
   "must have only letters, digits and inner hyphens, such as eu-central-1.";
 const LISTED =
   "must be one value of the list, of printable ASCII without spaces or commas.";
 
-const PROBLEMS: readonly (readonly [Record<string, unknown>, string])[] = [
-  [
-    { service: "bedrock" },
-    "region: is missing. `service: bedrock` needs it.",
-  ],
-  [
-    { service: "zai", region: "eu" },
-    "region: has no meaning for `service: zai`. Remove it.",
-  ],
-  // Each would lead the key to another host, or to another path.
-  ...["evil.example/", "a.b", "a@b", "a#", "-a", "a?b", "a%2f", ""].map((
-    region,
-  ): [Record<string, unknown>, string] => [
-    { service: "bedrock", region },
-    `region: ${LABEL}`,
-  ]),
-  [
-    { service: "aws-claude", region: "us-west-2" },
-    "headers.anthropic-workspace-id: is missing. `service: aws-claude` needs it.",
-  ],
-  [
-    { headers_drop: { "anthropic-beta": ["a,b"] } },
-    `headers_drop.anthropic-beta[0]: ${LISTED}`,
-  ],
-  [
-    { headers_drop: { "anthropic-beta": [] } },
-    "headers_drop.anthropic-beta: must not be empty.",
-  ],
-  [
-    { headers_drop: { "X-Beta": ["a"], "x-beta": ["b"] } },
-    "headers_drop.x-beta: appears twice. Upper and lower case are the same.",
-  ],
-  [
-    { headers: { "X-Beta": "a" }, headers_drop: { "x-beta": ["a"] } },
-    "headers_drop.x-beta: is also in headers. Remove one of them.",
-  ],
-  [
-    { headers_drop: { "authorization": ["a"] } },
-    "headers_drop.authorization: holds the credential of auth. Remove it.",
-  ],
-  [
-    { headers_drop: { "content-type": ["a"] } },
-    "headers_drop.content-type: is a header that the gateway sets itself. Remove it.",
-  ],
-];
+const PROBLEMS = yamlTable(`
+{ service: bedrock } → region: is missing. \`service: bedrock\` needs it.
+{ service: zai, region: eu } → region: has no meaning for \`service: zai\`. Remove it.
+{ service: aws-claude, region: us-west-2 } → headers.anthropic-workspace-id: is missing. \`service: aws-claude\` needs it.
+{ headers_drop: { anthropic-beta: ["a,b"] } } → headers_drop.anthropic-beta[0]: ${LISTED}
+{ headers_drop: { anthropic-beta: [] } } → headers_drop.anthropic-beta: must not be empty.
+{ headers_drop: { X-Beta: [a], x-beta: [b] } } → headers_drop.x-beta: appears twice. Upper and lower case are the same.
+{ headers: { X-Beta: a }, headers_drop: { x-beta: [a] } } → headers_drop.x-beta: is also in headers. Remove one of them.
+{ headers_drop: { authorization: [a] } } → headers_drop.authorization: holds the credential of auth. Remove it.
+{ headers_drop: { content-type: [a] } } → headers_drop.content-type: is a header that the gateway sets itself. Remove it.
+${
+  REGIONS.map((region) =>
+    `{ service: bedrock, region: "${region}" } → region: ${LABEL}`
+  ).join("\n")
+}
+`);
 
 Deno.test("check reports problems of a preset's variables and of headers_drop", async (t) => {
-  for (const [overrides, problem] of PROBLEMS) {
-    await t.step(`${JSON.stringify(overrides)}: ${problem}`, async () => {
-      const own = overrides.service === undefined
-        ? {
-          family: "A",
-          endpoints: { chat: "http://127.0.0.1:9/v1" },
-          ...overrides,
-        }
-        : overrides;
-      assert.deepEqual(problemsOf(await load(own)), [
-        `connections[0].${problem}`,
-      ]);
-    });
-  }
+  await steps(t, PROBLEMS, async ([, overrides, problem]) => {
+    const own = overrides.service === undefined
+      ? {
+        family: "A",
+        endpoints: { chat: "http://127.0.0.1:9/v1" },
+        ...overrides,
+      }
+      : overrides;
+    assert.deepEqual(problemsOf(await load(own)), [
+      `connections[0].${problem}`,
+    ]);
+  });
 });
 
 Deno.test("check warns about a variable beside own addresses, which has no effect", async () => {

@@ -8,6 +8,7 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { describeConfig } from "../../../src/config/describe.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 async function problemsWith(models: readonly unknown[]) {
   const file = minimalFile({ connections: [connectionFile({ models })] });
@@ -274,52 +275,29 @@ Deno.test("the password of a store may be apart from its URL, and in a file", as
   assert.equal(ca?.ca, FILES["ca.pem"]);
 });
 
+const NO_STORE =
+  "shared.url: must be the URL of a Valkey or Redis server, such as rediss://gateway@valkey.example:6379/0.";
+
 Deno.test("problems of a store are reported without its password", async () => {
   const url = "rediss://:canary@store.example";
-  const cases: readonly (readonly [Record<string, unknown>, string])[] = [
-    [
-      { url, password: "canary" },
-      "shared.password: must not be set with the password in url.",
-    ],
-    [
-      {
-        url: "rediss://a.example",
-        password: "canary",
-        password_file: "password.txt",
-      },
-      "shared.password_file: must not be set with the password in password.",
-    ],
-    [
-      { url: "rediss://a.example", password_file: "empty.txt" },
-      "shared.password_file: must name a file that holds the password.",
-    ],
-    [
-      { url: "rediss://a.example", ca: "password.txt" },
-      "shared.ca: must name a PEM file that holds certificates.",
-    ],
-    [
-      { url: "redis://127.0.0.1", ca: "ca.pem" },
-      "shared.ca: needs a url with rediss:.",
-    ],
-    [
-      { url, prefix: "a b" },
-      "shared.prefix: must be 1 to 64 printable ASCII characters without spaces.",
-    ],
-    ...[
-      "http://canary@a.example",
-      "redis://a.example/canary",
-      "redis://a.example?canary=1",
-      "redis://a.example#canary",
-      "canary",
-      "redis://",
-    ].map((bad) =>
-      [
-        { url: bad },
-        "shared.url: must be the URL of a Valkey or Redis server, such as rediss://gateway@valkey.example:6379/0.",
-      ] as const
-    ),
+  const urls = [
+    "http://canary@a.example",
+    "redis://a.example/canary",
+    "redis://a.example?canary=1",
+    "redis://a.example#canary",
+    "canary",
+    "redis://",
   ];
-  for (const [shared, problem] of cases) {
+  const cases = yamlTable(`
+{ url: "${url}", password: canary } → shared.password: must not be set with the password in url.
+{ url: "rediss://a.example", password: canary, password_file: password.txt } → shared.password_file: must not be set with the password in password.
+{ url: "rediss://a.example", password_file: empty.txt } → shared.password_file: must name a file that holds the password.
+{ url: "rediss://a.example", ca: password.txt } → shared.ca: must name a PEM file that holds certificates.
+{ url: "redis://127.0.0.1", ca: ca.pem } → shared.ca: needs a url with rediss:.
+{ url: "${url}", prefix: a b } → shared.prefix: must be 1 to 64 printable ASCII characters without spaces.
+${urls.map((bad) => `{ url: "${bad}" } → ${NO_STORE}`).join("\n")}
+`);
+  for (const [, shared, problem] of cases) {
     assert.deepEqual(await problems(shared), [problem]);
   }
 });

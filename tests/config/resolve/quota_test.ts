@@ -12,6 +12,7 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { steps } from "../../support/steps.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 type Quota = Readonly<Record<string, unknown>>;
 
@@ -35,6 +36,9 @@ async function resolved(quota: Quota): Promise<QuotaConfig | undefined> {
 }
 
 const WINDOW = { type: "CREDIT_LIMIT", unit: "credits", used: "/used" };
+
+/** The beginning of such a window in YAML. */
+const USED = "type: CREDIT_LIMIT, unit: credits, used:";
 
 const JSON_QUOTA = {
   kind: "json",
@@ -101,46 +105,22 @@ Deno.test("resolveQuota() describes the windows of a service without a reader", 
 
 Deno.test("resolveQuota() reports the faults of a described quota", async (t) => {
   const path = "connections[0].quota";
-  const cases: Readonly<Record<string, readonly [Quota, string]>> = {
-    "no address": [
-      { url: undefined },
-      `${path}.url: is missing. \`kind: json\` needs it.`,
-    ],
-    "no windows": [
-      { windows: undefined },
-      `${path}.windows: is missing. \`kind: json\` needs it.`,
-    ],
-    "a pointer without a slash": [
-      { windows: [{ ...WINDOW, used: "used" }] },
-      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used.`,
-    ],
-    "a pointer with a bare tilde": [
-      { windows: [{ ...WINDOW, used: "/a~2" }] },
-      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used.`,
-    ],
-    "a period that is none": [
-      { windows: [{ ...WINDOW, period: "5 hours" }] },
-      `${path}.windows[0].period: must be total or a length such as 5h, 7d or 1mo.`,
-    ],
-    "a header that the gateway sets": [
-      { headers: { Host: "a" } },
-      `${path}.headers.Host: is a header that the gateway sets itself. Remove it.`,
-    ],
-    "a header with a line break": [
-      { headers: { "x-a": "1\n2" } },
-      `${path}.headers.x-a: must be printable ASCII without line breaks or outer spaces.`,
-    ],
-    "windows of another kind": [
-      { kind: "litellm" },
-      `${path}.windows: is only for \`kind: json\`. Remove it.`,
-    ],
-  };
-  await steps(t, Object.entries(cases), async ([, [fields, expected]]) => {
+  const cases = yamlTable(`
+no address: { url: <absent> } → url: is missing. \`kind: json\` needs it.
+no windows: { windows: <absent> } → windows: is missing. \`kind: json\` needs it.
+a pointer without a slash: { windows: [{ ${USED} used }] } → windows[0].used: must be a JSON pointer, such as /data/0/used.
+a pointer with a bare tilde: { windows: [{ ${USED} /a~2 }] } → windows[0].used: must be a JSON pointer, such as /data/0/used.
+a period that is none: { windows: [{ ${USED} /used, period: 5 hours }] } → windows[0].period: must be total or a length such as 5h, 7d or 1mo.
+a header that the gateway sets: { headers: { Host: a } } → headers.Host: is a header that the gateway sets itself. Remove it.
+a header with a line break: { headers: { x-a: "1\\n2" } } → headers.x-a: must be printable ASCII without line breaks or outer spaces.
+windows of another kind: { kind: litellm } → windows: is only for \`kind: json\`. Remove it.
+`);
+  await steps(t, cases, async ([, fields, expected]) => {
     const quota = Object.fromEntries(
       Object.entries({ ...JSON_QUOTA, ...fields })
         .filter(([, value]) => value !== undefined),
     );
-    assert.deepEqual(problemsOf(await load(quota)), [expected]);
+    assert.deepEqual(problemsOf(await load(quota)), [`${path}.${expected}`]);
   });
 });
 

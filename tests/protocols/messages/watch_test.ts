@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { randomIds } from "../../../src/core/ids.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { type JsonObject, objectsOf } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
 import { steps } from "../../support/steps.ts";
+import { yamlObject } from "../../support/yaml.ts";
 
 Deno.test("messagesWatch.usageOf() adds cached tokens to the input", () => {
   const usage = {
@@ -71,42 +72,18 @@ Deno.test("messagesWatch.usageOf() reads the answer of a count of tokens", () =>
 });
 
 Deno.test("messagesWatch.usageOf() lets a later count replace an earlier one, larger or smaller, as the codec does", async (t) => {
-  const cases: Readonly<Record<string, readonly JsonObject[]>> = {
-    "a smaller one": [
-      { input_tokens: 100, output_tokens: 40 },
-      { input_tokens: 90, output_tokens: 30 },
-    ],
-    "the output alone": [
-      { input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 },
-      { output_tokens: 30 },
-    ],
-    "the input without the cache": [
-      { input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 },
-      { input_tokens: 12, output_tokens: 30 },
-    ],
-    "the cache without the input": [
-      { input_tokens: 10, output_tokens: 1 },
-      { cache_creation_input_tokens: 500, output_tokens: 30 },
-    ],
-    "zeros first": [
-      { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
-      { input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 },
-    ],
-    "zeros last": [
-      { input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 },
-      { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 },
-    ],
-    "a zero that was not there before": [
-      { input_tokens: 5, output_tokens: 9 },
-      { cache_read_input_tokens: 0, output_tokens: 9 },
-    ],
-    "thinking that is counted at the end": [
-      { input_tokens: 5, output_tokens: 1 },
-      { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } },
-      { output_tokens: 12 },
-    ],
-  };
-  await steps(t, Object.entries(cases), ([, [first, ...rest]]) => {
+  const cases = yamlObject(`
+a smaller one: [{ input_tokens: 100, output_tokens: 40 }, { input_tokens: 90, output_tokens: 30 }]
+the output alone: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { output_tokens: 30 }]
+the input without the cache: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { input_tokens: 12, output_tokens: 30 }]
+the cache without the input: [{ input_tokens: 10, output_tokens: 1 }, { cache_creation_input_tokens: 500, output_tokens: 30 }]
+zeros first: [{ input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }, { input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 }]
+zeros last: [{ input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 }, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }]
+a zero that was not there before: [{ input_tokens: 5, output_tokens: 9 }, { cache_read_input_tokens: 0, output_tokens: 9 }]
+thinking that is counted at the end: [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }, { output_tokens: 12 }]
+`);
+  await steps(t, Object.entries(cases), ([, usages]) => {
+    const [first, ...rest] = objectsOf(usages);
     const events: JsonObject[] = [
       { type: "message_start", message: { usage: first ?? {} } },
       ...rest.map((usage) => ({ type: "message_delta", usage })),

@@ -10,7 +10,7 @@ import {
   textPart,
 } from "../../../support/wire/messages.ts";
 import { call, text, thought, turn } from "../../../support/wire/turns.ts";
-import { yamlTable } from "../../../support/yaml_table.ts";
+import { yamlPairs, yamlTable } from "../../../support/yaml_table.ts";
 
 const MESSAGES = [fromUser("Hi")];
 
@@ -277,43 +277,19 @@ Deno.test("a Chat request reads every spelling of reasoning", () => {
 });
 
 Deno.test("a Chat request reads tool choices in every form", () => {
-  const tool = { kind: "function", name: "f" };
-  const choices: [choice: string | JsonObject, expected: unknown][] = [
-    ["auto", { type: "auto" }],
-    ["any", { type: "required" }],
-    [{ type: "function", function: { name: "f" } }, { type: "tool", tool }],
-    [{ type: "function", name: "f" }, { type: "tool", tool }],
-    [{ type: "custom", custom: { name: "p" } }, {
-      type: "tool",
-      tool: { kind: "custom", name: "p" },
-    }],
-    [
-      {
-        type: "allowed_tools",
-        allowed_tools: {
-          mode: "required",
-          tools: [{ type: "function", function: { name: "f" } }, 7],
-        },
-      },
-      { type: "allowed", mode: "required", tools: [tool] },
-    ],
-    [{ type: "allowed_tools", tools: [{ type: "function", name: "f" }] }, {
-      type: "allowed",
-      mode: "auto",
-      tools: [tool],
-    }],
-    [{ type: "web_search" }, {
-      type: "hosted",
-      protocol: "chat",
-      value: { type: "web_search" },
-    }],
-  ];
-  for (const [choice, expected] of choices) {
-    assert.deepEqual(
-      decode({ tool_choice: choice }).toolChoice,
-      expected,
-      JSON.stringify(choice),
-    );
+  const choices = yamlPairs(`
+a word: auto → { type: auto }
+another word: any → { type: required }
+a function: { type: function, function: { name: f } } → { type: tool, tool: { kind: function, name: f } }
+a function by its name: { type: function, name: f } → { type: tool, tool: { kind: function, name: f } }
+a custom tool: { type: custom, custom: { name: p } } → { type: tool, tool: { kind: custom, name: p } }
+a list: { type: allowed_tools, allowed_tools: { mode: required, tools: [{ type: function, function: { name: f } }, 7] } } → { type: allowed, mode: required, tools: [{ kind: function, name: f }] }
+a list without a mode: { type: allowed_tools, tools: [{ type: function, name: f }] } → { type: allowed, mode: auto, tools: [{ kind: function, name: f }] }
+a tool of the provider: { type: web_search } → { type: hosted, protocol: chat, value: { type: web_search } }
+`);
+  for (const [name, choice, expected] of choices) {
+    const { toolChoice } = decode({ tool_choice: choice });
+    assert.deepEqual(toolChoice, expected, name);
   }
 });
 
