@@ -42,8 +42,8 @@ export async function startGateway(options: GatewayOptions): Promise<Program> {
   ], caFile === undefined ? {} : { env: { DENO_CERT: caFile } });
   return {
     ...program,
-    async stop() {
-      await program.stop();
+    async [Symbol.asyncDispose]() {
+      await program[Symbol.asyncDispose]();
       await Deno.remove(configFile);
     },
   };

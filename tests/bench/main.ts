@@ -28,12 +28,10 @@ const MIB = 1024 * 1024;
 const here = new URL(".", import.meta.url).pathname;
 const certificate = new URL("../fixtures/tls/", import.meta.url).pathname;
 
-const programs: Program[] = [];
+await using programs = new AsyncDisposableStack();
 
 async function started(program: Promise<Program>): Promise<Program> {
-  const one = await program;
-  programs.push(one);
-  return one;
+  return programs.use(await program);
 }
 
 const floor = (mode: string, upstream: Program) =>
@@ -55,43 +53,28 @@ const bare = await floor("bare", upstream);
 const honest = await floor("honest", upstream);
 const hop = await floor("hop", upstream);
 const translator = await floor("translate", upstream);
-const gateway = await started(
-  startGateway({ name: "gateway", upstreamUrl: upstream.url }),
-);
-const threads = await started(
-  startGateway({
-    name: "gateway, 2 workers",
-    upstreamUrl: upstream.url,
-    workers: 2,
-  }),
-);
-const limited = await started(
-  startGateway({
-    name: "gateway, with limits",
-    upstreamUrl: upstream.url,
-    hasLimits: true,
-  }),
-);
-const limitedThreads = await started(
-  startGateway({
-    name: "gateway, 2 workers, with limits",
-    upstreamUrl: upstream.url,
-    workers: 2,
-    hasLimits: true,
-  }),
-);
+const behind = (
+  name: string,
+  options: Partial<Parameters<typeof startGateway>[0]> = {},
+) => started(startGateway({ name, upstreamUrl: upstream.url, ...options }));
+
+const gateway = await behind("gateway");
+const threads = await behind("gateway, 2 workers", { workers: 2 });
+const limited = await behind("gateway, with limits", { hasLimits: true });
+const limitedThreads = await behind("gateway, 2 workers, with limits", {
+  workers: 2,
+  hasLimits: true,
+});
 /** Only with an installed Valkey or Redis server. */
-const store = storeProgram === undefined ? undefined : await startStoreServer();
+const store = storeProgram === undefined
+  ? undefined
+  : programs.use(await startStoreServer());
 const stored = await Promise.all(
   (store === undefined ? [] : [false, true]).map((hasLimits) =>
-    started(
-      startGateway({
-        name: `gateway, ${hasLimits ? "with limits and" : "with"} a store`,
-        upstreamUrl: upstream.url,
-        hasLimits,
-        ...(store === undefined ? {} : { storeUrl: store.url }),
-      }),
-    )
+    behind(`gateway, ${hasLimits ? "with limits and" : "with"} a store`, {
+      hasLimits,
+      ...(store === undefined ? {} : { storeUrl: store.url }),
+    })
   ),
 );
 
@@ -100,7 +83,7 @@ const other: Program | undefined = against === undefined ? undefined : {
   name: "the other gateway",
   url: against.replace(/\/$/, ""),
   pid: NaN,
-  stop: () => Promise.resolve(),
+  [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
 function entry(program: Program, asked: Omit<Asked, "token">): Entry {
@@ -119,6 +102,38 @@ function all(
 
 const chat = { path: "/v1/chat/completions", model: "chat-small" } as const;
 
+const SMALL = { requests: 800, concurrency: 32 };
+const STREAMS = { requests: 80, concurrency: 16 };
+
+/** The two directions of a translation, each with what it is asked. */
+const TRANSLATIONS = [
+  ["Messages to Chat", "/v1/messages", "chat-only"],
+  ["Chat to Messages", "/v1/chat/completions", "messages"],
+] as const;
+
+/** Compares a translation with the floors, and with the gateway's native requests. */
+function translation(
+  [title, path, model]: typeof TRANSLATIONS[number],
+  stream?: "small" | "large",
+): Comparison {
+  const size = stream ?? "small";
+  const native = { ...chat, model: `chat-${size}`, stream };
+  return {
+    title: `${title}, ${
+      stream === undefined ? "JSON" : `SSE in ${stream} chunks`
+    }`,
+    entries: [
+      ...all([leanTranslator, translator, gateway], {
+        path,
+        model: `${model}-${size}`,
+        stream,
+      }),
+      { ...entry(gateway, native), name: "gateway, native Chat" },
+    ],
+    load: stream === undefined ? SMALL : STREAMS,
+  };
+}
+
 const comparisons: readonly Comparison[] = [
   ...[32, 1].map((concurrency) => ({
     title: "small JSON",
@@ -132,76 +147,26 @@ const comparisons: readonly Comparison[] = [
       model: `chat-${stream}`,
       stream,
     }),
-    load: { requests: 80, concurrency: 16 },
+    load: STREAMS,
   })),
-  {
-    title: "Messages to Chat, JSON",
-    entries: [
-      ...all([leanTranslator, translator, gateway], {
-        path: "/v1/messages",
-        model: "chat-only-small",
-      }),
-      { ...entry(gateway, chat), name: "gateway, native Chat" },
-    ],
-    load: { requests: 800, concurrency: 32 },
-  },
-  {
-    title: "Chat to Messages, JSON",
-    entries: [
-      ...all([leanTranslator, translator, gateway], {
-        ...chat,
-        model: "messages-small",
-      }),
-      { ...entry(gateway, chat), name: "gateway, native Chat" },
-    ],
-    load: { requests: 800, concurrency: 32 },
-  },
-  ...(["small", "large"] as const).flatMap((stream) => [
-    {
-      title: `Messages to Chat, SSE in ${stream} chunks`,
-      entries: [
-        ...all([leanTranslator, translator, gateway], {
-          path: "/v1/messages",
-          model: `chat-only-${stream}`,
-          stream,
-        }),
-        {
-          ...entry(gateway, { ...chat, model: `chat-${stream}`, stream }),
-          name: "gateway, native Chat",
-        },
-      ],
-      load: { requests: 80, concurrency: 16 },
-    },
-    {
-      title: `Chat to Messages, SSE in ${stream} chunks`,
-      entries: [
-        ...all([leanTranslator, translator, gateway], {
-          ...chat,
-          model: `messages-${stream}`,
-          stream,
-        }),
-        {
-          ...entry(gateway, { ...chat, model: `chat-${stream}`, stream }),
-          name: "gateway, native Chat",
-        },
-      ],
-      load: { requests: 80, concurrency: 16 },
-    },
-  ]),
+  ...TRANSLATIONS.map((one) => translation(one)),
+  ...(["small", "large"] as const).flatMap((stream) =>
+    TRANSLATIONS.map((one) => translation(one, stream))
+  ),
   {
     title: "two workers, small JSON",
     entries: all([gateway, threads], chat),
-    load: { requests: 800, concurrency: 32 },
+    load: SMALL,
   },
   {
     title: "token limits, small JSON",
     entries: all([gateway, limited], chat),
-    load: { requests: 800, concurrency: 32 },
+    load: SMALL,
   },
   {
     title: "two workers with token limits, small JSON",
     entries: all([threads, limitedThreads], chat),
-    load: { requests: 800, concurrency: 32 },
+    load: SMALL,
   },
   ...[32, 1].map((concurrency) => ({
     title: "a store, small JSON",
@@ -211,7 +176,7 @@ const comparisons: readonly Comparison[] = [
   {
     title: "token limits, SSE of 300 events in small chunks",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
-    load: { requests: 80, concurrency: 16 },
+    load: STREAMS,
   },
   ...[10_000, 100_000, 400_000, 1_000_000].map((promptBytes) => ({
     title: `a request of ${promptBytes / 1000} KB`,
@@ -292,30 +257,25 @@ function isWanted(title: string): boolean {
   return title.includes(only);
 }
 
-try {
-  console.log(
-    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row. The floors run with the gateway's V8 flags.`,
-  );
-  if (other !== undefined) console.log(`the upstream is ${upstream.url}`);
-  for (const comparison of comparisons) {
-    if (isWanted(comparison.title)) await compare(comparison, rounds);
-  }
-  if (isWanted("small JSON from an upstream behind TLS")) await overTls();
-  if (isWanted("paced streams")) await reportPaced(pacedEntries(), 3);
-  if (Deno.build.os === "linux" && isWanted("memory")) {
-    await reportMemory({
-      upstream,
-      shot: entry(gateway, {
-        path: "/v1/responses",
-        model: "chat-small",
-        promptBytes: 30 * MIB,
-      }).shot,
-      bytes: 30 * MIB,
-      rounds: rounds.measured,
-    });
-  }
-  if (Deno.build.os === "linux" && isWanted("usage")) await reportUsage();
-} finally {
-  for (const program of programs.reverse()) await program.stop();
-  await store?.[Symbol.asyncDispose]();
+console.log(
+  `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row. The floors run with the gateway's V8 flags.`,
+);
+if (other !== undefined) console.log(`the upstream is ${upstream.url}`);
+for (const comparison of comparisons) {
+  if (isWanted(comparison.title)) await compare(comparison, rounds);
 }
+if (isWanted("small JSON from an upstream behind TLS")) await overTls();
+if (isWanted("paced streams")) await reportPaced(pacedEntries(), 3);
+if (Deno.build.os === "linux" && isWanted("memory")) {
+  await reportMemory({
+    upstream,
+    shot: entry(gateway, {
+      path: "/v1/responses",
+      model: "chat-small",
+      promptBytes: 30 * MIB,
+    }).shot,
+    bytes: 30 * MIB,
+    rounds: rounds.measured,
+  });
+}
+if (Deno.build.os === "linux" && isWanted("usage")) await reportUsage();

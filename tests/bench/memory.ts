@@ -28,18 +28,14 @@ export async function reportMemory(
       `\npeak memory, in bodies of ${bytes} bytes, ${atOnce} at once`,
     );
     for (const start of starts) {
-      const program = await start();
-      try {
-        const rises = await risesOf(program, { shot, bytes, rounds, atOnce });
-        const [first = NaN, ...later] = rises;
-        console.log(
-          `  ${program.name.padEnd(26)} the first ${first.toFixed(2)}, then ${
-            median(later).toFixed(2)
-          } (at most ${Math.max(...later).toFixed(2)})`,
-        );
-      } finally {
-        await program.stop();
-      }
+      await using program = await start();
+      const rises = await risesOf(program, { shot, bytes, rounds, atOnce });
+      const [first = NaN, ...later] = rises;
+      console.log(
+        `  ${program.name.padEnd(26)} the first ${first.toFixed(2)}, then ${
+          median(later).toFixed(2)
+        } (at most ${Math.max(...later).toFixed(2)})`,
+      );
     }
   }
 }

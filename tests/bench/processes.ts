@@ -1,10 +1,9 @@
 /** A program of the benchmark that listens. */
-export interface Program {
+export interface Program extends AsyncDisposable {
   readonly name: string;
   readonly url: string;
   /** `NaN` when the benchmark did not start it. */
   readonly pid: number;
-  stop(): Promise<void>;
 }
 
 /** The options of a program. */
@@ -37,7 +36,7 @@ export async function startProgram(
     name,
     url: `${scheme}://127.0.0.1:${port}`,
     pid: process.pid,
-    async stop() {
+    async [Symbol.asyncDispose]() {
       process.kill("SIGKILL");
       await process.status;
     },

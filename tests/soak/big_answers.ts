@@ -2,8 +2,8 @@ import { memory, resetPeak } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf } from "./ask.ts";
 import { sizeText } from "./findings.ts";
-import type { Behaviour } from "./question.ts";
-import { hasProc, type Scene, type Way } from "./scene.ts";
+import type { Behaviour, Question } from "./question.ts";
+import { hasProc, NATIVE, type Way } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 import { jsonAnswer } from "./speech.ts";
 
@@ -31,8 +31,6 @@ const MAX_PASSING_BYTES = 192 * MIB;
  */
 const MAX_HELD_BYTES = 512 * MIB;
 
-const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
-
 const TRANSLATED: Way = { protocol: "chat", upstream: "messages", model: "b" };
 
 /** Sends answers that are very long or endless. */
@@ -40,66 +38,47 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
   const { findings, effort } = options;
   const mib = Math.max(MIN_PASSED_MIB, Math.ceil(PASSED_MIB * effort));
   const endlessMs = ENDLESS_MS * effort;
-  await measure(
-    `JSON of ${mib} MiB, native`,
-    MAX_PASSING_BYTES,
-    options,
-    async () => {
-      const answer = await ask(NATIVE, "huge", mib, options.scene);
-      const bytes = await readFor(answer, Infinity);
-      const [frame = 0] = [jsonAnswer("chat", [""]).length];
-      if (bytes !== mib * MIB + frame) {
-        findings.fail(`The answer of ${mib} MiB has ${sizeText(bytes)}`);
-      }
-      return `${sizeText(bytes)} passed`;
-    },
-  );
-  await measure(
-    "an endless stream, native",
-    MAX_PASSING_BYTES,
-    options,
-    async () => {
-      const answer = await ask(NATIVE, "flood", mib, options.scene);
+  const send = (way: Way, behaviour: Behaviour) =>
+    ask({ tag: "big", behaviour, words: mib }, way, options);
+  const pass = (what: string, work: () => Promise<string>) =>
+    measure(what, MAX_PASSING_BYTES, options, work);
+  const hold = (what: string, work: () => Promise<string>) =>
+    measure(what, MAX_HELD_BYTES, options, work);
+  await pass(`JSON of ${mib} MiB, native`, async () => {
+    const bytes = await readFor(await send(NATIVE, "huge"), Infinity);
+    const frame = jsonAnswer("chat", [""]).length;
+    if (bytes !== mib * MIB + frame) {
+      findings.fail(`The answer of ${mib} MiB has ${sizeText(bytes)}`);
+    }
+    return `${sizeText(bytes)} passed`;
+  });
+  for (
+    const [name, way] of Object.entries({
+      native: NATIVE,
+      translated: TRANSLATED,
+    })
+  ) {
+    await pass(`an endless stream, ${name}`, async () => {
+      const answer = await send(way, "flood");
       return `${sizeText(await readFor(answer, endlessMs))} passed`;
-    },
-  );
-  await measure(
-    "an endless stream, translated",
-    MAX_PASSING_BYTES,
-    options,
-    async () => {
-      const answer = await ask(TRANSLATED, "flood", mib, options.scene);
-      return `${sizeText(await readFor(answer, endlessMs))} passed`;
-    },
-  );
-  await measure(
-    `JSON of ${mib} MiB, translated`,
-    MAX_HELD_BYTES,
-    options,
-    async () => {
-      const answer = await ask(TRANSLATED, "huge", mib, options.scene);
-      const text = await answer.text();
-      if (answer.status !== 502 || !text.includes("too long")) {
-        findings.fail(
-          `JSON that is too long returned ${answer.status}: ${text}`,
-        );
-      }
-      return `rejected with ${answer.status}`;
-    },
-  );
-  await measure(
-    "an endless event, translated",
-    MAX_HELD_BYTES,
-    options,
-    async () => {
-      const answer = await ask(TRANSLATED, "one-event", mib, options.scene);
-      const text = await answer.text();
-      if (!text.includes("error") || text.includes("[DONE]")) {
-        findings.fail(`An endless event returned ${answer.status}: ${text}`);
-      }
-      return `ended with ${answer.status} and an error`;
-    },
-  );
+    });
+  }
+  await hold(`JSON of ${mib} MiB, translated`, async () => {
+    const answer = await send(TRANSLATED, "huge");
+    const text = await answer.text();
+    if (answer.status !== 502 || !text.includes("too long")) {
+      findings.fail(`JSON that is too long returned ${answer.status}: ${text}`);
+    }
+    return `rejected with ${answer.status}`;
+  });
+  await hold("an endless event, translated", async () => {
+    const answer = await send(TRANSLATED, "one-event");
+    const text = await answer.text();
+    if (!text.includes("error") || text.includes("[DONE]")) {
+      findings.fail(`An endless event returned ${answer.status}: ${text}`);
+    }
+    return `ended with ${answer.status} and an error`;
+  });
 }
 
 /** Notes the result of `work`, its time, and the rise of the peak of memory. */
@@ -125,13 +104,11 @@ async function measure(
 }
 
 function ask(
+  question: Question,
   way: Way,
-  behaviour: Behaviour,
-  mib: number,
-  scene: Scene,
+  { scene }: SceneOptions,
 ): Promise<Response> {
-  const question = { tag: "big", behaviour, words: mib };
-  const isStream = behaviour !== "huge";
+  const isStream = question.behaviour !== "huge";
   return fetch(scene.gateway.url + PATHS[way.protocol], {
     method: "POST",
     headers: scene.headers,

@@ -1,9 +1,8 @@
-import { type Program, startProgram } from "../bench/processes.ts";
-import { fromFileUrl } from "../support/program/paths.ts";
+import type { Program } from "../bench/processes.ts";
 import { connect, pause, requestText } from "./ask.ts";
 import { say } from "../support/upstream/raw_upstream.ts";
 import { askOthers, impactText, judgeImpact } from "./others.ts";
-import type { Way } from "./scene.ts";
+import { CERTIFICATE, NATIVE, startUpstream } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
@@ -30,8 +29,6 @@ const FIRST_BYTE_MS = 2_000;
 /** The number of kept connections that fall silent at once. */
 const LOST = 40;
 
-const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
-
 /** The two addresses of the upstream, each with a gateway before it. */
 interface Net {
   readonly gateway: SharedGateway;
@@ -47,35 +44,31 @@ interface Net {
  * other.
  */
 export async function soakConnections(options: SoakOptions): Promise<void> {
-  const upstream = await startProgram("secure upstream", [
-    fromFileUrl(new URL("./secure_upstream.ts", import.meta.url)),
+  await using upstream = await startUpstream(
+    "secure_upstream",
     String(UPSTREAM_MS),
-  ]);
-  try {
-    const { url, hopUrl } = await readState(upstream.url);
-    await measure("few streams on a connection", url, upstream, options);
-    await measure(
-      `${STALLED} callers that stop reading`,
-      url,
-      upstream,
-      options,
-      stall,
-    );
-    await measure(
-      `a pool of ${LOST} connections that falls silent`,
-      hopUrl,
-      upstream,
-      options,
-      lose,
-    );
-    const { versions } = await readState(upstream.url);
-    options.findings.note(
-      "  HTTP versions of the upstream's requests",
-      versions.join(", "),
-    );
-  } finally {
-    await upstream.stop();
-  }
+  );
+  const { url, hopUrl } = await readState(upstream.url);
+  await measure("few streams on a connection", url, upstream, options);
+  await measure(
+    `${STALLED} callers that stop reading`,
+    url,
+    upstream,
+    options,
+    stall,
+  );
+  await measure(
+    `a pool of ${LOST} connections that falls silent`,
+    hopUrl,
+    upstream,
+    options,
+    lose,
+  );
+  const { versions } = await readState(upstream.url);
+  options.findings.note(
+    "  HTTP versions of the upstream's requests",
+    versions.join(", "),
+  );
 }
 
 /** A burden that holds its resources until the other requests end. */
@@ -112,22 +105,15 @@ async function measure(
   judgeImpact(what, impact, findings, active?.mayBeLate);
 }
 
-const CERTIFICATE = fromFileUrl(
-  new URL("../fixtures/tls/cert.pem", import.meta.url),
-);
-
 /** Requests endless streams, reads the beginning of each, and stops reading. */
 async function stall({ gateway }: Net): Promise<Burden> {
   const stalled = await Promise.all(
     Array.from({ length: STALLED }, async (_, index) => {
-      const question = {
-        tag: `s${index}`,
-        behaviour: "flood",
-        words: 2,
-      } as const;
+      const tag = `s${index}`;
+      const question = { tag, behaviour: "flood", words: 2 } as const;
       const headers = gateway.headersOf("burden");
       const connection = await connect(gateway);
-      const asking = { way: WAY, question, isStream: true };
+      const asking = { way: NATIVE, question, isStream: true };
       await say(connection, requestText(asking, { headers }));
       const head = new Uint8Array(12);
       await connection.read(head);

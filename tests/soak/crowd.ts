@@ -4,7 +4,7 @@ import { say } from "../support/upstream/raw_upstream.ts";
 import { quantile } from "./findings.ts";
 import { jsonAnswer } from "./speech.ts";
 import { wordsOf } from "./question.ts";
-import type { Scene, Way } from "./scene.ts";
+import { NATIVE, type Scene } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
 /**
@@ -21,8 +21,6 @@ const TIMED = 1_000;
 
 /** A longer time means that requests starve, in milliseconds. */
 const MAX_MS = 250;
-
-const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 /** Holds thousands of idle and slow connections beside usual requests. */
 export async function soakCrowd(
@@ -71,16 +69,13 @@ async function timeRequests(
 ): Promise<number[]> {
   const times: number[] = [];
   for (let count = 0; count < timed; count++) {
-    const question = {
-      tag: `${tag}${count}`,
-      behaviour: "whole",
-      words: 8,
-    } as const;
+    const one = `${tag}${count}`;
+    const question = { tag: one, behaviour: "whole", words: 8 } as const;
     const began = performance.now();
     const answer = await fetch(scene.gateway.url + PATHS.chat, {
       method: "POST",
       headers: scene.headers,
-      body: bodyOf({ way: WAY, question, isStream: false }),
+      body: bodyOf({ way: NATIVE, question, isStream: false }),
     });
     const text = await answer.text();
     times.push(performance.now() - began);
@@ -98,7 +93,7 @@ async function dribble(
   signal: AbortSignal,
 ): Promise<void> {
   const question = { tag, behaviour: "whole", words: 8 } as const;
-  const text = requestText({ way: WAY, question, isStream: false }, scene);
+  const text = requestText({ way: NATIVE, question, isStream: false }, scene);
   const connection = await connect(scene);
   try {
     for (let sent = 0; sent < text.length - 8 && !signal.aborted; sent += 4) {

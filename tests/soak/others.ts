@@ -3,15 +3,13 @@ import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf, pause } from "./ask.ts";
 import { type Findings, quantile } from "./findings.ts";
 import { wordsOf } from "./question.ts";
-import type { Way } from "./scene.ts";
+import { NATIVE } from "./scene.ts";
 
 /** The longest acceptable delay beyond the upstream's time, in milliseconds. */
 const MAX_DELAY_MS = 250;
 
 /** The time between two requests, in milliseconds. */
 const PACE_MS = 5;
-
-const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 /** Callers with small requests, while another caller is a burden. */
 export interface Others {

@@ -1,10 +1,8 @@
-import { startProgram } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
-import { fromFileUrl } from "../support/program/paths.ts";
 import { bodyOf } from "./ask.ts";
 import { askOthers, impactText, judgeImpact } from "./others.ts";
 import { type Behaviour, promptOf } from "./question.ts";
-import type { Way } from "./scene.ts";
+import { NATIVE, startUpstream, type Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
@@ -21,7 +19,7 @@ const LONG_BYTES = 6 * 1024 * 1024;
 
 /** The same upstream, native and translated. */
 const WAYS: readonly Way[] = [
-  { protocol: "chat", upstream: "chat", model: "all" },
+  NATIVE,
   { protocol: "messages", upstream: "chat", model: "all" },
 ];
 
@@ -58,36 +56,30 @@ const POISONS: readonly Poison[] = [
 export async function soakPoison(
   { findings, effort }: SoakOptions,
 ): Promise<void> {
-  const upstream = await startProgram("fragile upstream", [
-    fromFileUrl(new URL("./fragile_upstream.ts", import.meta.url)),
-  ]);
-  try {
-    for (const poison of POISONS) {
-      await using gateway = await startSharedGateway({
-        url: upstream.url,
-        tokens: ["poison", ...OTHER_TOKENS],
-      });
-      const over = new AbortController();
-      const sending = sendUntil(over.signal, poison, gateway);
-      const impact = await askOthers({
-        url: gateway.program.url,
-        headers: (index) =>
-          gateway.headersOf(`other-${index % OTHER_TOKENS.length}`),
-        count: Math.ceil(OTHERS * effort),
-      });
-      over.abort();
-      const received = await sending;
-      const statuses = [...received]
-        .map(([status, count]) => `${status}: ${count}`).join(", ");
-      findings.note(
-        `${poison.name} of one token`,
-        `${impactText(impact)}; it received ${statuses}`,
-      );
-      judgeImpact(poison.name, impact, findings);
-      judgeStatuses(poison, received, findings);
-    }
-  } finally {
-    await upstream.stop();
+  await using upstream = await startUpstream("fragile_upstream");
+  for (const poison of POISONS) {
+    await using gateway = await startSharedGateway({
+      url: upstream.url,
+      tokens: ["poison", ...OTHER_TOKENS],
+    });
+    const over = new AbortController();
+    const sending = sendUntil(over.signal, poison, gateway);
+    const impact = await askOthers({
+      url: gateway.program.url,
+      headers: (index) =>
+        gateway.headersOf(`other-${index % OTHER_TOKENS.length}`),
+      count: Math.ceil(OTHERS * effort),
+    });
+    over.abort();
+    const received = await sending;
+    const statuses = [...received]
+      .map(([status, count]) => `${status}: ${count}`).join(", ");
+    findings.note(
+      `${poison.name} of one token`,
+      `${impactText(impact)}; it received ${statuses}`,
+    );
+    judgeImpact(poison.name, impact, findings);
+    judgeStatuses(poison, received, findings);
   }
 }
 

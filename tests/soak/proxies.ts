@@ -1,5 +1,3 @@
-import { startProgram } from "../bench/processes.ts";
-import { fromFileUrl } from "../support/program/paths.ts";
 import { listenToEnd } from "../support/upstream/raw_upstream.ts";
 import { startScriptedProxy } from "../support/upstream/scripted_proxy.ts";
 import { startSecureHop } from "../support/upstream/secure_hop.ts";
@@ -10,7 +8,13 @@ import { pause } from "./ask.ts";
 import { sizeText } from "./findings.ts";
 import { askOthers, type Impact, impactText, judgeImpact } from "./others.ts";
 import { shortnessOf } from "./plan.ts";
-import { hasProc, residentBytesOf, useOf } from "./scene.ts";
+import {
+  CERTIFICATE,
+  hasProc,
+  residentBytesOf,
+  startUpstream,
+  useOf,
+} from "./scene.ts";
 import {
   type SharedGateway,
   type SharedGatewayOptions,
@@ -35,10 +39,6 @@ const MAX_LEFT = 16;
 
 /** The most memory by which the last round may exceed the first, in bytes. */
 const MAX_GROWTH_BYTES = 60 * 1024 * 1024;
-
-const CERTIFICATE = fromFileUrl(
-  new URL("../fixtures/tls/cert.pem", import.meta.url),
-);
 
 const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -92,10 +92,7 @@ interface Run {
 /** Sends requests through a proxy of each kind, and to a server that leaves handshakes unanswered. */
 export async function soakProxies(options: SoakOptions): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const upstream = await startProgram("secure upstream", [
-    fromFileUrl(new URL("./secure_upstream.ts", import.meta.url)),
-  ]);
-  stack.defer(() => upstream.stop());
+  const upstream = stack.use(await startUpstream("secure_upstream"));
   const { url } = await (await fetch(upstream.url)).json();
   const port = Number(new URL(url).port);
 

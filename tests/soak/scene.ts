@@ -27,9 +27,15 @@ export interface Way {
   readonly model: string;
 }
 
+/** A native way. */
+export const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
+
+/** The certificate of the upstreams that speak TLS. */
+export const CERTIFICATE = `${ROOT}tests/fixtures/tls/cert.pem`;
+
 /** Every pair of protocols that the gateway serves. Each model has its own connection. */
 export const WAYS: readonly Way[] = [
-  { protocol: "chat", upstream: "chat", model: "all" },
+  NATIVE,
   { protocol: "messages", upstream: "messages", model: "all" },
   { protocol: "responses", upstream: "responses", model: "all" },
   { protocol: "messages", upstream: "messages", model: "b" },
@@ -39,6 +45,19 @@ export const WAYS: readonly Way[] = [
   { protocol: "messages", upstream: "chat", model: "chat-only" },
   { protocol: "responses", upstream: "chat", model: "chat-only" },
 ];
+
+/**
+ * Starts an upstream in its own process.
+ *
+ * @param name The name of its file in this folder.
+ */
+export function startUpstream(
+  name: "upstream" | "secure_upstream" | "fragile_upstream",
+  ...args: readonly string[]
+): Promise<Program> {
+  const path = `${ROOT}tests/soak/${name}.ts`;
+  return startProgram(name.replace("_", " "), [path, ...args]);
+}
 
 /** The gateway's resources at a moment. */
 export interface Use {
@@ -84,9 +103,7 @@ export interface Account {
 export async function startScene(
   options: Pick<GatewayOptions, "maxHeapMib"> = {},
 ): Promise<Scene> {
-  const upstream = await startProgram("upstream", [
-    `${ROOT}tests/soak/upstream.ts`,
-  ]);
+  const upstream = await startUpstream("upstream");
   const file = await Deno.makeTempFile({ suffix: ".yaml" });
   const adminPort = freePort();
   let reloads = 0;
@@ -123,8 +140,8 @@ export async function startScene(
       Deno.kill(gateway.pid, "SIGHUP");
     },
     async [Symbol.asyncDispose]() {
-      await gateway.stop();
-      await upstream.stop();
+      await gateway[Symbol.asyncDispose]();
+      await upstream[Symbol.asyncDispose]();
       await Deno.remove(file);
     },
   };

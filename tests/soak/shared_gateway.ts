@@ -57,7 +57,7 @@ export async function startSharedGateway(
       "content-type": "application/json",
     }),
     async [Symbol.asyncDispose]() {
-      await program.stop();
+      await program[Symbol.asyncDispose]();
       await Deno.remove(file);
     },
   };

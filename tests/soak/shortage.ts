@@ -1,10 +1,8 @@
-import { startProgram } from "../bench/processes.ts";
-import { fromFileUrl } from "../support/program/paths.ts";
 import { until, within } from "../support/within.ts";
 import { connect, pause, requestText } from "./ask.ts";
 import { say } from "../support/upstream/raw_upstream.ts";
 import { askOthers, judgeImpact } from "./others.ts";
-import { hasProc, useOf, type Way } from "./scene.ts";
+import { hasProc, NATIVE, startUpstream, useOf } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
@@ -27,70 +25,62 @@ const OTHERS = 20;
 /** The most descriptors that a round may leave open: idle connections. */
 const MAX_LEFT = 30;
 
-const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
-
 /**
  * Lets the gateway run out of descriptors, again and again. A healthy provider must not cool down.
  */
 export async function soakShortage(
   { findings, effort }: SoakOptions,
 ): Promise<void> {
-  const upstream = await startProgram("upstream", [
-    fromFileUrl(new URL("./upstream.ts", import.meta.url)),
-  ]);
-  try {
-    await using gateway = await startSharedGateway({
-      url: upstream.url,
-      tokens: ["burden", "other"],
-      maxDescriptors: MAX_DESCRIPTORS,
-    });
-    const before = await useOf(gateway.program.pid);
-    const statuses = new Map<string, number>();
-    const others = {
-      url: gateway.program.url,
-      headers: () => gateway.headersOf("other"),
-    };
-    for (let round = 0; round < Math.ceil(ROUNDS * effort); round++) {
-      const streams = await Promise.all(
-        Array.from(
-          { length: STREAMS },
-          (_, index) => openStream(`s${round}x${index}`, gateway),
-        ),
-      );
-      await pause(HELD_MS);
-      for (const { status, connection } of streams) {
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        connection?.close();
-      }
-      await until(async () => {
-        // New callers are refused until the gateway listens again.
-        const { refused } = await askOthers({ ...others, count: CALLERS });
-        if (refused.some(isCooling)) findings.fail(COOLED);
-        return refused.length === 0;
-      }, "the gateway to serve again");
-      const impact = await askOthers({ ...others, count: OTHERS });
-      // A kept connection to a listener that was lost may close under a request, without an answer.
-      const refused = impact.refused.filter((one) => /^\d/.test(one));
-      judgeImpact("shortages", { ...impact, refused }, findings);
-    }
-    const after = await useOf(gateway.program.pid);
-    findings.note(
-      `${STREAMS} streams with ${MAX_DESCRIPTORS} descriptors`,
-      `${
-        [...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")
-      }; ${before.descriptors} descriptors before, ${after.descriptors} after`,
+  await using upstream = await startUpstream("upstream");
+  await using gateway = await startSharedGateway({
+    url: upstream.url,
+    tokens: ["burden", "other"],
+    maxDescriptors: MAX_DESCRIPTORS,
+  });
+  const before = await useOf(gateway.program.pid);
+  const statuses = new Map<string, number>();
+  const others = {
+    url: gateway.program.url,
+    headers: () => gateway.headersOf("other"),
+  };
+  for (let round = 0; round < Math.ceil(ROUNDS * effort); round++) {
+    const streams = await Promise.all(
+      Array.from(
+        { length: STREAMS },
+        (_, index) => openStream(`s${round}x${index}`, gateway),
+      ),
     );
-    for (const status of statuses.keys()) {
-      if (!EXPECTED.has(status)) {
-        findings.fail(`A shortage of descriptors made ${status} of a request`);
-      }
+    await pause(HELD_MS);
+    for (const { status, connection } of streams) {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      connection?.close();
     }
-    if (!statuses.has("503")) findings.fail("No request met the shortage");
-    if (hasProc && after.descriptors > before.descriptors + MAX_LEFT) {
-      findings.fail("A shortage of descriptors leaves descriptors open");
+    await until(async () => {
+      // New callers are refused until the gateway listens again.
+      const { refused } = await askOthers({ ...others, count: CALLERS });
+      if (refused.some(isCooling)) findings.fail(COOLED);
+      return refused.length === 0;
+    }, "the gateway to serve again");
+    const impact = await askOthers({ ...others, count: OTHERS });
+    // A kept connection to a listener that was lost may close under a request, without an answer.
+    const refused = impact.refused.filter((one) => /^\d/.test(one));
+    judgeImpact("shortages", { ...impact, refused }, findings);
+  }
+  const after = await useOf(gateway.program.pid);
+  findings.note(
+    `${STREAMS} streams with ${MAX_DESCRIPTORS} descriptors`,
+    `${
+      [...statuses].map(([status, count]) => `${status}: ${count}`).join(", ")
+    }; ${before.descriptors} descriptors before, ${after.descriptors} after`,
+  );
+  for (const status of statuses.keys()) {
+    if (!EXPECTED.has(status)) {
+      findings.fail(`A shortage of descriptors made ${status} of a request`);
     }
-  } finally {
-    await upstream.stop();
+  }
+  if (!statuses.has("503")) findings.fail("No request met the shortage");
+  if (hasProc && after.descriptors > before.descriptors + MAX_LEFT) {
+    findings.fail("A shortage of descriptors leaves descriptors open");
   }
 }
 
@@ -109,7 +99,9 @@ async function openStream(
 ): Promise<{ readonly status: string; readonly connection?: Deno.Conn }> {
   const question = { tag, behaviour: "trickle", words: 2 } as const;
   const headers = gateway.headersOf("burden");
-  const text = requestText({ way: WAY, question, isStream: true }, { headers });
+  const text = requestText({ way: NATIVE, question, isStream: true }, {
+    headers,
+  });
   let connection: Deno.Conn | undefined;
   try {
     connection = await connect(gateway);

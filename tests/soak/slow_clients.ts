@@ -1,9 +1,9 @@
 import { fromFileUrl } from "../support/program/paths.ts";
-import { type Program, startProgram } from "../bench/processes.ts";
+import { startProgram } from "../bench/processes.ts";
 import { askAndCheck } from "./ask_and_check.ts";
 import { sizeText } from "./findings.ts";
 import { shortnessOf } from "./plan.ts";
-import { hasProc, type Scene, startScene, type Way } from "./scene.ts";
+import { hasProc, NATIVE, type Scene, startScene, type Way } from "./scene.ts";
 import {
   begin,
   costOfFlooded,
@@ -35,8 +35,6 @@ const FLOOR_SHARES = { slow: 0.75, flooded: 1.5 };
 
 /** The requests before the measurement, so that V8 has compiled the code. */
 const WARM_UP = 4_000;
-
-const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 const SLOW_WAYS: Readonly<Record<string, Way>> = {
   native: NATIVE,
@@ -143,11 +141,8 @@ async function warm(way: Way, count: number, scene: Scene): Promise<void> {
   let left = count;
   await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (left-- > 0) {
-      const question = {
-        tag: `w${left}`,
-        behaviour: "whole",
-        words: 40,
-      } as const;
+      const tag = `w${left}`;
+      const question = { tag, behaviour: "whole", words: 40 } as const;
       const fault = await askAndCheck({ way, question, isStream: true }, scene);
       if (fault !== undefined) throw new Error(fault);
     }
@@ -174,15 +169,9 @@ async function throughFloor<Result>(
   measure: (floor: Subject) => Promise<Result>,
 ): Promise<Result> {
   await using scene = await startScene();
-  const floor: Program = await startProgram("floor", [
-    fromFileUrl(new URL("../bench/floor.ts", import.meta.url)),
-    "hop",
-    scene.upstreamUrl,
-  ]);
-  try {
-    const port = Number(new URL(floor.url).port);
-    return await measure({ scene: { ...scene, port }, pid: floor.pid });
-  } finally {
-    await floor.stop();
-  }
+  const path = fromFileUrl(new URL("../bench/floor.ts", import.meta.url));
+  const args = [path, "hop", scene.upstreamUrl];
+  await using floor = await startProgram("floor", args);
+  const port = Number(new URL(floor.url).port);
+  return await measure({ scene: { ...scene, port }, pid: floor.pid });
 }
