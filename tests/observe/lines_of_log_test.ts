@@ -27,13 +27,9 @@ const SIZES = [1, 2, 3, 7, 64, 100_000];
 Deno.test("readTextLines() returns every line of bytes in any chunks", async () => {
   const text = "one\n\nzwei 🌻 é\r\n\u2028drei\nlast";
   for (const size of SIZES) {
-    assert.deepEqual((await linesOf(text, { size })).lines, [
-      "one",
-      "",
-      "zwei 🌻 é\r",
-      "\u2028drei",
-      "last",
-    ]);
+    const { lines } = await linesOf(text, { size });
+    const all = ["one", "", "zwei 🌻 é\r", "\u2028drei", "last"];
+    assert.deepEqual(lines, all);
     const ended = await linesOf(`${text}\n`, { size });
     assert.equal(ended.lines.length, 5);
   }
@@ -49,21 +45,16 @@ Deno.test("readTextLines() skips lines that are too long and reports each once",
   const endless = "z".repeat(5000);
   const text = [fits, tooLong, "a", endless, "b", "", endless].join("\n");
   for (const size of SIZES) {
-    assert.deepEqual(await linesOf(text, { size, maxLength: 50 }), {
-      lines: [fits, "a", "b", ""],
-      long: 3,
-    });
+    const found = await linesOf(text, { size, maxLength: 50 });
+    assert.deepEqual(found, { lines: [fits, "a", "b", ""], long: 3 });
   }
 });
 
 Deno.test("readTextLines() continues after bytes that are not UTF-8", async () => {
   const bytes = Uint8Array.of(0xff, 0xc3, 10, 97, 10, 0xf0, 0x9f);
   for (const size of SIZES) {
-    assert.deepEqual((await linesOf(bytes, { size })).lines, [
-      "\ufffd\ufffd",
-      "a",
-      "\ufffd",
-    ]);
+    const { lines } = await linesOf(bytes, { size });
+    assert.deepEqual(lines, ["\ufffd\ufffd", "a", "\ufffd"]);
   }
 });
 
@@ -126,32 +117,27 @@ Deno.test("unpack() reports damaged or incomplete compressed bytes", async (t) =
   damaged.fill(0xff, 20, 40);
   const cut = packed.subarray(0, -5);
   const cutZstd = zstdCompressSync(PLAIN).subarray(0, -5);
-  await steps(
-    t,
-    Object.entries({ damaged, cut, cutZstd }),
-    async ([, bytes]) => {
-      await assert.rejects(unpacked(bytes, 1000), Error);
-    },
-  );
+  const files = Object.entries({ damaged, cut, cutZstd });
+  await steps(t, files, async ([, bytes]) => {
+    await assert.rejects(unpacked(bytes, 1000), Error);
+  });
 });
 
-Deno.test("unpack() closes a file that is not read to its end", (t) =>
-  steps(
-    t,
-    [["packed", gzipSync(PLAIN)], ["plain", PLAIN]] as const,
-    async ([, bytes]) => {
-      let isLeft = false;
-      async function* endless() {
-        try {
-          for (;;) yield await Promise.resolve(bytes);
-        } finally {
-          isLeft = true;
-        }
+Deno.test("unpack() closes a file that is not read to its end", async (t) => {
+  const files = Object.entries({ packed: gzipSync(PLAIN), plain: PLAIN });
+  await steps(t, files, async ([, bytes]) => {
+    let isLeft = false;
+    async function* endless() {
+      try {
+        for (;;) yield await Promise.resolve(bytes);
+      } finally {
+        isLeft = true;
       }
-      for await (const piece of unpack(endless())) {
-        assert.ok(piece.length > 0);
-        break;
-      }
-      assert.ok(isLeft);
-    },
-  ));
+    }
+    for await (const piece of unpack(endless())) {
+      assert.ok(piece.length > 0);
+      break;
+    }
+    assert.ok(isLeft);
+  });
+});

@@ -72,6 +72,15 @@ const READ = {
   others: [],
 };
 
+const NO_TOKENS = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
 const LINE = written(FACTS);
 
 /** The line with other fields. */
@@ -101,11 +110,9 @@ Deno.test("readLogLine() reads session, cost, the cause of a dear turn and the m
     tokenGroup: "platform",
     costUsd: 0.25,
     cacheMiss: { cause: "edited", part: "messages[4]", costUsd: 0.125 },
+    ...NO_TOKENS,
     inputTokens: 7,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
     outputTokens: 8,
-    reasoningTokens: 0,
     isEstimated: true,
   });
 });
@@ -121,16 +128,8 @@ Deno.test("readLogLine() reads each model's usage, that of the serving model fir
   assert.ok(typeof read === "object");
   const { inputTokens, others } = read;
   assert.equal(inputTokens, 90);
-  assert.deepEqual(others, [{
-    model: "dear",
-    inputTokens: 10,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    costUsd: 0.5,
-  }]);
+  const dear = { ...NO_TOKENS, model: "dear", inputTokens: 10, costUsd: 0.5 };
+  assert.deepEqual(others, [dear]);
 });
 
 Deno.test("readLogLine() reads what a price depends on", () => {
@@ -142,10 +141,8 @@ Deno.test("readLogLine() reads what a price depends on", () => {
   const read = readLogLine(written({ ...FACTS, answer: { usage } }));
   assert.ok(typeof read === "object");
   const { cacheWrite1hTokens, speed, serviceTier, inferenceGeo } = read;
-  assert.deepEqual(
-    [cacheWrite1hTokens, speed, serviceTier, inferenceGeo],
-    [7, "fast", "flex", "us"],
-  );
+  const found = [cacheWrite1hTokens, speed, serviceTier, inferenceGeo];
+  assert.deepEqual(found, [7, "fast", "flex", "us"]);
 });
 
 Deno.test("readLogLine() reads which earlier attempts reached a provider without a response", () => {
@@ -182,10 +179,8 @@ Deno.test("readLogLine() recognizes failed requests; a disconnect is no failure"
     return read.isFailed;
   };
   assert.equal(isFailed(written(FACTS, "client_abort")), false);
-  assert.equal(
-    isFailed(written({ ...FACTS, status: 499 }, "client_abort")),
-    false,
-  );
+  const left = { ...FACTS, status: 499 };
+  assert.equal(isFailed(written(left, "client_abort")), false);
   assert.equal(isFailed(written(FACTS, "upstream_broken")), true);
   assert.equal(isFailed(written({ ...FACTS, status: 502 }, "error")), true);
   assert.equal(isFailed(written({ ...FACTS, status: 400 })), true);
@@ -278,10 +273,8 @@ function lineOf(
   paint: PaintLine = unpainted,
 ): string {
   const level = fields.failure === undefined ? "info" : "warn";
-  return textLine({ time: TIME, level, event: "request" }, {
-    ...USUAL,
-    ...fields,
-  }, paint);
+  const head = { time: TIME, level, event: "request" } as const;
+  return textLine(head, { ...USUAL, ...fields }, paint);
 }
 
 Deno.test("a request is one line in columns: time, level, status, duration, token, model, connection, path, tokens, id", () => {
@@ -396,34 +389,18 @@ Deno.test("time and id are dim, and a level other than info colours itself and t
 
 Deno.test("other events are their name and their fields", () => {
   const head = { time: TIME, level: "warn", event: "cooling_down" } as const;
+  const known = { connection: "GLM team", failure: "forbidden" };
+  const fields = { ...known, retry_ms: 30_000, model: undefined };
   assert.equal(
-    textLine(
-      head,
-      {
-        connection: "GLM team",
-        failure: "forbidden",
-        retry_ms: 30_000,
-        model: undefined,
-      },
-      unpainted,
-    ),
+    textLine(head, fields, unpainted),
     '2026-01-02 03:04:05Z  warn   cooling_down  connection="GLM team"  failure=forbidden  retry_ms=30000\n',
   );
 });
 
 Deno.test("a value cannot imitate a column, a line or a command to the terminal", () => {
-  const models = [
-    "x  GLM team  200",
-    " x",
-    "x ",
-    "",
-    'x"y',
-    "x\u00a0\u00a0y",
-    "x\u2028y",
-    "x\u001b[31my",
-    "x\ny",
-  ];
-  for (const model of models) {
+  const spaced = ["x  GLM team  200", " x", "x ", "", "x\u00a0\u00a0y"];
+  const others = ['x"y', "x\u2028y", "x\u001b[31my", "x\ny"];
+  for (const model of [...spaced, ...others]) {
     const line = lineOf({ model });
     const quoted = JSON.parse(/ {2}(".*") {2}/.exec(line)?.[1] ?? "null");
     assert.equal(quoted, model, line);

@@ -10,21 +10,13 @@ const ANNOUNCED = RETIREMENTS.filter(({ kind }) => kind === "announced");
 const TODAY = new Date().toISOString().slice(0, 10);
 
 Deno.test("no starter, page or setting names a model that retires within a year of the day on which the dates were read", async () => {
-  const found = retiring(await readPlaces(), {
-    table: ANNOUNCED,
-    today: READ_ON,
-    withinDays: 365,
-  });
-  assert.deepEqual(found, []);
+  const year = { table: ANNOUNCED, today: READ_ON, withinDays: 365 };
+  assert.deepEqual(retiring(await readPlaces(), year), []);
 });
 
 Deno.test("no starter, page or setting names a model that has retired by today", async () => {
-  const found = retiring(await readPlaces(), {
-    table: ANNOUNCED,
-    today: TODAY,
-    withinDays: 0,
-  });
-  assert.deepEqual(found, []);
+  const now = { table: ANNOUNCED, today: TODAY, withinDays: 0 };
+  assert.deepEqual(retiring(await readPlaces(), now), []);
 });
 
 Deno.test("the texts that are searched name models, of which one at least has a date", async () => {
@@ -33,11 +25,8 @@ Deno.test("the texts that are searched name models, of which one at least has a 
   for (const name of ["README.md", "docs/clients.md", "init", "setup claude"]) {
     assert.ok(names.includes(name), name);
   }
-  const found = retiring(places, {
-    table: RETIREMENTS,
-    today: READ_ON,
-    withinDays: 365,
-  });
+  const year = { table: RETIREMENTS, today: READ_ON, withinDays: 365 };
+  const found = retiring(places, year);
   assert.ok(found.some(({ place }) => place === "init"));
   assert.ok(found.every(({ kind }) => kind === "not before"));
 });
@@ -89,11 +78,8 @@ const TEXTS: Readonly<Record<string, boolean>> = {
 
 for (const [text, isNamed] of Object.entries(TEXTS)) {
   Deno.test(`"${text}" ${isNamed ? "names" : "does not name"} gpt-5`, () => {
-    const found = retiring([{ name: "page", text }], {
-      table: [ROW],
-      today: ROW.date,
-      withinDays: 0,
-    });
+    const now = { table: [ROW], today: ROW.date, withinDays: 0 };
+    const found = retiring([{ name: "page", text }], now);
     assert.equal(found.length, isNamed ? 1 : 0);
   });
 }
@@ -101,9 +87,7 @@ for (const [text, isNamed] of Object.entries(TEXTS)) {
 Deno.test("init names models of OpenAI that Codex knows", async () => {
   for (const service of ["openai", "codex"] as const) {
     const [, model = ""] = /^ {6}- (\S+)/m.exec(starterFile([service])) ?? [];
-    assert.ok(
-      await ownCodexEntry(model, packed.version),
-      `${service}: ${model}`,
-    );
+    const entry = await ownCodexEntry(model, packed.version);
+    assert.ok(entry, `${service}: ${model}`);
   }
 });

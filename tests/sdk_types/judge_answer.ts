@@ -1,5 +1,6 @@
+import type { SseFrame } from "../../src/core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
 import { runStage } from "../../src/core/stage.ts";
 import type { AnswerContext } from "../../src/protocols/canonical/codec.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
@@ -11,8 +12,8 @@ import {
   isNamed,
   type Seen,
   type Verdict,
-  verdictOfProbes,
   type Verdicts,
+  verdictsOf,
 } from "./verdict.ts";
 import { streamAround } from "./stream_around.ts";
 
@@ -23,17 +24,7 @@ import { streamAround } from "./stream_around.ts";
 export function judgeAnswer(field: TypedField): Verdicts {
   const { protocol: from, side } = field.entry;
   const see = side === "answer" ? seeAnswer : seeStream;
-  return Object.fromEntries(
-    PROTOCOLS.filter((to) => to !== from).map((to) => {
-      return [
-        to,
-        verdictOfProbes(
-          field.probes,
-          (probe) => judge(probe, { from, to, see }),
-        ),
-      ];
-    }),
-  );
+  return verdictsOf(field, (probe, to) => judge(probe, { from, to, see }));
 }
 
 interface Route {
@@ -75,16 +66,12 @@ function stopping(body: JsonObject, reason: string): JsonObject {
 function seeAnswer(body: JsonObject, from: Protocol, to: Protocol): Seen {
   const dropped: string[] = [];
   try {
-    const answer = CODECS[from].decodeAnswer(
-      complete(body, from),
-      countedIds(),
-    );
+    const whole = complete(body, from);
+    const answer = CODECS[from].decodeAnswer(whole, countedIds());
     const written = CODECS[to].encodeAnswer(answer, context(to, dropped));
     const { usage, serviceTier, reasoningDropped } = answer;
-    return {
-      text: JSON.stringify([written, usage, serviceTier, reasoningDropped]),
-      dropped,
-    };
+    const seen = [written, usage, serviceTier, reasoningDropped];
+    return { text: JSON.stringify(seen), dropped };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     const written = CODECS[to].encodeFailure(error.failure, "req_1");
@@ -94,20 +81,11 @@ function seeAnswer(body: JsonObject, from: Protocol, to: Protocol): Seen {
 
 function seeStream(body: JsonObject, from: Protocol, to: Protocol): Seen {
   const dropped: string[] = [];
-  const frames = streamAround(body, from).map((event) => ({
-    data: typeof event === "string" ? event : JSON.stringify(event),
-    event: typeof event === "string" ? undefined : nameOf(event, from),
-  })).map(({ data, event }) =>
-    event === undefined ? { data } : { data, event }
-  );
-  const events = runStage(
-    CODECS[from].createStreamDecoder(countedIds()),
-    frames,
-  );
-  const written = runStage(
-    CODECS[to].createStreamEncoder(context(to, dropped)),
-    [...events],
-  );
+  const frames = streamAround(body, from).map((event) => frameOf(event, from));
+  const decoder = CODECS[from].createStreamDecoder(countedIds());
+  const events = runStage(decoder, frames);
+  const encoder = CODECS[to].createStreamEncoder(context(to, dropped));
+  const written = runStage(encoder, [...events]);
   return { text: JSON.stringify([written, events.map(counted)]), dropped };
 }
 
@@ -122,8 +100,14 @@ function counted(event: AnswerEvent): string {
   return JSON.stringify([usage, serviceTier, reasoningDropped]);
 }
 
-function nameOf({ type }: JsonObject, from: Protocol): string | undefined {
-  return from !== "chat" && typeof type === "string" ? type : undefined;
+/** The events of Chat Completions have no names. */
+function frameOf(event: JsonObject | string, from: Protocol): SseFrame {
+  if (typeof event === "string") return { data: event };
+  const { type } = event;
+  const data = JSON.stringify(event);
+  return from === "chat" || typeof type !== "string"
+    ? { data }
+    : { data, event: type };
 }
 
 /** The least that an answer must have beside what is asked for. */
@@ -151,14 +135,10 @@ function complete(body: JsonObject, from: Protocol): JsonObject {
         ...body,
         model,
       };
-    case "responses":
-      return {
-        status: "completed",
-        output: [],
-        ...body,
-        object: "response",
-        model,
-      };
+    case "responses": {
+      const least = { status: "completed", output: [] };
+      return { ...least, ...body, object: "response", model };
+    }
   }
 }
 

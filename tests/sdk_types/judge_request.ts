@@ -1,6 +1,6 @@
 import { GatewayError } from "../../src/core/error.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
 import { upstreamRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import { ANY_TURNS } from "./sample.ts";
@@ -9,39 +9,32 @@ import {
   isNamed,
   type Seen,
   type Verdict,
-  verdictOfProbes,
   type Verdicts,
+  verdictsOf,
 } from "./verdict.ts";
+
+const OPENAI = ["gpt-5.6-sol", "gpt-4.1"]
+  .map((model) => ({ service: "openai", model }));
 
 /** Whom a request is translated for: the newest models, and those that take what the newest do not. */
 const TARGETS: Readonly<
   Record<Protocol, readonly { service: string; model: string }[]>
 > = {
-  chat: [
-    { service: "openai", model: "gpt-5.6-sol" },
-    { service: "openai", model: "gpt-4.1" },
-  ],
+  chat: OPENAI,
   messages: [
     { service: "anthropic", model: "claude-opus-5-5" },
     { service: "anthropic", model: "claude-sonnet-4-5" },
   ],
-  responses: [
-    { service: "openai", model: "gpt-5.6-sol" },
-    { service: "openai", model: "gpt-4.1" },
-  ],
+  responses: OPENAI,
 };
 
 /** What becomes of a field of a request on each route that translates it. */
 export function judgeRequest(field: TypedField): Verdicts {
   const from = field.entry.protocol;
-  const routes = PROTOCOLS.filter((to) => to !== from).map((to) => {
-    const found = verdictOfProbes(field.probes, (probe) =>
-      best(
-        TARGETS[to].map((target) => judgeProbe(probe, { from, to, ...target })),
-      ));
-    return [to, found];
-  });
-  return Object.fromEntries(routes);
+  return verdictsOf(field, (probe, to) =>
+    best(
+      TARGETS[to].map((target) => judgeProbe(probe, { from, to, ...target })),
+    ));
 }
 
 interface Route {
@@ -62,10 +55,8 @@ function judgeProbe({ having, without, bare }: Probe, route: Route): Verdict {
 /** What the upstream is asked; `undefined` where the request is refused. */
 function ask(fields: JsonObject, route: Route): Seen | undefined {
   try {
-    const { body, dropped } = upstreamRequest(
-      complete(fields, route.from),
-      route,
-    );
+    const whole = complete(fields, route.from);
+    const { body, dropped } = upstreamRequest(whole, route);
     return { text: JSON.stringify(body), dropped };
   } catch (error) {
     if (error instanceof GatewayError) return undefined;

@@ -46,11 +46,8 @@ function wholeCall(call: JsonObject): JsonObject {
     const whole = { name: "patch", input: "a", ...custom };
     return { id: "call_1", ...call, type: "custom", custom: whole };
   }
-  const whole = {
-    name: "weather",
-    arguments: "{}",
-    ...(isJsonObject(called) ? called : {}),
-  };
+  const own = isJsonObject(called) ? called : {};
+  const whole = { name: "weather", arguments: "{}", ...own };
   return { id: "call_1", ...call, type: "function", function: whole };
 }
 
@@ -145,34 +142,19 @@ function responses({ type }: JsonObject): readonly JsonObject[] {
   const name = String(type);
   const found = ITEMS.find(([of]) => of.test(name))?.[1] ?? {};
   const item: JsonObject = { id: "item_1", status: "completed", ...found };
-  const place = { item_id: "item_1", output_index: 0 };
+  const place = { item_id: "item_1", output_index: 0, content_index: 0 };
   const part = { type: "output_text", text: "Hi", annotations: [] };
   const head = { id: "r1", object: "response", model: "a model" };
   const text = item.type === "message"
     ? [
-      { type: "response.content_part.added", ...place, content_index: 0, part },
-      {
-        type: "response.output_text.delta",
-        ...place,
-        content_index: 0,
-        delta: "Hi",
-      },
-      {
-        type: "response.output_text.done",
-        ...place,
-        content_index: 0,
-        text: "Hi",
-      },
-      { type: "response.content_part.done", ...place, content_index: 0, part },
+      { type: "response.content_part.added", ...place, part },
+      { type: "response.output_text.delta", ...place, delta: "Hi" },
+      { type: "response.output_text.done", ...place, text: "Hi" },
+      { type: "response.content_part.done", ...place, part },
     ]
     : [];
-  const open = {
-    ...item,
-    status: "in_progress",
-    content: [],
-    arguments: "",
-    input: "",
-  };
+  const unfilled = { content: [], arguments: "", input: "" };
+  const open = { ...item, status: "in_progress", ...unfilled };
   return [
     {
       type: "response.created",

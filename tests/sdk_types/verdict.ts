@@ -1,5 +1,5 @@
-import type { Probe } from "./read_types.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Probe, TypedField } from "./read_types.ts";
+import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
 
 /**
  * What becomes of a field on its way to another protocol, by how good it is: carried, since the other side gets
@@ -43,7 +43,7 @@ const MAX_VALUES = 12;
  * What becomes of a field: of its values in one place the best, since some repeat a default; of its places the worst
  * where it vanishes in one, else the best, since in some it may not stand.
  */
-export function verdictOfProbes(
+function verdictOfProbes(
   probes: readonly Probe[],
   judge: (probe: Probe) => Verdict,
 ): Verdict {
@@ -52,6 +52,17 @@ export function verdictOfProbes(
     best(some.slice(0, MAX_VALUES).map(judge))
   );
   return found.includes("ignored") ? "ignored" : best(found);
+}
+
+/** What becomes of a field on each route that translates it. */
+export function verdictsOf(
+  { entry, probes }: TypedField,
+  judge: (probe: Probe, to: Protocol) => Verdict,
+): Verdicts {
+  const routes = PROTOCOLS.filter((to) => to !== entry.protocol);
+  return Object.fromEntries(
+    routes.map((to) => [to, verdictOfProbes(probes, (one) => judge(one, to))]),
+  );
 }
 
 /** The best of some verdicts. */
