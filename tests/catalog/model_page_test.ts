@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type ModelPage, readModelPage } from "../../src/catalog/model_page.ts";
-import type { JsonValue } from "../../src/core/json.ts";
+import { type JsonValue, listOf } from "../../src/core/json.ts";
+import { steps } from "../support/steps.ts";
+import { yamlObject } from "../support/yaml.ts";
 
 /** All that a list may hold in these tests. */
 const ANY = Object.assign(new Set<string>(), { has: () => true });
@@ -20,179 +22,84 @@ function factsOf(entry: JsonValue): Record<string, unknown> {
   );
 }
 
-const no = { supported: false };
-const yes = { supported: true };
-
 /** Entries in the shape of each provider's documentation, and what they say. */
-const ENTRIES: Readonly<Record<string, readonly [JsonValue, unknown]>> = {
-  OpenAI: [
-    { id: "gpt-5.5", object: "model", created: 1_776_000_000, owned_by: "o" },
-    { createdMs: 1_776_000_000_000 },
-  ],
-  Anthropic: [
-    {
-      type: "model",
-      id: "claude-haiku-4-5",
-      display_name: "Claude Haiku 4.5",
-      created_at: "2025-10-15T00:00:00Z",
-      max_input_tokens: 200_000,
-      max_tokens: 64_000,
-      lifecycle: "active",
-      capabilities: {
-        batch: yes,
-        citations: yes,
-        context_management: { supported: true, compact_20260112: null },
-        effort: {
-          supported: true,
-          low: yes,
-          medium: yes,
-          high: no,
-          max: no,
-          xhigh: null,
-        },
-        image_input: yes,
-        pdf_input: no,
-        thinking: { supported: true, types: { enabled: yes, adaptive: no } },
-      },
-    },
-    {
-      displayName: "Claude Haiku 4.5",
-      createdMs: Date.UTC(2025, 9, 15),
-      contextWindow: 200_000,
-      maxOutputTokens: 64_000,
-      input: { text: true, image: true, pdf: false },
-      reasons: true,
-      efforts: ["low", "medium"],
-      capabilities: {
-        citations: yes,
-        context_management: { supported: true, compact_20260112: null },
-        effort: {
-          supported: true,
-          low: yes,
-          medium: yes,
-          high: no,
-          max: no,
-          xhigh: null,
-        },
-        image_input: yes,
-        pdf_input: no,
-        thinking: { supported: true, types: { enabled: yes, adaptive: no } },
-      },
-    },
-  ],
-  OpenRouter: [
-    {
-      id: "z-ai/glm-5.1",
-      name: "Z.AI: GLM 5.1",
-      created: 1_770_000_000,
-      context_length: 202_752,
-      architecture: {
-        modality: "text+image+file->text",
-        input_modalities: ["text", "image", "file"],
-      },
-      top_provider: {
-        context_length: 131_072,
-        max_completion_tokens: 65_536,
-        is_moderated: false,
-      },
-      supported_parameters: ["max_tokens", "reasoning", "tools"],
-      reasoning: { mandatory: false, supported_efforts: ["high", "low"] },
-      pricing: { prompt: "0.0000006" },
-    },
-    {
-      displayName: "Z.AI: GLM 5.1",
-      createdMs: 1_770_000_000_000,
-      contextWindow: 202_752,
-      maxOutputTokens: 65_536,
-      input: { text: true, image: true, pdf: true, audio: false },
-      callsTools: true,
-      reasons: true,
-      efforts: ["high", "low"],
-    },
-  ],
-  "OpenRouter, of a plain model": [
-    {
-      id: "a/b",
-      name: "B",
-      architecture: { input_modalities: ["text"] },
-      top_provider: { context_length: 8192, max_completion_tokens: null },
-      supported_parameters: ["temperature"],
-    },
-    {
-      displayName: "B",
-      contextWindow: 8192,
-      input: { text: true, image: false, pdf: false, audio: false },
-      callsTools: false,
-      reasons: false,
-    },
-  ],
-  Mistral: [
-    {
-      id: "mistral-medium-latest",
-      object: "model",
-      created: 1_770_000_000,
-      owned_by: "mistralai",
-      name: "mistral-medium-2508",
-      max_context_length: 131_072,
-      capabilities: {
-        completion_chat: true,
-        function_calling: true,
-        vision: true,
-        reasoning: false,
-      },
-    },
-    {
-      displayName: "mistral-medium-2508",
-      createdMs: 1_770_000_000_000,
-      contextWindow: 131_072,
-      input: { text: true, image: true },
-      callsTools: true,
-      reasons: false,
-    },
-  ],
-  Groq: [
-    {
-      id: "openai/gpt-oss-120b",
-      object: "model",
-      created: 1_754_408_224,
-      active: true,
-      context_window: 131_072,
-      max_completion_tokens: 65_536,
-    },
-    {
-      createdMs: 1_754_408_224_000,
-      contextWindow: 131_072,
-      maxOutputTokens: 65_536,
-    },
-  ],
-  Moonshot: [
-    {
-      id: "kimi-k2.6",
-      object: "model",
-      created: 1_700_000_000,
-      context_length: 262_144,
-      supports_image_in: true,
-      supports_video_in: true,
-      supports_reasoning: true,
-    },
-    {
-      createdMs: 1_700_000_000_000,
-      contextWindow: 262_144,
-      input: { text: true, image: true },
-      reasons: true,
-    },
-  ],
-  vLLM: [
-    { id: "qwen", object: "model", max_model_len: 40_960 },
-    { contextWindow: 40_960 },
-  ],
-  DeepSeek: [{ id: "deepseek-chat", object: "model", owned_by: "d" }, {}],
-};
+const ENTRIES = yamlObject(`
+OpenAI: [{ id: gpt-5.5, object: model, created: 1776000000, owned_by: o }, { createdMs: 1776000000000 }]
+Anthropic:
+- type: model
+  id: claude-haiku-4-5
+  display_name: "Claude Haiku 4.5"
+  created_at: "2025-10-15T00:00:00Z"
+  max_input_tokens: 200000
+  max_tokens: 64000
+  lifecycle: active
+  capabilities:
+    batch: { supported: true }
+    citations: { supported: true }
+    context_management: { supported: true, compact_20260112: null }
+    effort: { supported: true, low: { supported: true }, medium: { supported: true }, high: { supported: false }, max: { supported: false }, xhigh: null }
+    image_input: { supported: true }
+    pdf_input: { supported: false }
+    thinking: { supported: true, types: { enabled: { supported: true }, adaptive: { supported: false } } }
+- displayName: "Claude Haiku 4.5"
+  createdMs: 1760486400000
+  contextWindow: 200000
+  maxOutputTokens: 64000
+  input: { text: true, image: true, pdf: false }
+  reasons: true
+  efforts: [low, medium]
+  capabilities:
+    citations: { supported: true }
+    context_management: { supported: true, compact_20260112: null }
+    effort: { supported: true, low: { supported: true }, medium: { supported: true }, high: { supported: false }, max: { supported: false }, xhigh: null }
+    image_input: { supported: true }
+    pdf_input: { supported: false }
+    thinking: { supported: true, types: { enabled: { supported: true }, adaptive: { supported: false } } }
+OpenRouter:
+- id: "z-ai/glm-5.1"
+  name: "Z.AI: GLM 5.1"
+  created: 1770000000
+  context_length: 202752
+  architecture: { modality: "text+image+file->text", input_modalities: [text, image, file] }
+  top_provider: { context_length: 131072, max_completion_tokens: 65536, is_moderated: false }
+  supported_parameters: [max_tokens, reasoning, tools]
+  reasoning: { mandatory: false, supported_efforts: [high, low] }
+  pricing: { prompt: "0.0000006" }
+- displayName: "Z.AI: GLM 5.1"
+  createdMs: 1770000000000
+  contextWindow: 202752
+  maxOutputTokens: 65536
+  input: { text: true, image: true, pdf: true, audio: false }
+  callsTools: true
+  reasons: true
+  efforts: [high, low]
+"OpenRouter, of a plain model":
+- { id: "a/b", name: B, architecture: { input_modalities: [text] }, top_provider: { context_length: 8192, max_completion_tokens: null }, supported_parameters: [temperature] }
+- { displayName: B, contextWindow: 8192, input: { text: true, image: false, pdf: false, audio: false }, callsTools: false, reasons: false }
+Mistral:
+- id: mistral-medium-latest
+  object: model
+  created: 1770000000
+  owned_by: mistralai
+  name: mistral-medium-2508
+  max_context_length: 131072
+  capabilities: { completion_chat: true, function_calling: true, vision: true, reasoning: false }
+- { displayName: mistral-medium-2508, createdMs: 1770000000000, contextWindow: 131072, input: { text: true, image: true }, callsTools: true, reasons: false }
+Groq:
+- { id: "openai/gpt-oss-120b", object: model, created: 1754408224, active: true, context_window: 131072, max_completion_tokens: 65536 }
+- { createdMs: 1754408224000, contextWindow: 131072, maxOutputTokens: 65536 }
+Moonshot:
+- { id: kimi-k2.6, object: model, created: 1700000000, context_length: 262144, supports_image_in: true, supports_video_in: true, supports_reasoning: true }
+- { createdMs: 1700000000000, contextWindow: 262144, input: { text: true, image: true }, reasons: true }
+vLLM: [{ id: qwen, object: model, max_model_len: 40960 }, { contextWindow: 40960 }]
+DeepSeek: [{ id: deepseek-chat, object: model, owned_by: d }, {}]
+`);
 
 Deno.test("readModelPage() reads each provider's facts about a model", async (t) => {
-  for (const [provider, [entry, facts]] of Object.entries(ENTRIES)) {
-    await t.step(provider, () => assert.deepEqual(factsOf(entry), facts));
-  }
+  await steps(t, Object.entries(ENTRIES), ([, rows]) => {
+    const [entry = null, facts] = listOf(rows);
+    assert.deepEqual(factsOf(entry), facts);
+  });
 });
 
 Deno.test("readModelPage() reads Google's list, which names models by their path", () => {
