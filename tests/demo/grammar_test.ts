@@ -5,6 +5,7 @@ import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { ask, askBoth, askStream, createFixedDemo, gistOf } from "./harness.ts";
 import { steps } from "../support/steps.ts";
+import { yamlObject } from "../support/yaml.ts";
 
 const SCHEMA = {
   type: "object",
@@ -35,105 +36,46 @@ const RESPONSES_TOOLS = [
 
 const HELLO = [{ role: "user", content: "Hello there, ünïcode 🙂" }];
 
-const CHAT_CASES: Readonly<Record<string, JsonObject>> = {
-  "a text": { model: "demo-a", messages: HELLO },
-  "reasoning, then a text": { model: "demo-a-think", messages: HELLO },
-  "two tool calls": {
-    model: "demo-a",
-    messages: [{ role: "user", content: ASK_TWICE }],
-    tools: CHAT_TOOLS,
-  },
-  "reasoning, then tool calls": {
-    model: "demo-a",
-    reasoning_effort: "low",
-    messages: [{ role: "user", content: ASK_TWICE }],
-    tools: CHAT_TOOLS,
-  },
-  "a custom tool call": {
-    model: "demo-a",
-    messages: [{ role: "user", content: "use the tool" }],
-    tools: [{ type: "custom", custom: { name: "exec" } }],
-  },
-  "an answer that is cut": { model: "demo-a", max_tokens: 7, messages: HELLO },
-  "an answer that is cut before its first word": {
-    model: "demo-a-think",
-    max_tokens: 2,
-    messages: HELLO,
-  },
-};
+/** The words and the tools of the requests, as YAML, which holds JSON. */
+const [hello, twice, chatTools, messagesTools, responsesTools] = [
+  HELLO,
+  [{ role: "user", content: ASK_TWICE }],
+  CHAT_TOOLS,
+  MESSAGES_TOOLS,
+  RESPONSES_TOOLS,
+].map((value) => JSON.stringify(value));
 
-const MESSAGES_CASES: Readonly<Record<string, JsonObject>> = {
-  "a text": { model: "demo-b", max_tokens: 500, messages: HELLO },
-  "thinking, then a text": {
-    model: "demo-b",
-    max_tokens: 4000,
-    thinking: { type: "enabled", budget_tokens: 1024 },
-    messages: HELLO,
-  },
-  "thinking that is omitted": {
-    model: "demo-b",
-    max_tokens: 4000,
-    thinking: { type: "adaptive", display: "omitted" },
-    messages: HELLO,
-  },
-  "two tool calls": {
-    model: "demo-b-think",
-    max_tokens: 500,
-    messages: [{ role: "user", content: ASK_TWICE }],
-    tools: MESSAGES_TOOLS,
-  },
-  "a tool without arguments": {
-    model: "demo-b",
-    max_tokens: 500,
-    messages: [{ role: "user", content: "call the tool" }],
-    tools: [{ name: "now", input_schema: { type: "object" } }],
-  },
-  "a stop sequence": {
-    model: "demo-b",
-    max_tokens: 500,
-    stop_sequences: ["there"],
-    messages: HELLO,
-  },
-  "an answer that is cut": { model: "demo-b", max_tokens: 7, messages: HELLO },
-};
+const CHAT_CASES = yamlObject(`
+a text: { model: demo-a, messages: ${hello} }
+reasoning, then a text: { model: demo-a-think, messages: ${hello} }
+two tool calls: { model: demo-a, messages: ${twice}, tools: ${chatTools} }
+reasoning, then tool calls: { model: demo-a, reasoning_effort: low, messages: ${twice}, tools: ${chatTools} }
+a custom tool call: { model: demo-a, messages: [{ role: user, content: use the tool }], tools: [{ type: custom, custom: { name: exec } }] }
+an answer that is cut: { model: demo-a, max_tokens: 7, messages: ${hello} }
+an answer that is cut before its first word: { model: demo-a-think, max_tokens: 2, messages: ${hello} }
+`);
 
-const RESPONSES_CASES: Readonly<Record<string, JsonObject>> = {
-  "a text": { model: "demo-c", input: "Hello there" },
-  "a reasoning summary, then a text": {
-    model: "demo-c",
-    input: HELLO,
-    reasoning: { effort: "low", summary: "auto" },
-    include: ["reasoning.encrypted_content"],
-  },
-  "reasoning in secret": {
-    model: "demo-c",
-    input: HELLO,
-    reasoning: { effort: "high" },
-  },
-  "two tool calls, one of a namespace": {
-    model: "demo-c-think",
-    input: ASK_TWICE,
-    tools: RESPONSES_TOOLS,
-  },
-  "a custom tool call": {
-    model: "demo-c",
-    input: "Run apply_patch",
-    tools: [{
-      type: "custom",
-      name: "apply_patch",
-      format: { type: "grammar", syntax: "lark", definition: "start: /.+/" },
-    }],
-  },
-  "an answer that is cut": {
-    model: "demo-c",
-    input: HELLO,
-    max_output_tokens: 16,
-  },
-  "a compaction": {
-    model: "demo-c",
-    input: [...HELLO, { type: "compaction_trigger" }],
-  },
-};
+const MESSAGES_CASES = yamlObject(`
+a text: { model: demo-b, max_tokens: 500, messages: ${hello} }
+thinking, then a text: { model: demo-b, max_tokens: 4000, thinking: { type: enabled, budget_tokens: 1024 }, messages: ${hello} }
+thinking that is omitted: { model: demo-b, max_tokens: 4000, thinking: { type: adaptive, display: omitted }, messages: ${hello} }
+two tool calls: { model: demo-b-think, max_tokens: 500, messages: ${twice}, tools: ${messagesTools} }
+a tool without arguments: { model: demo-b, max_tokens: 500, messages: [{ role: user, content: call the tool }], tools: [{ name: now, input_schema: { type: object } }] }
+a stop sequence: { model: demo-b, max_tokens: 500, stop_sequences: [there], messages: ${hello} }
+an answer that is cut: { model: demo-b, max_tokens: 7, messages: ${hello} }
+`);
+
+const RESPONSES_CASES = yamlObject(`
+a text: { model: demo-c, input: Hello there }
+a reasoning summary, then a text: { model: demo-c, input: ${hello}, reasoning: { effort: low, summary: auto }, include: [reasoning.encrypted_content] }
+reasoning in secret: { model: demo-c, input: ${hello}, reasoning: { effort: high } }
+two tool calls, one of a namespace: { model: demo-c-think, input: "${ASK_TWICE}", tools: ${responsesTools} }
+a custom tool call: { model: demo-c, input: Run apply_patch, tools: [{ type: custom, name: apply_patch, format: { type: grammar, syntax: lark, definition: "start: /.+/" } }] }
+an answer that is cut: { model: demo-c, input: ${hello}, max_output_tokens: 16 }
+a compaction: { model: demo-c, input: ${
+  JSON.stringify([...HELLO, { type: "compaction_trigger" }])
+} }
+`);
 
 const CODECS_UNDER_TEST = [
   {
@@ -166,7 +108,8 @@ for (
   const { protocol, family, path, cases, fold, streaming } of CODECS_UNDER_TEST
 ) {
   Deno.test(`a ${protocol} stream keeps the grammar and folds into the JSON answer`, (t) =>
-    steps(t, Object.entries(cases), async ([, body]) => {
+    steps(t, Object.entries(cases), async ([, given]) => {
+      const body = objectOf(given);
       const text = await askStream(family, path, { ...body, ...streaming });
       const { status, answer } = await ask(family, path, body);
       assert.equal(status, 200);
@@ -174,7 +117,8 @@ for (
     }));
 
   Deno.test(`the demo answers ${protocol} as the strict provider does, streaming or not`, (t) =>
-    steps(t, Object.entries(cases), async ([, body]) => {
+    steps(t, Object.entries(cases), async ([, given]) => {
+      const body = objectOf(given);
       const { answer } = await askBoth(family, path, body);
       const text = await askStream(
         family,
