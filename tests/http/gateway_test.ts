@@ -69,25 +69,21 @@ Deno.test("the gateway rejects a request that its server could not read on every
     scene.serve(
       Object.assign(new Request(`http://gateway${path}`, init), { fault }),
     );
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const init = ask(protocol, hello(protocol));
-      const response = await faulty(PATHS[protocol], init);
-      const error = await readError(response, protocol);
-      assert.equal(error.status, 400);
-      assert.equal(error.type, "invalid_request_error");
-      assert.match(error.message, /several host headers\. Send one\.$/);
-      assert.equal(error.headers.get("connection"), "close");
-    });
-  }
-  for (const path of ["/healthz", "/unknown", "/v1/models"]) {
-    await t.step(path, async () => {
-      const response = await faulty(path);
-      assert.equal(response.status, 400);
-      assert.equal(response.headers.get("connection"), "close");
-      await response.body?.cancel();
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const init = ask(protocol, hello(protocol));
+    const response = await faulty(PATHS[protocol], init);
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 400);
+    assert.equal(error.type, "invalid_request_error");
+    assert.match(error.message, /several host headers\. Send one\.$/);
+    assert.equal(error.headers.get("connection"), "close");
+  });
+  await steps(t, ["/healthz", "/unknown", "/v1/models"], async (path) => {
+    const response = await faulty(path);
+    assert.equal(response.status, 400);
+    assert.equal(response.headers.get("connection"), "close");
+    await response.body?.cancel();
+  });
   assert.equal(scene.admission.active, 0);
 });
 

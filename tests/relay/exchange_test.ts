@@ -14,14 +14,6 @@ function scene(signal: AbortSignal, afterMs = 0) {
   return { record, control, controller: control.controller, timers };
 }
 
-Deno.test("followCaller() aborts when the caller leaves, and reports it", () => {
-  const caller = new AbortController();
-  const { controller } = scene(caller.signal);
-  assert.equal(controller.signal.aborted, false);
-  caller.abort();
-  assert.ok(controller.signal.reason instanceof CallerLeft);
-});
-
 Deno.test("followCaller() aborts at once when the caller has left already", () => {
   const { controller } = scene(AbortSignal.abort());
   assert.ok(controller.signal.reason instanceof CallerLeft);

@@ -525,21 +525,19 @@ Deno.test("a provider that invents pages or lines without end ends the run with 
     pages: [[], 500],
     lines: [Array(10_000).fill(line), 101],
   };
-  for (const [name, [data, pages]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      let requests = 0;
-      const { code, error } = await fetchReports("anthropic", () => {
-        const page = { data, has_more: true, next_page: `${++requests}` };
-        return Promise.resolve(Response.json(page));
-      });
-      assert.equal(code, 1);
-      assert.equal(
-        error,
-        `Cannot read the bill of Anthropic: /v1/organizations/analytics/cost has no end after ${pages} pages.\n`,
-      );
-      assert.equal(requests, pages);
+  await steps(t, Object.entries(cases), async ([, [data, pages]]) => {
+    let requests = 0;
+    const { code, error } = await fetchReports("anthropic", () => {
+      const page = { data, has_more: true, next_page: `${++requests}` };
+      return Promise.resolve(Response.json(page));
     });
-  }
+    assert.equal(code, 1);
+    assert.equal(
+      error,
+      `Cannot read the bill of Anthropic: /v1/organizations/analytics/cost has no end after ${pages} pages.\n`,
+    );
+    assert.equal(requests, pages);
+  });
 });
 
 /** Runs `reconcile` with the reports that a provider sends for an administrator's key. */

@@ -175,20 +175,18 @@ const CODED: Readonly<Record<string, string>> = {
 
 Deno.test("an ambiguous request is rejected in the protocol of its path", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const request = head(LENGTH, "host: b").replace(
-        PATHS.chat,
-        PATHS[protocol],
-      );
-      const error = errorAnswer(
-        await sendRaw(gateway.port, request + BODY),
-        protocol,
-      );
-      assert.equal(error.status, 400);
-      assert.match(error.message, /several host headers/);
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const request = head(LENGTH, "host: b").replace(
+      PATHS.chat,
+      PATHS[protocol],
+    );
+    const error = errorAnswer(
+      await sendRaw(gateway.port, request + BODY),
+      protocol,
+    );
+    assert.equal(error.status, 400);
+    assert.match(error.message, /several host headers/);
+  });
 });
 
 Deno.test("a body with a coding below its chunks is rejected in the caller's protocol", async (t) => {
@@ -205,13 +203,11 @@ Deno.test("a body with a coding below its chunks is rejected in the caller's pro
 Deno.test("a body in broken chunks is 400, and the bytes after it are not served", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, chunks] of Object.entries(BROKEN_CHUNKS)) {
-    await t.step(name, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(head(CHUNKED) + chunks + SECOND);
-      assert.deepEqual(statuses(await socket.readAll()), [400]);
-    });
-  }
+  await steps(t, Object.entries(BROKEN_CHUNKS), async ([, chunks]) => {
+    using socket = await connectRaw(gateway.port);
+    await socket.write(head(CHUNKED) + chunks + SECOND);
+    assert.deepEqual(statuses(await socket.readAll()), [400]);
+  });
   assert.equal(upstream.requests.items.length, 0);
 });
 

@@ -97,29 +97,27 @@ Deno.test("a caller that leaves before the upstream answers ends the upstream's 
 const LONG_TEXT = "x".repeat(100_000);
 
 Deno.test("a caller with a long request that leaves before the upstream answers ends the upstream's request", async (t) => {
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const asked = Promise.withResolvers<void>();
-      const left = Promise.withResolvers<void>();
-      await using upstream = startRawUpstream(async (connection) => {
-        asked.resolve();
-        await listenToEnd(connection).finally(left.resolve);
-      });
-      await using gateway = await startGateway(familiesFile(upstream.url));
-      const caller = new AbortController();
-      const call = gateway.call(PATHS[protocol], {
-        ...ask(protocol, hello(protocol, { padding: LONG_TEXT })),
-        signal: caller.signal,
-      });
-      await asked.promise;
-      caller.abort();
-      await assert.rejects(call, { name: "AbortError" });
-      await within(left.promise, "the upstream's request to end");
-      const line = await lineAboutLeaving(gateway);
-      assert.equal(line.ended, "client_abort");
-      assert.equal(line.status, 499);
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const asked = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    await using upstream = startRawUpstream(async (connection) => {
+      asked.resolve();
+      await listenToEnd(connection).finally(left.resolve);
     });
-  }
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    const caller = new AbortController();
+    const call = gateway.call(PATHS[protocol], {
+      ...ask(protocol, hello(protocol, { padding: LONG_TEXT })),
+      signal: caller.signal,
+    });
+    await asked.promise;
+    caller.abort();
+    await assert.rejects(call, { name: "AbortError" });
+    await within(left.promise, "the upstream's request to end");
+    const line = await lineAboutLeaving(gateway);
+    assert.equal(line.ended, "client_abort");
+    assert.equal(line.status, 499);
+  });
 });
 
 /** The progress of an answer when its caller disconnects. */

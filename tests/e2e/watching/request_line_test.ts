@@ -268,10 +268,10 @@ const PROVIDER_ENDINGS: Readonly<
 };
 
 Deno.test("the line has each failure of a provider that reached the caller, with a level by its cause", async (t) => {
-  for (
-    const [name, [script, init, logged]] of Object.entries(PROVIDER_ENDINGS)
-  ) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries(PROVIDER_ENDINGS),
+    async ([, [script, init, logged]]) => {
       await using upstream = startUpstream(script);
       const url = script === undefined ? NOWHERE : upstream.url;
       await using gateway = await startGateway(familiesFile(url), {
@@ -279,8 +279,8 @@ Deno.test("the line has each failure of a provider that reached the caller, with
       });
       const { length, line } = await asked(gateway, PATHS.chat, init);
       check(line, { bytes_out: length, limit: undefined, ...logged });
-    });
-  }
+    },
+  );
 });
 
 Deno.test("the line counts the bytes of the final answer only", async () => {

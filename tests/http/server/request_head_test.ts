@@ -5,6 +5,7 @@ import {
 } from "../../../src/http/server/request_head.ts";
 import { bytesOf } from "../../../src/streams/bytes.ts";
 import { MalformedMessage } from "../../../src/upstream/http1/failure.ts";
+import { steps } from "../../support/steps.ts";
 
 function parse(...lines: readonly string[]) {
   return parseRequestHead(bytesOf([...lines, "", ""].join("\r\n")));
@@ -40,12 +41,12 @@ const FRAMINGS: Readonly<Record<string, readonly [string[], string]>> = {
 };
 
 Deno.test("the end of a body has one reading", async (t) => {
-  for (const [name, [lines, kind]] of Object.entries(FRAMINGS)) {
-    await t.step(
-      name,
-      () => assert.equal(parse(POST, ...lines).framing.kind, kind),
-    );
-  }
+  await steps(
+    t,
+    Object.entries(FRAMINGS),
+    ([, [lines, kind]]) =>
+      assert.equal(parse(POST, ...lines).framing.kind, kind),
+  );
 });
 
 const PERSISTENCE: Readonly<Record<string, readonly [string[], boolean]>> = {
@@ -59,12 +60,12 @@ const PERSISTENCE: Readonly<Record<string, readonly [string[], boolean]>> = {
 };
 
 Deno.test("a socket is kept for HTTP/1.1 whose caller does not close it", async (t) => {
-  for (const [name, [lines, expected]] of Object.entries(PERSISTENCE)) {
-    await t.step(
-      name,
-      () => assert.equal(parse(...lines).isKeptAlive, expected),
-    );
-  }
+  await steps(
+    t,
+    Object.entries(PERSISTENCE),
+    ([, [lines, expected]]) =>
+      assert.equal(parse(...lines).isKeptAlive, expected),
+  );
 });
 
 Deno.test("a caller that expects a 100 holds its body back, where it has one", () => {
@@ -91,13 +92,11 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
 };
 
 Deno.test("a head with more than one reading, or none, is refused with its fault", async (t) => {
-  for (const [name, [lines, fault]] of Object.entries(REFUSED)) {
-    await t.step(name, () => {
-      const head = parse(...lines);
-      assert.match(head.fault ?? "", fault);
-      assert.equal(head.isKeptAlive, false);
-    });
-  }
+  await steps(t, Object.entries(REFUSED), ([, [lines, fault]]) => {
+    const head = parse(...lines);
+    assert.match(head.fault ?? "", fault);
+    assert.equal(head.isKeptAlive, false);
+  });
 });
 
 Deno.test("what cannot become a head is refused before its end", () => {

@@ -19,6 +19,7 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { until, within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 type Handle = (request: CallerRequest) => AnyResponse | Promise<AnyResponse>;
 
@@ -142,23 +143,23 @@ Deno.test("the span of a request ends once, with the status or without one when 
   const bytes = () =>
     new DirectResponse(new Uint8Array([104]), { status: 201, headers: [] });
   const stream = () => new Response(new Blob(["hello"]).stream());
-  for (
-    const [name, handle, duplex, ends] of [
+  await steps(
+    t,
+    [
       ["bytes that are taken", bytes, createScriptedDuplex(), [201]],
       ["bytes that are not taken", bytes, broken(), [undefined]],
       ["a stream that is taken", stream, createScriptedDuplex(), [200]],
       ["a stream that is not taken", stream, broken(), [undefined]],
-    ] as const
-  ) {
-    await t.step(name, async () => {
+    ] as const,
+    async ([, handle, duplex, ends]) => {
       const { server, spans } = open(handle, duplex);
       duplex.give(LAST);
       await within(duplex.closed, "the end");
       await until(() => spans.length > 0, "the end of the span");
       await server.close();
       assert.deepEqual(spans, ends);
-    });
-  }
+    },
+  );
 });
 
 Deno.test("requests on one socket are served in their order, also when they arrive together", async () => {
@@ -280,18 +281,16 @@ Deno.test("a body is read whole or as a stream, and the next request follows it"
 
 Deno.test("a body of many reads is not changed by the bytes after it", async (t) => {
   const long = "x".repeat(300_000);
-  for (const [way, read] of Object.entries(READINGS)) {
-    await t.step(way, async () => {
-      const { duplex, server } = open(async (request) =>
-        new Response(String(byteText(await read(request)) === long))
-      );
-      for (let at = 0; at < 3; at++) duplex.give(post(long));
-      duplex.give(LAST);
-      await within(duplex.closed, "the end");
-      assert.equal(duplex.written.match(/\r\n\r\ntrue/g)?.length, 3);
-      await server.close();
-    });
-  }
+  await steps(t, Object.entries(READINGS), async ([, read]) => {
+    const { duplex, server } = open(async (request) =>
+      new Response(String(byteText(await read(request)) === long))
+    );
+    for (let at = 0; at < 3; at++) duplex.give(post(long));
+    duplex.give(LAST);
+    await within(duplex.closed, "the end");
+    assert.equal(duplex.written.match(/\r\n\r\ntrue/g)?.length, 3);
+    await server.close();
+  });
 });
 
 Deno.test("the bytes that wait behind a request are bounded", async () => {

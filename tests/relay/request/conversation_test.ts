@@ -248,12 +248,12 @@ const CLIENTS: Readonly<
 };
 
 Deno.test("readClientIds() reads what each client calls its session, agent and request", async (t) => {
-  for (const [name, { headers, ids }] of Object.entries(CLIENTS)) {
-    await t.step(
-      name,
-      () => assert.deepEqual(readClientIds(new Headers(headers)), ids),
-    );
-  }
+  await steps(
+    t,
+    Object.entries(CLIENTS),
+    ([, { headers, ids }]) =>
+      assert.deepEqual(readClientIds(new Headers(headers)), ids),
+  );
 });
 
 Deno.test("readClientIds() keeps 128 characters, none of them a control character", () => {

@@ -107,16 +107,6 @@ function answerOf(
   return new Response(body, { headers: EVENTS });
 }
 
-Deno.test("translateAnswer() returns one object of a stream on request", async () => {
-  const { translate, ended, record } = await begin();
-  const given = await translate(answerOf([START, delta("Hi"), STOP], "close"));
-  const body = await given.json();
-  assert.equal(body.choices[0].message.content, "Hi");
-  assert.equal(body.usage.completion_tokens, 2);
-  assert.equal(ended(), "complete");
-  assert.equal(record.facts.answer.usage?.outputTokens, 2);
-});
-
 Deno.test("translateAnswer() names dropped fields in characters that a header can hold", async () => {
   const { translate } = await begin();
   const { headers } = await translate(answerOf([START, STOP], "close"));
