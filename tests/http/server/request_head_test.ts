@@ -75,7 +75,7 @@ Deno.test("a caller that expects a 100 holds its body back, where it has one", (
   assert.equal(parse(POST, "content-length: 1").awaitsContinue, false);
 });
 
-/** Faults of the first line and of the whole; `framing.ts` has those of lengths, codings and fields. */
+/** Faults of the first line, of codings and of the whole; `framing.ts` has those of lengths and fields. */
 const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   "another protocol": [["SSH-2.0"], /does not begin as HTTP\/1\.1/],
   "HTTP/2": [["PRI * HTTP/2.0"], /does not begin/],
@@ -85,6 +85,17 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   "a control in the target": [["GET /\x01 HTTP/1.1"], /does not begin/],
   "no target": [["GET HTTP/1.1"], /does not begin/],
   "two hosts": [[POST, "host: a", "host: b"], /several host headers/],
+  // The body is rejected for these, too, so that no status shows who did it.
+  "an unknown coding": [[POST, "transfer-encoding: x"], /end in chunked/],
+  "chunks that are not last": [
+    [POST, "transfer-encoding: chunked, x"],
+    /end in chunked/,
+  ],
+  "chunks twice": [
+    [POST, "transfer-encoding: chunked, chunked"],
+    /end in chunked/,
+  ],
+  "what ends like chunks": [[POST, "transfer-encoding: xchunked"], /end in/],
   "201 headers": [
     [POST, ...Array.from({ length: 201 }, (_, n) => `x-${n}: a`)],
     /too many header fields/,
