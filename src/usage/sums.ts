@@ -156,10 +156,14 @@ export function usedOf(use: LimitUse | undefined): number {
   return use.counted.reduce((used, amount) => used + amount, use.held);
 }
 
-/** Returns the holds of a request whose claims are granted. */
+/** Returns the holds of a request whose claims are granted: one for each key, the largest that is claimed. */
 export function holdsOf(
   id: string,
   claims: readonly Claim[],
 ): readonly Hold[] {
-  return claims.map(({ key, amount }) => ({ key, id, amount }));
+  const amounts = new Map<string, number>();
+  for (const { key, amount } of claims) {
+    amounts.set(key, Math.max(amount, amounts.get(key) ?? 0));
+  }
+  return [...amounts].map(([key, amount]) => ({ key, id, amount }));
 }

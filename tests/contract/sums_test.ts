@@ -16,7 +16,12 @@ import {
 } from "../../src/shared/main_thread.ts";
 import { RemoteSums } from "../../src/shared/remote_sums.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import type { Claim, Sum, Sums } from "../../src/usage/sums.ts";
+import {
+  type Claim,
+  holdsOf,
+  type Sum,
+  type Sums,
+} from "../../src/usage/sums.ts";
 import { to } from "../support/fakes/addition.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
@@ -154,6 +159,21 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
     for (const sums of [one, two]) {
       await untilUsed(sums, HOUR, { counted: 0, held: 1 });
     }
+  },
+  "hold once what limits in several windows share": async ({ one, two }) => {
+    const shared = [HOUR, DAY].map((sum, index) => ({
+      ...claim(sum, 4),
+      ...{ key: "requests of alice", amount: 1 + index },
+    }));
+    for (const id of ["req_1", "req_2"]) {
+      assert.equal((await one.reserve(id, shared)).isGranted, true, id);
+    }
+    assert.equal((await two.reserve("req_3", shared)).isGranted, false);
+    one.apply({ additions: [], releases: holdsOf("req_1", shared) });
+    await until(async () => {
+      const uses = await two.uses(shared);
+      return uses.every(({ held }) => held === 2);
+    }, "one request's hold");
   },
   "count the additions of both, each once": async ({ one, two }) => {
     for (let count = 0; count < 200; count++) {

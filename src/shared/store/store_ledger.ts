@@ -1,6 +1,6 @@
 import { memoized } from "../../core/memo.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import { type Hold, HOLD_MS } from "../../usage/sums.ts";
+import { type Hold, HOLD_MS, holdsOf } from "../../usage/sums.ts";
 import type { Ledger } from "../ledger.ts";
 import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
 import { digestOf } from "../../core/sha256.ts";
@@ -75,13 +75,16 @@ export function createStoreLedger(
     },
     async reserve({ id, claims }) {
       const keys = createKeyList(sinceKey);
+      const members = new Map(
+        holdsOf(id, claims).map((hold) => [hold.key, memberOf(hold)]),
+      );
       const request = {
         id,
         hold_ms: HOLD_MS,
         claims: claims.map(({ sums, key, amount, most }) => ({
           table: keys.placeOf(keyOf("sums", sums[0]?.table ?? "")),
           holds: keys.placeOf(keyOf("holds", key)),
-          member: memberOf({ key, id, amount }),
+          member: members.get(key),
           amount,
           most: Math.min(most, Number.MAX_SAFE_INTEGER),
           fields: sums.map(({ field }) => field.toWellFormed()),
