@@ -152,7 +152,8 @@ export class AttemptAdmission {
   async #admitFirst(
     attempts: readonly NextAttempt[],
   ): Promise<AdmittedAttempt | undefined> {
-    const { exchange: { caller }, gate } = this.#request;
+    const { exchange: { caller, control }, gate } = this.#request;
+    const { signal } = control.controller;
     for (const resort of RESORTS) {
       for (const next of attempts) {
         const { candidate, isRepeat } = next;
@@ -162,7 +163,7 @@ export class AttemptAdmission {
         if (!mayTry) continue;
         const begun = this.#begin(next, { caller, isRepeat, ...resort });
         if (begun === undefined) continue;
-        if (await gate.enter(candidate)) {
+        if (await gate.enter(candidate) && !signal.aborted) {
           if (!isRepeat) {
             this.#services.budget.earn(candidate.deployment.connection.id);
           }
@@ -170,6 +171,8 @@ export class AttemptAdmission {
         }
         begun.slot.leave();
         begun.report.dismissed();
+        // The caller may have left while another thread or the store decided.
+        signal.throwIfAborted();
       }
     }
     return undefined;

@@ -46,6 +46,10 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   const open = () => {
     const id = `req ${++requests}`;
     const record = openRecord(id, "POST", { clock: CLOCK, log });
+    const { connection, model } = deployment;
+    record.facts.attempts.push({
+      ...{ connection: connection.name, model: model.id, startedMs: 0 },
+    });
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };

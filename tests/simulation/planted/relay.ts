@@ -140,8 +140,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the limits are not asked",
-      text: "if (await gate.enter(candidate)) {",
-      wrong: "if (gate !== undefined) {",
+      text: "await gate.enter(candidate) &&",
+      wrong: "gate !== undefined &&",
     },
   ],
   "relay/next_attempts.ts": [
