@@ -8,7 +8,10 @@ const HOUR_MS = 3600_000;
 /** Scenes of limits, reservations, counts and places. */
 export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   "a limit on requests admits exactly as many": {
-    setting: withLimits({ window: "hour", requests: 5 }),
+    setting: withLimits(
+      { window: "hour", requests: 5 },
+      { window: "day", requests: 100 },
+    ),
     async live(stage) {
       const first = await stage.ask();
       assert.equal(first.headers?.get("x-gateway-limit-warning"), null);
@@ -18,15 +21,16 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         headers?.get("x-gateway-limit-warning") !== null
       );
       assert(warned.length >= 2, "the last ones are warned");
-      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
-      const restMs = HOUR_MS - stage.time.now() % HOUR_MS;
-      await stage.sleep(restMs - 1000);
+      const restMs = () => HOUR_MS - stage.time.now() % HOUR_MS;
+      await stage.sleep(restMs() - 1000);
       assert.equal((await stage.ask()).status, 429, "until the hour is over");
-      await stage.sleep(1000);
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+      await stage.sleep(restMs());
       const next = await Promise.all([1, 2, 3, 4, 5, 6].map(() => stage.ask()));
       assert.deepEqual(statuses(next), [200, 200, 200, 200, 200, 429]);
       const refused = next.find(({ status }) => status === 429);
       assert.equal(refused?.headers?.get("retry-after"), "5", "a hold may end");
+      assert.equal((await stage.ask()).status, 429, "all are counted");
     },
   },
   "a request that fails or is left counts once": {
@@ -34,16 +38,31 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       const { random } = stage;
       stage.plan("a", random.pick(["bad request", "server error"] as const));
-      await stage.ask();
+      await stage.ask({ protocol: "messages" });
       stage.plan("a", "silence");
       await stage.ask({ leavesAfterMs: 2500 });
       await stage.sleep(1000);
+      const { estimated_requests } = await usageOf(stage, "alice");
+      assert.equal(estimated_requests, 1, "what is left is not free");
       const rest = await crowd(stage, 4, {});
       assert.deepEqual(statuses(rest), [200, 200, 429, 429]);
       assert.deepEqual(await usageOf(stage, "alice"), {
         ...await usageOf(stage, "alice"),
         ...loggedOf(stage, "alice"),
       });
+    },
+  },
+  "a caller who leaves while its limits are asked uses nothing": {
+    setting: () => ({
+      ...withLimits({ window: "hour", requests: 1 })(),
+      threads: 2,
+    }),
+    async live(stage) {
+      assert(stage.process);
+      stage.process.messageMs = 100;
+      await stage.ask({ leavesAfterMs: 120 });
+      await stage.sleep(1000);
+      await stage.served();
     },
   },
   "a request that cannot be translated does not count": {
