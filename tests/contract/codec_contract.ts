@@ -71,6 +71,16 @@ export interface Respelling {
   readonly reason: string;
 }
 
+/** Reads a row a line: a pattern of paths, ` → ` and the reason. Points, `[]` and the `$` of a name stand for themselves. */
+export function respellings(text: string): readonly Respelling[] {
+  return text.trim().split("\n").map((row) => {
+    const [pattern, reason] = row.split(" → ");
+    assert.ok(pattern && reason, row);
+    const path = pattern.replace(/\.|\[\]|\$(?=\w)/g, RegExp.escape);
+    return { path: new RegExp(path), reason };
+  });
+}
+
 type Rule = keyof typeof RULES;
 
 const RULES = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { codecContract } from "../../contract/codec_contract.ts";
+import { codecContract, respellings } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./cases.ts";
 import { chatWatch } from "../../../src/protocols/chat/watch.ts";
@@ -47,81 +47,29 @@ codecContract({
         "a message has one text and one reasoning before its calls, whatever order they came in",
     },
   ],
-  respellings: [
-    { path: /^stream$/, reason: "`stream: false` is the default" },
-    { path: /^stream_options$/, reason: "usage is always asked for" },
-    { path: /\.file\.filename$/, reason: "a file without a name is refused" },
-    { path: /^(functions|function_call)$/, reason: "tools take their place" },
-    {
-      path: /^lost reasoning$/,
-      reason: "older models of Z.ai take no effort beside the switch",
-    },
-    {
-      path: /^max_(completion_)?tokens$/,
-      reason: "one of the two names, as the service knows it",
-    },
-    {
-      path: /^messages\[\]\.content$/,
-      reason: "text alone is a string, and no text beside calls is null",
-    },
-    {
-      path: /^messages\[\]\.content\[\]\.image_url$/,
-      reason: "a bare address stands for the object",
-    },
-    {
-      path: /^messages\[\]\.(tool_calls|name)$/,
-      reason: "null is none; a tool message has no name",
-    },
-    {
-      path: /^messages\[\]\.tool_calls\[\]\.index$/,
-      reason: "a call in the history has no index",
-    },
-    {
-      path: /^messages\[\]\.prefix$/,
-      reason: "an assistant message at the end is a beginning by itself",
-    },
-    {
-      path: /^messages\[\]\.role$/,
-      reason: "`developer` is `system` where the service knows no other",
-    },
-    {
-      path: /^messages$/,
-      reason: "leading system messages are joined where the service takes one",
-    },
-    {
-      path: /^messages\[\]\.reasoning(_content|_details)?$/,
-      reason: "one field, the service's own",
-    },
-    {
-      path: /^(reasoning|reasoning_effort|thinking)$/,
-      reason: "one switch, the service's own",
-    },
-    {
-      path: /^tool_choice(\.(type|name|function))?$/,
-      reason: "`any` and short forms are respelled",
-    },
-    {
-      path: /^(tools|tool_choice|parallel_tool_calls)$/,
-      reason: "nothing is said of tools when there are none",
-    },
-    {
-      path: /^tools\[\]\.type$/,
-      reason: "a tool without a type is a function",
-    },
-    {
-      path: /^response_format\.json_schema\.strict$/,
-      reason: "a closed schema can be held strictly",
-    },
-    {
-      path: /^(lost serviceTier|service_tier)$/,
-      reason: "the service is not known to have tiers",
-    },
-    {
-      path:
-        /^(response_format|stop|temperature|top_p|top_k|min_p|n|logprobs|logit_bias|echo|safety_model|(repetition|presence|frequency)_penalty)$/,
-      reason: "null is the default",
-    },
-  ],
+  respellings: respellings(`
+^stream$ → \`stream: false\` is the default
+^stream_options$ → usage is always asked for
+.file.filename$ → a file without a name is refused
+^(functions|function_call)$ → tools take their place
+^lost reasoning$ → older models of Z.ai take no effort beside the switch
+^max_(completion_)?tokens$ → one of the two names, as the service knows it
+^messages[].content$ → text alone is a string, and no text beside calls is null
+^messages[].content[].image_url$ → a bare address stands for the object
+^messages[].(tool_calls|name)$ → null is none; a tool message has no name
+^messages[].tool_calls[].index$ → a call in the history has no index
+^messages[].prefix$ → an assistant message at the end is a beginning by itself
+^messages[].role$ → \`developer\` is \`system\` where the service knows no other
+^messages$ → leading system messages are joined where the service takes one
+^messages[].reasoning(_content|_details)?$ → one field, the service's own
+^(reasoning|reasoning_effort|thinking)$ → one switch, the service's own
+^tool_choice(.(type|name|function))?$ → \`any\` and short forms are respelled
+^(tools|tool_choice|parallel_tool_calls)$ → nothing is said of tools when there are none
+^tools[].type$ → a tool without a type is a function
+^response_format.json_schema.strict$ → a closed schema can be held strictly
+^(lost serviceTier|service_tier)$ → the service is not known to have tiers
+^(response_format|stop|temperature|top_p|top_k|min_p|n|logprobs|logit_bias|echo|safety_model|(repetition|presence|frequency)_penalty)$ → null is the default
+`),
 });
 
 Deno.test("chatWatch.usageOf() reads the usage of a chunk or an answer", () => {

@@ -3,6 +3,7 @@ import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import {
   codecContract,
   type ContractCase,
+  respellings,
 } from "../../contract/codec_contract.ts";
 import {
   loadClientRequests,
@@ -94,19 +95,13 @@ codecContract({
       reason: "`output_format` has become `output_config.format`",
     },
   ],
-  respellings: [
-    { path: /^stream$/, reason: "`stream: false` is the default" },
-    { path: /^tools$/, reason: "an empty list is none" },
-    { path: /^system$/, reason: "a string is one block of text" },
-    {
-      path: /^messages\[\]\.content(\[\]\.content)?$/,
-      reason: "a string is one block of text",
-    },
-    {
-      path: /^messages\[\]\.content\[\]\.is_error$/,
-      reason: "`is_error: false` is the default",
-    },
-  ],
+  respellings: respellings(`
+^stream$ → \`stream: false\` is the default
+^tools$ → an empty list is none
+^system$ → a string is one block of text
+^messages[].content([].content)?$ → a string is one block of text
+^messages[].content[].is_error$ → \`is_error: false\` is the default
+`),
 });
 
 /** Adds the model, which Bedrock and Vertex have in the path; the recordings are named after it. */

@@ -6,7 +6,11 @@ import {
   type JsonValue,
 } from "../../../src/core/json.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
-import { codecContract, plain } from "../../contract/codec_contract.ts";
+import {
+  codecContract,
+  plain,
+  respellings,
+} from "../../contract/codec_contract.ts";
 import {
   loadClientRequests,
   loadRecordings,
@@ -61,61 +65,24 @@ codecContract({
       })),
   ],
   differences: [],
-  respellings: [
-    {
-      path: /^store$/,
-      reason: "the default is true, and no upstream shall keep anything",
-    },
-    {
-      path: /^include$/,
-      reason: "what is not kept upstream must come back encrypted",
-    },
-    { path: /^stream$/, reason: "false is the default" },
-    {
-      path: /\.strict$/,
-      reason:
-        "an absent one counts as true, which tools of other protocols never mean",
-    },
-    { path: /^tools\[\]\.description$/, reason: "null is none" },
-    {
-      path:
-        /^tools\[\](\.tools\[\])?\.parameters(\.\$schema|\.type|\.properties)?$/,
-      reason:
-        "a schema without type or properties is refused, and by some the name of its dialect",
-    },
-    {
-      path: /^input\[\]\.(encrypted_content|content)$/,
-      reason: "null is none",
-    },
-    {
-      path: /^input\[\]\.content\[\]\.(annotations|logprobs)$/,
-      reason: "an empty list is none",
-    },
-    {
-      path: /^input\[\]\.call_id$/,
-      reason: "an id that OpenAI would refuse; its result gets the same one",
-    },
-    {
-      path: /^reasoning(\.summary)?$/,
-      reason: "the Codex back end shows no reasoning unless asked to",
-    },
-    { path: /^previous_response_id$/, reason: "null is none" },
-    { path: /^text\.format$/, reason: "free text is the default" },
-    { path: /^tools$/, reason: "an empty list is none" },
-    {
-      path: /^prompt_cache_key$/,
-      reason: "requests of one user share a cache where no key is given",
-    },
-    {
-      path: /^tool_choice$/,
-      reason:
-        "without tools there is nothing to choose, and a summary calls none",
-    },
-    {
-      path: /^parallel_tool_calls$/,
-      reason: "without tools there is nothing to call",
-    },
-  ],
+  respellings: respellings(`
+^store$ → the default is true, and no upstream shall keep anything
+^include$ → what is not kept upstream must come back encrypted
+^stream$ → false is the default
+.strict$ → an absent one counts as true, which tools of other protocols never mean
+^tools[].description$ → null is none
+^tools[](.tools[])?.parameters(.$schema|.type|.properties)?$ → a schema without type or properties is refused, and by some the name of its dialect
+^input[].(encrypted_content|content)$ → null is none
+^input[].content[].(annotations|logprobs)$ → an empty list is none
+^input[].call_id$ → an id that OpenAI would refuse; its result gets the same one
+^reasoning(.summary)?$ → the Codex back end shows no reasoning unless asked to
+^previous_response_id$ → null is none
+^text.format$ → free text is the default
+^tools$ → an empty list is none
+^prompt_cache_key$ → requests of one user share a cache where no key is given
+^tool_choice$ → without tools there is nothing to choose, and a summary calls none
+^parallel_tool_calls$ → without tools there is nothing to call
+`),
 });
 
 for (const { name, request } of requests) {
