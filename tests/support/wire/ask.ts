@@ -1,6 +1,10 @@
 import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
+
+/** The protocols that tests ask in; another one does not join them by itself. */
+export const PROTOCOLS = ["chat", "messages", "responses"] as const;
+
+type Protocol = (typeof PROTOCOLS)[number];
 
 /** The path of each protocol. */
 export const PATHS: Readonly<Record<Protocol, string>> = {
@@ -8,9 +12,6 @@ export const PATHS: Readonly<Record<Protocol, string>> = {
   messages: "/v1/messages",
   responses: "/v1/responses",
 };
-
-/** All protocols. */
-export const PROTOCOLS = ["chat", "messages", "responses"] as const;
 
 /** A model that serves each protocol natively in `familiesFile`. */
 export const MODELS: Readonly<Record<Protocol, string>> = {
