@@ -61,7 +61,6 @@ Deno.test("the grammar accepts valid streams", async (t) => {
 
 Deno.test("the grammar rejects", async (t) => {
   const streams: Record<string, AnswerEvent[]> = {
-    "an end that never comes": [START],
     "anything before start": [startOf(0)],
     "a second start": [START, START],
     "an event after the end": [START, END, START],
@@ -79,7 +78,16 @@ Deno.test("the grammar rejects", async (t) => {
     "a second seal": [START, REASONING, SEAL, SEAL],
     "a citation of a call": [START, callOf(0, "f"), CITATION],
   };
+  // The last event itself is rejected, not only the missing end.
   await steps(t, Object.entries(streams), ([, events]) => {
-    assert.throws(() => runStage(createGrammar(), events), GrammarError);
+    const grammar = createGrammar();
+    const push = (event: AnswerEvent) => grammar.push(event, () => {});
+    events.slice(0, -1).forEach(push);
+    const [last = START] = events.slice(-1);
+    assert.throws(() => push(last), GrammarError);
   });
+});
+
+Deno.test("the grammar rejects a stream that ends without its last event", () => {
+  assert.throws(() => runStage(createGrammar(), [START]), GrammarError);
 });
