@@ -143,20 +143,32 @@ Deno.test("check shows the limits of every token, and their holders", async () =
 
 Deno.test("an impossible limit is a problem with an instruction", async () => {
   const cases = yamlTable(`
-{ window: day } → tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.
-{ window: day, tokens: 1, requests: 1 } → tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.
-{ window: weak, tokens: 1 } → tokens[0].limits[0].window: must be one of minute, hour, day, week, month. Did you mean "week"?
-{ window: day, tokens: 1, models: [model-b] } → tokens[0].limits[0].models[0]: is served by no connection. Did you mean "model-a"?
-{ window: day, tokens: 1, connections: [mian] } → tokens[0].limits[0].connections[0]: is neither the name nor the id of a connection. Did you mean "main"?
-{ window: day, tokens: 1, connection: main } → tokens[0].limits[0].connection: is only for share. Name connections in the list \`connections\`.
+{ window: day } → tokens[0].limits[0]: must have one of requests, tokens,
+  cost and share. Write a limit for each.
+{ window: day, tokens: 1, requests: 1 } → tokens[0].limits[0]: must have one of requests, tokens,
+  cost and share. Write a limit for each.
+{ window: weak, tokens: 1 } → tokens[0].limits[0].window: must be one of minute, hour, day, week,
+  month. Did you mean "week"?
+{ window: day, tokens: 1, models: [model-b] } → tokens[0].limits[0].models[0]: is served by no
+  connection. Did you mean "model-a"?
+{ window: day, tokens: 1, connections: [mian] } → tokens[0].limits[0].connections[0]: is neither the
+  name nor the id of a connection. Did you mean "main"?
+{ window: day, tokens: 1, connection: main } → tokens[0].limits[0].connection: is only for share.
+  Name connections in the list \`connections\`.
 { window: day, tokens: 0 } → tokens[0].limits[0].tokens: must be at least 1.
 { window: day, cost: much } → tokens[0].limits[0].cost: must be a number from 0 to 1000000.
-{ window: day, cost: 5 } → tokens[0].limits: limit the cost, but the model "model-a" of "main" has no price. Give it a price, or name the models that the limit counts.
-{ window: five_hour, share: 0.4 } → tokens[0].limits[0].connection: is missing. A share is part of a connection's quota.
-{ window: five_hour, connection: mian, share: 0.4 } → tokens[0].limits[0].connection: is neither the name nor the id of a connection. Did you mean "main"?
-{ window: five_hour, connection: main, share: 40 } → tokens[0].limits[0].share: must be a number from 0 to 1.
-{ window: "five hours", connection: main, share: 0.4 } → tokens[0].limits[0].window: is no window of a quota, such as five_hour, hourly, daily, weekly, monthly. Did you mean "five_hour"?
-{ window: five_hour, connection: main, share: 0.4, models: [model-a] } → tokens[0].limits[0].models: cannot be set with share, which counts all requests of one connection.
+{ window: day, cost: 5 } → tokens[0].limits: limit the cost, but the model "model-a" of "main" has
+  no price. Give it a price, or name the models that the limit counts.
+{ window: five_hour, share: 0.4 } → tokens[0].limits[0].connection: is missing. A share is part of a
+  connection's quota.
+{ window: five_hour, connection: mian, share: 0.4 } → tokens[0].limits[0].connection: is neither the
+  name nor the id of a connection. Did you mean "main"?
+{ window: five_hour, connection: main, share: 40 } → tokens[0].limits[0].share: must be a number
+  from 0 to 1.
+{ window: "five hours", connection: main, share: 0.4 } → tokens[0].limits[0].window: is no window of
+  a quota, such as five_hour, hourly, daily, weekly, monthly. Did you mean "five_hour"?
+{ window: five_hour, connection: main, share: 0.4, models: [model-a] } →
+  tokens[0].limits[0].models: cannot be set with share, which counts all requests of one connection.
 { window: day, token: 5 } → tokens[0].limits[0].token: is not a known key. Did you mean "tokens"?
 `);
   for (const [, limit, problem] of cases) {

@@ -184,15 +184,19 @@ a greatest length: { type: string, maxLength: 2 } → de
 a list: { type: array, items: { type: integer } } → [1]
 a list without a type: { items: { const: 2 }, minItems: 2 } → [2, 2]
 an empty list: { type: array, maxItems: 0 } → []
-the required fields alone: { type: object, properties: { city: {}, unit: {}, days: { type: integer } }, required: [city, days] } → { city: Berlin, days: 1 }
+the required fields alone: { type: object, properties: { city: {}, unit: {},
+  days: { type: integer } }, required: [city, days] } → { city: Berlin, days: 1 }
 the first field where none is required: { properties: { path: {}, limit: {} } } → { path: demo.txt }
 an object without fields: { type: object } → {}
-the name of a list for its items: { type: object, properties: { emails: { type: array, items: {} } } } → { emails: ["demo@example.com"] }
+the name of a list for its items: { type: object, properties: { emails: { type: array,
+  items: {} } } } → { emails: ["demo@example.com"] }
 the first alternative: { anyOf: [{ type: "null" }, { const: 3 }] } → 3
 one of several: { oneOf: [{ type: boolean }, { const: 3 }] } → true
 no alternative but null: { anyOf: [{ type: "null" }] } → demo
-all of several: { allOf: [{ properties: { a: { const: 1 } }, required: [a] }, { properties: { b: { const: 2 } }, required: [b] }] } → { a: 1, b: 2 }
-a reference: { properties: { spot: { "$ref": "#/$defs/a~1b" } }, "$defs": { "a/b": { const: here } } } → { spot: here }
+all of several: { allOf: [{ properties: { a: { const: 1 } }, required: [a] },
+  { properties: { b: { const: 2 } }, required: [b] }] } → { a: 1, b: 2 }
+a reference: { properties: { spot: { "$ref": "#/$defs/a~1b" } },
+  "$defs": { "a/b": { const: here } } } → { spot: here }
 a reference to elsewhere: { "$ref": "https://example.com/x" } → demo
 a reference to itself: { "$ref": "#" } → demo
 `);

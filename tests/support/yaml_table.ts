@@ -10,11 +10,11 @@ import { parseYaml } from "./yaml.ts";
 type YamlRow = readonly [name: string, fields: JsonObject, result: string];
 
 /**
- * Reads a table of one row a line: a name and a colon, if it has a name, a mapping in YAML, ` → ` and what that leads
- * to. A key with `<absent>` is undefined.
+ * Reads a table: a name and a colon, if it has a name, a mapping in YAML, ` → ` and what that leads to. A key with
+ * `<absent>` is undefined.
  */
 export function yamlTable(text: string): readonly YamlRow[] {
-  return text.trim().split("\n").map((row): YamlRow => {
+  return rowsOf(text).map((row): YamlRow => {
     const [before = "", result] = row.split(" → ");
     const start = before.indexOf("{");
     const fields = parseYaml(before.slice(start), SCHEMA);
@@ -29,14 +29,19 @@ export function yamlTable(text: string): readonly YamlRow[] {
 /** The name of the row and its two values. */
 type YamlPair = readonly [name: string, from: JsonValue, to: JsonValue];
 
-/** Reads a table of one row a line: a name, a colon, a value in YAML, ` → ` and another. A line with a `#` is a comment. */
+/** Reads a table: a name, a colon, a value in YAML, ` → ` and another. A line with a `#` is a comment. */
 export function yamlPairs(text: string): readonly YamlPair[] {
-  return text.trim().split("\n").filter((row) => !row.startsWith("#"))
+  return rowsOf(text).filter((row) => !row.startsWith("#"))
     .map((row): YamlPair => {
       const [, name, from, to] = row.match(/^(.*?): (.*) → (.*)$/) ?? [];
       assert.ok(name && from && to, row);
       return [name, jsonOf(from), jsonOf(to)];
     });
+}
+
+/** Returns the rows of a table: a line that is indented continues the one before. */
+function rowsOf(text: string): readonly string[] {
+  return text.trim().split(/\n(?! )/).map((row) => row.replace(/\n +/g, " "));
 }
 
 function jsonOf(yaml: string): JsonValue {

@@ -107,13 +107,18 @@ const LISTED =
 const PROBLEMS = yamlTable(`
 { service: bedrock } → region: is missing. \`service: bedrock\` needs it.
 { service: zai, region: eu } → region: has no meaning for \`service: zai\`. Remove it.
-{ service: aws-claude, region: us-west-2 } → headers.anthropic-workspace-id: is missing. \`service: aws-claude\` needs it.
+{ service: aws-claude, region: us-west-2 } → headers.anthropic-workspace-id: is missing. \`service:
+  aws-claude\` needs it.
 { headers_drop: { anthropic-beta: ["a,b"] } } → headers_drop.anthropic-beta[0]: ${LISTED}
 { headers_drop: { anthropic-beta: [] } } → headers_drop.anthropic-beta: must not be empty.
-{ headers_drop: { X-Beta: [a], x-beta: [b] } } → headers_drop.x-beta: appears twice. Upper and lower case are the same.
-{ headers: { X-Beta: a }, headers_drop: { x-beta: [a] } } → headers_drop.x-beta: is also in headers. Remove one of them.
-{ headers_drop: { authorization: [a] } } → headers_drop.authorization: holds the credential of auth. Remove it.
-{ headers_drop: { content-type: [a] } } → headers_drop.content-type: is a header that the gateway sets itself. Remove it.
+{ headers_drop: { X-Beta: [a], x-beta: [b] } } → headers_drop.x-beta: appears twice. Upper and lower
+  case are the same.
+{ headers: { X-Beta: a }, headers_drop: { x-beta: [a] } } → headers_drop.x-beta: is also in headers.
+  Remove one of them.
+{ headers_drop: { authorization: [a] } } → headers_drop.authorization: holds the credential of auth.
+  Remove it.
+{ headers_drop: { content-type: [a] } } → headers_drop.content-type: is a header that the gateway
+  sets itself. Remove it.
 ${
   REGIONS.map((region) =>
     `{ service: bedrock, region: "${region}" } → region: ${LABEL}`

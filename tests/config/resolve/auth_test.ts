@@ -79,8 +79,10 @@ const ROWS = yamlTable(`
 { auth: { scheme: bearer } } → connections[0].auth.key: is missing. ${HOW}
 { service: zai, auth: <absent> } → connections[0].auth.key: is missing. ${HOW}
 { auth: { scheme: none, key: k } } → connections[0].auth.key: must not be set with \`scheme: none\`.
-{ auth: { scheme: none, key_file: k } } → connections[0].auth.key_file: must not be set with \`scheme: none\`.
-{ auth: { scheme: bearer, key: k, key_file: k } } → connections[0].auth.key_file: must not be set with key.
+{ auth: { scheme: none, key_file: k } } → connections[0].auth.key_file: must not be set with
+  \`scheme: none\`.
+{ auth: { scheme: bearer, key: k, key_file: k } } → connections[0].auth.key_file: must not be set
+  with key.
 { auth: { scheme: bearer, key: "can\\nary" } } → connections[0].auth.key: ${BAD_KEY}
 { auth: { scheme: bearer, key: "ключ" } } → connections[0].auth.key: ${BAD_KEY}
 `);

@@ -28,22 +28,31 @@ const FAMILIES = "needs A (Chat Completions), B (Messages) or C (Responses).";
 
 const PROBLEMS = yamlTable(`
 { family: <absent> } → connections[0].family: is missing. \`service: custom\` ${FAMILIES}
-{ service: gateway, family: <absent> } → connections[0].family: is missing. \`service: gateway\` ${FAMILIES}
+{ service: gateway, family: <absent> } → connections[0].family: is missing. \`service: gateway\`
+  ${FAMILIES}
 { endpoints: <absent> } → connections[0].endpoints.chat: is missing. Family A needs it.
-{ endpoints: { messages: "${URL_A}" } } → connections[0].endpoints.chat: is missing. Family A needs it.
+{ endpoints: { messages: "${URL_A}" } } → connections[0].endpoints.chat: is missing. Family A needs
+  it.
 { family: B } → connections[0].endpoints.messages: is missing. Family B needs it.
 { family: C } → connections[0].endpoints.responses: is missing. Family C needs it.
-{ endpoints: { chat: "http://u:canary@h" } } → connections[0].endpoints.chat: must not hold credentials. Set them in auth.
+{ endpoints: { chat: "http://u:canary@h" } } → connections[0].endpoints.chat: must not hold
+  credentials. Set them in auth.
 { headers: { "a b": c } } → connections[0].headers["a b"]: is not a valid header name.
-{ headers: { Host: c } } → connections[0].headers.Host: is a header that the gateway sets itself. Remove it.
-{ headers: { Authorization: canary } } → connections[0].headers.Authorization: would replace the credential of auth. Remove it, or use \`scheme: none\`.
-{ headers: { X-A: "1", x-a: "2" } } → connections[0].headers.x-a: appears twice. Upper and lower case are the same.
-{ headers: { x-a: "can\\r\\nary: 1" } } → connections[0].headers.x-a: must be printable ASCII without line breaks or outer spaces.
+{ headers: { Host: c } } → connections[0].headers.Host: is a header that the gateway sets itself.
+  Remove it.
+{ headers: { Authorization: canary } } → connections[0].headers.Authorization: would replace the
+  credential of auth. Remove it, or use \`scheme: none\`.
+{ headers: { X-A: "1", x-a: "2" } } → connections[0].headers.x-a: appears twice. Upper and lower
+  case are the same.
+{ headers: { x-a: "can\\r\\nary: 1" } } → connections[0].headers.x-a: must be printable ASCII
+  without line breaks or outer spaces.
 { force: { model: x } } → connections[0].force.model: ${ROUTED}
 { force: { stream: true } } → connections[0].force.stream: ${ROUTED}
 { omit: [a, model] } → connections[0].omit[1]: must not be model, which every request needs.
-{ quota: { url: nowhere } } → connections[0].quota.url: must be a URL such as https://api.example.com/v1.
-{ models: [a, b, { id: a }] } → connections[0].models[2]: has the id of connections[0].models[0]. Each model of a connection needs its own.
+{ quota: { url: nowhere } } → connections[0].quota.url: must be a URL such as
+  https://api.example.com/v1.
+{ models: [a, b, { id: a }] } → connections[0].models[2]: has the id of connections[0].models[0].
+  Each model of a connection needs its own.
 `);
 
 Deno.test("a connection reports", (t) =>
@@ -53,11 +62,16 @@ Deno.test("a connection reports", (t) =>
   }));
 
 const WARNINGS = yamlTable(`
-{ endpoints: { chat: "http://10.0.0.1/v1" } } → connections[0].endpoints.chat: sends prompts and the key unencrypted. Use https.
-{ quota: { kind: litellm, url: "http://10.0.0.1/q" } } → connections[0].quota.url: sends the key unencrypted. Use https.
-{ family: C, endpoints: { chat: "${URL_A}", responses: "${URL_A}" } } → connections[0].endpoints.chat: is not used: no route of family C needs it.
-{ family: B, endpoints: { messages: "${URL_A}", completions: "${URL_A}" } } → connections[0].endpoints.completions: is not used: no route of family B needs it.
-{ timeouts: { body: 1 } } → connections[0].timeouts.body: has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.
+{ endpoints: { chat: "http://10.0.0.1/v1" } } → connections[0].endpoints.chat: sends prompts and the
+  key unencrypted. Use https.
+{ quota: { kind: litellm, url: "http://10.0.0.1/q" } } → connections[0].quota.url: sends the key
+  unencrypted. Use https.
+{ family: C, endpoints: { chat: "${URL_A}", responses: "${URL_A}" } } →
+  connections[0].endpoints.chat: is not used: no route of family C needs it.
+{ family: B, endpoints: { messages: "${URL_A}", completions: "${URL_A}" } } →
+  connections[0].endpoints.completions: is not used: no route of family B needs it.
+{ timeouts: { body: 1 } } → connections[0].timeouts.body: has no effect: a body arrives before its
+  connection is chosen. Set timeouts.body for all connections.
 `);
 
 Deno.test("a connection warns", (t) =>

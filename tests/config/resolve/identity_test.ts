@@ -103,20 +103,31 @@ Deno.test("the keys are at the issuer's address, at a URL, or in a file", async 
 /** Entries with a problem. */
 const PROBLEMS = yamlTable(`
 no issuer: { issuer: <absent> } → identity[0].issuer: is missing.
-an issuer with a space: { issuer: "https://a.example (b)" } → identity[0].issuer: must be the issuer's URL, without spaces and parentheses.
+an issuer with a space: { issuer: "https://a.example (b)" } →
+  identity[0].issuer: must be the issuer's URL, without spaces and parentheses.
 no audience: { audience: <absent> } → identity[0].audience: is missing.
 an empty audience: { audience: [] } → identity[0].audience: must not be empty.
 no rules: { rules: <absent> } → identity[0].rules: is missing.
-an empty list of rules: { rules: [] } → identity[0].rules: must not be empty: without a rule, nobody may use anything.
+an empty list of rules: { rules: [] } → identity[0].rules: must not be empty: without a rule,
+  nobody may use anything.
 a rule without connections: { rules: [{}] } → identity[0].rules[0].connections: is missing.
-an unknown connection: { rules: [{ connections: [mian] }] } → identity[0].rules[0].connections[0]: is neither the name nor the id of a connection. Did you mean "main"?
-an unknown group: { rules: [{ connections: ["*"], group: x }] } → identity[0].rules[0].group: is not a name in \`groups\`.
-a condition that is a list: { rules: [{ connections: ["*"], when: { groups: [a] } }] } → identity[0].rules[0].when.groups: must be a text, a number, true or false.
-an unknown key: { jwks_uri: "https://a.example" } → identity[0].jwks_uri: is not a known key. Did you mean "jwks_url"?
-a URL of keys that is none: { jwks_url: "file:///keys.json" } → identity[0].jwks_url: must be a URL that begins with https:// or http://.
-two sources of keys: { jwks_file: keys.json } → identity[0].jwks_file: must not be set with jwks_url. Keep one of them.
-a file without a key: { jwks_url: <absent>, jwks_file: keys.json } → identity[0].jwks_file: names a file without a public key for signatures.
-an issuer without a URL: { issuer: accounts, jwks_url: <absent> } → identity[0].jwks_url: is missing. The issuer is not a URL that leads to its keys.
+an unknown connection: { rules: [{ connections: [mian] }] } →
+  identity[0].rules[0].connections[0]: is neither the name nor the id of a connection. Did you mean
+  "main"?
+an unknown group: { rules: [{ connections: ["*"], group: x }] } →
+  identity[0].rules[0].group: is not a name in \`groups\`.
+a condition that is a list: { rules: [{ connections: ["*"], when: { groups: [a] } }] } →
+  identity[0].rules[0].when.groups: must be a text, a number, true or false.
+an unknown key: { jwks_uri: "https://a.example" } → identity[0].jwks_uri: is not a known key. Did
+  you mean "jwks_url"?
+a URL of keys that is none: { jwks_url: "file:///keys.json" } →
+  identity[0].jwks_url: must be a URL that begins with https:// or http://.
+two sources of keys: { jwks_file: keys.json } → identity[0].jwks_file: must not be set with
+  jwks_url. Keep one of them.
+a file without a key: { jwks_url: <absent>, jwks_file: keys.json } →
+  identity[0].jwks_file: names a file without a public key for signatures.
+an issuer without a URL: { issuer: accounts, jwks_url: <absent> } →
+  identity[0].jwks_url: is missing. The issuer is not a URL that leads to its keys.
 `);
 
 Deno.test("each problem of an identity provider names its path", (t) =>

@@ -290,11 +290,15 @@ Deno.test("problems of a store are reported without its password", async () => {
   ];
   const cases = yamlTable(`
 { url: "${url}", password: canary } → shared.password: must not be set with the password in url.
-{ url: "rediss://a.example", password: canary, password_file: password.txt } → shared.password_file: must not be set with the password in password.
-{ url: "rediss://a.example", password_file: empty.txt } → shared.password_file: must name a file that holds the password.
-{ url: "rediss://a.example", ca: password.txt } → shared.ca: must name a PEM file that holds certificates.
+{ url: "rediss://a.example", password: canary, password_file: password.txt } →
+  shared.password_file: must not be set with the password in password.
+{ url: "rediss://a.example", password_file: empty.txt } → shared.password_file: must name a file
+  that holds the password.
+{ url: "rediss://a.example", ca: password.txt } → shared.ca: must name a PEM file that holds
+  certificates.
 { url: "redis://127.0.0.1", ca: ca.pem } → shared.ca: needs a url with rediss:.
-{ url: "${url}", prefix: a b } → shared.prefix: must be 1 to 64 printable ASCII characters without spaces.
+{ url: "${url}", prefix: a b } → shared.prefix: must be 1 to 64 printable ASCII characters without
+  spaces.
 ${urls.map((bad) => `{ url: "${bad}" } → ${NO_STORE}`).join("\n")}
 `);
   for (const [, shared, problem] of cases) {

@@ -108,11 +108,16 @@ Deno.test("resolveQuota() reports the faults of a described quota", async (t) =>
   const cases = yamlTable(`
 no address: { url: <absent> } → url: is missing. \`kind: json\` needs it.
 no windows: { windows: <absent> } → windows: is missing. \`kind: json\` needs it.
-a pointer without a slash: { windows: [{ ${USED} used }] } → windows[0].used: must be a JSON pointer, such as /data/0/used.
-a pointer with a bare tilde: { windows: [{ ${USED} /a~2 }] } → windows[0].used: must be a JSON pointer, such as /data/0/used.
-a period that is none: { windows: [{ ${USED} /used, period: 5 hours }] } → windows[0].period: must be total or a length such as 5h, 7d or 1mo.
-a header that the gateway sets: { headers: { Host: a } } → headers.Host: is a header that the gateway sets itself. Remove it.
-a header with a line break: { headers: { x-a: "1\\n2" } } → headers.x-a: must be printable ASCII without line breaks or outer spaces.
+a pointer without a slash: { windows: [{ ${USED} used }] } → windows[0].used: must be a JSON
+  pointer, such as /data/0/used.
+a pointer with a bare tilde: { windows: [{ ${USED} /a~2 }] } →
+  windows[0].used: must be a JSON pointer, such as /data/0/used.
+a period that is none: { windows: [{ ${USED} /used, period: 5 hours }] } →
+  windows[0].period: must be total or a length such as 5h, 7d or 1mo.
+a header that the gateway sets: { headers: { Host: a } } → headers.Host: is a header that the
+  gateway sets itself. Remove it.
+a header with a line break: { headers: { x-a: "1\\n2" } } → headers.x-a: must be printable ASCII
+  without line breaks or outer spaces.
 windows of another kind: { kind: litellm } → windows: is only for \`kind: json\`. Remove it.
 `);
   await steps(t, cases, async ([, fields, expected]) => {

@@ -22,7 +22,8 @@ const KINDS = QUOTA_KINDS.join(", ");
 /** Keys with what they may not be, and what is reported. */
 const FILES = yamlTable(`
 { servre: {} } → servre: is not a known key. Did you mean "server"?
-{ plugins: {} } → plugins: is not a known key. Known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, include, connections, tokens, identity.
+{ plugins: {} } → plugins: is not a known key. Known here: server, messages_vendor, timeouts,
+  limits, defaults, groups, usage, shared, include, connections, tokens, identity.
 { "<<": {} } → ["<<"]: is not a key: YAML 1.2 has no merge keys. Write the keys out.
 { server: null } → server: has no value. Give one, or remove the key.
 { server: [] } → server: must be a mapping, not a list.
@@ -39,13 +40,17 @@ const FILES = yamlTable(`
 { server: { workers: 257 } } → server.workers: must be at most 256.
 { server: { workers: many } } → server.workers: must be a whole number from 1 to 256, or auto.
 { server: { max_concurrent_requests: 0 } } → server.max_concurrent_requests: must be at least 1.
-{ server: { max_body_memory: "1 GB" } } → server.max_body_memory: must be a number of bytes or a size such as 2GiB, at least 64MiB.
-{ server: { max_body_memory: "63MiB" } } → server.max_body_memory: must be a number of bytes or a size such as 2GiB, at least 64MiB.
-{ server: { max_body_memory: 67108864.5 } } → server.max_body_memory: must be a number of bytes or a size such as 2GiB, at least 64MiB.
+{ server: { max_body_memory: "1 GB" } } → server.max_body_memory: must be a number of bytes or a
+  size such as 2GiB, at least 64MiB.
+{ server: { max_body_memory: "63MiB" } } → server.max_body_memory: must be a number of bytes or a
+  size such as 2GiB, at least 64MiB.
+{ server: { max_body_memory: 67108864.5 } } → server.max_body_memory: must be a number of bytes or a
+  size such as 2GiB, at least 64MiB.
 { server: { drain_seconds: 3601 } } → server.drain_seconds: must be at most 3600.
 { server: { admin: { prot: 1 } } } → server.admin.prot: is not a known key. Did you mean "port"?
 { server: { tls: { cert: c } } } → server.tls.key: is missing.
-{ messages_vendor: "A/B" } → messages_vendor: must be lower-case letters, digits and hyphens, such as anthropic.
+{ messages_vendor: "A/B" } → messages_vendor: must be lower-case letters, digits and hyphens,
+  such as anthropic.
 { timeouts: { connect: 86400001 } } → timeouts.connect: must be at most 86400000.
 { timeouts: { conect: 1 } } → timeouts.conect: is not a known key. Did you mean "connect"?
 { limits: { budget: 0 } } → limits.budget: must be at least 1.
@@ -74,52 +79,72 @@ const CONNECTIONS = yamlTable(`
 { family: D } → connections[0].family: must be one of A, B, C.
 { family: a } → connections[0].family: must be one of A, B, C. Did you mean "A"?
 { enabled: "yes" } → connections[0].enabled: must be true or false, not text.
-{ endpoints: { chta: "https://a.example" } } → connections[0].endpoints.chta: is not a known key. Did you mean "chat"?
+{ endpoints: { chta: "https://a.example" } } → connections[0].endpoints.chta: is not a known key.
+  Did you mean "chat"?
 { auth: key } → connections[0].auth: must be a mapping, not text.
-{ auth: { scheme: basic, key: k } } → connections[0].auth.scheme: must be one of bearer, x-api-key, api-key, none.
-{ auth: { scheme: bearer, kye: k } } → connections[0].auth.kye: is not a known key. Did you mean "key"?
+{ auth: { scheme: basic, key: k } } → connections[0].auth.scheme: must be one of bearer, x-api-key,
+  api-key, none.
+{ auth: { scheme: bearer, kye: k } } → connections[0].auth.kye: is not a known key. Did you mean
+  "key"?
 { headers: { x-a: 1 } } → connections[0].headers.x-a: must be text, not a number. Put it in quotes.
 { headers: [x-a] } → connections[0].headers: must be a mapping, not a list.
 { omit: temperature } → connections[0].omit: must be a list, not text.
 { omit: [""] } → connections[0].omit[0]: must not be empty.
-{ service: bard } → connections[0].service: is not a service. \`model-gateway init --help\` lists them. For any other server, write \`service: custom\`.
-{ service: 7 } → connections[0].service: is not a service. \`model-gateway init --help\` lists them. For any other server, write \`service: custom\`.
+{ service: bard } → connections[0].service: is not a service. \`model-gateway init --help\` lists
+  them. For any other server, write \`service: custom\`.
+{ service: 7 } → connections[0].service: is not a service. \`model-gateway init --help\` lists them.
+  For any other server, write \`service: custom\`.
 { quota: { kind: zia } } → connections[0].quota.kind: must be one of ${KINDS}. Did you mean "zai"?
-{ quota: { plan: Team } } → connections[0].quota.plan: must be one of personal, team. Did you mean "team"?
+{ quota: { plan: Team } } → connections[0].quota.plan: must be one of personal,
+  team. Did you mean "team"?
 { max_concurrent: 0 } → connections[0].max_concurrent: must be at least 1.
 { queue: { max_wait: 999 } } → connections[0].queue.max_wait: must be at least 1000.
 { timeouts: { idle: -1 } } → connections[0].timeouts.idle: must be at least 0.
 { models: <absent> } → connections[0].models: is missing.
-{ models: [{ id: a, upstraem: b }] } → connections[0].models[0].upstraem: is not a known key. Did you mean "upstream"?
+{ models: [{ id: a, upstraem: b }] } → connections[0].models[0].upstraem: is not a known key. Did
+  you mean "upstream"?
 { models: [{ upstream: b }] } → connections[0].models[0].id: is missing.
 { models: [5] } → connections[0].models[0]: must be a mapping.
 { models: [""] } → connections[0].models[0].id: must not be empty.
-{ models: [{ id: a, max_output_tokens: 0 }] } → connections[0].models[0].max_output_tokens: must be at least 1.
-{ models: [{ id: a, fallbacks: b }] } → connections[0].models[0].fallbacks: must be a list, not text.
+{ models: [{ id: a, max_output_tokens: 0 }] } → connections[0].models[0].max_output_tokens: must be
+  at least 1.
+{ models: [{ id: a, fallbacks: b }] } → connections[0].models[0].fallbacks: must be a list,
+  not text.
 `);
 
 const TOKENS = yamlTable(`
-{ name: "ali\\u200bce" } → tokens[0].name: must not hold characters that do not show, or spaces of other kinds.
-{ group: "pro\\u00a0motion" } → tokens[0].group: must not hold characters that do not show, or spaces of other kinds.
+{ name: "ali\\u200bce" } → tokens[0].name: must not hold characters that do not show,
+  or spaces of other kinds.
+{ group: "pro\\u00a0motion" } → tokens[0].group: must not hold characters that do not show,
+  or spaces of other kinds.
 { name: <absent> } → tokens[0].name: is missing.
-{ sha256: mg_token } → tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. \`token new NAME\` makes both.
-{ sha256: [mg_token] } → tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. \`token new NAME\` makes both.
-{ sha256: [] } → tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each.
-{ sha256: [${HASH}, x] } → tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each.
+{ sha256: mg_token } → tokens[0].sha256: must be the SHA-256 of the token,
+  64 hexadecimal digits. \`token new NAME\` makes both.
+{ sha256: [mg_token] } → tokens[0].sha256: must be the SHA-256 of the token,
+  64 hexadecimal digits. \`token new NAME\` makes both.
+{ sha256: [] } → tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens,
+  64 hexadecimal digits each.
+{ sha256: [${HASH}, x] } → tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens,
+  64 hexadecimal digits each.
 { sha256: [${
   Array(9).fill(HASH)
 }] } → tokens[0].sha256: must be a list of 1 to 8 SHA-256 of tokens, 64 hexadecimal digits each.
 { sha256: <absent> } → tokens[0].sha256: is missing.
-{ sha256: 7 } → tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. \`token new NAME\` makes both.
-{ expires_at: "2027-02-30" } → tokens[0].expires_at: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.
-{ expires_at: "2027-01-01T00:00:00" } → tokens[0].expires_at: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.
-{ expires_at: 2027 } → tokens[0].expires_at: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.
+{ sha256: 7 } → tokens[0].sha256: must be the SHA-256 of the token,
+  64 hexadecimal digits. \`token new NAME\` makes both.
+{ expires_at: "2027-02-30" } → tokens[0].expires_at: must be an ISO 8601 time with a zone,
+  such as 2027-01-01T00:00:00Z.
+{ expires_at: "2027-01-01T00:00:00" } → tokens[0].expires_at: must be an ISO 8601 time with a zone,
+  such as 2027-01-01T00:00:00Z.
+{ expires_at: 2027 } → tokens[0].expires_at: must be an ISO 8601 time with a zone,
+  such as 2027-01-01T00:00:00Z.
 { connections: <absent> } → tokens[0].connections: is missing.
 { connections: "*" } → tokens[0].connections: must be a list, not text.
 { models: [] } → tokens[0].models: must not be empty. Leave it out to allow every model.
 { models: null } → tokens[0].models: has no value. Give one, or remove the key.
 { max_concurrent: 0 } → tokens[0].max_concurrent: must be at least 1.
-{ toekn: x } → tokens[0].toekn: is not a known key. Known here: name, sha256, expires_at, connections, models, max_concurrent, weight, group, limits.
+{ toekn: x } → tokens[0].toekn: is not a known key. Known here: name, sha256, expires_at,
+  connections, models, max_concurrent, weight, group, limits.
 `);
 
 const TABLES = [

@@ -33,21 +33,40 @@ const [USER_YAML, CALL_YAML] = [HELLO, CALL]
 /** Requests that a strict provider refuses, and what it says of them. */
 const REFUSALS = yamlTable(`
 no messages: { messages: <absent> } → messages: Missing required parameter: 'messages'.
-an empty list of messages: { messages: [] } → messages: Invalid 'messages': expected a list with at least one message.
-messages that are no list: { messages: Hello } → messages: Invalid 'messages': expected a list with at least one message.
-an unknown role: { messages: [${USER_YAML}, { role: robot, content: Hi }] } → messages[1].role: Invalid value: 'robot'. Supported values are: 'system', 'developer', 'user', 'assistant', 'tool'.
-a part of the Responses protocol: { messages: [{ role: user, content: [{ type: input_text, text: Hi }] }] } → messages[0].content: Invalid value: 'input_text'. Supported values are: 'text', 'image_url', 'input_audio', 'file' and 'refusal'.
+an empty list of messages: { messages: [] } → messages: Invalid 'messages': expected a list with at
+  least one message.
+messages that are no list: { messages: Hello } → messages: Invalid 'messages': expected a list with
+  at least one message.
+an unknown role: { messages: [${USER_YAML}, { role: robot, content: Hi }] } →
+  messages[1].role: Invalid value: 'robot'. Supported values are: 'system', 'developer', 'user',
+  'assistant', 'tool'.
+a part of the Responses protocol: { messages: [{ role: user, content: [{ type: input_text,
+  text: Hi }] }] } → messages[0].content: Invalid value: 'input_text'. Supported values are: 'text',
+  'image_url', 'input_audio', 'file' and 'refusal'.
 several choices: { n: 2 } → n: Invalid value for 'n': this model gives one choice, expected 1
-a field of the Responses protocol: { max_output_tokens: 5 } → max_output_tokens: Unknown parameter: 'max_output_tokens'.
-a field of the Messages protocol: { stop_sequences: [x] } → stop_sequences: Unknown parameter: 'stop_sequences'.
-a call without a result: { messages: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } → messages: An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1
-a conversation that ends with a call: { messages: [${USER_YAML}, ${CALL_YAML}] } → messages: An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1
-a result without a call: { messages: [${USER_YAML}, { role: tool, tool_call_id: x, content: "1" }] } → messages: Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.
-a tool without a name: { tools: [{ type: function, function: { name: "" } }] } → tools[0].function.name: Missing required parameter: 'tools[0].function.name'.
-a tool with a name that is too long: { tools: [{ type: function, function: { name: f } }, { type: function, function: { name: "${
+a field of the Responses protocol: { max_output_tokens: 5 } →
+  max_output_tokens: Unknown parameter: 'max_output_tokens'.
+a field of the Messages protocol: { stop_sequences: [x] } → stop_sequences: Unknown parameter:
+  'stop_sequences'.
+a call without a result: { messages: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } →
+  messages: An assistant message with 'tool_calls' must be followed by tool messages responding to
+  each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1
+a conversation that ends with a call: { messages: [${USER_YAML}, ${CALL_YAML}] } →
+  messages: An assistant message with 'tool_calls' must be followed by tool messages responding to
+  each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1
+a result without a call: { messages: [${USER_YAML}, { role: tool, tool_call_id: x, content: "1" }] }
+  → messages: Invalid parameter: messages with role 'tool' must be a response to a preceeding
+  message with 'tool_calls'.
+a tool without a name: { tools: [{ type: function, function: { name: "" } }] } →
+  tools[0].function.name: Missing required parameter: 'tools[0].function.name'.
+a tool with a name that is too long: { tools: [{ type: function, function: { name: f } },
+  { type: function, function: { name: "${
   "x".repeat(65)
-}" } }] } → tools[1].function.name: Invalid 'tools[1].function.name': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.
-a tool with other characters in its name: { tools: [{ type: function, function: { name: "a.b" } }] } → tools[0].function.name: Invalid 'tools[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.
+}" } }] } → tools[1].function.name: Invalid 'tools[1].function.name': string too long. Expected a
+  string with maximum length 64, but got a string with length 65 instead.
+a tool with other characters in its name: { tools: [{ type: function, function: { name: "a.b" } }] }
+  → tools[0].function.name: Invalid 'tools[0].function.name': string does not match pattern.
+  Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.
 `);
 
 Deno.test("a strict provider rejects Chat with 400 and names the parameter", (t) =>

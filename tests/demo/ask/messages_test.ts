@@ -31,26 +31,51 @@ a limit of zero: { max_tokens: 0 } → max_tokens: Input should be greater than 
 no messages: { messages: <absent> } → messages: Field required
 messages that are no list: { messages: Hi } → messages: Input should be a valid list
 an empty list of messages: { messages: [] } → messages: at least one message is required
-an unknown role: { messages: [{ role: tool, content: Hi }] } → messages.0.role: Input should be 'user', 'assistant' or 'system'
-a message without content: { messages: [${USER_YAML}, { role: user }] } → messages.1.content: Field required
-a user message with no blocks: { messages: [{ role: user, content: [] }] } → messages.0: all messages must have non-empty content except for the optional final assistant message
-an empty text: { messages: [{ role: user, content: "" }] } → messages.0.content.0: text content blocks must be non-empty
-a block of the Chat protocol: { messages: [{ role: user, content: [{ type: image_url }] }] } → messages.0.content.0: Input tag 'image_url' found using 'type' is unknown
-arguments that are a text: { messages: [${USER_YAML}, { role: assistant, content: [{ type: tool_use, id: x, name: f, input: "{}" }] }] } → messages.1.content.0.tool_use.input: Input should be an object
-a thinking block without a signature: { messages: [${USER_YAML}, { role: assistant, content: [{ type: thinking, thinking: Hm }] }] } → messages.1.content.0: Invalid \`signature\` in \`thinking\` block
-a thinking block with the signature of another: { messages: [${USER_YAML}, { role: assistant, content: [{ type: thinking, thinking: Hm, signature: "${
+an unknown role: { messages: [{ role: tool, content: Hi }] } →
+  messages.0.role: Input should be 'user', 'assistant' or 'system'
+a message without content: { messages: [${USER_YAML}, { role: user }] } →
+  messages.1.content: Field required
+a user message with no blocks: { messages: [{ role: user, content: [] }] } →
+  messages.0: all messages must have non-empty content except for the optional final assistant
+  message
+an empty text: { messages: [{ role: user, content: "" }] } → messages.0.content.0: text content
+  blocks must be non-empty
+a block of the Chat protocol: { messages: [{ role: user, content: [{ type: image_url }] }] } →
+  messages.0.content.0: Input tag 'image_url' found using 'type' is unknown
+arguments that are a text: { messages: [${USER_YAML}, { role: assistant, content: [{ type: tool_use,
+  id: x, name: f, input: "{}" }] }] } → messages.1.content.0.tool_use.input: Input should be an
+  object
+a thinking block without a signature: { messages: [${USER_YAML}, { role: assistant,
+  content: [{ type: thinking, thinking: Hm }] }] } → messages.1.content.0: Invalid \`signature\` in
+  \`thinking\` block
+a thinking block with the signature of another: { messages: [${USER_YAML}, { role: assistant,
+  content: [{ type: thinking, thinking: Hm, signature: "${
   seal("Aha")
 }" }] }] } → messages.1.content.0: Invalid \`signature\` in \`thinking\` block
 a field of the Chat protocol: { stop: [x] } → stop: Extra inputs are not permitted
-a field of the Responses protocol: { instructions: x } → instructions: Extra inputs are not permitted
-a thinking budget that is too small: { thinking: { type: enabled, budget_tokens: 1000 } } → thinking.enabled.budget_tokens: Input should be greater than or equal to 1024
-a thinking budget above the limit: { max_tokens: 2000, thinking: { type: enabled, budget_tokens: 2000 } } → \`max_tokens\` must be greater than \`thinking.budget_tokens\`
-a call without a result: { messages: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } → messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: toolu_1. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.
-a result behind a text: { messages: [${USER_YAML}, ${CALL_YAML}, { role: user, content: [{ type: text, text: Hello }, ${RESULT_YAML}] }] } → messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: toolu_1. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.
-a result without a call: { messages: [{ role: user, content: [${RESULT_YAML}] }] } → messages: unexpected \`tool_use_id\` found in \`tool_result\` blocks: toolu_1. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.
-a tool with other characters in its name: { tools: [{ name: "a.b", input_schema: { type: object } }] } → tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'
-a tool whose schema is no object: { tools: [{ name: f, input_schema: {} }] } → tools.0.custom.input_schema.type: Input should be 'object'
-a tool_choice that is a text: { tool_choice: auto } → tool_choice: Input should be an object with the type 'auto', 'any', 'tool' or 'none'
+a field of the Responses protocol: { instructions: x } → instructions: Extra inputs are not
+  permitted
+a thinking budget that is too small: { thinking: { type: enabled, budget_tokens: 1000 } } →
+  thinking.enabled.budget_tokens: Input should be greater than or equal to 1024
+a thinking budget above the limit: { max_tokens: 2000, thinking: { type: enabled,
+  budget_tokens: 2000 } } → \`max_tokens\` must be greater than \`thinking.budget_tokens\`
+a call without a result: { messages: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } →
+  messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: toolu_1.
+  Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.
+a result behind a text: { messages: [${USER_YAML}, ${CALL_YAML}, { role: user,
+  content: [{ type: text, text: Hello }, ${RESULT_YAML}] }] } →
+  messages: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: toolu_1.
+  Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.
+a result without a call: { messages: [{ role: user, content: [${RESULT_YAML}] }] } →
+  messages: unexpected \`tool_use_id\` found in \`tool_result\` blocks: toolu_1. Each
+  \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.
+a tool with other characters in its name: { tools: [{ name: "a.b",
+  input_schema: { type: object } }] } → tools.0.custom.name: String should match pattern
+  '^[a-zA-Z0-9_-]{1,128}$'
+a tool whose schema is no object: { tools: [{ name: f, input_schema: {} }] } →
+  tools.0.custom.input_schema.type: Input should be 'object'
+a tool_choice that is a text: { tool_choice: auto } → tool_choice: Input should be an object with
+  the type 'auto', 'any', 'tool' or 'none'
 `);
 
 Deno.test("a strict provider rejects Messages with 400 and names the field", (t) =>

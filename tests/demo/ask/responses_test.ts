@@ -33,17 +33,28 @@ const [USER_YAML, CALL_YAML, OUTPUT_YAML] = [HELLO, CALL, OUTPUT]
 /** Requests that a strict provider refuses, and what it says of them. */
 const REFUSALS = yamlTable(`
 no input: { input: <absent> } → input: Missing required parameter: 'input'.
-an unknown role: { input: [{ role: tool, content: x }] } → input[0]: Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.
-a field of the Chat protocol: { messages: [${USER_YAML}] } → messages: Unknown parameter: 'messages'.
-a field of the Messages protocol: { thinking: { type: adaptive } } → thinking: Unknown parameter: 'thinking'.
-an answer that is not kept: { previous_response_id: resp_1 } → previous_response_id: Previous response with id 'resp_1' not found.
-a conversation that is not kept: { conversation: conv_1 } → conversation: Unsupported parameter: 'conversation'.
+an unknown role: { input: [{ role: tool, content: x }] } → input[0]: Invalid value: 'tool'.
+  Supported values are: 'assistant', 'system', 'developer', and 'user'.
+a field of the Chat protocol: { messages: [${USER_YAML}] } → messages: Unknown parameter:
+  'messages'.
+a field of the Messages protocol: { thinking: { type: adaptive } } →
+  thinking: Unknown parameter: 'thinking'.
+an answer that is not kept: { previous_response_id: resp_1 } →
+  previous_response_id: Previous response with id 'resp_1' not found.
+a conversation that is not kept: { conversation: conv_1 } → conversation: Unsupported parameter:
+  'conversation'.
 an answer in the background: { background: true } → background: Unsupported parameter: 'background'.
-a limit that is too small: { max_output_tokens: 15 } → max_output_tokens: Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.
-sealed reasoning of somebody else: { input: [${USER_YAML}, { type: reasoning, encrypted_content: gAAAA }] } → input[1].encrypted_content: The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.
-a call without an output: { input: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } → input: No tool output found for function call call_1.
-an output without a call: { input: [${USER_YAML}, ${OUTPUT_YAML}] } → input: No tool call found for function call output with call_id call_1.
-a tool without a name: { tools: [{ type: function }] } → tools[0].name: Missing required parameter: 'tools[0].name'.
+a limit that is too small: { max_output_tokens: 15 } → max_output_tokens: Invalid
+  'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead.
+sealed reasoning of somebody else: { input: [${USER_YAML}, { type: reasoning,
+  encrypted_content: gAAAA }] } → input[1].encrypted_content: The encrypted content could not be
+  verified. Reason: Encrypted content could not be decrypted or parsed.
+a call without an output: { input: [${USER_YAML}, ${CALL_YAML}, ${USER_YAML}] } →
+  input: No tool output found for function call call_1.
+an output without a call: { input: [${USER_YAML}, ${OUTPUT_YAML}] } →
+  input: No tool call found for function call output with call_id call_1.
+a tool without a name: { tools: [{ type: function }] } → tools[0].name: Missing required parameter:
+  'tools[0].name'.
 `);
 
 Deno.test("a strict provider rejects Responses with 400 and names the parameter", (t) =>

@@ -20,16 +20,26 @@ const LESSONS = yamlPairs(`
 chat: "Argument not supported on this model: presencePenalty" → ["omit presence_penalty"]
 responses: "Model m does not support parameter reasoningEffort." → ["omit reasoning.effort"]
 messages: "This model does not support the effort parameter." → ["omit output_config.effort"]
-messages: "tools.0.custom.cache_control.ttl: Extra inputs are not permitted" → ["omit tools[].cache_control"]
+messages: "tools.0.custom.cache_control.ttl: Extra inputs are not permitted" →
+  ["omit tools[].cache_control"]
 messages: "thinking.enabled.budget_tokens: Extra inputs are not permitted" → ["omit thinking"]
-chat: "Unknown name \\"const\\" at 'tools[0].function_declarations[5].parameters.properties[8].value': Cannot find field.\\nInvalid JSON payload received. Unknown name \\"seed\\": Cannot find field." → ["describe const", "omit seed"]
-chat: "Unsupported parameter: 'max_completion_tokens'" → ["respell max_completion_tokens: max_tokens"]
-chat: "messages[0].role: unknown variant \`developer\`, expected one of \`system\`, \`user\`" → ["respell developer: system"]
+chat: "Unknown name \\"const\\" at
+  'tools[0].function_declarations[5].parameters.properties[8].value': Cannot find field.\\nInvalid
+  JSON payload received. Unknown name \\"seed\\": Cannot find field." → ["describe const",
+  "omit seed"]
+chat: "Unsupported parameter: 'max_completion_tokens'" → ["respell max_completion_tokens:
+  max_tokens"]
+chat: "messages[0].role: unknown variant \`developer\`, expected one of \`system\`, \`user\`" →
+  ["respell developer: system"]
 chat: "messages[0].role: unknown variant \`tool\`, expected \`user\` or \`assistant\`" → []
-chat: "Invalid reasoning_effort: xhigh" → ["nearest reasoning_effort: none, minimal, low, medium, high, max"]
-chat: "\`reasoning_effort\` must be one of \`none\` or \`default\`" → ["nearest reasoning_effort: none"]
-chat: "invalid reasoning value: 'minimal' (must be \\"high\\", \\"medium\\", \\"low\\", true, or false)" → ["nearest reasoning_effort: low, medium, high"]
-messages: "\`temperature\` and \`top_p\` cannot both be specified for this model." → ["omit top_p beside temperature"]
+chat: "Invalid reasoning_effort: xhigh" → ["nearest reasoning_effort: none, minimal, low, medium,
+  high, max"]
+chat: "\`reasoning_effort\` must be one of \`none\` or \`default\`" →
+  ["nearest reasoning_effort: none"]
+chat: "invalid reasoning value: 'minimal' (must be \\"high\\", \\"medium\\", \\"low\\", true,
+  or false)" → ["nearest reasoning_effort: low, medium, high"]
+messages: "\`temperature\` and \`top_p\` cannot both be specified for this model." →
+  ["omit top_p beside temperature"]
 messages: "\`messages\` and \`top_p\` cannot both be specified" → []
 # A schema's property has the name of a setting.
 messages: "tools.0.custom.input_schema.properties.temperature: Extra inputs are not permitted" → []

@@ -11,14 +11,17 @@ const { decodeFailure, encodeFailure } = responsesCodec;
 
 Deno.test("decodeFailure() reads every shape of error", async (t) => {
   const cases = yamlPairs(`
-400: { error: { message: "Too long", type: invalid_request_error, code: context_length_exceeded } } → [context_too_long, "Too long"]
-400: { error: { message: "Input tokens exceed the configured limit" } } → [context_too_long, "Input tokens exceed the configured limit"]
+400: { error: { message: "Too long", type: invalid_request_error, code: context_length_exceeded } }
+  → [context_too_long, "Too long"]
+400: { error: { message: "Input tokens exceed the configured limit" } } → [context_too_long,
+  "Input tokens exceed the configured limit"]
 400: { detail: "Unsupported parameter" } → [invalid_request, "Unsupported parameter"]
 422: { detail: [{ msg: Wrong }] } → [invalid_request, Wrong]
 403: { detail: { code: deactivated } } → [permission, deactivated]
 400: { error: "Bad key", code: invalid-argument } → [invalid_request, "Bad key"]
 401: { error: { message: "No", code: server_error } } → [authentication, "No"]
-429: { error: { type: usage_limit_reached, message: "Used up", resets_in_seconds: 60 } } → [quota, "Used up"]
+429: { error: { type: usage_limit_reached, message: "Used up", resets_in_seconds: 60 } } → [quota,
+  "Used up"]
 429: { error: { message: Slow } } → [rate_limited, Slow]
 500: {} → [server, "The provider answered with status 500"]
 200: { error: { code: image_parse_error, message: "No picture" } } → [invalid_request, "No picture"]

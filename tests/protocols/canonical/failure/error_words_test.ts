@@ -19,39 +19,74 @@ import { yamlPairs } from "../../../support/yaml_table.ts";
 const SHAPES = [
   ["nothing", undefined, {}],
   ...yamlPairs(`
-OpenAI's: { error: { message: "No model", type: t, param: model, code: c } } → { message: "No model", type: t, param: model, code: c }
-Anthropic's: { type: error, error: { type: t, message: "No", details: { error_code: c } }, request_id: req_1 } → { message: "No", type: t, code: c }
+OpenAI's: { error: { message: "No model", type: t, param: model, code: c } } →
+  { message: "No model", type: t, param: model, code: c }
+Anthropic's: { type: error, error: { type: t, message: "No", details: { error_code: c } },
+  request_id: req_1 } → { message: "No", type: t, code: c }
 # https://ai.google.dev/gemini-api/docs/openai
-Gemini's list: [{ error: { code: 404, message: "Not here", status: NOT_FOUND } }] → { message: "Not here", type: NOT_FOUND, code: "404", status: 404 }
+Gemini's list: [{ error: { code: 404, message: "Not here", status: NOT_FOUND } }] →
+  { message: "Not here", type: NOT_FOUND, code: "404", status: 404 }
 # https://docs.mistral.ai/api
-Mistral's, of a wrong field: { object: error, message: { detail: [{ type: less_than_equal, loc: [temperature], msg: "Input should be less than or equal to 1.5", input: 3 }] }, type: invalid_request_error, param: null, code: null } → { message: "temperature: Input should be less than or equal to 1.5", type: invalid_request_error, param: temperature }
+Mistral's, of a wrong field: { object: error, message: { detail: [{ type: less_than_equal,
+  loc: [temperature], msg: "Input should be less than or equal to 1.5", input: 3 }] },
+  type: invalid_request_error, param: null, code: null } → { message: "temperature: Input should be
+  less than or equal to 1.5", type: invalid_request_error, param: temperature }
 # https://fastapi.tiangolo.com/tutorial/handling-errors/
-FastAPI's list: { detail: [{ loc: [body, messages, 0, role], msg: "Field required" }, { loc: [body, model], msg: "Field required" }, { loc: [body], msg: Bad }, { loc: [query, x], msg: "The fourth is left out" }] } → { message: "messages.0.role: Field required; model: Field required; Bad", param: messages.0.role }
+FastAPI's list: { detail: [{ loc: [body, messages, 0, role], msg: "Field required" }, { loc: [body,
+  model], msg: "Field required" }, { loc: [body], msg: Bad }, { loc: [query, x],
+  msg: "The fourth is left out" }] } → { message: "messages.0.role: Field required; model: Field
+  required; Bad", param: messages.0.role }
 FastAPI's text: { detail: "Not Found" } → { message: "Not Found" }
-a detail that is an error: { detail: { error: { message: Inside, code: c } } } → { message: Inside, code: c }
-a detail that quotes an error: { detail: "{\\"error\\":{\\"message\\":\\"Quoted\\",\\"type\\":\\"t\\"}}" } → { message: Quoted, type: t }
-a detail that is a code: { detail: { code: deactivated_workspace } } → { message: deactivated_workspace, code: deactivated_workspace }
+a detail that is an error: { detail: { error: { message: Inside, code: c } } } → { message: Inside,
+  code: c }
+a detail that quotes an error: { detail:
+  "{\\"error\\":{\\"message\\":\\"Quoted\\",\\"type\\":\\"t\\"}}" } → { message: Quoted, type: t }
+a detail that is a code: { detail: { code: deactivated_workspace } } →
+  { message: deactivated_workspace, code: deactivated_workspace }
 # https://developers.cloudflare.com/api/
-Cloudflare's: { success: false, errors: [{ code: 7003, message: "Could not route" }], messages: [], result: null } → { message: "Could not route", code: "7003" }
+Cloudflare's: { success: false, errors: [{ code: 7003, message: "Could not route" }], messages: [],
+  result: null } → { message: "Could not route", code: "7003" }
 # https://openrouter.ai/docs/api-reference/errors
-OpenRouter's, with its provider's as text: { error: { code: 400, message: "Provider returned error", metadata: { provider_name: "Google AI Studio", raw: "{\\n  \\"error\\": {\\n    \\"code\\": 400,\\n    \\"message\\": \\"Developer instruction is not enabled\\",\\n    \\"status\\": \\"INVALID_ARGUMENT\\"\\n  }\\n}\\n" } }, user_id: user_1 } → { message: "Developer instruction is not enabled", type: INVALID_ARGUMENT, code: "400", status: 400 }
-OpenRouter's, with Cloudflare's in it: { error: { code: 502, message: "Provider returned error", metadata: { raw: "{\\"errors\\":[{\\"message\\":\\"AiError\\",\\"code\\":3043}]}" } } } → { message: AiError, code: "3043", status: 502 }
-OpenRouter's, with words that are no JSON: { error: { code: 502, message: "Provider returned error", metadata: { raw: "error code:  502\\n" } } } → { message: "error code: 502", code: "502", status: 502 }
-OpenRouter's, without words of its provider: { error: { code: 502, message: "Provider returned error", metadata: { provider_name: x, raw: "" } } } → { message: "Provider returned error", code: "502", status: 502 }
-xAI's: { code: "Client specified an invalid argument", error: Words } → { message: Words, code: "Client specified an invalid argument" }
+OpenRouter's, with its provider's as text: { error: { code: 400, message: "Provider returned error",
+  metadata: { provider_name: "Google AI Studio", raw: "{\\n  \\"error\\": {\\n    \\"code\\":
+  400,\\n    \\"message\\": \\"Developer instruction is not enabled\\",\\n    \\"status\\":
+  \\"INVALID_ARGUMENT\\"\\n  }\\n}\\n" } }, user_id: user_1 } →
+  { message: "Developer instruction is not enabled", type: INVALID_ARGUMENT, code: "400",
+  status: 400 }
+OpenRouter's, with Cloudflare's in it: { error: { code: 502, message: "Provider returned error",
+  metadata: { raw: "{\\"errors\\":[{\\"message\\":\\"AiError\\",\\"code\\":3043}]}" } } } →
+  { message: AiError, code: "3043", status: 502 }
+OpenRouter's, with words that are no JSON: { error: { code: 502, message: "Provider returned error",
+  metadata: { raw: "error code:  502\\n" } } } → { message: "error code: 502", code: "502",
+  status: 502 }
+OpenRouter's, without words of its provider: { error: { code: 502,
+  message: "Provider returned error", metadata: { provider_name: x, raw: "" } } } →
+  { message: "Provider returned error", code: "502", status: 502 }
+xAI's: { code: "Client specified an invalid argument", error: Words } → { message: Words,
+  code: "Client specified an invalid argument" }
 Ollama's: { error: "model is required" } → { message: "model is required" }
 Hugging Face's: { error: ["Field required"], error_type: x } → { message: "Field required" }
-SiliconFlow's: { code: 20012, message: "No model", data: null } → { message: "No model", code: "20012" }
-z.ai's at its edge: { code: 500, msg: "404 NOT_FOUND", success: false } → { message: "404 NOT_FOUND", code: "500", status: 500 }
+SiliconFlow's: { code: 20012, message: "No model", data: null } → { message: "No model",
+  code: "20012" }
+z.ai's at its edge: { code: 500, msg: "404 NOT_FOUND", success: false } →
+  { message: "404 NOT_FOUND", code: "500", status: 500 }
 # https://platform.minimax.io/docs/api-reference/errorcode
-MiniMax's: { choices: null, base_resp: { status_code: 1008, status_msg: "insufficient balance" } } → { message: "insufficient balance", code: "1008", isBaseResponse: true }
+MiniMax's: { choices: null, base_resp: { status_code: 1008, status_msg: "insufficient balance" } } →
+  { message: "insufficient balance", code: "1008", isBaseResponse: true }
 Amazon's: { Message: "Access Denied" } → { message: "Access Denied" }
-a problem document: { type: "about:blank", title: "Bad Request", status: 400, detail: "The field is wrong" } → { message: "The field is wrong", type: "about:blank", status: 400 }
-a framework's: { statusCode: 400, error: "Bad Request", message: "body must have messages" } → { message: "body must have messages" }
-a message that quotes an error: { error: { message: "{\\"error\\":{\\"message\\":\\"Quoted\\"}}", code: 400 } } → { message: Quoted, code: "400", status: 400 }
-a message that begins like JSON: { error: { message: "[Google Error]: words" } } → { message: "[Google Error]: words" }
-a line of text: "upstream connect error\\r\\n or  reset\\u0000\\u001b[31m" → { message: "upstream connect error or reset [31m" }
-a page: "<html>\\n<head><title>502 Bad Gateway</title></head><body/></html>" → { message: "502 Bad Gateway" }
+a problem document: { type: "about:blank", title: "Bad Request", status: 400,
+  detail: "The field is wrong" } → { message: "The field is wrong", type: "about:blank",
+  status: 400 }
+a framework's: { statusCode: 400, error: "Bad Request", message: "body must have messages" } →
+  { message: "body must have messages" }
+a message that quotes an error: { error: { message: "{\\"error\\":{\\"message\\":\\"Quoted\\"}}",
+  code: 400 } } → { message: Quoted, code: "400", status: 400 }
+a message that begins like JSON: { error: { message: "[Google Error]: words" } } →
+  { message: "[Google Error]: words" }
+a line of text: "upstream connect error\\r\\n or  reset\\u0000\\u001b[31m" →
+  { message: "upstream connect error or reset [31m" }
+a page: "<html>\\n<head><title>502 Bad Gateway</title></head><body/></html>" →
+  { message: "502 Bad Gateway" }
 an empty object: {} → {}
 a number: 5 → {}
 an empty list: [] → {}

@@ -45,12 +45,16 @@ Deno.test("a Chat request names the field that is wrong", () => {
 { messages: [{ role: user, content: 7 }] } → messages[0].content
 { messages: [{ role: user, content: [{}] }] } → messages[0].content[0].type
 { messages: [{ role: user, content: [{ type: text }] }] } → messages[0].content[0].text
-{ messages: [{ role: user, content: [{ type: image_url }] }] } → messages[0].content[0].image_url.url
-{ messages: [{ role: user, content: [{ type: image_url, image_url: { url: "data:,x" } }] }] } → messages[0].content[0].image_url.url
+{ messages: [{ role: user, content: [{ type: image_url }] }] } →
+  messages[0].content[0].image_url.url
+{ messages: [{ role: user, content: [{ type: image_url, image_url: { url: "data:,x" } }] }] } →
+  messages[0].content[0].image_url.url
 { messages: [{ role: user, content: [{ type: file }] }] } → messages[0].content[0].file.file_data
-{ messages: [{ role: user, content: [{ type: input_audio }] }] } → messages[0].content[0].input_audio.format
+{ messages: [{ role: user, content: [{ type: input_audio }] }] } →
+  messages[0].content[0].input_audio.format
 { messages: [{ role: tool, content: x }] } → messages[0].tool_call_id
-{ messages: [{ role: assistant, tool_calls: [{ function: { name: f } }] }] } → messages[0].tool_calls[0].id
+{ messages: [{ role: assistant, tool_calls: [{ function: { name: f } }] }] } →
+  messages[0].tool_calls[0].id
 { messages: [{ role: assistant, tool_calls: [{ id: "1" }] }] } → messages[0].tool_calls[0].function
 { tools: [{ type: function }] } → tools[0].function
 { tools: [{ type: custom }] } → tools[0].custom
@@ -280,12 +284,19 @@ Deno.test("a Chat request reads tool choices in every form", () => {
   const choices = yamlPairs(`
 a word: auto → { type: auto }
 another word: any → { type: required }
-a function: { type: function, function: { name: f } } → { type: tool, tool: { kind: function, name: f } }
-a function by its name: { type: function, name: f } → { type: tool, tool: { kind: function, name: f } }
-a custom tool: { type: custom, custom: { name: p } } → { type: tool, tool: { kind: custom, name: p } }
-a list: { type: allowed_tools, allowed_tools: { mode: required, tools: [{ type: function, function: { name: f } }, 7] } } → { type: allowed, mode: required, tools: [{ kind: function, name: f }] }
-a list without a mode: { type: allowed_tools, tools: [{ type: function, name: f }] } → { type: allowed, mode: auto, tools: [{ kind: function, name: f }] }
-a tool of the provider: { type: web_search } → { type: hosted, protocol: chat, value: { type: web_search } }
+a function: { type: function, function: { name: f } } → { type: tool, tool: { kind: function,
+  name: f } }
+a function by its name: { type: function, name: f } → { type: tool, tool: { kind: function,
+  name: f } }
+a custom tool: { type: custom, custom: { name: p } } → { type: tool, tool: { kind: custom,
+  name: p } }
+a list: { type: allowed_tools, allowed_tools: { mode: required, tools: [{ type: function,
+  function: { name: f } }, 7] } } → { type: allowed, mode: required, tools: [{ kind: function,
+  name: f }] }
+a list without a mode: { type: allowed_tools, tools: [{ type: function, name: f }] } →
+  { type: allowed, mode: auto, tools: [{ kind: function, name: f }] }
+a tool of the provider: { type: web_search } → { type: hosted, protocol: chat,
+  value: { type: web_search } }
 `);
   for (const [name, choice, expected] of choices) {
     const { toolChoice } = decode({ tool_choice: choice });

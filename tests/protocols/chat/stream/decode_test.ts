@@ -589,15 +589,31 @@ Deno.test("a Chat stream's usage is the last one that counts, at any place", asy
 
 Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", async (t) => {
   const usages = yamlPairs(`
-as OpenAI does: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 }, completion_tokens_details: { reasoning_tokens: 3 } } → { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 2, outputTokens: 5, reasoningTokens: 3 }
-as DeepSeek does: { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 } → { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }
-as xAI does, which leaves reasoning out of the completion: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 3 } } → { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 }
-as Gemini does, which hides its thoughts: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 18 } → { inputTokens: 10, outputTokens: 8 }
-as Mistral does for sound, in seconds: { prompt_audio_seconds: 20, prompt_tokens: 4, completion_tokens: 635, total_tokens: 3264 } → { inputTokens: 2629, outputTokens: 635 }
-for sound in tokens beside the prompt: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115, prompt_tokens_details: { audio_tokens: 100 } } → { inputTokens: 110, outputTokens: 5 }
-for sound in tokens within the prompt: { prompt_tokens: 110, completion_tokens: 5, total_tokens: 115, prompt_tokens_details: { audio_tokens: 100 }, completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 110, outputTokens: 5, reasoningTokens: 0 }
-and not what no part explains: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 99, completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 10, outputTokens: 5, reasoningTokens: 0 }
-as gateways to Claude do: { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 } → { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 2, outputTokens: 5 }
+as OpenAI does: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15,
+  prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
+  completion_tokens_details: { reasoning_tokens: 3 } } → { inputTokens: 10, cachedInputTokens: 4,
+  cacheWriteTokens: 2, outputTokens: 5, reasoningTokens: 3 }
+as DeepSeek does: { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 } →
+  { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }
+as xAI does, which leaves reasoning out of the completion: { prompt_tokens: 10,
+  completion_tokens: 5, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 3 } } →
+  { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 }
+as Gemini does, which hides its thoughts: { prompt_tokens: 10, completion_tokens: 5,
+  total_tokens: 18 } → { inputTokens: 10, outputTokens: 8 }
+as Mistral does for sound, in seconds: { prompt_audio_seconds: 20, prompt_tokens: 4,
+  completion_tokens: 635, total_tokens: 3264 } → { inputTokens: 2629, outputTokens: 635 }
+for sound in tokens beside the prompt: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115,
+  prompt_tokens_details: { audio_tokens: 100 } } → { inputTokens: 110, outputTokens: 5 }
+for sound in tokens within the prompt: { prompt_tokens: 110, completion_tokens: 5,
+  total_tokens: 115, prompt_tokens_details: { audio_tokens: 100 },
+  completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 110, outputTokens: 5,
+  reasoningTokens: 0 }
+and not what no part explains: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 99,
+  completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 10, outputTokens: 5,
+  reasoningTokens: 0 }
+as gateways to Claude do: { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 4,
+  cache_creation_input_tokens: 2 } → { inputTokens: 10, cachedInputTokens: 4, cacheWriteTokens: 2,
+  outputTokens: 5 }
 `);
   await steps(t, usages, ([, usage, expected]) => {
     const answer = answerOf({ ...chunk({}), usage });

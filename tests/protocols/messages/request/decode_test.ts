@@ -499,12 +499,17 @@ Deno.test("Messages request read: a wrong field is rejected by its name", async 
 { messages: [{ role: system, content: [{}] }] } → messages[0].content[0].type
 { messages: [{ role: user, content: [{ type: text }] }] } → messages[0].content[0].text
 { messages: [{ role: user, content: [{ type: text, text: 1 }] }] } → messages[0].content[0].text
-{ messages: [{ role: user, content: [{ type: image, source: { type: path } }] }] } → messages[0].content[0].source.type
-{ messages: [{ role: user, content: [{ type: image, source: { type: base64, media_type: "image/png" } }] }] } → messages[0].content[0].source.data
-{ messages: [{ role: user, content: [{ type: tool_result }] }] } → messages[0].content[0].tool_use_id
-{ messages: [{ role: user, content: [{ type: tool_result, tool_use_id: x, content: [{ type: text }] }] }] } → messages[0].content[0].content[0].text
+{ messages: [{ role: user, content: [{ type: image, source: { type: path } }] }] } →
+  messages[0].content[0].source.type
+{ messages: [{ role: user, content: [{ type: image, source: { type: base64,
+  media_type: "image/png" } }] }] } → messages[0].content[0].source.data
+{ messages: [{ role: user, content: [{ type: tool_result }] }] } →
+  messages[0].content[0].tool_use_id
+{ messages: [{ role: user, content: [{ type: tool_result, tool_use_id: x,
+  content: [{ type: text }] }] }] } → messages[0].content[0].content[0].text
 { messages: [{ role: assistant, content: [{ type: tool_use }] }] } → messages[0].content[0].id
-{ messages: [{ role: assistant, content: [{ type: tool_use, id: x, name: "" }] }] } → messages[0].content[0].name
+{ messages: [{ role: assistant, content: [{ type: tool_use, id: x, name: "" }] }] } →
+  messages[0].content[0].name
 { system: [{ type: text }] } → system[0].text
 { tools: [{}] } → tools[0].name
 { tools: [{ name: f }] } → tools[0].input_schema

@@ -48,13 +48,20 @@ Deno.test("decodeRequest() makes one turn of the model's items and one of their 
 
 Deno.test("decodeRequest() reads content parts", async (t) => {
   const parts = yamlPairs(`
-a picture: { type: input_image, image_url: "data:image/jpg;base64,aGk=" } → { kind: image, source: { type: base64, mediaType: image/jpeg, data: "aGk=" } }
-a stored picture: { type: input_image, file_id: file-1, detail: low } → { kind: image, source: { type: id, store: openai, id: file-1 }, detail: low }
-a linked file: { type: input_file, file_url: "https://x.test/a.pdf", filename: a } → { kind: file, source: { type: url, url: "https://x.test/a.pdf" }, name: a }
-a file: { type: input_file, file_data: "aGk=" } → { kind: file, source: { type: base64, mediaType: application/pdf, data: "aGk=" } }
-sound: { type: input_audio, input_audio: { data: "aGk=", format: wav } } → { kind: audio, format: wav, data: "aGk=" }
-a mark of a length: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit, ttl: 30m } } → { kind: text, text: x, cache: { ttlSeconds: 1800 } }
-a mark: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit } } → { kind: text, text: x, cache: {} }
+a picture: { type: input_image, image_url: "data:image/jpg;base64,aGk=" } → { kind: image,
+  source: { type: base64, mediaType: image/jpeg, data: "aGk=" } }
+a stored picture: { type: input_image, file_id: file-1, detail: low } → { kind: image,
+  source: { type: id, store: openai, id: file-1 }, detail: low }
+a linked file: { type: input_file, file_url: "https://x.test/a.pdf", filename: a } → { kind: file,
+  source: { type: url, url: "https://x.test/a.pdf" }, name: a }
+a file: { type: input_file, file_data: "aGk=" } → { kind: file, source: { type: base64,
+  mediaType: application/pdf, data: "aGk=" } }
+sound: { type: input_audio, input_audio: { data: "aGk=", format: wav } } → { kind: audio,
+  format: wav, data: "aGk=" }
+a mark of a length: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit,
+  ttl: 30m } } → { kind: text, text: x, cache: { ttlSeconds: 1800 } }
+a mark: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit } } → { kind: text,
+  text: x, cache: {} }
 `);
   await steps(t, parts, ([, part, block]) => {
     const { turns } = decode({ input: [{ role: "user", content: [part] }] });
