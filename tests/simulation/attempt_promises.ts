@@ -67,9 +67,9 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   "a provider's Retry-After is kept to": function* (world) {
     for (const [one, entries] of exchanges(world)) {
       for (
-        const [at, { provider, body, retryAfter = 0, endedMs }] of entries
-          .entries()
+        const [at, entry] of entries.entries()
       ) {
+        const { provider, body, retryAfter = 0, receivedMs, endedMs } = entry;
         // The provider's limit is on one model, so that it may serve a fallback.
         const again = entries.slice(at + 1).find((later) =>
           later.provider === provider && later.body.model === body.model
@@ -85,7 +85,12 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
               ms >= endedMs && ms <= again.receivedMs
             )
           );
-        if (waitedMs < 1000 * retryAfter && !hasRoom) {
+        // A refusal whose connection was lost meanwhile never arrived.
+        const isLost = world.providers.some(({ name, lostMs }) =>
+          name === provider &&
+          lostMs.some((ms) => ms >= receivedMs && ms <= endedMs + SLACK_MS)
+        );
+        if (waitedMs < 1000 * retryAfter && !hasRoom && !isLost) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
         }
       }

@@ -262,7 +262,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         stage.provider("a").closeIdle();
         await stage.sleep(200);
         stage.plan("a", { fate: "answer", hasLongHead: true });
-        await stage.served();
+        assert.deepEqual(await stage.served(), ["a"], "it is read at once");
       }
     },
   },

@@ -139,6 +139,8 @@ export class SimulatedProvider {
   readonly ledger: LedgerEntry[];
   /** The connections that are open at the provider's end. */
   readonly sockets: Set<SimulatedSocket> = new Set();
+  /** When its connections fell silent. */
+  readonly lostMs: number[] = [];
   /** The number of connections that were opened. */
   opened = 0;
   /** The most bytes of it that arrive at once; the seed chooses unless it is set. */
@@ -216,6 +218,7 @@ export class SimulatedProvider {
       if (isLost) socket.isLost = true;
       else socket.reset();
     }
+    if (isLost) this.lostMs.push(this.#time.elapsedMs());
   }
 
   /** Opens a connection; see {@linkcode Dial}. */
