@@ -4,7 +4,7 @@ import { LONG_MS } from "../../src/relay/routing/cool_down.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { isLimited } from "./usage_promises.ts";
 import { KEPT_HEADER, PRIVATE_HEADERS } from "./world/caller.ts";
-import { keyOf } from "./world/provider.ts";
+import { keyOf, type LedgerEntry } from "./world/provider.ts";
 
 /** The time that an end needs to reach the other side, in milliseconds. */
 const SLACK_MS = 1000;
@@ -58,7 +58,9 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   },
   "an invalid request is sent once": function* (world) {
     for (const [one, entries] of exchanges(world)) {
-      const at = entries.findIndex(({ status }) => status === 400);
+      const at = entries.findIndex((entry) =>
+        entry.status === 400 && !isLost(entry, world)
+      );
       if (at >= 0 && at < entries.length - 1) {
         yield `#${one.number} was sent again after a 400`;
       }
@@ -66,10 +68,8 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   },
   "a provider's Retry-After is kept to": function* (world) {
     for (const [one, entries] of exchanges(world)) {
-      for (
-        const [at, entry] of entries.entries()
-      ) {
-        const { provider, body, retryAfter = 0, receivedMs, endedMs } = entry;
+      for (const [at, entry] of entries.entries()) {
+        const { provider, body, retryAfter = 0, endedMs } = entry;
         // The provider's limit is on one model, so that it may serve a fallback.
         const again = entries.slice(at + 1).find((later) =>
           later.provider === provider && later.body.model === body.model
@@ -85,12 +85,8 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
               ms >= endedMs && ms <= again.receivedMs
             )
           );
-        // A refusal whose connection was lost meanwhile never arrived.
-        const isLost = world.providers.some(({ name, lostMs }) =>
-          name === provider &&
-          lostMs.some((ms) => ms >= receivedMs && ms <= endedMs + SLACK_MS)
-        );
-        if (waitedMs < 1000 * retryAfter && !hasRoom && !isLost) {
+        const isKept = waitedMs >= 1000 * retryAfter || hasRoom;
+        if (!isKept && !isLost(entry, world)) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
         }
       }
@@ -216,5 +212,16 @@ function fieldsIn(head: string): ReadonlyMap<string, string> {
       const [name = "", value = ""] = line.split(/: ?(.*)/, 2);
       return [name.toLowerCase(), value];
     }),
+  );
+}
+
+/** Returns true when the connection fell silent before its provider's response had arrived. */
+function isLost(
+  { provider, receivedMs, endedMs = Infinity }: LedgerEntry,
+  { providers }: World,
+): boolean {
+  return providers.some(({ name, lostMs }) =>
+    name === provider &&
+    lostMs.some((ms) => ms >= receivedMs && ms <= endedMs + SLACK_MS)
   );
 }
