@@ -61,9 +61,10 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
           to?.served_model === undefined;
         if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
         // Another replica may have served it there, and its notice came after the request before began.
+        const places = [to?.connection, to?.moved_from];
         const isHeard = all.some((other) =>
           other.replica !== one.replica && other.startedMs < one.startedMs &&
-          lineOf(other, world)?.connection === to?.connection
+          places.includes(lineOf(other, world)?.connection)
         );
         const isNamed = to?.moved_from === from?.connection &&
           to?.moved_for !== undefined;
