@@ -163,15 +163,17 @@ export class AttemptAdmission {
         if (!mayTry) continue;
         const begun = this.#begin(next, { caller, isRepeat, ...resort });
         if (begun === undefined) continue;
-        if (await gate.enter(candidate) && !signal.aborted) {
+        const isAdmitted = await gate.enter(candidate);
+        if (isAdmitted && !signal.aborted) {
           if (!isRepeat) {
             this.#services.budget.earn(candidate.deployment.connection.id);
           }
           return begun;
         }
+        // The caller may have left while another thread or the store decided.
+        if (isAdmitted) gate.withdraw();
         begun.slot.leave();
         begun.report.dismissed();
-        // The caller may have left while another thread or the store decided.
         signal.throwIfAborted();
       }
     }

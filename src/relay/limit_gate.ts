@@ -24,6 +24,8 @@ import type { Uses } from "./services.ts";
 export interface LimitGate {
   /** Returns true when the limits have room for an attempt, and reserves its usage. */
   enter(candidate: Candidate): Soon<boolean>;
+  /** Takes back the last entrance, whose attempt did not begin. */
+  withdraw(): void;
   /** The time at which a candidate that a limit excluded may be tried, in milliseconds since 1970; `undefined` for none. */
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
@@ -63,6 +65,7 @@ export function createLimitGate(
         return refusal === undefined;
       });
     },
+    withdraw: () => tally?.withdraw(),
     limitedUntilMs(candidate) {
       const refusal = refusals.get(candidate);
       return refusal && retryAtMs(refusal, clock.now());

@@ -35,6 +35,8 @@ export interface Tally {
    * @returns The refusal, or `undefined` when the call may be made.
    */
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
+  /** Takes back the last call, which was not made, and its reservation. */
+  withdraw(): void;
   /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
   /** Returns all limits of the last call. */
@@ -74,6 +76,7 @@ export function openTally(
 ): Tally {
   const startedMs = options.now();
   let called: CallDeployments | undefined;
+  let calledBefore: CallDeployments | undefined;
   let admitted: AdmittedUse | undefined;
   let calls = 0;
 
@@ -118,7 +121,7 @@ export function openTally(
     admitted = result;
     // The caller may have left while another process or thread decided.
     if (record.isFinished()) release();
-    else called = deployments;
+    else [calledBefore, called] = [called, deployments];
     return undefined;
   }
 
@@ -134,6 +137,10 @@ export function openTally(
         options.limiter.enter(caller, deployments, request),
         (result) => learn(result, deployments),
       );
+    },
+    withdraw() {
+      release();
+      called = calledBefore;
     },
     near: () => (admitted?.states ?? []).filter(isNear),
     states: () => admitted?.states ?? [],

@@ -51,6 +51,19 @@ Deno.test("Tally.enter() releases the reservation of a request that has ended me
   assert.deepEqual(uses, []);
 });
 
+Deno.test("Tally.withdraw() counts a request for the connection of the call before", async () => {
+  const { record, tally, deployments, changes, uses, attempt } = await begin();
+  tally.enter(deployments);
+  record.facts.attempts.push(attempt);
+  const [{ connection, model }] = deployments;
+  tally.enter([{ connection: { ...connection, name: "other" }, model }]);
+  tally.withdraw();
+  record.finish("client_abort");
+  assert.deepEqual(uses.map((use) => use.connection), [connection.name]);
+  const released = { additions: [], releases: [HOLD] };
+  assert.deepEqual(changes, [released, released]);
+});
+
 Deno.test("a tally counts a request whose last attempts could not be translated or sent, but not one without another attempt", async () => {
   const cases = [
     [0, 0, "untranslatable"],

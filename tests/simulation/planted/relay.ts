@@ -140,8 +140,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the limits are not asked",
-      text: "await gate.enter(candidate) &&",
-      wrong: "gate !== undefined &&",
+      text: "await gate.enter(candidate);",
+      wrong: "gate !== undefined;",
     },
   ],
   "relay/next_attempts.ts": [
