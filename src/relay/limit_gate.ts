@@ -26,7 +26,7 @@ export interface LimitGate {
   enter(candidate: Candidate): Soon<boolean>;
   /** Takes back the last entrance, whose attempt did not begin. */
   withdraw(): void;
-  /** The time at which a candidate that a limit excluded may be tried, in milliseconds since 1970; `undefined` for none. */
+  /** The time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` for none, or once it is past. */
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
@@ -68,7 +68,10 @@ export function createLimitGate(
     withdraw: () => tally?.withdraw(),
     limitedUntilMs(candidate) {
       const refusal = refusals.get(candidate);
-      return refusal && retryAtMs(refusal, clock.now());
+      if (refusal === undefined) return undefined;
+      const nowMs = clock.now();
+      const untilMs = retryAtMs(refusal, nowMs);
+      return untilMs > nowMs ? untilMs : undefined;
     },
     refusal(candidate) {
       const refusal = refusals.get(candidate);

@@ -310,9 +310,10 @@ function usageByModel(
   return usages;
 }
 
-/** Returns true when every attempt ended before a request was sent, and when none began. */
+/** Returns true when every attempt ended before a request was sent. */
 function wasNeverSent({ attempts }: RequestFacts): boolean {
-  return attempts.every(({ failed }) => isUnsent(failed?.why));
+  return attempts.length > 0 &&
+    attempts.every(({ failed }) => isUnsent(failed?.why));
 }
 
 /** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Metrics } from "../../src/observe/metrics.ts";
 import { openRecord } from "../../src/observe/record.ts";
+import { createLimitGate } from "../../src/relay/limit_gate.ts";
+import { findCandidates } from "../../src/relay/routing/candidate.ts";
 import { createCounting } from "../../src/usage/counting.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createUsageService } from "../../src/usage/service.ts";
@@ -46,10 +48,6 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   const open = () => {
     const id = `req ${++requests}`;
     const record = openRecord(id, "POST", { clock: CLOCK, log });
-    const { connection, model } = deployment;
-    record.facts.attempts.push({
-      ...{ connection: connection.name, model: model.id, startedMs: 0 },
-    });
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };
@@ -197,4 +195,28 @@ Deno.test("what an attempt reserved is given back by the next, and by a request 
   record.finish("error");
   assert.equal(await open().tally.enter([deployment]), undefined);
   assert.notEqual(await open().tally.enter([deployment]), undefined);
+});
+
+Deno.test("a limit excludes a connection until its reset, although nobody asks for that connection again", async () => {
+  const { config, service, caller, deployment, open } = await openService();
+  for (let count = 0; count < 2; count++) {
+    await open().tally.enter([deployment]);
+  }
+  const { id } = deployment.model;
+  const asked = { operation: "chat_completions", model: id } as const;
+  const { own: [candidate] } = findCandidates(asked, { caller, config });
+  let nowMs = NOW_MS;
+  const gate = createLimitGate(
+    { tally: open().tally, named: { names: [], protocol: "chat" } },
+    {
+      ...{ caller, headers: new Headers() },
+      request: new Request("http://gateway/v1/chat/completions"),
+    },
+    { usage: service, clock: { ...CLOCK, now: () => nowMs } },
+  );
+  assert.equal(await gate.enter(candidate), false);
+  const untilMs = gate.limitedUntilMs(candidate);
+  assert.ok(untilMs !== undefined && untilMs > nowMs);
+  nowMs = NOW_MS + 3600_000;
+  assert.equal(gate.limitedUntilMs(candidate), undefined);
 });

@@ -78,10 +78,10 @@ function placeOf(
   const { queue } = deployment.connection;
   if (queue === undefined || isRefused(candidate, failed)) return undefined;
   const mostMs = queue.maxWaitMs;
-  const limitedUntilMs = gate.limitedUntilMs(candidate) ?? 0;
-  const limitedMs = limitedUntilMs - clock.now();
-  if (limitedMs > 0) {
-    return { deployment, restMs: limitedMs, why: "limit", mostMs };
+  const limitedUntilMs = gate.limitedUntilMs(candidate);
+  if (limitedUntilMs !== undefined) {
+    const restMs = limitedUntilMs - clock.now();
+    return { deployment, restMs, why: "limit", mostMs };
   }
   const own = failed.filter((one) => one.candidate === candidate);
   if (own.some(({ failure }) => failure.kind !== "rate_limited")) {

@@ -521,8 +521,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "a wait for a limit has no time",
-      text: "return { deployment, restMs: limitedMs, why",
-      wrong: "return { deployment, restMs: 0, why",
+      text: "const restMs = limitedUntilMs - clock.now();",
+      wrong: "const restMs = 0 * limitedUntilMs;",
     },
   ],
   "relay/queue/background.ts": [
