@@ -160,6 +160,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       name: "a failure leaves its connection open",
       text: "  failure(cause: unknown): Http1Failure {\n    this.close();\n",
       wrong: "  failure(cause: unknown): Http1Failure {\n",
+      unseen: "its reader is cancelled, or its request aborted: both close it",
     },
     {
       name: "what was sent is not known",

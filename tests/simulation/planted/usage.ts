@@ -23,6 +23,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       name: "a request that ended while it was admitted keeps its hold",
       text: "    if (record.isFinished()) release();\n",
       wrong: "    if (record.isFinished()) called = undefined;\n",
+      unseen: "the admission withdraws the call of a caller who has left",
     },
     {
       name: "a counted request keeps its holds",

@@ -70,6 +70,17 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "no cool-down");
     },
   },
+  "a head that breaks off is a failure, even over a kept connection": {
+    async live(stage) {
+      for (const raw of ["H", "HTTP/1.1 200 O"]) {
+        await keep(stage);
+        await stage.sleep(100);
+        stage.plan("a", { fate: "answer", raw });
+        assert.deepEqual(await stage.served(), ["a", "b"], raw);
+        await stage.sleep(20_000);
+      }
+    },
+  },
   "an idle connection closes after half a minute": {
     setting: ALONE,
     async live(stage) {
