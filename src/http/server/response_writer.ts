@@ -122,8 +122,8 @@ async function writeParts(
 
 const NO_BYTES = new Uint8Array();
 
-/** The number of turns of the microtask queue in which a part that has arrived already is read. */
-const READY_TURNS = 4;
+/** The turns of the microtask queue in which a part that waits in the provider's socket is read: six, and some more. */
+const READY_TURNS = 8;
 
 /** Returns true when a promise is settled, or will be without an event from outside. */
 async function isReady(promise: Promise<unknown>): Promise<boolean> {

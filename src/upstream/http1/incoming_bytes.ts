@@ -1,6 +1,9 @@
 import type { BodyDecoder } from "./body_decoder.ts";
 
-/** The size of the buffer that waits for bytes: it doubles while it is filled, and shrinks when bytes come slowly. */
+/**
+ * The size of the buffer that waits for bytes. After one that was filled, more bytes wait, so that the next one is the
+ * largest: each read and the write after it have their cost. A buffer shrinks when bytes come slowly.
+ */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
   steady: 16 * 1024,
@@ -101,7 +104,7 @@ export class IncomingBytes {
 
   #adapt(count: number): void {
     if (this.#end === this.#buffer.length) {
-      this.#bufferBytes = Math.min(2 * this.#bufferBytes, BUFFER_BYTES.largest);
+      this.#bufferBytes = BUFFER_BYTES.largest;
     } else {
       const { smallest, steady } = BUFFER_BYTES;
       const steps = Math.floor(count / smallest) + 1;

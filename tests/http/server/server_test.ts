@@ -9,6 +9,8 @@ import {
 import { readAll } from "../../../src/streams/byte_reader.ts";
 import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
 import { PassThrough, STALL_MS } from "../../../src/streams/pass_through.ts";
+import { WatchedReader } from "../../../src/streams/watched_reader.ts";
+import { Socket } from "../../../src/upstream/http1/socket.ts";
 import {
   createFakeTimers,
   type FakeTimers,
@@ -107,6 +109,49 @@ Deno.test("a response that is whole has a content-length and goes out in one wri
   );
   assert.equal(requests[0]?.url, "http://h/a");
   assert.equal(requests[0]?.body, null);
+  await server.close();
+});
+
+Deno.test("what waits in a provider's socket takes two reads and goes out in one write with the head", async () => {
+  const provider = createScriptedDuplex();
+  const event = `data: ${"x".repeat(250)}\n\n`;
+  const chunk = `${event.length.toString(16)}\r\n${event}\r\n`;
+  provider.give(
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${
+      chunk.repeat(200)
+    }0\r\n\r\n`,
+  );
+  const { read } = provider;
+  let reads = 0;
+  provider.read = async (into) => {
+    reads++;
+    const count = await read(into);
+    // The platform's own read takes as many turns.
+    await undefined;
+    return count;
+  };
+  const { signal } = new AbortController();
+  const socket = new Socket(provider, () => {});
+  const deadlines = createDeadlines(createFakeTimers());
+  const { duplex, server } = open(async () => {
+    const { body } = await socket.send({
+      ...{ method: "GET", host: "h", target: "/", headers: [], signal },
+      body: undefined,
+    });
+    assert.ok(body);
+    const source = new WatchedReader(body, { deadlines, idleMs: 1, signal });
+    const passing = { deadlines, onChunk: () => {}, onEnd: () => {} };
+    return new DirectResponse(new PassThrough(source, passing), {
+      headers: [],
+    });
+  });
+  const { write } = duplex;
+  let writes = 0;
+  duplex.write = (bytes) => (writes++, write(bytes));
+  duplex.give(GET);
+  await until(() => duplex.written.endsWith(event.repeat(200)), "the events");
+  assert.equal(reads, 2);
+  assert.equal(writes, 1);
   await server.close();
 });
 
