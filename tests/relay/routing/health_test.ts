@@ -719,6 +719,24 @@ Deno.test("gateways that follow each other's cool-downs probe a provider's wait 
   }
 });
 
+Deno.test("an answered probe of one token's wait ends it at other gateways, and no other token's", async () => {
+  const [there, alices, bobs] = [await begin(), await begin(), await begin()];
+  const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
+  fail(there, there.one, limit);
+  follow(alices, there);
+  fail(bobs, bobs.one, limit, bobs.bob);
+  for (const { clock } of [there, alices, bobs]) clock.advance(300_000);
+  const probe = probeLimit(there, there.alice);
+  probe?.answered();
+  for (const scene of [alices, bobs]) {
+    for (const news of there.published.filter((one) => one.probe)) {
+      scene.health.follow(news, scene.config);
+    }
+  }
+  assert.equal(restMs(alices, alices.one, alices.alice), 0);
+  assert.ok(restMs(bobs, bobs.one, bobs.bob) > 0);
+});
+
 Deno.test("a probe of a provider's wait that ends without a result lets the next request probe", async () => {
   const scene = await begin();
   const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
