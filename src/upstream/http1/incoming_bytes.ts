@@ -119,8 +119,9 @@ export class IncomingBytes {
         this.#buffer = new Uint8Array(this.#bufferBytes);
       }
     } else if (this.#end === this.#buffer.length) {
+      // A head that stops here must not keep much more than it has sent.
       const larger = new Uint8Array(
-        Math.max(2 * this.#buffer.length, this.#bufferBytes),
+        Math.max(2 * this.#buffer.length, BUFFER_BYTES.smallest),
       );
       larger.set(this.#buffer.subarray(this.#start, this.#end));
       this.#end -= this.#start;

@@ -662,6 +662,29 @@ Deno.test("a caller that takes nothing of the end of the socket is cut off, too"
   await server.close();
 });
 
+Deno.test("a head that stops keeps no more than twice what it has sent", async () => {
+  const duplex = createScriptedDuplex();
+  const { read } = duplex;
+  let keptBytes = 0;
+  duplex.read = (into) => {
+    keptBytes = into.buffer.byteLength;
+    return read(into);
+  };
+  const { server } = open(() => new Response(), duplex);
+  let sent = "GET /a HTTP/1.1\r\na: ";
+  duplex.give(sent);
+  for (const bytes of [4096, 8192, 16_384]) {
+    const more = "x".repeat(bytes - sent.length);
+    duplex.give(more);
+    sent += more;
+    await until(() => duplex.unread === 0, "its reading");
+    await nextTurn();
+    assert.equal(keptBytes, 2 * bytes);
+  }
+  void server.close();
+  duplex.close();
+});
+
 Deno.test("a head must be complete 30 seconds after its first byte, and the first one after the socket was opened", async (t) => {
   for (const begun of ["", "GET /a HTT", GET + "GET /a HTT"]) {
     await t.step(`after "${begun}"`, async () => {
