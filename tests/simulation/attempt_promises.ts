@@ -77,14 +77,13 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
         if (again === undefined || endedMs === undefined) continue;
         if (retryAfter === 0) continue;
         const waitedMs = again.receivedMs - endedMs;
-        // A reading of the quota that shows room ends a long wait, here that of a request in line elsewhere.
-        const hasRoom = 1000 * retryAfter >= LONG_MS &&
-          world.providers.some(({ name, quota }) =>
-            name === provider &&
-            quota?.roomShownMs.some((ms) =>
-              ms >= endedMs && ms <= again.receivedMs
-            )
-          );
+        const shownMs = world.providers.find(({ name }) => name === provider)
+          ?.quota?.roomShownMs ?? [];
+        // A reading of the quota that shows room ends a long wait, with the shorter one of a request in line.
+        const hasRoom = shownMs.some((ms) =>
+          ms >= endedMs && ms <= again.receivedMs &&
+          isWaiting(entry, ms, world)
+        );
         const isKept = waitedMs >= 1000 * retryAfter || hasRoom;
         if (!isKept && !isLost(entry, world)) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
@@ -212,6 +211,19 @@ function fieldsIn(head: string): ReadonlyMap<string, string> {
       const [name = "", value = ""] = line.split(/: ?(.*)/, 2);
       return [name.toLowerCase(), value];
     }),
+  );
+}
+
+/** Returns true when a long wait for the provider and model of an entry, which any request was asked for, lasts. */
+function isWaiting(
+  { provider, body }: LedgerEntry,
+  atMs: number,
+  { ledger }: World,
+): boolean {
+  return ledger.some(({ retryAfter = 0, endedMs = Infinity, ...other }) =>
+    other.provider === provider && other.body.model === body.model &&
+    1000 * retryAfter >= LONG_MS &&
+    endedMs <= atMs && endedMs + 1000 * retryAfter >= atMs
   );
 }
 

@@ -63,13 +63,19 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
   "no slot is free while somebody waits for it": function* (world) {
     for (const { connection, waits, isOfProcess } of sureQueues(world)) {
       const { name, maxConcurrent = Infinity } = connection;
-      const used = world.asked.flatMap((one) =>
-        attemptsOf(one, world).filter(({ provider }) => provider === name)
+      const used = world.asked.flatMap((one) => {
+        const untilMs = one.endedMs ?? Infinity;
+        const unseen = mayBeUnseen(one, connection, world)
+          ? [{ one, fromMs: one.startedMs, untilMs }]
+          : [];
+        const seen = attemptsOf(one, world)
+          .filter(({ provider }) => provider === name)
           .map(({ receivedMs, endedMs = Infinity }) => ({
             ...{ one, fromMs: receivedMs - TURN_MS },
-            untilMs: Math.max(endedMs, one.endedMs ?? Infinity),
-          }))
-      );
+            untilMs: Math.max(endedMs, untilMs),
+          }));
+        return [...unseen, ...seen];
+      });
       for (const { one, fromMs, untilMs } of waits) {
         const busy = used.filter((other) =>
           isOfProcess(one, other.one) && one !== other.one &&
@@ -164,6 +170,25 @@ function* sureQueues(world: World): Iterable<SureQueue> {
         process !== undefined || one.replica === other.replica,
     };
   }
+}
+
+/** Returns true when a request may have used a slot although its connection hung or had fallen silent. */
+function mayBeUnseen(
+  one: Asked,
+  connection: Connection,
+  world: World,
+): boolean {
+  const { endedMs = Infinity, ending } = one;
+  const mayHang = world.providers.some(({ name, lostMs, hung }) =>
+    name === connection.name &&
+    [...lostMs, ...hung.map(({ startedMs }) => startedMs)]
+      .some((ms) => ms < endedMs)
+  );
+  if (!mayHang || attemptsOf(one, world).length > 0) return false;
+  const line = lineOf(one, world);
+  return line === undefined
+    ? ending === "lost" && connectionsOf(one, world).includes(connection)
+    : line.connection === connection.name;
 }
 
 /** Returns the longest time of a span for which a dial hung, in milliseconds. */
