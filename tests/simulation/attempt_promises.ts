@@ -17,6 +17,9 @@ const PASSING: ReadonlySet<number | undefined> = new Set(
   [undefined, 500, 502, 503, 529],
 );
 
+/** The time after which one request is sent in spite of a long wait, as docs/failover.md has it, in milliseconds. */
+const PROBE_MS = 300_000;
+
 /** What docs/design.md and docs/failover.md promise of the attempts of a request. */
 export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   "an exchange ends when its caller leaves": function* (world) {
@@ -84,7 +87,8 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
           ms >= endedMs && ms <= again.receivedMs &&
           isWaiting(entry, ms, world)
         );
-        const isKept = waitedMs >= 1000 * retryAfter || hasRoom;
+        const isProbe = 1000 * retryAfter >= LONG_MS && waitedMs >= PROBE_MS;
+        const isKept = waitedMs >= 1000 * retryAfter || isProbe || hasRoom;
         if (!isKept && !isLost(entry, world)) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
         }
