@@ -48,7 +48,12 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
       const sources = attemptsOf(one, world).filter(({ isWhole }) => isWhole);
       let read: ReadAnswer;
       try {
-        read = readAnswer(one);
+        // A provider may end its answer without the last line feeds.
+        const isItsOwn = one.text.endsWith("}") &&
+          sources.some(({ payload }) => payload === one.text);
+        read = readAnswer(
+          isItsOwn ? { ...one, text: `${one.text}\n\n` } : one,
+        );
       } catch (cause) {
         yield `#${one.number} breaks the grammar of ${one.protocol}: ${
           String(cause).slice(0, 300)
