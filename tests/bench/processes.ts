@@ -98,8 +98,15 @@ const NANOS_PER_MS = 1e6;
 export async function threadsMs(pid: number): Promise<number> {
   let nanos = 0;
   for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
-    const stat = await Deno.readTextFile(`/proc/${pid}/task/${name}/schedstat`);
-    nanos += parseInt(stat, 10);
+    try {
+      const stat = await Deno.readTextFile(
+        `/proc/${pid}/task/${name}/schedstat`,
+      );
+      nanos += parseInt(stat, 10);
+    } catch (error) {
+      // Another thread may have ended meanwhile; the first one lives as long as its process.
+      if (name === String(pid)) throw error;
+    }
   }
   return nanos / NANOS_PER_MS;
 }
