@@ -1,14 +1,15 @@
-import { type Load, median, run, type Shot } from "./load.ts";
+import { median, run, type Shot } from "./load.ts";
 import { type Program, threadsMs } from "./processes.ts";
 
-/** A load and the programs to compare under it. */
+/** The programs to compare under one load. */
 export interface Comparison {
   readonly title: string;
   /** The first is the floor for the others. */
   readonly entries: readonly Entry[];
   /** The program without anything before it: then each row has the time that is added to a direct call, too. */
   readonly direct?: Program;
-  readonly load: Load;
+  /** The number of requests at a time. */
+  readonly concurrency: number;
 }
 
 /** A program with its request. */
@@ -19,12 +20,9 @@ export interface Entry {
   readonly name?: string;
 }
 
-/** The number of runs of each load. */
+/** The number of runs of each program under each load. */
 export interface Rounds {
-  /**
-   * The minimum number of rounds before the measurement: a gateway runs for days with compiled
-   * code. More rounds follow while the programs become faster.
-   */
+  /** The rounds before the measurement: a gateway runs for days with compiled code. */
   readonly warmUp: number;
   readonly measured: number;
 }
@@ -42,20 +40,20 @@ interface Measured {
  * the processor time of each, each with its ratio to the floor: the median of the rounds' ratios.
  */
 export async function compare(
-  { title, entries, direct, load }: Comparison,
+  { title, entries, direct, concurrency }: Comparison,
   { warmUp, measured }: Rounds,
 ): Promise<void> {
   const measureAll = async () => {
     const row: Measured[] = [];
-    for (const entry of entries) row.push(await measure(entry, load));
+    for (const entry of entries) row.push(await measure(entry, concurrency));
     return row;
   };
-  await warm(measureAll, warmUp);
+  for (let round = 0; round < warmUp; round++) await measureAll();
   const rounds: Measured[][] = [];
   for (let round = 0; round < measured; round++) {
     rounds.push(await measureAll());
   }
-  console.log(`\n${title}, ${load.concurrency} at a time`);
+  console.log(`\n${title}, ${concurrency} at a time`);
   const directAt = entries.findIndex(({ program }) => program === direct);
   const addedMs = (row: readonly Measured[], position: number) =>
     (row[position]?.medianMs ?? NaN) - (row[directAt]?.medianMs ?? NaN);
@@ -91,34 +89,6 @@ export async function compare(
   });
 }
 
-/** The most warm-ups, as a multiple of `warmUp`, even if the programs still become faster. */
-const MAX_WARM_UPS = 4;
-
-/** A program that needs less than this share of its earlier processor time still becomes faster. */
-const FASTER_SHARE = 0.95;
-
-/** Runs rounds until no program needs clearly less processor time than some rounds before. */
-async function warm(
-  measureAll: () => Promise<readonly Measured[]>,
-  warmUp: number,
-): Promise<void> {
-  let before: readonly number[] = [];
-  for (let part = 0; part < MAX_WARM_UPS; part++) {
-    const rounds: (readonly Measured[])[] = [];
-    for (let round = 0; round < warmUp; round++) {
-      rounds.push(await measureAll());
-    }
-    const now = (rounds[0] ?? []).map((_, position) =>
-      median(rounds.map((row) => row[position]?.processorMicros ?? NaN))
-    );
-    const isFaster = now.some((micros, position) =>
-      micros < FASTER_SHARE * (before[position] ?? Infinity)
-    );
-    if (!isFaster) return;
-    before = now;
-  }
-}
-
 function cell(
   { value, ratio }: { readonly value: number; readonly ratio: number },
   unit: string,
@@ -131,12 +101,12 @@ function cell(
 
 async function measure(
   { program, shot }: Entry,
-  load: Load,
+  concurrency: number,
 ): Promise<Measured> {
   const before = await processorOf(program);
-  const figures = await run(program.url, shot, load);
+  const figures = await run(program.url, shot, concurrency);
   const usedMs = await processorOf(program) - before;
-  return { ...figures, processorMicros: usedMs * 1000 / load.requests };
+  return { ...figures, processorMicros: usedMs * 1000 / figures.requests };
 }
 
 /** Only Linux reports the processor time of another process. */

@@ -5,14 +5,9 @@ export interface Shot {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The number of requests, and how many run at a time. */
-export interface Load {
-  readonly requests: number;
-  readonly concurrency: number;
-}
-
 /** A program's results under a load. */
 export interface Figures {
+  readonly requests: number;
   readonly perSecond: number;
   /** The median time of a request, in milliseconds. */
   readonly medianMs: number;
@@ -27,24 +22,29 @@ export async function shoot(url: string, shot: Shot): Promise<number> {
   return length;
 }
 
-/** Measures the requests per second of a program under a load, and the time of each. */
+/** The time in which a run starts requests, in milliseconds: programs that were idle need some to be at full speed. */
+const RUN_MS = 300;
+
+/** Measures the requests per second of a program, and the time of each, while `concurrency` of them run at a time. */
 export async function run(
   url: string,
   shot: Shot,
-  { requests, concurrency }: Load,
+  concurrency: number,
 ): Promise<Figures> {
-  let left = requests;
   const times: number[] = [];
   const began = performance.now();
   await Promise.all(Array.from({ length: concurrency }, async () => {
-    while (left-- > 0) {
-      const asked = performance.now();
+    let asked = began;
+    do {
       await shoot(url, shot);
-      times.push(performance.now() - asked);
-    }
+      const answered = performance.now();
+      times.push(answered - asked);
+      asked = answered;
+    } while (asked < began + RUN_MS);
   }));
+  const { length: requests } = times;
   const perSecond = requests / ((performance.now() - began) / 1000);
-  return { perSecond, medianMs: median(times) };
+  return { requests, perSecond, medianMs: median(times) };
 }
 
 /** Returns the median of some numbers. */

@@ -4,7 +4,7 @@
  * `deno task bench`.
  *
  * `--only NAME` runs the parts whose names contain that text. `--rounds N` and `--warm-up N` set
- * the number of runs of each load. `--against URL` with `--token TOKEN` measures another gateway as
+ * the number of runs of each load, of 0.3 s for each program. `--against URL` with `--token TOKEN` measures another gateway as
  * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
  * printed.
  */
@@ -102,8 +102,8 @@ function all(
 
 const chat = { path: "/v1/chat/completions", model: "chat-small" } as const;
 
-const SMALL = { requests: 800, concurrency: 32 };
-const STREAMS = { requests: 80, concurrency: 16 };
+/** The number of streams at a time. */
+const STREAMS = 16;
 
 /** The two directions of a translation, each with what it is asked. */
 const TRANSLATIONS = [
@@ -130,7 +130,7 @@ function translation(
       }),
       { ...entry(gateway, native), name: "gateway, native Chat" },
     ],
-    load: stream === undefined ? SMALL : STREAMS,
+    concurrency: stream === undefined ? 32 : STREAMS,
   };
 }
 
@@ -138,7 +138,7 @@ const comparisons: readonly Comparison[] = [
   ...[32, 1].map((concurrency) => ({
     title: "small JSON",
     entries: all([lean, bare, honest, hop, upstream, gateway], chat),
-    load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+    concurrency,
   })),
   ...(["small", "large"] as const).map((stream) => ({
     title: `SSE of 300 events in ${stream} chunks`,
@@ -147,7 +147,7 @@ const comparisons: readonly Comparison[] = [
       model: `chat-${stream}`,
       stream,
     }),
-    load: STREAMS,
+    concurrency: STREAMS,
   })),
   ...TRANSLATIONS.map((one) => translation(one)),
   ...(["small", "large"] as const).flatMap((stream) =>
@@ -156,27 +156,27 @@ const comparisons: readonly Comparison[] = [
   {
     title: "two workers, small JSON",
     entries: all([gateway, threads], chat),
-    load: SMALL,
+    concurrency: 32,
   },
   {
     title: "token limits, small JSON",
     entries: all([gateway, limited], chat),
-    load: SMALL,
+    concurrency: 32,
   },
   {
     title: "two workers with token limits, small JSON",
     entries: all([threads, limitedThreads], chat),
-    load: SMALL,
+    concurrency: 32,
   },
   ...[32, 1].map((concurrency) => ({
     title: "a store, small JSON",
     entries: all([gateway, limited, ...stored], chat),
-    load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+    concurrency,
   })),
   {
     title: "token limits, SSE of 300 events in small chunks",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
-    load: STREAMS,
+    concurrency: STREAMS,
   },
   ...[10_000, 100_000, 400_000, 1_000_000].map((promptBytes) => ({
     title: `a request of ${promptBytes / 1000} KB`,
@@ -192,7 +192,7 @@ const comparisons: readonly Comparison[] = [
       },
     ],
     direct: upstream,
-    load: { requests: promptBytes > 500_000 ? 40 : 150, concurrency: 1 },
+    concurrency: 1,
   })),
   {
     title: "30 MiB body",
@@ -201,7 +201,7 @@ const comparisons: readonly Comparison[] = [
       model: "chat-small",
       promptBytes: 30 * MIB,
     }),
-    load: { requests: 4, concurrency: 1 },
+    concurrency: 1,
   },
 ];
 
@@ -230,10 +230,13 @@ async function overTls(): Promise<void> {
     await compare({
       title: "small JSON from an upstream behind TLS",
       entries: [entry(floor, chat), entry(gatewayOverTls, chat)],
-      load: { requests: concurrency === 1 ? 300 : 800, concurrency },
+      concurrency,
     }, rounds);
   }
 }
+
+/** The rounds of paced streams, of some 3.5 s for each program. */
+const PACED_ROUNDS = { warmUp: 3, measured: 5 };
 
 function pacedEntries(): readonly PacedEntry[] {
   const asked = { ...chat, model: "chat-paced", stream: "paced" } as const;
@@ -265,7 +268,9 @@ for (const comparison of comparisons) {
   if (isWanted(comparison.title)) await compare(comparison, rounds);
 }
 if (isWanted("small JSON from an upstream behind TLS")) await overTls();
-if (isWanted("paced streams")) await reportPaced(pacedEntries(), 3);
+if (isWanted("paced streams")) {
+  await reportPaced(pacedEntries(), PACED_ROUNDS);
+}
 if (Deno.build.os === "linux" && isWanted("memory")) {
   await reportMemory({
     upstream,

@@ -12,8 +12,8 @@ export interface Options {
   readonly token: string | undefined;
 }
 
-/** V8 continues to compile for some 20,000 requests. */
-const WARM_UP_ROUNDS = "25";
+/** V8 continues to compile for some seconds of load. */
+const WARM_UP_ROUNDS = "10";
 
 /**
  * Parses the command line of the benchmark.

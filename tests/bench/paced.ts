@@ -1,3 +1,4 @@
+import type { Rounds } from "./compare.ts";
 import type { Shot } from "./load.ts";
 import { type Program, threadsMs } from "./processes.ts";
 
@@ -39,7 +40,7 @@ const STREAMS = 200;
  */
 export async function reportPaced(
   entries: readonly PacedEntry[],
-  rounds: number,
+  { warmUp, measured }: Rounds,
 ): Promise<void> {
   console.log(
     `\npaced streams, ${STREAMS} at a time, ${
@@ -48,11 +49,10 @@ export async function reportPaced(
   );
   const results = entries.map(() => ({ micros: [0], delays: [0] }));
   for (const result of results) result.micros.length = result.delays.length = 0;
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = -warmUp; round < measured; round++) {
     for (const [position, entry] of entries.entries()) {
       const { micros, delays } = await runPaced(entry);
-      // The first round warms up.
-      if (round === 0) continue;
+      if (round < 0) continue;
       results[position]?.micros.push(micros);
       results[position]?.delays.push(...delays);
     }
