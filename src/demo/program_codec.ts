@@ -1,5 +1,5 @@
 import { shortDigest } from "../core/sha256.ts";
-import { createFrameFormat } from "../streams/sse.ts";
+import { FrameWriter } from "../streams/sse.ts";
 import { foldAnswer } from "../protocols/canonical/answer/fold.ts";
 import type {
   AnswerContext,
@@ -194,10 +194,10 @@ function* encode(
   events: readonly Spoken[],
   encoder: ReturnType<CallerCodec["createStreamEncoder"]>,
 ): Generator<Step> {
-  const format = createFrameFormat();
+  const frames = new FrameWriter();
   for (const { event, wordCount } of events) {
-    let text = "";
-    encoder.push(event, (frame) => text += format(frame));
+    encoder.push(event, frames.write);
+    const text = frames.take();
     if (text !== "") yield write(text, wordCount);
   }
 }

@@ -1,6 +1,5 @@
-import type { SseComment, SseFrame } from "../core/frame.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
-import { createFrameFormat, formatComment } from "../streams/sse.ts";
+import { FrameWriter } from "../streams/sse.ts";
 import { bindReasoning } from "./canonical/answer/bound.ts";
 import { cutAtStops } from "./canonical/answer/stop_strings.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
@@ -69,13 +68,10 @@ export interface Translator {
 /** Returns a translator for one stream. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const { encoder, observe } = options;
-  let text = "";
+  const frames = new FrameWriter();
+  const { write } = frames;
   let isOver = false;
 
-  const format = createFrameFormat();
-  const write: Emit<SseFrame | SseComment> = (frame) => {
-    text += "comment" in frame ? formatComment(frame) : format(frame);
-  };
   const writeEvent = (event: AnswerEvent) => {
     isOver = event.type === "end" || event.type === "failure";
     observe?.(event);
@@ -98,13 +94,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   function step(run: () => void): string {
     if (isOver) return "";
     run();
-    return take();
-  }
-
-  function take(): string {
-    const taken = text;
-    text = "";
-    return taken;
+    return frames.take();
   }
 
   return {
@@ -113,7 +103,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
     fail: (failure) => step(() => encode({ type: "failure", failure })),
     keepAlive() {
       if (!isOver) encoder.keepAlive(write);
-      return take();
+      return frames.take();
     },
     isOver: () => isOver,
   };

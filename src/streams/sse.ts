@@ -100,32 +100,49 @@ export function createSseParser(
 
 /** Formats an event, with its blank line. Its data must be JSON text, or a word such as `[DONE]`. */
 export function formatFrame(frame: SseFrame): string {
-  return createFrameFormat()(frame);
+  const writer = new FrameWriter();
+  writer.write(frame);
+  return writer.take();
 }
 
-/** Creates a formatter for the events of one stream, most of which have the name of the one before. */
-export function createFrameFormat(): (frame: SseFrame) => string {
-  let name: string | undefined;
-  let head = headOf(name);
-  return ({ event, data }) => {
-    if (event !== name) head = headOf(event);
-    name = event;
-    return `${head}${onOneLine(data)}\n\n`;
+/** Formats the events and comments of one stream. Most events have the name of the one before. */
+export class FrameWriter {
+  #text = "";
+  #name: string | undefined;
+  #head = headOf(undefined);
+
+  /** Adds an event, as {@linkcode formatFrame} takes it, or a comment. */
+  readonly write: Emit<SseFrame | SseComment> = (frame) => {
+    if ("comment" in frame) this.#text += formatComment(frame);
+    else {
+      const { event, data } = frame;
+      if (event !== this.#name) this.#head = headOf(event);
+      this.#name = event;
+      this.#text += `${this.#head}${data}\n\n`;
+    }
   };
+
+  /** Returns the text since the last call. */
+  take(): string {
+    const text = this.#text;
+    this.#text = "";
+    return UNICODE_LINE_ENDS.some((end) => text.includes(end))
+      ? escapeLineEnds(text)
+      : text;
+  }
 }
 
 /**
- * Escapes the characters that JSON allows in strings but some readers take for the end of a line. One such reader is
- * Python's `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
+ * The characters that JSON allows in strings but some readers take for the end of a line. One such reader is Python's
+ * `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
  */
-function onOneLine(json: string): string {
-  return UNICODE_LINE_END_REGEXP.test(json)
-    ? json.replaceAll("\u0085", "\\u0085").replaceAll("\u2028", "\\u2028")
-      .replaceAll("\u2029", "\\u2029")
-    : json;
-}
+const UNICODE_LINE_ENDS = ["\u0085", "\u2028", "\u2029"];
 
-const UNICODE_LINE_END_REGEXP = /[\x85\u2028\u2029]/;
+/** Escapes them; nothing but the strings of the data contains them. */
+function escapeLineEnds(text: string): string {
+  return text.replaceAll("\u0085", "\\u0085").replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
+}
 
 function headOf(event: string | undefined): string {
   return event ? `event: ${event}\ndata: ` : "data: ";

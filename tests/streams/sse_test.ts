@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import {
-  createFrameFormat,
   createSseParser,
   formatComment,
   formatFrame,
   FrameTooLongError,
+  FrameWriter,
 } from "../../src/streams/sse.ts";
 import type { SseFrame } from "../../src/core/frame.ts";
 import { runStage } from "../../src/core/stage.ts";
@@ -20,19 +20,24 @@ Deno.test("formatFrame() writes the name before the data, where there is one", (
   assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
 });
 
-Deno.test("createFrameFormat() writes the name of each frame after any other", () => {
+Deno.test("FrameWriter writes the name of each frame after any other", () => {
   const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
     .map((event) => ({ event, data: "1" }));
-  assert.deepEqual(frames.map(createFrameFormat()), frames.map(formatFrame));
+  const writer = new FrameWriter();
+  frames.forEach(writer.write);
+  assert.equal(writer.take(), frames.map(formatFrame).join(""));
+  assert.equal(writer.take(), "");
 });
 
-Deno.test("createFrameFormat() leaves no line end of any reader in its data", () => {
+Deno.test("FrameWriter leaves no line end of any reader in its data", () => {
   // The line ends of Python's str.splitlines(), by which some clients cut a stream.
   const ends = [..."\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"];
   const value = { a: ends.map((end, at) => `${at}${end}`).join("") };
-  const text = formatFrame({ data: JSON.stringify(value) });
-  assert.match(text, /\n\n$/);
-  const line = text.slice(0, -2);
+  const writer = new FrameWriter();
+  writer.write({ comment: "hi" });
+  writer.write({ data: JSON.stringify(value) });
+  const [, line = "", ...rest] = writer.take().split("\n\n");
+  assert.deepEqual(rest, [""]);
   assert.ok(!ends.some((end) => line.includes(end)));
   assert.deepEqual(JSON.parse(line.slice("data: ".length)), value);
 });
