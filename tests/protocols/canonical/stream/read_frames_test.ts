@@ -188,6 +188,25 @@ for (const [name, data] of Object.entries(ODD)) {
   });
 }
 
+Deno.test("EventParser reads each character, in texts of all short lengths, as JSON does", () => {
+  const parser = new EventParser(textPlace);
+  for (const text of ["The", " first", " two"]) parser.parse(chunkOf(text));
+  const [head = "", tail = ""] = chunkOf("|").split('"|"');
+  const codes = [...Array(0x180).keys(), 0x2028, 0x4e2d, 0xd83d, 0xde00];
+  for (const code of codes) {
+    for (let length = 0; length < 20; length++) {
+      const text = "x".repeat(length);
+      const character = String.fromCharCode(code);
+      for (const odd of [`${character}${text}`, `${text}${character}`]) {
+        const data = `${head}"${odd}"${tail}`;
+        assert.deepEqual(parser.parse(data), parseJson(data));
+        const cut = `${head}${odd}${tail}`;
+        assert.deepEqual(parser.parse(cut), parseJson(cut));
+      }
+    }
+  }
+});
+
 /** Events in which a text appears twice, or in an unusual spelling. */
 const MISLEADING: Readonly<Record<string, string>> = {
   "behind it": '{"delta":{"text":"x"},"end":"x"}',
