@@ -111,9 +111,9 @@ export class FrameWriter {
   #name: string | undefined;
   #head = headOf(undefined);
 
-  /** Adds an event, as {@linkcode formatFrame} takes it, or a comment. */
+  /** Adds an event, as {@linkcode formatFrame} takes it, or a comment, which must not contain a line end. */
   readonly write: Emit<SseFrame | SseComment> = (frame) => {
-    if ("comment" in frame) this.#text += formatComment(frame);
+    if ("comment" in frame) this.#text += `: ${frame.comment}\n\n`;
     else {
       const { event, data } = frame;
       if (event !== this.#name) this.#head = headOf(event);
@@ -146,9 +146,4 @@ function escapeLineEnds(text: string): string {
 
 function headOf(event: string | undefined): string {
   return event ? `event: ${event}\ndata: ` : "data: ";
-}
-
-/** Formats a comment; `comment` must not contain a line end. */
-export function formatComment({ comment }: SseComment): string {
-  return `: ${comment}\n\n`;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   createSseParser,
-  formatComment,
   formatFrame,
   FrameTooLongError,
   FrameWriter,
@@ -42,8 +41,10 @@ Deno.test("FrameWriter leaves no line end of any reader in its data", () => {
   assert.deepEqual(JSON.parse(line.slice("data: ".length)), value);
 });
 
-Deno.test("formatComment() writes a line that readers skip", () => {
-  assert.equal(formatComment({ comment: "hi" }), ": hi\n\n");
+Deno.test("FrameWriter writes a comment as a line that readers skip", () => {
+  const writer = new FrameWriter();
+  writer.write({ comment: "hi" });
+  assert.equal(writer.take(), ": hi\n\n");
 });
 
 function parse(text: string, size = text.length * 4 || 1): SseFrame[] {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
-import type { SseComment, SseFrame } from "../../../src/core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
@@ -12,7 +11,7 @@ import {
 } from "../../../src/protocols/canonical/answer/fold.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
-import { formatComment, formatFrame } from "../../../src/streams/sse.ts";
+import { formatFrame, FrameWriter } from "../../../src/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,
@@ -153,10 +152,8 @@ Deno.test("Anthropic SDKs throw the typed error of a stream that breaks", async 
 
 Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
   const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
-  const texts: string[] = [];
-  const write = (frame: SseFrame | SseComment) => {
-    texts.push("comment" in frame ? formatComment(frame) : formatFrame(frame));
-  };
+  const frames = new FrameWriter();
+  const { write } = frames;
   encoder.keepAlive(write);
   const answer: Answer = {
     id: "a",
@@ -168,8 +165,9 @@ Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
     encoder.push(event, write);
     encoder.keepAlive(write);
   }
+  const text = frames.take();
   for (const accumulate of Object.values(ACCUMULATORS)) {
-    const message = objectOf(plain(await accumulate(texts.join(""))));
+    const message = objectOf(plain(await accumulate(text)));
     assert.deepEqual(message.content, [{ type: "text", text: "Hi" }]);
   }
 });
