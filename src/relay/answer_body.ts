@@ -16,9 +16,6 @@ import { reasonOf, silentUpstream } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** The size of the first reads of a body, in bytes, until the size of its chunks is known. */
-const FIRST_BYTES = 16 * 1024;
-
 interface OpenBodyOptions {
   readonly deadlines: Deadlines;
   /** The maximum size of a chunk; default: no maximum. */
@@ -41,10 +38,7 @@ export function openBody(
   { deployment: { connection }, controller: { signal } }: Attempt,
   { deadlines, maxChunkBytes }: OpenBodyOptions,
 ): ByteReader {
-  const chunks = createByteReader(body, {
-    firstBytes: FIRST_BYTES,
-    maxChunkBytes,
-  });
+  const chunks = createByteReader(body, { maxChunkBytes });
   const watched = {
     deadlines,
     idleMs: connection.timeouts.idleMs,

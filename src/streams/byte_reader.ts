@@ -2,53 +2,24 @@ import type { Deadlines } from "../core/time/deadlines.ts";
 import { LoopTurns, STEP_BYTES } from "../core/time/turns.ts";
 import { joinBytes } from "./bytes.ts";
 
-/**
- * The sizes of the buffers that wait for bytes. They start at `smallest` and double while they are filled, up to
- * `largest`. After that, the length of the last message decides, so that the next such message needs one read. A silent
- * stream costs at most `steady`.
- */
-const BUFFER_BYTES = {
-  smallest: 4 * 1024,
-  steady: 16 * 1024,
-  largest: 64 * 1024,
-};
-
 interface ByteReaderOptions {
-  /** The size of the first buffer, more than 0: the length of the body if that is known; default 4 KiB. */
-  readonly firstBytes?: number | undefined;
-  /** The maximum size of a chunk; default: 64 KiB if the body can fill buffers, else none. */
+  /** The maximum size of a chunk; default: none. */
   readonly maxChunkBytes?: number | undefined;
 }
 
-/** A chunk that fills less than this share of its buffer is copied out of it. */
-const SMALL_SHARE = 1 / 4;
-
 /**
- * Creates a reader of a body's chunks, which its user may keep. `fetch` allocates 64 KiB for a chunk of any size and
- * keeps another such buffer waiting. With thousands of streams that is most of their cost. If the body allows it, this
- * reader waits with a small buffer instead.
+ * Creates a reader of a body's chunks as they come, which its user may keep.
  *
  * Other requests get their turn between the chunks. Each provider's response is read here, so none can block the event
  * loop with many bytes at once.
+ *
+ * @throws {TypeError} When the body already has a reader.
  */
 export function createByteReader(
   body: ByteSource,
-  options: ByteReaderOptions = {},
+  { maxChunkBytes = Infinity }: ByteReaderOptions = {},
 ): ByteReader {
-  if (!(body instanceof ReadableStream)) {
-    return createChunkReader(body, options);
-  }
-  const reader = byobReader(body);
-  return reader === undefined
-    ? createChunkReader(body.getReader(), options)
-    : createBufferReader(reader, options);
-}
-
-/** Reads chunks as the body provides them. */
-function createChunkReader(
-  reader: ReadableStreamDefaultReader<Uint8Array> | ByteReader,
-  { maxChunkBytes = Infinity }: ByteReaderOptions,
-): ByteReader {
+  const reader = body instanceof ReadableStream ? body.getReader() : body;
   const turns = new LoopTurns();
   let rest: Uint8Array | undefined;
 
@@ -74,90 +45,12 @@ function createChunkReader(
   };
 }
 
-/** Reads into its own buffers. */
-function createBufferReader(
-  reader: ReadableStreamBYOBReader,
-  {
-    firstBytes = BUFFER_BYTES.smallest,
-    maxChunkBytes = BUFFER_BYTES.largest,
-  }: ByteReaderOptions,
-): ByteReader {
-  const turns = new LoopTurns();
-  let bufferBytes = Math.min(firstBytes, maxChunkBytes);
-  let spare: ArrayBuffer | undefined;
-  /** The length so far of the message that is arriving. It continues after a full buffer. */
-  let messageBytes = 0;
-
-  function adapt(readBytes: number, isFull: boolean): void {
-    messageBytes += readBytes;
-    if (isFull) {
-      bufferBytes = Math.min(2 * bufferBytes, maxChunkBytes);
-    } else {
-      bufferBytes = bufferFor(messageBytes);
-      messageBytes = 0;
-    }
-  }
-
-  function take(
-    { done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>,
-  ): ByteRead {
-    if (done) return { done: true };
-    turns.count(costOf(value.length, maxChunkBytes));
-    const { buffer } = value;
-    const size = buffer.byteLength;
-    adapt(value.length, value.length === size);
-    if (value.length > SMALL_SHARE * size) return { done: false, value };
-    const chunk = value.slice();
-    // The memory is freed at once. The garbage collector would keep the first buffers of thousands of streams for some
-    // time.
-    if (size === bufferBytes) spare = buffer;
-    else buffer.transfer(0);
-    return { done: false, value: chunk };
-  }
-
-  function read(): Promise<ByteRead> {
-    const buffer = spare ?? new ArrayBuffer(bufferBytes);
-    spare = undefined;
-    return reader.read(new Uint8Array(buffer)).then(take);
-  }
-
-  return {
-    read: () => turns.next()?.then(read) ?? read(),
-    cancel: (reason) => reader.cancel(reason),
-  };
-}
-
 /**
  * Returns the cost of a chunk. A chunk of the maximum size ends the turn, because a small maximum means that scanning
  * is slow.
  */
 function costOf(bytes: number, maxChunkBytes: number): number {
   return bytes < maxChunkBytes ? bytes : STEP_BYTES;
-}
-
-/** Leaves room after a message of the same length, so that its end is visible. */
-function bufferFor(messageBytes: number): number {
-  const { smallest, steady } = BUFFER_BYTES;
-  const steps = Math.floor(messageBytes / smallest) + 1;
-  return Math.min(steps * smallest, steady);
-}
-
-/**
- * Returns a reader that writes into its user's memory. Only a body of the platform is sure to be a byte stream, and
- * only an attempt shows it.
- *
- * @returns `undefined` when the body is not a byte stream, for example after a transform.
- * @throws {TypeError} When the body already has a reader.
- */
-export function byobReader(
-  body: ReadableStream<Uint8Array>,
-): ReadableStreamBYOBReader | undefined {
-  try {
-    return body.getReader({ mode: "byob" });
-  } catch (error) {
-    if (error instanceof TypeError && !body.locked) return undefined;
-    throw error;
-  }
 }
 
 /**

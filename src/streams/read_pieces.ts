@@ -1,6 +1,5 @@
 import {
   abandon,
-  byobReader,
   type ByteReader,
   type ByteSource,
   createByteReader,
@@ -33,8 +32,6 @@ interface ReadPiecesOptions {
   readonly maxBytes: number;
   /** The greatest length of a piece, in bytes. */
   readonly pieceBytes: number;
-  /** The maximum size of one read, in bytes; default: `pieceBytes`. */
-  readonly readBytes?: number | undefined;
   /** Counts the memory of the pieces. */
   readonly memory: PiecesMemory;
   /** Receives the bytes of each read, and must not keep them. The next read waits for it. */
@@ -52,8 +49,7 @@ interface PiecesMemory {
 }
 
 /**
- * Reads a body into pieces. If the length is known and the stream supports it, bytes are read straight into their memory,
- * which saves a copy. Memory grows with the body, see {@linkcode FIRST_BYTES}.
+ * Reads a body into pieces. Memory grows with the body.
  *
  * @returns Pieces of at most `pieceBytes`; only long chunks that are kept as they came make shorter ones.
  * @throws {WrongLengthError} When the body has another length.
@@ -67,11 +63,11 @@ export async function readPieces(
 ): Promise<Uint8Array<ArrayBuffer>[]> {
   const { signal } = options;
   const growing = new GrowingPieces(options);
-  const { reader, read } = openReader(body, { ...options, growing });
+  const reader = openReader(body, options.length !== undefined);
   const cancel = () => abandon(reader);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    await read();
+    await readChunks(reader, growing, options.onBytes);
     signal.throwIfAborted();
     return growing.pieces;
   } catch (error) {
@@ -83,53 +79,16 @@ export async function readPieces(
   }
 }
 
-/** The options of a reading, and the pieces that it fills. */
-interface Reading extends ReadPiecesOptions {
-  readonly growing: GrowingPieces;
-}
-
-/** A reader, and the function that reads everything with it. */
-interface OpenReader {
-  readonly reader: Pick<ByteReader, "cancel">;
-  read(): Promise<void>;
-}
-
-/** Opens the fitting reader. A body that had arrived with its head is one chunk. */
-function openReader(body: ByteSource, reading: Reading): OpenReader {
-  if (!(body instanceof ReadableStream)) {
-    return { reader: body, read: () => readChunks(body, reading) };
-  }
-  const isKnown = reading.length !== undefined;
-  const straight = isKnown ? byobReader(body) : undefined;
-  if (straight !== undefined) {
-    return { reader: straight, read: () => readStraight(straight, reading) };
-  }
-  const reader = isKnown ? body.getReader() : createByteReader(body);
-  return { reader, read: () => readChunks(reader, reading) };
-}
-
-async function readStraight(
-  reader: ReadableStreamBYOBReader,
-  { growing, pieceBytes, readBytes = pieceBytes, onBytes }: Reading,
-): Promise<void> {
-  let isOver = false;
-  while (!isOver && growing.left > 0) {
-    const { done, value } = await reader.read(growing.room(readBytes));
-    if (value === undefined) throw new WrongLengthError();
-    isOver = done;
-    growing.fill(value);
-    await onBytes(value);
-  }
-  // One more byte shows that the body is too long.
-  if (!isOver && !(await reader.read(new Uint8Array(1))).done) {
-    throw growing.tooLong();
-  }
-  growing.end();
+/** Opens a reader. A body of a known length needs no turns for others here: `onBytes` gives them. */
+function openReader(body: ByteSource, isKnown: boolean): ByteReader {
+  if (!(body instanceof ReadableStream)) return body;
+  return isKnown ? body.getReader() : createByteReader(body);
 }
 
 async function readChunks(
   reader: ByteReader,
-  { growing, onBytes }: Reading,
+  growing: GrowingPieces,
+  onBytes: ReadPiecesOptions["onBytes"],
 ): Promise<void> {
   for (;;) {
     const { done, value } = await reader.read();
@@ -139,23 +98,17 @@ async function readChunks(
       await onBytes(kept);
       continue;
     }
-    for (let taken = 0; taken < value.length;) {
-      const rest = value.length - taken;
-      const room = growing.room(rest, rest);
-      room.set(value.subarray(taken, taken + room.length));
-      taken += room.length;
-      growing.fill(room);
-      await onBytes(room);
+    for (let rest = value; rest.length > 0;) {
+      const copy = growing.copy(rest);
+      rest = rest.subarray(copy.length);
+      await onBytes(copy);
     }
   }
   growing.end();
 }
 
-/**
- * The first memory of a body, in bytes. After that, at most twice the arrived bytes are allocated. A body with a false
- * length takes almost nothing.
- */
-const FIRST_BYTES = 16 * 1024;
+/** The shortest chunk that is kept as it came, in bytes; shorter ones are copied into one piece. */
+const LONG_CHUNK_BYTES = 16 * 1024;
 
 /** The pieces of a body, of which the last grows as bytes arrive. */
 class GrowingPieces {
@@ -182,21 +135,25 @@ class GrowingPieces {
   }
 
   /**
-   * Returns memory for the next bytes.
+   * Copies the beginning of a chunk: as much as the memory has room for, which is at most twice the arrived bytes. So a
+   * body with a false length takes almost nothing.
    *
-   * @param maxRoomBytes The maximum size of that memory.
-   * @param arrivedBytes The number of bytes that have arrived and wait for memory.
+   * @returns The copy.
    * @throws The error of {@linkcode GrowingPieces.tooLong}, when no more bytes may arrive.
    */
-  room(maxRoomBytes: number, arrivedBytes = 0): Uint8Array<ArrayBuffer> {
+  copy(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
     if (this.left === 0) throw this.tooLong();
-    if (this.#filled === this.#buffer.byteLength) this.#grow(arrivedBytes);
+    if (this.#filled === this.#buffer.byteLength) this.#grow(chunk.length);
     const free = this.#buffer.byteLength - this.#filled;
-    return new Uint8Array(
-      this.#buffer,
-      this.#filled,
-      Math.min(maxRoomBytes, free),
-    );
+    const length = Math.min(chunk.length, free);
+    const copy = new Uint8Array(this.#buffer, this.#filled, length);
+    copy.set(chunk.subarray(0, length));
+    this.#filled += length;
+    this.#arrived += length;
+    this.left -= length;
+    const isFull = this.#filled === this.#options.pieceBytes;
+    if (isFull || this.left === 0) this.#complete();
+    return copy;
   }
 
   /**
@@ -207,7 +164,7 @@ class GrowingPieces {
    */
   keep({ buffer, length }: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     const { length: declared, pieceBytes, memory } = this.#options;
-    const isWorth = length >= FIRST_BYTES || length === declared;
+    const isWorth = length >= LONG_CHUNK_BYTES || length === declared;
     const isKept = isWorth && length === buffer.byteLength &&
       length <= Math.min(this.left, pieceBytes);
     if (!isKept || !(buffer instanceof ArrayBuffer)) return undefined;
@@ -222,23 +179,13 @@ class GrowingPieces {
 
   #grow(arrivedBytes: number): void {
     const { pieceBytes, memory } = this.#options;
-    const ahead = Math.max(this.#arrived, arrivedBytes || FIRST_BYTES);
+    const ahead = Math.max(this.#arrived, arrivedBytes);
     const bytes = Math.min(
       this.#filled + Math.min(ahead, this.left),
       pieceBytes,
     );
     memory.take(bytes - this.#filled);
     this.#buffer = this.#buffer.transfer(bytes);
-  }
-
-  /** Takes bytes in the memory that {@linkcode GrowingPieces.room} returned. */
-  fill({ buffer, length }: Uint8Array<ArrayBuffer>): void {
-    this.#buffer = buffer;
-    this.#filled += length;
-    this.#arrived += length;
-    this.left -= length;
-    const isFull = this.#filled === this.#options.pieceBytes;
-    if (isFull || this.left === 0) this.#complete();
   }
 
   /**

@@ -43,21 +43,15 @@ export async function readResponseBytes(
   }
   const { signal } = controller;
   const watched = { deadlines, idleMs, signal };
-  // A declared length of 0 needs no buffer.
-  const length = declaredBytes(headers) || undefined;
-  const firstBytes = length && Math.min(length, MAX_FIRST_BYTES);
   try {
-    const reader = createByteReader(body, { firstBytes });
-    return await readAll(new WatchedReader(reader, watched), maxBytes, length);
+    const reader = new WatchedReader(createByteReader(body), watched);
+    return await readAll(reader, maxBytes, declaredBytes(headers));
   } catch (cause) {
     const failure = failedReading(cause, signal);
     controller.abort(failure);
     throw failure;
   }
 }
-
-/** The largest first buffer for a body of a declared length, in bytes. */
-const MAX_FIRST_BYTES = 64 * 1024;
 
 /**
  * Returns the declared length of a response's body; `undefined` when there is none. The declared length of a compressed

@@ -1,5 +1,5 @@
 import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
-import { joinBytes, ownBytes } from "../../streams/bytes.ts";
+import { joinBytes } from "../../streams/bytes.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import {
   type BodyDecoder,
@@ -186,14 +186,12 @@ function bodyOf(
   request: ServedRequest,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
-    type: "bytes",
     async pull(controller) {
       const payload = await request.read();
-      if (payload !== undefined) return controller.enqueue(ownBytes(payload));
-      controller.close();
-      controller.byobRequest?.respond(0);
+      if (payload === undefined) controller.close();
+      else controller.enqueue(payload);
     },
-  });
+  }, { highWaterMark: 0 });
 }
 
 function declaredBytes({ framing }: HttpRequestHead): number {

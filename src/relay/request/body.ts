@@ -37,8 +37,8 @@ interface ReadBodyOptions {
   readonly onChunk: (chunk: Uint8Array<ArrayBuffer>) => void;
 }
 
-/** The size of one read of a body that is not long, in bytes. */
-const READ_BYTES = 16 * 1024;
+/** The longest body that is waited for as a whole, in bytes. A longer one is scanned while it arrives. */
+const WHOLE_BYTES = 16 * 1024;
 
 /** The longest body that is one array, in bytes. The pieces of a longer one are not copied. */
 const SHORT_BYTES = 64 * 1024;
@@ -71,7 +71,7 @@ export async function readBody(
   const encoding = headers.get("content-encoding");
   const isPlain = declared !== undefined && isIdentity(encoding);
   try {
-    return isPlain && declared <= READ_BYTES
+    return isPlain && declared <= WHOLE_BYTES
       ? await readAtOnce(request, declared, options)
       : await readInChunks(source, isPlain ? declared : undefined, options);
   } catch (error) {
@@ -142,8 +142,6 @@ async function readLong(
     maxBytes,
     memory,
     pieceBytes: PIECE_BYTES,
-    // Large reads save a quarter of a long body's time. Long bodies are rare, so the buffers cost little in all.
-    readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
     onBytes: (bytes) => show(bytes, onChunk, turns),
     signal,
   });

@@ -179,36 +179,6 @@ Deno.test("readBody() leaves a long body in pieces of no more than 1 MiB, a shor
   }
 });
 
-/** Returns the bytes as the platform sends them, and the sizes of the reads. */
-function askedStreamOf(bytes: Uint8Array) {
-  const asked: number[] = [];
-  let start = 0;
-  const stream = new ReadableStream({
-    type: "bytes",
-    pull(controller) {
-      const request = controller.byobRequest;
-      assert.ok(request?.view);
-      const { buffer, byteOffset, byteLength } = request.view;
-      asked.push(byteLength);
-      const part = bytes.subarray(start, start + byteLength);
-      start += part.length;
-      new Uint8Array(buffer, byteOffset).set(part);
-      if (part.length === 0) controller.close();
-      request.respond(part.length);
-    },
-  });
-  return { stream, asked };
-}
-
-Deno.test("readBody() reads at most 16 KiB of a body at once, because the platform keeps twice as much", async () => {
-  for (const size of [16 * 1024 + 1, SHORT_BYTES, PIECE_BYTES - 1]) {
-    const { stream, asked } = askedStreamOf(bytesOf(size));
-    const headers = { "content-length": String(size) };
-    assert.deepEqual(await read(requestOf(stream, headers)), bytesOf(size));
-    assert.ok(Math.max(...asked) <= 16 * 1024);
-  }
-});
-
 Deno.test("readBody() reads a request without a body as an empty one", async () => {
   assert.equal((await read(requestOf(undefined))).length, 0);
 });
