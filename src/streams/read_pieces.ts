@@ -114,7 +114,7 @@ const LONG_CHUNK_BYTES = 16 * 1024;
 class GrowingPieces {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   /** The number of bytes that may still arrive. */
-  left: number;
+  #left: number;
   readonly #options: ReadPiecesOptions;
   #buffer = new ArrayBuffer(0);
   /** The number of bytes in the buffer. */
@@ -124,11 +124,11 @@ class GrowingPieces {
 
   constructor(options: ReadPiecesOptions) {
     this.#options = options;
-    this.left = options.length ?? options.maxBytes;
+    this.#left = options.length ?? options.maxBytes;
   }
 
   /** Returns the error for a body that exceeds its length or limit. */
-  tooLong(): Error {
+  #tooLong(): Error {
     return this.#options.length === undefined
       ? new TooLongError(this.#options.maxBytes)
       : new WrongLengthError();
@@ -139,10 +139,10 @@ class GrowingPieces {
    * body with a false length takes almost nothing.
    *
    * @returns The copy.
-   * @throws The error of {@linkcode GrowingPieces.tooLong}, when no more bytes may arrive.
+   * @throws {WrongLengthError | TooLongError} When no more bytes may arrive.
    */
   copy(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
-    if (this.left === 0) throw this.tooLong();
+    if (this.#left === 0) throw this.#tooLong();
     if (this.#filled === this.#buffer.byteLength) this.#grow(chunk.length);
     const free = this.#buffer.byteLength - this.#filled;
     const length = Math.min(chunk.length, free);
@@ -150,9 +150,9 @@ class GrowingPieces {
     copy.set(chunk.subarray(0, length));
     this.#filled += length;
     this.#arrived += length;
-    this.left -= length;
+    this.#left -= length;
     const isFull = this.#filled === this.#options.pieceBytes;
-    if (isFull || this.left === 0) this.#complete();
+    if (isFull || this.#left === 0) this.#complete();
     return copy;
   }
 
@@ -166,14 +166,14 @@ class GrowingPieces {
     const { length: declared, pieceBytes, memory } = this.#options;
     const isWorth = length >= LONG_CHUNK_BYTES || length === declared;
     const isKept = isWorth && length === buffer.byteLength &&
-      length <= Math.min(this.left, pieceBytes);
+      length <= Math.min(this.#left, pieceBytes);
     if (!isKept || !(buffer instanceof ArrayBuffer)) return undefined;
     this.#completePart();
     memory.take(length);
     const piece = new Uint8Array(buffer);
     this.pieces.push(piece);
     this.#arrived += length;
-    this.left -= length;
+    this.#left -= length;
     return piece;
   }
 
@@ -181,7 +181,7 @@ class GrowingPieces {
     const { pieceBytes, memory } = this.#options;
     const ahead = Math.max(this.#arrived, arrivedBytes);
     const bytes = Math.min(
-      this.#filled + Math.min(ahead, this.left),
+      this.#filled + Math.min(ahead, this.#left),
       pieceBytes,
     );
     memory.take(bytes - this.#filled);
@@ -195,7 +195,7 @@ class GrowingPieces {
    */
   end(): void {
     const { length } = this.#options;
-    if (length !== undefined && this.left > 0) throw new WrongLengthError();
+    if (length !== undefined && this.#left > 0) throw new WrongLengthError();
     this.#completePart();
   }
 
