@@ -126,23 +126,23 @@ export class FrameWriter {
   take(): string {
     const text = this.#text;
     this.#text = "";
-    return UNICODE_LINE_ENDS.some((end) => text.includes(end))
-      ? escapeLineEnds(text)
-      : text;
+    return LINE_END_ESCAPES.reduce(
+      (escaped, [end, escape]) => escaped.replaceAll(end, escape),
+      text,
+    );
   }
 }
 
 /**
  * The characters that JSON allows in strings but some readers take for the end of a line. One such reader is Python's
- * `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
+ * `str.splitlines` (https://github.com/openai/openai-python/issues/1230). Nothing but the strings of the data contains
+ * them.
  */
-const UNICODE_LINE_ENDS = ["\u0085", "\u2028", "\u2029"];
-
-/** Escapes them; nothing but the strings of the data contains them. */
-function escapeLineEnds(text: string): string {
-  return text.replaceAll("\u0085", "\\u0085").replaceAll("\u2028", "\\u2028")
-    .replaceAll("\u2029", "\\u2029");
-}
+const LINE_END_ESCAPES = [
+  ["\u0085", "\\u0085"],
+  ["\u2028", "\\u2028"],
+  ["\u2029", "\\u2029"],
+] as const;
 
 function headOf(event: string | undefined): string {
   return event ? `event: ${event}\ndata: ` : "data: ";

@@ -4,9 +4,9 @@
  * `deno task bench`.
  *
  * `--only NAME` runs the parts whose names contain that text. `--rounds N` and `--warm-up N` set
- * the number of runs of each load, of 0.3 s for each program. `--against URL` with `--token TOKEN` measures another gateway as
- * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
- * printed.
+ * the number of runs of each load, of 0.3 s for each program. `--against URL` with `--token TOKEN`
+ * measures another gateway as well. It must serve the models that `gateway.ts` names, from the
+ * upstream whose address is printed.
  */
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { compare, type Comparison, type Entry } from "./compare.ts";
