@@ -368,24 +368,27 @@ Deno.test("a body that is always ready goes out in parts", async () => {
   await server.close();
 });
 
-Deno.test("a caller who waits for a 100 gets it when its body is read, once, and not before", async () => {
-  const go = Promise.withResolvers<void>();
-  const { duplex, server } = open(async (request) => {
-    await go.promise;
-    return new Response(await request.bytes());
+for (const way of ["whole", "as a stream"]) {
+  Deno.test(`a caller who waits for a 100 gets it when its body is read ${way}, once, and not before`, async () => {
+    const go = Promise.withResolvers<void>();
+    const { duplex, server } = open(async (request) => {
+      const stream = way === "whole" ? undefined : request.body;
+      await go.promise;
+      return new Response(stream ?? await request.bytes());
+    });
+    const [head = "", body = ""] = post("hello", "expect: 100-continue")
+      .split(/(?<=\r\n\r\n)/);
+    duplex.give(head);
+    await nextTurn();
+    assert.equal(duplex.written, "");
+    go.resolve();
+    await received(duplex, "HTTP/1.1 100 Continue\r\n\r\n");
+    duplex.give(body);
+    const text = await received(duplex, "hello");
+    assert.equal(text.match(/100 Continue/g)?.length, 1);
+    await server.close();
   });
-  const [head = "", body = ""] = post("hello", "expect: 100-continue")
-    .split(/(?<=\r\n\r\n)/);
-  duplex.give(head);
-  await nextTurn();
-  assert.equal(duplex.written, "");
-  go.resolve();
-  await received(duplex, "HTTP/1.1 100 Continue\r\n\r\n");
-  duplex.give(body);
-  const text = await received(duplex, "hello");
-  assert.equal(text.match(/100 Continue/g)?.length, 1);
-  await server.close();
-});
+}
 
 Deno.test("a caller who waits for a 100 and gets another response gets no second request", async () => {
   const { duplex, server } = open(() => new Response("no", { status: 413 }));
