@@ -2,6 +2,7 @@ import {
   isMapping,
   listAt,
   type Problem,
+  quote,
   textAt,
 } from "../../config/problems.ts";
 import { readYaml } from "../../config/load.ts";
@@ -14,25 +15,48 @@ export interface Person {
   /** The location in the list, for messages. */
   readonly place: string;
   readonly name: string;
-  /** The groups of the list's column, perhaps none. */
-  readonly groups: readonly string[];
+  /** The groups of the list's column, perhaps none; `undefined` without that column. */
+  readonly groups: readonly string[] | undefined;
 }
 
-/** The columns of a table, and the mark between them. */
+/** The columns of a list, and the characters that separate its cells. */
 interface Columns {
-  readonly delimiter: string;
+  readonly delimiters: string;
+  /** The number of cells in each row. */
+  readonly count: number;
+  /** The positions of the columns. */
   readonly name: number;
-  readonly group: number;
+  readonly group: number | undefined;
+  /** The message for another row. */
+  readonly rowMessage: string;
+}
+
+/** A name on each line. */
+const PLAIN: Columns = {
+  delimiters: ",;\t",
+  count: 1,
+  name: 0,
+  group: undefined,
+  rowMessage:
+    "is not one name. Put a name with a comma, a semicolon or a tab into double quotes, or begin the file with the line name,group.",
+};
+
+interface ListOptions {
+  /** True when columns other than `name` and `group` are skipped, not rejected. */
+  readonly ignoresColumns: boolean;
 }
 
 /**
- * Parses a list of people: a name on each line, or a table (CSV) whose first line is `name,group`. It skips empty lines
- * and those that begin with `#`. Several groups in a cell have commas or semicolons between them.
+ * Parses a list of people: a name on each line, or a table (CSV) whose first line names its columns, `name` and
+ * perhaps `group`. It skips empty lines and those that begin with `#`. Several groups in a cell have commas or
+ * semicolons between them. A line that it does not understand is a problem: a misread name or group would give access
+ * to the wrong people.
  *
  * @returns The people in order, and the problems of the list.
  */
 export function parsePeople(
   text: string,
+  options: ListOptions,
 ): {
   readonly people: readonly Person[];
   readonly problems: readonly Problem[];
@@ -40,63 +64,109 @@ export function parsePeople(
   const people: Person[] = [];
   const problems: Problem[] = [];
   let columns: Columns | undefined;
-  let isFirst = true;
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|[\r\n]/);
   for (const [index, line] of lines.entries()) {
-    const written = line.trim();
-    if (written === "" || written.startsWith("#")) continue;
+    if (line.trim() === "" || line.trimStart().startsWith("#")) continue;
     const place = `line ${index + 1}`;
-    const header = isFirst ? headerIn(line) : undefined;
-    isFirst = false;
-    if (header !== undefined) {
-      columns = header;
-      continue;
-    }
     if (columns === undefined) {
-      people.push({ place, name: written, groups: [] });
-      continue;
+      const header = headerIn(line, options);
+      if (header !== undefined && "messages" in header) {
+        const found = header.messages.map((message) => ({
+          path: place,
+          message,
+        }));
+        return { people, problems: found };
+      }
+      columns = header ?? PLAIN;
+      if (header !== undefined) continue;
     }
     const person = personIn(line, columns, place);
     if (person !== undefined) people.push(person);
-    else problems.push({ path: place, message: ROW_MESSAGE });
+    else problems.push({ path: place, message: columns.rowMessage });
   }
   return { people, problems };
 }
 
-const ROW_MESSAGE =
-  "is not a row of the two columns. Put a cell with a comma or a quote into double quotes.";
+/** The known columns, by each accepted spelling. */
+const COLUMNS: ReadonlyMap<string, "name" | "group"> = new Map([
+  ["name", "name"],
+  ["group", "group"],
+  ["groups", "group"],
+]);
 
-/** Returns the columns when a line is the first one of a table. */
-function headerIn(line: string): Columns | undefined {
-  const [, delimiter] = /^\W*(?:name|groups?)\W*?([,;\t])/i.exec(line) ?? [];
-  if (delimiter === undefined) return undefined;
-  const cells = cellsIn(line, delimiter)?.map((cell) => cell.toLowerCase());
-  if (cells?.length !== 2) return undefined;
-  const name = cells.indexOf("name");
-  const group = cells.findIndex((cell) => /^groups?$/.test(cell));
-  return name === -1 || group === -1 ? undefined : { delimiter, name, group };
+/**
+ * Returns the columns that the first line of a list names, or the reasons why it cannot be used.
+ *
+ * @returns `undefined` for a name, which begins a list without columns.
+ */
+function headerIn(
+  line: string,
+  { ignoresColumns }: ListOptions,
+): Columns | { readonly messages: readonly string[] } | undefined {
+  const [, delimiter] = /^(?:[^",;\t]|"(?:[^"]|"")*")*([,;\t])/.exec(line) ??
+    [];
+  const cells = cellsIn(line, delimiter ?? PLAIN.delimiters) ?? [];
+  const names = cells.map((cell) => COLUMNS.get(cell.toLowerCase()));
+  if (delimiter === undefined && names[0] === undefined) return undefined;
+  if (!names.includes("name")) {
+    const message =
+      "is not a name, and not the first line of a table, which needs the column name. Begin a table with name,group. Put a name with a comma, a semicolon or a tab into double quotes.";
+    return { messages: [message] };
+  }
+  const messages = cells.flatMap((cell, index) => {
+    const name = names[index];
+    if (name !== undefined) {
+      return names.indexOf(name) === index
+        ? []
+        : [`has the column ${name} twice. Remove one.`];
+    }
+    return ignoresColumns ? [] : [
+      `has the column ${
+        quote(cell)
+      }, which is not known. The columns are name and group. Remove it, or skip it with --ignore-columns.`,
+    ];
+  });
+  if (messages.length > 0) return { messages };
+  const group = names.indexOf("group");
+  return {
+    delimiters: delimiter ?? PLAIN.delimiters,
+    count: cells.length,
+    name: names.indexOf("name"),
+    group: group === -1 ? undefined : group,
+    rowMessage:
+      `is not a row of the table: it needs as many cells as the first line, ${cells.length}. Put a cell with a comma or a quote into double quotes.`,
+  };
 }
 
 function personIn(
   line: string,
-  { delimiter, name, group }: Columns,
+  { delimiters, count, name, group }: Columns,
   place: string,
 ): Person | undefined {
-  const cells = cellsIn(line, delimiter);
-  if (cells === undefined || cells.length > 2) return undefined;
-  const groups = (cells[group] ?? "").split(/[,;]/).map((one) => one.trim());
+  const cells = cellsIn(line, delimiters);
+  // A name may hold a quote, where no cells need to be separated.
+  const isQuoteInName = count === 1 && !/[,;\t]/.test(line);
+  const found = cells ?? (isQuoteInName ? [line.trim()] : []);
+  if (found.length !== count) return undefined;
   return {
     place,
-    name: cells[name] ?? "",
-    groups: groups.filter((one) => one !== ""),
+    name: found[name] ?? "",
+    groups: group === undefined
+      ? undefined
+      : (found[group] ?? "").split(/[,;]/).map((one) => one.trim())
+        .filter((one) => one !== ""),
   };
 }
 
-/** Returns the cells of a line of CSV (RFC 4180, section 2) without outer spaces; `undefined` for a broken quote. */
-function cellsIn(line: string, delimiter: string): string[] | undefined {
+/**
+ * Returns the cells of a line of CSV (RFC 4180, section 2) without outer spaces; `undefined` for a broken quote.
+ *
+ * @param delimiters The characters of which each ends a cell.
+ */
+function cellsIn(line: string, delimiters: string): string[] | undefined {
   const cells: string[] = [];
   const cell = new RegExp(
-    ` *(?:"((?:[^"]|"")*)"|([^"${delimiter}]*)) *(${delimiter}|$)`,
+    ` *(?:"((?:[^"]|"")*)"|([^"${delimiters}]*)) *([${delimiters}]|$)`,
     "y",
   );
   for (;;) {

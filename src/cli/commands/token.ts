@@ -30,6 +30,9 @@ export const TOKEN: CommandSpec = {
     value: "FILE",
     summary: "create a token for each name in a file, one a line, or a CSV",
   }, {
+    name: "ignore-columns",
+    summary: "with --many: skip the columns that are not name and group",
+  }, {
     name: "group",
     value: "NAMES",
     summary: "the groups of each token, with commas between them",
@@ -53,7 +56,7 @@ export const TOKEN: CommandSpec = {
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
     "With --many, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them. Keep those private: `umask 077`.",
-    "A CSV begins with the line name,group. Several groups have semicolons between them.",
+    "A CSV begins with the line name,group. Several groups have semicolons between them.\nA row without a group needs --group or --connections.",
   ],
 };
 
@@ -67,7 +70,7 @@ const TOKEN_BYTES = 32;
  */
 export const runToken: Run<CliIo> = command(
   TOKEN,
-  async ({ operands, values }, io) => {
+  async ({ operands, values, flags }, io) => {
     const [action, name, ...rest] = operands;
     const many = values.get("many");
     const isOne = (name !== undefined) !== (many !== undefined);
@@ -81,7 +84,8 @@ export const runToken: Run<CliIo> = command(
       ? NOTHING_WRITTEN
       : await readFrom(config, readWrittenNames, io);
     if (written === undefined) return EXIT.badUsage;
-    const options = { access: accessIn(values), written };
+    const ignoresColumns = flags.has("ignore-columns");
+    const options = { access: accessIn(values), written, ignoresColumns };
     const problems = optionProblems(options);
     if (problems.length > 0) return refuse(problems, io);
     return many === undefined
@@ -125,6 +129,8 @@ interface Access {
 interface TokenOptions {
   readonly access: Access;
   readonly written: WrittenNames;
+  /** True when unknown columns of a list are skipped. */
+  readonly ignoresColumns: boolean;
 }
 
 function accessIn(values: ReadonlyMap<string, string>): Access {
@@ -139,7 +145,9 @@ function accessIn(values: ReadonlyMap<string, string>): Access {
 }
 
 /** Returns the problems of the options, which would otherwise be repeated for each token. */
-function optionProblems({ access, written }: TokenOptions): readonly Problem[] {
+function optionProblems(
+  { access, written }: TokenOptions,
+): readonly Problem[] {
   const made = createEntry("name", access);
   const invalid = "problems" in made ? made.problems : [];
   return [
@@ -199,6 +207,19 @@ function unassigned(
   ];
 }
 
+/** Returns a message when an empty cell of a list would give its token every connection. */
+function ungrouped(
+  groups: Person["groups"],
+  { group, connections }: Access,
+): readonly string[] {
+  if (groups === undefined || group.length > 0 || connections !== undefined) {
+    return [];
+  }
+  return [
+    "has no group, so its token would have every connection. Name the group, or use --group or --connections.",
+  ];
+}
+
 const ID_REGEXP = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function printOne(name: string, options: TokenOptions, io: CliIo): number {
@@ -235,7 +256,7 @@ async function printMany(
 ): Promise<number> {
   const text = await readFrom(path, readText, io);
   if (text === undefined) return EXIT.badUsage;
-  const { people, problems: broken } = parsePeople(text);
+  const { people, problems: broken } = parsePeople(text, options);
   const problems = [...broken];
   const placeByName = new Map<string, string>();
   const made: Made[] = [];
@@ -279,12 +300,13 @@ function createPerson(
   { place, name, groups }: Person,
   { access, written }: TokenOptions,
 ): MadeOrProblems {
-  const group = [...new Set([...access.group, ...groups])];
+  const group = [...new Set([...access.group, ...groups ?? []])];
   const made = createEntry(name, { ...access, group });
   const messages = [
     ..."problems" in made ? made.problems.map(({ message }) => message) : [],
     ...takenName(name, written),
-    ...unknownGroups(groups, written),
+    ...unknownGroups(groups ?? [], written),
+    ...ungrouped(groups, { ...access, group }),
     ...unassigned({ ...access, group }, written),
   ];
   return messages.length === 0

@@ -64,7 +64,7 @@ Deno.test("token prints its usage after bad arguments", async () => {
       out: "",
       error:
         "Cannot run token: it needs the word new, and one name or --many FILE.\n" +
-        "usage: model-gateway token new [NAME] [--many FILE] [--group NAMES]\n" +
+        "usage: model-gateway token new [NAME] [--many FILE] [--ignore-columns] [--group NAMES]\n" +
         "       [--connections NAMES] [--models IDS] [--expires TIME] [--config FILE]\n" +
         "Run model-gateway token --help for more.\n",
     });
@@ -208,13 +208,13 @@ Deno.test("a problem of an option is named once, not for each name", async () =>
 Deno.test("a table of people has a column with the groups of each", async (t) => {
   const tables = {
     "with commas":
-      'name,group\nalice,platform\nbob,"platform;research"\n\n"Müller, Zoë",\n',
+      'name,group\nalice,platform\nbob,"platform;research"\n\n"Müller, Zoë",research\n',
     "with semicolons, as some spreadsheets write it":
-      'name;group\r\nalice;platform\r\nbob;"platform,research"\r\n"Müller, Zoë";\r\n',
+      'name;group\r\nalice;platform\r\nbob;"platform,research"\r\n"Müller, Zoë";research\r\n',
     "with tabs, in another order, after a byte order mark":
-      "\uFEFFGroups\tName\nplatform\talice\nplatform; research\tbob\n\tMüller, Zoë",
+      "\uFEFFGroups\tName\nplatform\talice\nplatform; research\tbob\nresearch\tMüller, Zoë",
     "with every cell in quotes":
-      '"name","group"\n"alice","platform"\n"bob","platform,research"\n"Müller, Zoë",""',
+      '"name","group"\n"alice","platform"\n"bob","platform,research"\n"Müller, Zoë","research"',
   };
   await steps(t, Object.entries(tables), async ([, table]) => {
     const { code, out, error } = await runMany(table);
@@ -222,9 +222,112 @@ Deno.test("a table of people has a column with the groups of each", async (t) =>
     assert.deepEqual(entriesIn(out), [
       { name: "alice", group: "platform" },
       { name: "bob", group: ["platform", "research"] },
-      { name: "Müller, Zoë", connections: ["*"] },
+      { name: "Müller, Zoë", group: "research" },
     ]);
   });
+});
+
+Deno.test("a list that is not understood gives nobody access, and names the line", async (t) => {
+  const notFirst =
+    "line 1: is not a name, and not the first line of a table, which needs the column name. Begin a table with name,group. Put a name with a comma, a semicolon or a tab into double quotes.";
+  const unknown = (name: string) =>
+    `line 1: has the column "${name}", which is not known. The columns are name and group. Remove it, or skip it with --ignore-columns.`;
+  const notOne =
+    "is not one name. Put a name with a comma, a semicolon or a tab into double quotes, or begin the file with the line name,group.";
+  const noGroup = (line: number) =>
+    `line ${line}: has no group, so its token would have every connection. Name the group, or use --group or --connections.`;
+  const lists: Record<string, readonly [list: string, ...problems: string[]]> =
+    {
+      "a third column": [
+        "name,group,email\nuser1,interns,a@x\n",
+        unknown("email"),
+      ],
+      "another name of a column": [
+        "name,team\nuser1,interns\n",
+        unknown("team"),
+      ],
+      "columns of a directory's export": [
+        "name;department;title\nuser1;interns;x",
+        unknown("department"),
+        unknown("title"),
+      ],
+      "a column without a name": ["name,group,\nuser1,interns,", unknown("")],
+      "no first line with the columns": [
+        "user1,interns\nuser2,interns\n",
+        notFirst,
+      ],
+      "no column with the names": ["email,group\na@x,interns", notFirst],
+      "groups alone": ["group\ninterns", notFirst],
+      "a column twice": [
+        "name,group,groups\nuser1,interns,staff",
+        "line 1: has the column group twice. Remove one.",
+      ],
+      "separators in a plain list": [
+        'user1\nuser2,interns\nuser3;interns\nuser4\tinterns\n"user5",interns',
+        ...[2, 3, 4, 5].map((line) => `line ${line}: ${notOne}`),
+      ],
+      "separators below the one column of the names": [
+        "name\nuser1,interns",
+        "line 2: is not a row of the table: it needs as many cells as the first line, 1. Put a cell with a comma or a quote into double quotes.",
+      ],
+      "other separators than the first line's": [
+        "name,group\nuser1;interns",
+        "line 2: is not a row of the table: it needs as many cells as the first line, 2. Put a cell with a comma or a quote into double quotes.",
+      ],
+      "a group that is missing": [
+        'name,group\nuser1,\nuser2,interns\nuser3," ; "',
+        noGroup(2),
+        noGroup(4),
+      ],
+    };
+  await steps(t, Object.entries(lists), async ([, [list, ...problems]]) => {
+    const { code, out, error } = await runMany(list);
+    assert.deepEqual([code, out], [2, ""]);
+    assert.deepEqual(problemsIn(error), problems);
+  });
+});
+
+Deno.test("--ignore-columns skips the columns that a table has besides name and group", async () => {
+  const list =
+    'email;name;Group;title\na@x;alice;platform;"Dr.; h. c."\nb@x;bob;a,b;\n';
+  const { code, out, error } = await runMany(list, ["--ignore-columns"]);
+  assert.equal(code, 0, error);
+  assert.deepEqual(entriesIn(out), [
+    { name: "alice", group: "platform" },
+    { name: "bob", group: ["a", "b"] },
+  ]);
+  const unnamed = await runMany("email;group\na@x;staff", ["--ignore-columns"]);
+  assert.deepEqual([unnamed.code, unnamed.out], [2, ""]);
+});
+
+Deno.test("--connections and --group give access to people without a group in the table", async () => {
+  const list = "name,group\nalice,\nbob,platform\n";
+  const named = await runMany(list, ["--connections", "GLM team"]);
+  const connections = ["GLM team"];
+  assert.deepEqual(entriesIn(named.out), [
+    { name: "alice", connections },
+    { name: "bob", group: "platform", connections },
+  ]);
+  const grouped = await runMany(list, ["--group", "staff"]);
+  assert.deepEqual(entriesIn(grouped.out), [
+    { name: "alice", group: "staff" },
+    { name: "bob", group: ["staff", "platform"] },
+  ]);
+});
+
+Deno.test("a table may have the column name alone", async () => {
+  const { out } = await runMany('Name\nalice\n"Müller, Zoë"\nda"ve\n');
+  const names = entriesIn(out).map(({ name }) => name);
+  assert.deepEqual(names, ["alice", "Müller, Zoë", 'da"ve']);
+});
+
+Deno.test("an option whose list is empty gives no access", async () => {
+  for (const option of ["--group", "--connections", "--models"]) {
+    for (const value of ["", " ", ",", "a,"]) {
+      const { code, out } = await run("new", "alice", option, value);
+      assert.deepEqual([code, out], [2, ""], `${option} "${value}"`);
+    }
+  }
 });
 
 Deno.test("--group adds to the groups of a table, each once", async () => {
@@ -265,7 +368,9 @@ Deno.test("names with any characters return unchanged from the file", async () =
     ],
     ...["<b>", "a|b", ">", "? a", "=", "name", "x".repeat(256)],
   ];
-  const { code, out, error } = await runMany(names.join("\n"));
+  const quoted = (name: string) =>
+    /[,"]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+  const { code, out, error } = await runMany(names.map(quoted).join("\n"));
   assert.equal(code, 0, error);
   const result = await loadFile(
     minimalFile({ include: ["staff.yaml"], tokens: undefined }),
@@ -308,7 +413,7 @@ tokens: [{ name: bob, sha256: ${"1".repeat(64)}, connections: ["*"] }]
 
 Deno.test("--config rejects a token whose groups have no connections", async () => {
   const config = ["--config", "HERE/gateway.yaml"];
-  const list = "name,group\nalice,budget\ndave,budget;platform\nerin,\n";
+  const list = "name,group\nalice,budget\ndave,budget;platform\n";
   const { code, error } = await runMany(list, config, CONFIG);
   assert.equal(code, 2);
   assert.deepEqual(problemsIn(error), [
