@@ -25,10 +25,12 @@ function isHttpUrl(value: string): boolean {
 /** A condition: claims by name, and the value of each. */
 const conditionSchema = z.record(
   text(),
-  z.union([z.string(), z.number(), z.boolean()], {
+  z.union([text(), z.number(), z.boolean()], {
     error: "must be a text, a number, true or false.",
   }),
-);
+).refine((claims) => Object.keys(claims).length > 0, {
+  error: "must name a claim. Leave it out for a rule that holds for everybody.",
+});
 
 const ruleSchema = z.strictObject({
   when: conditionSchema.optional().describe(

@@ -118,6 +118,12 @@ an unknown group: { rules: [{ connections: ["*"], group: x }] } →
   identity[0].rules[0].group: is not a name in \`groups\`.
 a condition that is a list: { rules: [{ connections: ["*"], when: { groups: [a] } }] } →
   identity[0].rules[0].when.groups: must be a text, a number, true or false.
+a condition without a claim: { rules: [{ connections: ["*"], when: {} }] } →
+  identity[0].rules[0].when: must name a claim. Leave it out for a rule that holds for everybody.
+a condition with an empty claim: { rules: [{ connections: ["*"], when: { groups: "" } }] } →
+  identity[0].rules[0].when.groups: must not be empty.
+a condition that is left empty: { rules: [{ connections: ["*"], when: }] } →
+  identity[0].rules[0].when: has no value. Give one, or remove the key.
 an unknown key: { jwks_uri: "https://a.example" } → identity[0].jwks_uri: is not a known key. Did
   you mean "jwks_url"?
 a URL of keys that is none: { jwks_url: "file:///keys.json" } →
