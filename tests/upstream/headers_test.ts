@@ -12,6 +12,7 @@ import {
 import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { secretsOf } from "../../src/upstream/secrets.ts";
+import { steps } from "../support/steps.ts";
 
 const KEY = "upstream-key-0123456789";
 
@@ -71,7 +72,7 @@ for (const [name, groups] of Object.entries(TABLES)) {
 
   Deno.test(`${name} holds no name that one of its prefixes takes already`, () => {
     const isPrefixed = nameMatcher(
-      groups.map((group) => ({ ...group, names: [] })),
+      groups.map(({ reason, prefixes }) => ({ reason, names: [], prefixes })),
     );
     const names = groups.flatMap((group) => group.names);
     assert.deepEqual(names.filter(isPrefixed), []);
@@ -105,6 +106,87 @@ Deno.test("nameMatcher() returns the same for a name each time, after any number
       assert.ok(isKnown(`p-${name}`) && !isKnown(`q-${name}`), name);
     }
     assert.ok(isKnown("one") && !isKnown("two"));
+  }
+});
+
+const isWithheldFromUpstream = nameMatcher(WITHHELD_FROM_UPSTREAM);
+
+Deno.test("headers with the person or the credential of a sign-on proxy are withheld, by the words of their names", async (t) => {
+  const names: Readonly<Record<string, readonly string[]>> = {
+    "API gateways": [
+      ...["x-consumer-id", "x-consumer-custom-id", "x-anonymous-consumer"],
+      ...["x-consumer-username", "x-credential-identifier", "x-userinfo"],
+      ...["x-credential-username", "x-authenticated-userid", "x-jwt-assertion"],
+      ...["x-authenticated-scope", "x-endpoint-api-userinfo", "x-jwt-payload"],
+      ...["x-apigateway-api-userinfo", "x-mgw-key-name-jwt", "x-claim-sub"],
+      ...["x-wso2-jwt-assertion", "x-tyk-authorization", "x-krakend-user"],
+    ],
+    "sign-on proxies": [
+      ...["x-id-token", "x-raw-id-token", "x-access-token", "x-vouch-user"],
+      ...["x-vouch-idp-claims-email", "x-vouch-idp-accesstoken", "x-idtoken"],
+      ...["x-teleport-jwt", "teleport-jwt-assertion", "x-remote-user"],
+      ...["x-remote-groups", "remote-user", "remote_user", "x-webauth-user"],
+      ...["x-webauth-email", "x-auth-username", "x-auth-email", "x-user-id"],
+      ...["x-auth-groups", "x-user-email", "x-email", "x-username", "x-upn"],
+      ...["x-oidc-sub", "x-saml-nameid", "sm_user", "sm-userdn", "iv-user"],
+      ...["iv-creds", "http_sm_universalid", "x-employee-number", "x-roles"],
+      ...["x-sso-user", "x-ldap-uid", "x-kerberos-principal", "ssl.client.dn"],
+      ...["oidc_claim_email", "oidc-access-token", "x-goog-iap-jwt-assertion"],
+      ...["x-goog-authenticated-user-email", "x-ms-client-principal-name"],
+      ...["x-ms-token-aad-access-token", "x-identity-id", "x-subject"],
+    ],
+    "credentials of other services": [
+      ...["x-gitlab-token", "job-token", "deploy-token", "x-session-token"],
+      ...["x-github-token", "x-hub-secret", "x-service-key", "x-user-key"],
+      ...["x-client-secret", "x-amz-security-token", "x-password"],
+      ...["x-original-authorization", "x-forwarded-access-token"],
+      ...["x-oauth-token", "x-private-key", "x-encoded-cookie"],
+    ],
+  };
+  await steps(t, Object.entries(names), ([, withheld]) => {
+    const sent = withheld.filter((name) => !isWithheldFromUpstream(name));
+    assert.deepEqual(sent, []);
+  });
+});
+
+Deno.test("every header that providers' SDKs and agents send reaches the provider", () => {
+  const sent = [
+    ...["accept", "accept-language", "content-type", "user-agent"],
+    ...["anthropic-beta", "anthropic-dangerous-direct-browser-access"],
+    ...["anthropic-version", "anthropic-worker-id", "openai-beta"],
+    ...["openai-intent", "openai-poll-after-ms", "oai-product-sku"],
+    ...["idempotency-key", "x-request-id", "x-client-request-id", "version"],
+    ...["x-correlation-id", "x-trace-id", "traceparent", "tracestate"],
+    ...["x-stainless-arch", "x-stainless-helper", "x-stainless-helper-method"],
+    ...["x-stainless-lang", "x-stainless-os", "x-stainless-package-version"],
+    ...["x-stainless-retry-count", "x-stainless-runtime", "x-token-budget"],
+    ...["x-stainless-runtime-version", "x-stainless-timeout", "x-app"],
+    ...["x-stainless-poll-helper", "x-stainless-custom-poll-interval"],
+    ...["originator", "session-id", "session_id", "thread-id", "x-session-id"],
+    ...["conversation_id", "x-codex-beta-features", "x-codex-routing-hint"],
+    ...["x-codex-turn-metadata", "x-codex-turn-state", "x-codex-window-id"],
+    ...["x-openai-internal-codex-responses-lite", "x-openai-product-sku"],
+    ...["x-openai-subagent", "x-claude-code-session-id", "x-session-affinity"],
+    ...["x-claude-code-agent-id", "x-opencode-session", "x-opencode-client"],
+    ...["x-opencode-request", "x-dashscope-useragent", "x-dashscope-authtype"],
+    ...["x-dashscope-cachecontrol", "http-referer", "referer", "x-title"],
+    ...["x-initiator", "x-interaction-type", "copilot-integration-id"],
+    ...["copilot-vision-request", "editor-version", "editor-plugin-version"],
+    ...["x-vscode-user-agent-library-version", "x-github-api-version"],
+    ...["x-msh-platform", "x-msh-version", "x-msh-device-id", "x-affinity"],
+    ...["x-kilocode-taskid", "x-kilocode-version", "x-kilocode-mode"],
+    ...["x-task-id", "x-goog-api-client", "x-goog-request-params"],
+    ...["x-user-agent", "x-grok-conv-id", "x-grok-req-id", "mcp-session-id"],
+    ...["x-ms-useragent", "x-ms-client-request-id", "sentry-trace", "baggage"],
+  ];
+  assert.deepEqual(sent.filter(isWithheldFromUpstream), []);
+});
+
+Deno.test("a name of any length is tested in linear time", () => {
+  // In quadratic time, these would take minutes.
+  for (const part of ["a", "user", "user-", "token-", "-", "client-key"]) {
+    const name = part.repeat(2 ** 20);
+    assert.equal(typeof isWithheldFromUpstream(`${name}.x`), "boolean");
   }
 });
 
