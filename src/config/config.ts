@@ -48,6 +48,8 @@ export interface ServerConfig {
   readonly drainMs: number;
   /** The names, in lower case, of the headers whose values the log keeps. They are not sent to providers. */
   readonly attribution: readonly string[];
+  /** The addresses and networks of the proxies whose `x-forwarded-for` counts. */
+  readonly trustedProxies: readonly string[];
   /** The fate of the running requests of tokens that leave the configuration. */
   readonly removedTokens: "finish" | "end";
   readonly admin: AdminPlace | undefined;

@@ -44,6 +44,7 @@ export function describeConfig(config: Config): string {
       max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
       attribution: server.attribution,
+      trusted_proxies: server.trustedProxies,
       removed_tokens: server.removedTokens,
       admin: describeAdmin(server.admin),
     },

@@ -14,6 +14,12 @@ import { FRESH_MS } from "../relay/identity/key_sets.ts";
 import { abandon, createByteReader, readAll } from "../streams/byte_reader.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
 import {
+  createSignInBounds,
+  networkOf,
+  type SignInBounds,
+  type SignInKind,
+} from "./sign_in_bounds.ts";
+import {
   NoReply,
   sendSmall,
   type SmallRequest,
@@ -34,12 +40,9 @@ const REFRESH_GRANT = "refresh_token";
 const MAX_BYTES = 32 * 1024;
 const FORM_MS = 10_000;
 
-/** The most sign-in requests at once of one thread: anybody may send them. */
-const MAX_RUNNING = 32;
-
 /** The context of a sign-in. */
 interface SignInContext {
-  readonly config: Pick<Config, "identity">;
+  readonly config: Pick<Config, "identity" | "server">;
   readonly client: UpstreamClient;
   readonly deadlines: Deadlines;
 }
@@ -59,10 +62,8 @@ export interface SignInService {
  * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token: both requests
  * go to the issuer, and its tokens to the caller, who is then the one of the token.
  */
-export function createSignIn(
-  clock: Pick<Clock, "elapsedMs">,
-): SignInService {
-  let running = 0;
+export function createSignIn(clock: Clock): SignInService {
+  const bounds = createSignInBounds(clock);
   const readings = {
     device: new WeakMap<SignIn, Reading>(),
     token: new WeakMap<SignIn, Reading>(),
@@ -95,21 +96,16 @@ export function createSignIn(
 
   async function run(
     step: Step,
-    { body }: CallerRequest,
+    request: CallerRequest,
     options: PassOptions,
   ): Promise<Response> {
     // Before it takes a place: a caller that sends nothing must not keep others out.
-    const form = await readForm(body, options.deadlines);
+    const form = await readForm(request.body, options.deadlines);
     if (form === undefined) {
       return answer(400, INCOMPLETE, { connection: "close" });
     }
-    if (running >= MAX_RUNNING) return answer(429, { error: "slow_down" });
-    running += 1;
-    try {
-      return await pass(step, form, { ...options, addressOf });
-    } finally {
-      running -= 1;
-    }
+    const network = networkOf(request, options.config.server);
+    return await pass(step, form, { ...options, addressOf, bounds, network });
   }
 }
 
@@ -170,7 +166,11 @@ interface Reading {
 async function pass(
   step: Step,
   form: URLSearchParams,
-  options: PassOptions & { readonly addressOf: typeof readAddress },
+  options: PassOptions & {
+    readonly addressOf: typeof readAddress;
+    readonly bounds: SignInBounds;
+    readonly network: string;
+  },
 ): Promise<Response> {
   const { signIn: { client: client_id, scope, audience } } = options;
   const grant = form.get("grant_type");
@@ -188,6 +188,15 @@ async function pass(
     fields.set("scope", scope);
     if (audience !== undefined) fields.set("audience", audience);
   }
+  const token = fields.get(REFRESH_GRANT) ?? "";
+  const { bounds, network } = options;
+  const tokenKind = grant === DEVICE_GRANT ? "poll" : "renewal";
+  const kind = step === "device" ? "start" : tokenKind;
+  const place = bounds.take(kind, network, token);
+  if (place === "refused") return answer(401, { error: "invalid_grant" });
+  if (!("end" in place)) return tooMany(kind, place.retryAfterSeconds);
+  let status = 0;
+  let next: string | undefined;
   try {
     const url = await options.addressOf(step, options);
     const found = await send({
@@ -195,13 +204,27 @@ async function pass(
       headers: { "content-type": "application/x-www-form-urlencoded" },
       body: fields.toString(),
     }, options);
-    return found.status === 200
+    const response = found.status === 200
       ? answer(200, step === "token" ? tokensIn(found.body) : found.body)
       : refusal(found, grant);
+    next = nonEmptyText(found.body.refresh_token);
+    ({ status } = response);
+    return response;
   } catch (error) {
     if (error instanceof NoReply) return unavailable(error.message);
     throw error;
+  } finally {
+    place.end(status, next);
   }
+}
+
+/** A device flow polls more slowly after `slow_down` (RFC 8628, section 3.5). */
+function tooMany(kind: SignInKind, seconds: number): Response {
+  return answer(429, {
+    error: kind === "poll" ? "slow_down" : "temporarily_unavailable",
+    error_description:
+      `Cannot sign in: too many requests came from this network. Try again in ${seconds} s.`,
+  }, { "retry-after": String(seconds) });
 }
 
 /** Reads the issuer's address of a step from its discovery document. @throws {NoReply} */

@@ -158,6 +158,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     max_body_memory: ["1GiB", "2GiB"],
     drain_seconds: [1, 2],
     attribution: [undefined, ["x-project"]],
+    trusted_proxies: [undefined, ["10.0.0.0/8"]],
     removed_tokens: [undefined, "end"],
     "admin.host": ["127.0.0.1", "127.0.0.2"],
     "admin.port": [1, 2],

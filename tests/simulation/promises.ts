@@ -246,7 +246,7 @@ export function brokenPromises(world: World): History["broken"] {
 }
 
 /** The routes by which people read the gateway's own numbers. */
-const LOOKS = /usage|limits|models/;
+const LOOKS = /usage|limits|models|oauth/;
 
 /** The longest wait for the first output: three attempts, their pauses, and a slow body. */
 function longestWaitMs(

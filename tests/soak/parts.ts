@@ -10,6 +10,7 @@ import { soakPoison } from "./poison.ts";
 import { soakProxies } from "./proxies.ts";
 import { startScene } from "./scene.ts";
 import { soakShortage } from "./shortage.ts";
+import { soakSignIn } from "./sign_in.ts";
 import { soakSlowClients } from "./slow_clients.ts";
 import type { SceneOptions, SoakOptions } from "./soak_options.ts";
 import { soakTraffic } from "./traffic.ts";
@@ -56,6 +57,7 @@ export const PARTS = {
     run: inScene(soakBigAnswers),
     duration: { fixed: 1, scaled: 11 },
   },
+  "sign-in": { run: soakSignIn, duration: { fixed: 6, scaled: 33 } },
   "counts": { run: soakCounts, duration: { fixed: 40, scaled: 80 } },
 } as const satisfies Readonly<Record<string, Part>>;
 

@@ -26,6 +26,7 @@ export async function resolveServer(
     maxBodyMemoryBytes: server.max_body_memory,
     drainMs: server.drain_seconds * 1000,
     attribution: server.attribution.map((name) => name.toLowerCase()),
+    trustedProxies: server.trusted_proxies,
     removedTokens: server.removed_tokens,
     admin: admin && adminPlace(admin),
   };

@@ -25,6 +25,13 @@ function attributionHeader(): z.ZodType<string> {
   );
 }
 
+/** An IP address, or a network as CIDR. */
+function network(): z.ZodType<string> {
+  return z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+    error: "must be an IP address or a network, such as 10.0.0.0/8.",
+  });
+}
+
 const port = wholeNumber({ min: 0, max: 65_535 });
 
 /** The description of both paths. */
@@ -67,6 +74,9 @@ export const serverSchema = z.strictObject({
     error: "must list at most 4 headers.",
   }).default([]).describe(
     "The request headers whose values become columns of the log, such as x-project. They are not sent to providers.",
+  ),
+  trusted_proxies: z.array(network()).default([]).describe(
+    "The addresses or networks of proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8. Default: none, so a caller's address is the socket's.",
   ),
   removed_tokens: z.enum(["finish", "end"]).default("finish").describe(
     "What happens to the running requests of a token that leaves the configuration: they finish, or they end at once.",

@@ -12,6 +12,8 @@ import type { HttpRequestHead } from "./request_head.ts";
 interface RequestSource {
   readonly incoming: IncomingBytes;
   readonly scheme: "http" | "https";
+  /** The address of the caller's end, where the platform names it. */
+  readonly peer: string | undefined;
   /** Asks the caller for the body that it holds back. */
   readonly askForBody: () => Promise<void>;
 }
@@ -58,6 +60,10 @@ export class ServedRequest implements CallerRequest {
     const host = headers.get("host") ?? "";
     const origin = HOST_REGEXP.test(host) ? host : "localhost";
     return `${this.#source.scheme}://${origin}${target}`;
+  }
+
+  get peer(): string | undefined {
+    return this.#source.peer;
   }
 
   /** True when all of the body was read from the socket. */

@@ -173,6 +173,7 @@ export class ServedSocket {
     const request = new ServedRequest(head, {
       incoming: this.#incoming,
       scheme: this.#parts.scheme,
+      peer: this.#duplex.remoteAddr?.hostname,
       askForBody: () => this.#write(CONTINUE),
     });
     request.follow(() => this.#close());

@@ -11,6 +11,8 @@ export interface CallerRequest
   readonly takeArrived?:
     | (() => Uint8Array<ArrayBuffer> | undefined)
     | undefined;
+  /** The IP address at the other end of the socket, where the server knows it. */
+  readonly peer?: string | undefined;
   /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
   readonly fault?: string | undefined;
 }

@@ -29,6 +29,8 @@ export interface Duplex {
   write(bytes: Uint8Array): Promise<number>;
   /** Ends the direction of the writes, where the platform can. */
   closeWrite?(): Promise<void>;
+  /** The address of the other end, where the platform names it. */
+  readonly remoteAddr?: { readonly hostname: string } | undefined;
   /** Closes both directions. A read or write that waits fails. */
   close(): void;
 }

@@ -29,6 +29,7 @@ server:
   max_body_memory: "512MiB"
   drain_seconds: 3
   attribution: [x-project]
+  trusted_proxies: [10.0.0.0/8, 2001:db8::1]
   removed_tokens: end
   admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 }
 messages_vendor: anthropic

@@ -97,6 +97,17 @@ function openBody() {
   };
 }
 
+Deno.test("a request names the address at the other end of its socket", async () => {
+  const remoteAddr = { hostname: "192.0.2.1" };
+  const known = Object.assign(createScriptedDuplex(), { remoteAddr });
+  for (const duplex of [known, createScriptedDuplex()]) {
+    const { requests } = open(() => new Response("hello"), duplex);
+    duplex.give(GET);
+    await received(duplex, "hello");
+    assert.equal(requests[0]?.peer, duplex === known ? "192.0.2.1" : undefined);
+  }
+});
+
 Deno.test("a response that is whole has a content-length and goes out in one write with its head", async () => {
   const { duplex, server, requests } = open(() =>
     new Response("hello", { headers: { "x-a": "b" } })

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { identityFile } from "../../support/gateway/identity_scene.ts";
 import { statuses } from "./counted.ts";
 import type { Scene } from "./stage.ts";
 
 const HOUR_MS = 3600_000;
+
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 /** Scenes of callers whose credentials end, and of the issuer of their JWTs. */
 export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
@@ -128,6 +131,66 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: known });
       const stranger = await stage.person("dan", { signer: 2 });
       assert.equal((await stage.ask({ agent: stranger })).status, 401);
+    },
+  },
+  "anonymous loops keep no login from its renewal": {
+    setting: () => ({
+      hasIssuer: true,
+      file: { identity: [identityFile({ sign_in: { client: "people" } })] },
+    }),
+    async live(stage) {
+      const { issuer, random } = stage;
+      const [office, stranger] = ["192.0.2.1", "198.51.100.66"];
+      const tokens = Array.from({ length: 20 }, (_, at) => `login-${at}`);
+      const renew = async (index: number, peer: string) => {
+        const token = tokens[index] ?? "";
+        assert(issuer.logins.has(token));
+        const form = { grant_type: "refresh_token", refresh_token: token };
+        const startedMs = stage.time.elapsedMs();
+        assert.equal(
+          await stage.signIn(form, peer),
+          200,
+          `${token} of ${peer}`,
+        );
+        const tookMs = stage.time.elapsedMs() - startedMs;
+        assert(tookMs < 1000, `${token} took ${tookMs} ms`);
+        tokens[index] = `${token}+`;
+      };
+      const everybody = (peer: string) =>
+        Promise.all(tokens.map((_, index) => renew(index, peer)));
+      for (const token of tokens) issuer.logins.add(token);
+      await everybody(office);
+      const before = issuer.signIns;
+      let isOver = false;
+      let sent = 0;
+      // The office itself: an infected machine, or everybody behind a proxy that the file does not name.
+      const from = random.pick([office, stranger]);
+      const loops = Array.from({ length: 40 }, async (_, loop) => {
+        const kind = random.pick(["start", "poll", "invented", "refused"]);
+        while (!isOver) {
+          const token = kind === "refused" ? "bad" : `bad-${loop}-${sent++}`;
+          await stage.signIn(
+            kind === "start"
+              ? {}
+              : kind === "poll"
+              ? { grant_type: DEVICE_GRANT, device_code: token }
+              : { grant_type: "refresh_token", refresh_token: token },
+            from,
+          );
+          await stage.sleep(20 + random.below(60));
+        }
+      });
+      try {
+        await stage.sleep(5000);
+        await everybody(office);
+        await stage.sleep(random.below(5000));
+        await everybody("203.0.113.7");
+      } finally {
+        isOver = true;
+      }
+      await Promise.all(loops);
+      const asked = issuer.signIns - before - 2 * tokens.length;
+      assert(asked <= 150 + 11 * 8, `the issuer gets ${asked} of the loops`);
     },
   },
 };

@@ -345,6 +345,22 @@ export class Stage {
     return this.route(one);
   }
 
+  /** Sends a form of the sign-in from an address; returns the status. */
+  async signIn(
+    form: Readonly<Record<string, string>>,
+    peer: string,
+  ): Promise<number> {
+    const isStart = form.grant_type === undefined;
+    const path = isStart ? "device_authorization" : "token";
+    const request = new Request(`https://gateway.example/oauth/${path}`, {
+      ...{ method: "POST", body: new URLSearchParams(form) },
+    });
+    Object.defineProperty(request, "peer", { value: peer });
+    const response = await this.gateway.handler(request);
+    await response.body?.cancel();
+    return response.status;
+  }
+
   /** Returns the names of the providers that received a request, in their order. */
   route(one: Asked): string[] {
     return this.entries(one).map(({ provider }) => provider);

@@ -1,12 +1,18 @@
 import type { Fetch } from "../../../src/upstream/call.ts";
 import {
   createSigner,
+  ISSUER,
   KEYS_URL,
   type Signer,
 } from "../../support/gateway/identity_scene.ts";
 import type { VirtualTime } from "./time.ts";
 
-/** An issuer of JWTs, which publishes some of its keys, and goes away. */
+const DISCOVERY = {
+  ...{ issuer: ISSUER, jwks_uri: KEYS_URL, token_endpoint: `${ISSUER}/token` },
+  device_authorization_endpoint: `${ISSUER}/device`,
+};
+
+/** An issuer of JWTs, which publishes some of its keys, lets people sign in, and goes away. */
 export class SimulatedIssuer {
   /** How it answers. */
   mood: "keys" | "refused" | "silent" | "garbage" = "keys";
@@ -14,6 +20,10 @@ export class SimulatedIssuer {
   published: readonly Signer[];
   /** The number of times that its keys were read. */
   readings = 0;
+  /** The refresh tokens of its logins; each is good for one renewal. */
+  readonly logins = new Set<string>();
+  /** The number of requests of the sign-in. */
+  signIns = 0;
   readonly signers: readonly [Signer, Signer, Signer];
   readonly #time: VirtualTime;
 
@@ -39,7 +49,13 @@ export class SimulatedIssuer {
   }
 
   /** Answers a request of a gateway. */
-  readonly fetch: Fetch = async (url, { signal }) => {
+  readonly fetch: Fetch = async (url, { signal, body }) => {
+    if (url.endsWith("/openid-configuration")) return Response.json(DISCOVERY);
+    if (url === `${ISSUER}/token` || url === `${ISSUER}/device`) {
+      return await this.#signIn(
+        new URLSearchParams(await new Response(body).text()),
+      );
+    }
     if (url !== KEYS_URL) return new Response(null, { status: 404 });
     this.readings++;
     await this.#time.sleep(50);
@@ -53,4 +69,21 @@ export class SimulatedIssuer {
     if (this.mood === "garbage") return new Response("<html>Try later</html>");
     return Response.json({ keys: this.published.map(({ jwk }) => jwk) });
   };
+
+  /** Lets anybody begin a login, and renews those that it has. */
+  async #signIn(form: URLSearchParams): Promise<Response> {
+    this.signIns++;
+    await this.#time.sleep(50);
+    const token = form.get("refresh_token");
+    if (token === null) {
+      return form.has("device_code")
+        ? Response.json({ error: "authorization_pending" }, { status: 400 })
+        : Response.json({ device_code: "code", interval: 5 });
+    }
+    if (!this.logins.delete(token)) {
+      return Response.json({ error: "invalid_grant" }, { status: 400 });
+    }
+    this.logins.add(`${token}+`);
+    return Response.json({ access_token: "a", refresh_token: `${token}+` });
+  }
 }

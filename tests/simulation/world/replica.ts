@@ -19,6 +19,7 @@ import {
   type StoreState,
 } from "../../../src/shared/store/store_state.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
+import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
 import {
   createHttp1Client,
   type Dial,
@@ -26,6 +27,7 @@ import {
 import type { Sums } from "../../../src/usage/sums.ts";
 import type { MemoryLog } from "../../support/fakes/memory_log.ts";
 import type { Random } from "../../support/fakes/random.ts";
+import { ISSUER } from "../../support/gateway/identity_scene.ts";
 import { SimulatedSocket } from "./socket.ts";
 import type { SimulatedStore, StoreLine } from "./store.ts";
 import type { SimulatedProcess, SimulatedThread } from "./threads.ts";
@@ -176,9 +178,13 @@ class Life {
       dial: this.#dial,
       deadlines: createDeadlines(clock),
     });
+    const [providers, issuer] = [this.#client, createFetchClient(fetch)];
     this.#gateway = createGateway({
       liveConfig: configs,
-      client: this.#client,
+      client: {
+        send: (request) =>
+          (request.url.startsWith(ISSUER) ? issuer : providers).send(request),
+      },
       ...{ fetch, log, clock, timers: clock, metrics: this.#createMetrics() },
       followAfterMs: FOLLOW_AFTER_MS,
       shared: {

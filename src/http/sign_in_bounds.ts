@@ -1,0 +1,127 @@
+import { BlockList, isIP } from "node:net";
+import type { ServerConfig } from "../config/config.ts";
+import { TtlCache } from "../core/collections.ts";
+import { oncePer } from "../core/memo.ts";
+import { shortDigest } from "../core/sha256.ts";
+import type { Clock } from "../core/time/timers.ts";
+import type { CallerRequest } from "../relay/request/caller_request.ts";
+
+/** What a network may send of each kind, or a known login: so many at once, and then so many each second. */
+const RATES = {
+  start: { burst: 30, perSecond: 1 },
+  poll: { burst: 60, perSecond: 6 },
+  renewal: { burst: 60, perSecond: 1 },
+  login: { burst: 10, perSecond: 0.1 },
+};
+
+/** A kind of sign-in requests, with places of its own. */
+export type SignInKind = Exclude<keyof typeof RATES, "login">;
+
+/** The most running requests of a kind, in one thread. One network gets half of the free places. */
+const MAX_RUNNING = 64;
+
+/** The most networks that are counted, and the most refresh tokens whose digests are kept. */
+const MAX_KEPT = 20_000;
+
+const TTL_MS = { refused: 5 * 60_000, login: 30 * 24 * 3_600_000 };
+
+/** Limits what networks send to the issuer, because anybody may sign in. */
+export interface SignInBounds {
+  /**
+   * Takes the place of a request, or returns why there is none. Call `end` once, with the status of the response and the
+   * login's next refresh token.
+   *
+   * @param token The refresh token; empty without one.
+   */
+  take(kind: SignInKind, network: string, token: string):
+    | { end(status: number, next?: string): void }
+    | { readonly retryAfterSeconds: number }
+    | "refused";
+}
+
+/** Creates bounds of one thread. A login that it knows has a rate of its own, whatever its network sends. */
+export function createSignInBounds(clock: Clock): SignInBounds {
+  /** What is left to each network or login, those without a recent request first. */
+  const senders = new Map<string, ReturnType<typeof senderOf>>();
+  const running = { start: 0, poll: 0, renewal: 0, login: 0 };
+  const tokens = new TtlCache<string, keyof typeof TTL_MS>(clock);
+
+  function senderOf(key: string, { burst, perSecond }: typeof RATES.login) {
+    const atMs = clock.elapsedMs();
+    const sender: { left: number; atMs: number; running: number } =
+      senders.get(key) ?? { left: burst, atMs, running: 0 };
+    const earned = perSecond * (atMs - sender.atMs) / 1000;
+    sender.left = Math.min(burst, sender.left + earned);
+    sender.atMs = atMs;
+    senders.delete(key);
+    senders.set(key, sender);
+    const [oldest = ""] = senders.keys();
+    if (senders.size > MAX_KEPT) senders.delete(oldest);
+    return sender;
+  }
+
+  function note(token: string, state: keyof typeof TTL_MS): void {
+    const options = { ttlMs: TTL_MS[state], maxSize: MAX_KEPT };
+    tokens.set(shortDigest(token), state, options);
+  }
+
+  return {
+    take(kind, network, token) {
+      const state = tokens.get(shortDigest(token));
+      if (state === "refused") return state;
+      const lane = state ?? kind;
+      const from = state === undefined ? network : shortDigest(token);
+      const sender = senderOf(`${lane} ${from}`, RATES[lane]);
+      const isFull = sender.running >= MAX_RUNNING - running[lane];
+      const waitSeconds = (1 - sender.left) / RATES[lane].perSecond;
+      if (isFull || waitSeconds > 0) {
+        return { retryAfterSeconds: Math.max(1, Math.ceil(waitSeconds)) };
+      }
+      sender.left -= 1;
+      sender.running += 1;
+      running[lane] += 1;
+      return {
+        end(status, next = token) {
+          sender.running -= 1;
+          running[lane] -= 1;
+          if (status === 401) note(token, "refused");
+          if (status !== 200) return;
+          if (lane === "renewal") sender.left += 1;
+          if (next !== "") note(next, "login");
+        },
+      };
+    },
+  };
+}
+
+const trusts = oncePer((server: Pick<ServerConfig, "trustedProxies">) => {
+  const family = (address: string) => isIP(address) === 4 ? "ipv4" : "ipv6";
+  const list = new BlockList();
+  for (const place of server.trustedProxies) {
+    const [address = "", bits] = place.split("/");
+    const most = isIP(address) === 4 ? 32 : 128;
+    list.addSubnet(address, Number(bits ?? most), family(address));
+  }
+  return (one: string) => isIP(one) !== 0 && list.check(one, family(one));
+});
+
+/**
+ * Returns the network that a request comes from: an IPv4 address, or the first 64 bits of an IPv6 address, which one
+ * machine may vary. Behind trusted proxies, it is that of the last address in `x-forwarded-for` that is none of theirs.
+ */
+export function networkOf(
+  { peer = "", headers }: Pick<CallerRequest, "peer" | "headers">,
+  server: Pick<ServerConfig, "trustedProxies">,
+): string {
+  const hops = headers.get("x-forwarded-for")?.split(",") ?? [];
+  let address = peer;
+  while (trusts(server)(address)) {
+    const hop = hops.pop()?.trim() ?? "";
+    const next = hop.replace(/^([\d.]+):\d+$|^\[([^\]]*)\].*$/, "$1$2");
+    if (isIP(next) === 0) break;
+    address = next;
+  }
+  const host = URL.parse(`http://[${address}]`)?.hostname ?? address;
+  const [start = ""] = host.split("::", 1);
+  return start === "[" ? host : start.split(":").slice(0, 4).join(":");
+}
