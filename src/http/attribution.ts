@@ -6,17 +6,24 @@ type Attribution = Readonly<Record<string, string>>;
 
 /** Reads the headers that `server.attribution` names. */
 export interface AttributionReader {
-  /** @returns `undefined` when the request has no such header. */
+  /**
+   * @param caller The digest of the caller, whose values are its share.
+   * @returns `undefined` when the request has no such header.
+   */
   read(
     headers: HeaderFields,
     names: readonly string[],
+    caller: string,
   ): Attribution | undefined;
 }
 
 /** The longest value, in characters. */
 const MAX_LENGTH = 64;
 
-/** The number of values of a header on one day. Further ones are logged as {@linkcode OTHER}, so that sums stay small. */
+/**
+ * The number of values of a header on one day. Further ones are logged as {@linkcode OTHER}, so that sums stay small.
+ * For a new value of a caller with fewer, the newest value of the caller with the most gives way.
+ */
 const MAX_VALUES = 1000;
 
 const OTHER = "(other)";
@@ -27,31 +34,46 @@ const DAY_MS = 86_400_000;
 export function createAttributionReader(
   clock: Pick<Clock, "now">,
 ): AttributionReader {
-  /** The values of the running day, by header. */
-  const seen = new Map<string, Set<string>>();
+  /** The values of the running day, and those that each caller was the first to send, by header. */
+  const seen = new Map<string, ReturnType<typeof emptyDay>>();
   let day = 0;
 
-  function bounded(name: string, value: string): string {
+  function bounded(name: string, value: string, caller: string): string {
     const today = Math.floor(clock.now() / DAY_MS);
     if (today !== day) seen.clear();
     day = today;
-    const values = seen.get(name) ?? new Set();
-    seen.set(name, values);
-    if (!values.has(value) && values.size >= MAX_VALUES) return OTHER;
+    const { values, shares } = seen.get(name) ?? emptyDay();
+    seen.set(name, { values, shares });
+    if (values.has(value)) return value;
+    const own = shares.get(caller) ?? [];
+    if (values.size >= MAX_VALUES) {
+      const most = [...shares.values()]
+        .reduce((one, other) => other.length > one.length ? other : one, own);
+      if (most.length <= own.length + 1) return OTHER;
+      values.delete(most.pop() ?? "");
+    }
     values.add(value);
+    own.push(value);
+    shares.set(caller, own);
     return value;
   }
 
   return {
-    read(headers, names) {
+    read(headers, names, caller) {
       if (names.length === 0) return undefined;
       const found = names.flatMap((name) => {
         const value = printable(headers.get(name) ?? "");
-        return value === "" ? [] : [[name, bounded(name, value)] as const];
+        return value === ""
+          ? []
+          : [[name, bounded(name, value, caller)] as const];
       });
       return found.length === 0 ? undefined : Object.fromEntries(found);
     },
   };
+}
+
+function emptyDay() {
+  return { values: new Set<string>(), shares: new Map<string, string[]>() };
 }
 
 /** Keeps printable ASCII, because a header's other bytes have no known encoding. */

@@ -311,6 +311,7 @@ async function identify(
   record.facts.attribution = attribution.read(
     headers,
     config.server.attribution,
+    caller.sha256,
   );
   record.facts.client = readClientIds(headers);
   return caller;

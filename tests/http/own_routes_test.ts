@@ -100,8 +100,8 @@ Deno.test("an attribution header becomes a column of the log, and is not sent to
 function setUp() {
   const clock = { nowMs: NOW_MS };
   const reader = createAttributionReader({ now: () => clock.nowMs });
-  const read = (value: string) =>
-    reader.read(new Map([["x-team", value]]), ["x-team", "x-missing"])
+  const read = (value: string, caller = "alice") =>
+    reader.read(new Map([["x-team", value]]), ["x-team", "x-missing"], caller)
       ?.["x-team"];
   return { clock, read };
 }
@@ -120,6 +120,33 @@ Deno.test("a header has at most 1000 values a day, and the others count together
   assert.equal(read("team-7"), "team-7");
   clock.nowMs += 86_400_000;
   assert.equal(read("one more"), "one more");
+});
+
+Deno.test("a caller with a thousand values keeps no other caller from its own", () => {
+  const { read } = setUp();
+  for (let count = 0; count < 3000; count++) read(`team-${count}`);
+  for (const caller of ["bob", "carol"]) {
+    for (let count = 0; count < 300; count++) {
+      const value = `${caller} ${count}`;
+      assert.equal(read(value, caller), value);
+    }
+  }
+  assert.equal(read("team-399"), "team-399", "the first ones stay");
+  assert.equal(read("team-400"), "(other)");
+  assert.equal(read("bob 299", "carol"), "bob 299");
+});
+
+Deno.test("callers with equal shares take nothing from each other, so a day has a bounded number of values", () => {
+  const { read } = setUp();
+  const known = new Set<string | undefined>();
+  for (let count = 0; count < 20_000; count++) {
+    known.add(read(`value ${count}`, `caller ${count % 8}`));
+  }
+  assert.equal(known.size, 1001);
+  for (let count = 0; count < 20_000; count++) {
+    known.add(read(`new ${count}`, `another ${count % 8}`));
+  }
+  assert.equal(known.size, 1497, "half of the room is theirs");
 });
 
 Deno.test("healthResponse() shows the health by its status, and forbids caching", async () => {

@@ -193,4 +193,40 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       assert(asked <= 150 + 11 * 8, `the issuer gets ${asked} of the loops`);
     },
   },
+  "a caller with thousands of projects keeps no project of others from the log":
+    {
+      setting: () => ({ file: { server: { attribution: ["x-project"] } } }),
+      async live(stage) {
+        const projects = async (name: string, count: number) => {
+          for (let index = 0; index < count; index++) {
+            const agent = stage.agents.find((one) => one.name === name);
+            await stage.gateway.handler(
+              new Request("https://gateway.example/v1/models", {
+                headers: {
+                  authorization: `Bearer ${agent?.token}`,
+                  "x-project": `${name} ${index}`,
+                },
+              }),
+            );
+          }
+        };
+        const logged = (name: string) =>
+          new Set(stage.log.entries.flatMap(({ fields }) => {
+            const { token, attribution } = fields;
+            return token === name ? Object.values(attribution ?? {}) : [];
+          }));
+        await projects("alice", 1000 + stage.random.below(200));
+        await projects("bob", 100);
+        await projects("alice", 100);
+        await projects("carol", 100);
+        for (const name of ["bob", "carol"]) {
+          assert.equal(logged(name).size, 100, `the projects of ${name}`);
+          assert(
+            !logged(name).has("(other)"),
+            `a project of ${name} has no name`,
+          );
+        }
+        assert(logged("alice").has("(other)"), "the room is bounded");
+      },
+    },
 };
