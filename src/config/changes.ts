@@ -76,6 +76,7 @@ function namedParts(
     ...rest,
     connections: new Map(connections.map((one) => [one.name, {
       ...one,
+      otherKeys: undefined,
       models: new Map(one.models.map((model) => [model.id, model])),
     }])),
     tokens,

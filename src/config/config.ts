@@ -115,6 +115,8 @@ export interface Connection {
   readonly id: string;
   /** The connection in the file, when this is one of its keys, and the key's share of the new conversations. */
   readonly keyOf?: { readonly connection: string; readonly weight: number };
+  /** The secret texts of the other keys, when this is one of its keys: the provider may name them. */
+  readonly otherKeys?: readonly string[];
   /** The kind of provider, such as `zai`. */
   readonly service: ServiceName;
   readonly family: Family;

@@ -32,21 +32,35 @@ const MIN_LENGTH = 8;
 /** The length of a distinctive beginning, longer than the prefix that all keys of a provider share. */
 const DISTINCTIVE_LENGTH = 16;
 
-/** Returns the key of a connection and the values of its fixed headers that are credentials. */
+/**
+ * Returns the keys of a connection and the values of its fixed headers that are credentials. Those before its last
+ * change belong to them, because providers name an old key after a rotation, too.
+ */
 export const secretsOf: (connection: Connection) => Secrets = oncePer(
-  (connection) => createSecrets(textsOf(connection)),
+  (connection) => {
+    const texts = textsOf(connection);
+    const [last = texts, before = texts] = textsById.get(connection.id) ?? [];
+    const former = last.join() === texts.join() ? before : last;
+    textsById.set(connection.id, [texts, former]);
+    return createSecrets([...new Set([...texts, ...former])]);
+  },
 );
+
+/** The secrets of each connection since its last change, and before. */
+const textsById = new Map<string, (readonly string[])[]>();
 
 const isCredential = nameMatcher([CREDENTIALS]);
 
 /** Names of custom headers that a service may use for a credential. */
 const SECRET_NAME_REGEXP = /auth|credential|key|password|secret|token/;
 
-function textsOf({ auth, headers }: Connection): readonly string[] {
+function textsOf(
+  { auth, headers, otherKeys = [] }: Connection,
+): readonly string[] {
   const values = Object.entries(headers)
     .filter(([name]) => isCredential(name) || SECRET_NAME_REGEXP.test(name))
     .map(([, value]) => value.replace(/^(bearer|basic|token) +/i, ""));
-  return [...new Set([...secretTexts(auth), ...values])]
+  return [...new Set([...secretTexts(auth), ...otherKeys, ...values])]
     .filter((text) => text.length >= MIN_LENGTH);
 }
 

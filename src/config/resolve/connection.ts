@@ -1,6 +1,7 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
+import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../token_exchange.ts";
@@ -51,6 +52,7 @@ export async function resolveConnection(
       : {
         ...await keyIdentity(fields, key.label),
         keyOf: { connection: fields.name, weight: key.weight },
+        otherKeys: auths.flatMap((one) => secretTexts(one.auth)),
       },
     service: fields.service,
     family,
