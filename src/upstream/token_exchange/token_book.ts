@@ -42,6 +42,12 @@ interface TokenBookOptions {
 /** The least time between two exchanges because of a refused token, in milliseconds. */
 const REFUSED_MS = 10_000;
 
+/**
+ * A token that would be renewed within `shortMs` is renewed after ever longer pauses, in milliseconds, until a provider
+ * refuses one: a request needs it then.
+ */
+const PAUSES = { shortMs: 30_000, firstMs: 1000, mostMs: 3_600_000 };
+
 /** The longest delay of a timer, in milliseconds. */
 const MAX_DELAY_MS = 24 * 3_600_000;
 
@@ -58,6 +64,8 @@ interface Entry {
   /** The time of the last exchange because of a refused token, on the monotonic clock, in milliseconds. */
   refusedMs: number;
   failures: number;
+  /** The successive short lives since a token was refused. */
+  shortLives: number;
   cancel: () => void;
 }
 
@@ -88,7 +96,11 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       state = { token: found.key, expiresAtMs: endsAtMs };
       entry.failures = 0;
       const { least, most } = RENEW_AT;
-      renewIn(lifeMs * (1 - least - random() * (most - least)), state, entry);
+      const delayMs = lifeMs * (1 - least - random() * (most - least));
+      entry.shortLives = delayMs < PAUSES.shortMs ? entry.shortLives + 1 : 0;
+      const isShort = entry.shortLives > 0;
+      const pauseMs = isShort ? backoffMs(entry.shortLives, PAUSES) : 0;
+      renewIn(Math.max(delayMs, pauseMs), entry);
     } catch (error) {
       if (!(error instanceof TokenExchangeFault)) throw error;
       const reason = error.message;
@@ -106,7 +118,8 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
         reason,
         retry_ms: Math.round(retryMs),
       });
-      renewIn(retryMs, state, entry);
+      const endMs = lives ? before.expiresAtMs - clock.now() : Infinity;
+      renewIn(Math.min(retryMs, endMs), entry);
     }
     entry.state = state;
     if (before !== undefined && !isDeepStrictEqual(state, before)) {
@@ -115,13 +128,10 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
     return state;
   }
 
-  function renewIn(delayMs: number, state: ExchangedToken, entry: Entry): void {
+  function renewIn(delayMs: number, entry: Entry): void {
     // The configuration may have lost the exchange while it ran.
     if (entries.get(JSON.stringify(entry.exchange)) !== entry) return;
-    const endMs = "token" in state
-      ? Math.max(0, state.expiresAtMs - clock.now())
-      : Infinity;
-    const ms = Math.min(delayMs, endMs, MAX_DELAY_MS);
+    const ms = Math.min(delayMs, MAX_DELAY_MS);
     entry.cancel = timers.schedule(ms, () => void renewed(entry));
   }
 
@@ -130,7 +140,12 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       const key = JSON.stringify(exchange);
       const entry: Entry = entries.get(key) ?? {
         ...{ exchange, connection, state: undefined, running: undefined },
-        ...{ refusedMs: -Infinity, failures: 0, cancel: () => {} },
+        ...{
+          refusedMs: -Infinity,
+          failures: 0,
+          shortLives: 0,
+          cancel: () => {},
+        },
       };
       entries.set(key, entry);
       // Callers wait for the first exchange only: after that, the previous token may still be valid.
@@ -140,8 +155,11 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       const entry = entries.get(JSON.stringify(exchange));
       if (entry === undefined || entry.running !== undefined) return;
       const nowMs = clock.elapsedMs();
-      if (nowMs - entry.refusedMs < REFUSED_MS) return;
+      const isShort = entry.shortLives > 0;
+      const leastMs = isShort ? PAUSES.firstMs : REFUSED_MS;
+      if (nowMs - entry.refusedMs < leastMs) return;
       entry.refusedMs = nowMs;
+      entry.shortLives = 0;
       renewed(entry);
     },
     retain(exchanges) {

@@ -200,6 +200,46 @@ Deno.test("a refused token is exchanged once for all that report it", async () =
   assert.equal(issuers.requests, 3);
 });
 
+Deno.test("a token with a short life is renewed after ever longer pauses, until a provider refuses one", async () => {
+  const { book, issuers, timers, pass } = open();
+  const short = () =>
+    Response.json({ access_token: "token-short", expires_in: 0.05 });
+  for (let count = 0; count < 200; count++) issuers.next.push(short);
+  await book.tokenFor(OPENAI, "main");
+  const pausesMs: number[] = [];
+  for (let renewals = 0; renewals < 14; renewals++) {
+    pausesMs.push(timers.untilNextMs ?? 0);
+    await pass(timers.untilNextMs ?? 0);
+  }
+  const doubling = Array.from({ length: 12 }, (_, count) => 1000 * 2 ** count);
+  assert.deepEqual(pausesMs, [...doubling, 3_600_000, 3_600_000]);
+  assert.equal(issuers.requests, 15);
+  for (let refused = 0; refused < 100; refused++) {
+    book.renew(OPENAI);
+    await settle();
+    await pass(50);
+  }
+  const asked = issuers.requests - 15;
+  assert.ok(asked >= 5, `a request gets a new one: ${asked} in 5 s`);
+  assert.ok(asked <= 11, `${asked} in 5 s`);
+});
+
+Deno.test("a token of a minute is renewed in time for ever", async () => {
+  const { book, issuers, pass } = open();
+  const minute = () =>
+    Response.json({
+      access_token: `token-${issuers.requests}`,
+      expires_in: 60,
+    });
+  for (let count = 0; count < 200; count++) issuers.next.push(minute);
+  await book.tokenFor(OPENAI, "main");
+  for (let seconds = 0; seconds < 3600; seconds += 5) {
+    await pass(5000);
+    const found = await book.tokenFor(OPENAI, "main");
+    assert.ok("token" in found && found.expiresAtMs > NOW_MS + 1000 * seconds);
+  }
+});
+
 Deno.test("an exchange that has left the configuration is renewed no more", async () => {
   const { book, issuers, timers, pass } = open();
   await book.tokenFor(OPENAI, "main");
