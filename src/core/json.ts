@@ -140,10 +140,12 @@ export function parseJson(text: string): JsonValue | undefined {
 export function oneLine(value: unknown): string {
   return JSON.stringify(value).replace(
     UNESCAPED_REGEXP,
-    (character) =>
-      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    (found) =>
+      found.split("").map((unit) =>
+        `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+      ).join(""),
   );
 }
 
-/** The characters that JSON does not escape, although some readers take them for line ends or control sequences. */
-const UNESCAPED_REGEXP = /[\u007f-\u009f\u2028\u2029]/g;
+/** What JSON does not escape, although it ends lines, controls a terminal, does not show or turns the direction. */
+const UNESCAPED_REGEXP = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -4,8 +4,15 @@ interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
+/** What commands send to a terminal on purpose, or else a character that could command it, hide text or turn it round. */
+const CONTROL_REGEXP = new RegExp(
+  String
+    .raw`(^\x1b\[2J\x1b\[H|^\r|\x1b\[K$|\x1b\[\d+m|\r\n|[\t\n])|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`,
+  "gu",
+);
+
 /**
- * Writes a whole text. Returns false when the sink takes no more, and drops the rest.
+ * Writes a whole text, without what could control a terminal. Returns false when the sink takes no more, and drops the rest.
  *
  * @param onFailure Called with the reason, unless the reader has closed the pipe.
  */
@@ -14,7 +21,8 @@ export function writeWhole(
   text: string,
   onFailure: (reason: string) => void = () => {},
 ): boolean {
-  let rest: Uint8Array = new TextEncoder().encode(text);
+  const shown = text.replace(CONTROL_REGEXP, (_, own = "\ufffd") => own);
+  let rest: Uint8Array = new TextEncoder().encode(shown);
   try {
     while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
     return true;

@@ -4,6 +4,7 @@ import type { ServiceName } from "../../config/services.ts";
 import type { Usage } from "../../protocols/canonical/answer/answer.ts";
 import { PRICE_NAMES } from "../../usage/counts.ts";
 import { requestGateway, type RequestTools } from "../gateway_client.ts";
+import { plainText } from "../text.ts";
 import type { Days } from "../usage/add_logs.ts";
 
 /** What a provider takes money for: tokens of one price, all tokens where it has one sum, or its own tools. */
@@ -108,6 +109,13 @@ export const PROVIDERS: Readonly<Partial<Record<ServiceName, Provider>>> = {
 const word = z.string().nullish();
 const count = z.number().nullish().transform((value) => value ?? 0);
 
+/** A number or its decimals. Any other value, or one above all bills, is NaN, so that the error can name its line. */
+const money = z.unknown().transform((value) => {
+  const isDecimal = typeof value === "number" ||
+    typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value);
+  return isDecimal && Math.abs(Number(value)) < 1e12 ? Number(value) : NaN;
+});
+
 /** The kinds of Anthropic's `token_type` and of OpenAI's line items. */
 const KINDS: Readonly<Record<string, BilledKind>> = {
   uncached_input_tokens: "input",
@@ -130,7 +138,7 @@ const anthropicLine = z.object({
     ...{ service_tier: word, inference_geo: word, speed: word },
     ...{ context_window: word, token_type: word },
   }),
-  cost: z.object({ amount: z.coerce.number() }).optional(),
+  cost: z.object({ amount: money }).optional(),
   usage: z.object({
     uncached_input_tokens: count,
     cache_read_input_tokens: count,
@@ -178,7 +186,7 @@ const LINE_ITEM_REGEXP =
 const openaiBucket = z.object({
   start_time: z.number(),
   results: z.array(z.object({
-    amount: z.object({ value: z.coerce.number() }).optional(),
+    amount: z.object({ value: money }).optional(),
     ...{ line_item: word, model: word, quantity_unit: word },
     quantity: count,
     num_model_requests: z.number().optional(),
@@ -206,7 +214,7 @@ const openaiBucket = z.object({
 );
 
 const openrouterLine = z.object({
-  ...{ date: z.string(), model: z.string(), usage: z.number() },
+  ...{ date: z.string(), model: z.string(), usage: money },
   ...{ requests: count, prompt_tokens: count, completion_tokens: count },
 }).transform((line): BillLine[] => [{
   day: line.date.slice(0, 10),
@@ -266,8 +274,15 @@ function readPage(text: string) {
   } catch {
     throw new Error("it is no page of a provider's cost report");
   }
+  const lines = page.data.flat();
+  const unreadable = lines.filter(({ usd }) => Number.isNaN(usd))
+    .map(({ day, model, kind }) => `${day} ${model || kind}`);
+  if (unreadable.length > 0) {
+    const named = plainText([...new Set(unreadable)].slice(0, 20).join(", "));
+    throw new Error(`these amounts are not decimal numbers: ${named}`);
+  }
   return {
-    lines: page.data.flat(),
+    lines,
     next: page.has_more === true ? page.next_page : undefined,
   };
 }

@@ -28,21 +28,21 @@ export function csvLine(
 }
 
 /**
- * The characters that begin a formula in a spreadsheet, and those that it skips before a formula
- * (https://owasp.org/www-community/attacks/CSV_Injection).
+ * The beginnings of formulas in spreadsheets (https://owasp.org/www-community/attacks/CSV_Injection), also after what some
+ * readers take for the end of a cell.
  */
-const FORMULA_REGEXP = /^[=+\-@\t\r\n＝＋－＠]/;
+const FORMULA_REGEXP = /(?<=^|[;|\t\r\n])(?= *[=+\-@\t\r\n＝＋－＠])/g;
 
-/** The control characters, which could command a terminal. Tabs and line ends are allowed in CSV. */
-const CONTROL_REGEXP = /(?![\t\r\n])\p{Cc}/gu;
+/** The characters that could command a terminal, do not show or turn the direction. CSV allows tabs and line ends. */
+const HIDDEN_REGEXP = /(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes a field. A text that looks like a formula gets an apostrophe, which marks a text in spreadsheets. */
 function field(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return plainNumber(value);
-  const shown = value.replace(CONTROL_REGEXP, "\ufffd");
-  const text = FORMULA_REGEXP.test(shown) ? `'${shown}` : shown;
-  return /[",\r\n]|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const shown = value.replace(HIDDEN_REGEXP, "\ufffd");
+  const text = shown.replace(FORMULA_REGEXP, "'");
+  return /[^\w.-]|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Writes a number without an exponent, because some readers of CSV do not parse one. */

@@ -320,6 +320,38 @@ Deno.test("writeWhole() writes everything to a sink that takes parts", () => {
   assert.ok(isWritten);
 });
 
+Deno.test("writeWhole() lets colours and redrawn lines through, and nothing else that controls a terminal", () => {
+  const written = (text: string) => {
+    const parts: Uint8Array[] = [];
+    writeWhole({
+      writeSync(bytes) {
+        parts.push(bytes.slice());
+        return bytes.length;
+      },
+    }, text);
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+      Uint8Array.from(parts.flatMap((part) => [...part])),
+    );
+  };
+  const own = [
+    "\x1b[2J\x1b[H\x1b[1mbold\x1b[0m\ttext\r\n",
+    "\rReading page 2\x1b[K",
+    "caf\u00e9 \u{1f600} \u4e2d\u6587\n",
+  ];
+  for (const text of own) assert.equal(written(text), text);
+  const hostile = {
+    "\x1b]0;title\x07": "\ufffd]0;title\ufffd",
+    "a\x1b[2Jb": "a\ufffd[2Jb",
+    "a\rb": "a\ufffdb",
+    "a\x9b31mb": "a\ufffd31mb",
+    "a\u202eb\u2069c\u200bd\ufeffe\u2028f\u2029g\u061ch": "a.b.c.d.e.f.g.h",
+    "a\u{e0041}b": "a.b",
+  };
+  for (const [text, shown] of Object.entries(hostile)) {
+    assert.equal(written(text), shown.replaceAll(".", "\ufffd"));
+  }
+});
+
 Deno.test("writeWhole() stops where the sink takes no more, with the reason unless the reader has gone", () => {
   let asked = 0;
   const failing = (error: Error) => ({

@@ -1,3 +1,4 @@
+import { readReport } from "../../../src/cli/reconcile/reports.ts";
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
@@ -562,3 +563,54 @@ async function fetchReports(service: string, fetch: typeof globalThis.fetch) {
   await Deno.remove(folder, { recursive: true });
   return ended;
 }
+
+const UNREADABLE = [
+  null,
+  [],
+  ["1"],
+  true,
+  {},
+  "",
+  " 1",
+  "0x10",
+  "1e3",
+  "1e308",
+  1e308,
+  "Infinity",
+  "NaN",
+  "1,5",
+];
+
+Deno.test("an amount that is no decimal number is no money: the error names its line", async (t) => {
+  const group = { model: "claude-x", token_type: "output_tokens" };
+  const reports: Readonly<Record<string, (amount: unknown) => unknown>> = {
+    "Anthropic": (amount: unknown) => ({
+      ...{ starting_at: "2026-11-21T00:00:00Z", group, cost: { amount } },
+    }),
+    "OpenAI": (value: unknown) => ({
+      start_time: Date.UTC(2026, 10, 21) / 1000,
+      results: [{ amount: { value }, line_item: "claude-x, output" }],
+    }),
+    "OpenRouter": (usage: unknown) => ({
+      ...{ date: "2026-11-21", model: "claude-x", usage },
+    }),
+  };
+  for (const [name, line] of Object.entries(reports)) {
+    await t.step(name, () => {
+      const read = (...amounts: readonly unknown[]) =>
+        readReport(JSON.stringify({ data: amounts.map((one) => line(one)) }));
+      for (const amount of UNREADABLE) {
+        assert.throws(
+          () => read("1.5", amount),
+          /these amounts are not decimal numbers: 2026-11-21 claude-x$/,
+          JSON.stringify(amount),
+        );
+      }
+      for (const amount of ["12.50", "-3", 0.25, 1e-7, "0"]) {
+        const [found] = read(amount);
+        const unit = name === "Anthropic" ? 100 : 1;
+        assert.equal(found?.usd, Number(amount) / unit);
+      }
+    });
+  }
+});

@@ -233,13 +233,24 @@ Deno.test("usage --csv writes no caller's name as a formula", async (t) => {
     "+1": `"'+1"`,
     "-1+2": `"'-1+2"`,
     "@SUM(A1)": `"'@SUM(A1)"`,
-    "\t=1": `"'\t=1"`,
-    "\r=1": `"'\r=1"`,
+    "\t=1": `"'\t'=1"`,
+    "\r=1": `"'\r'=1"`,
+    "\t1": `"'\t1"`,
     "＝1": `"'＝1"`,
     "a,b": `"a,b"`,
     'say "hi"': `"say ""hi"""`,
     "two\nlines": `"two\nlines"`,
-    "a=b-c@d": "a=b-c@d",
+    "a=b-c@d": `"a=b-c@d"`,
+    "x;=cmd|' /C calc'!A0;y": `"x;'=cmd|' /C calc'!A0;y"`,
+    "a|@SUM(A1)": `"a|'@SUM(A1)"`,
+    "a\t+1;-1": `"a\t'+1;'-1"`,
+    "a; =1": `"a;' =1"`,
+    "two\n=1": `"two\n'=1"`,
+    "=1;=2": `"'=1;'=2"`,
+    "x;y": `"x;y"`,
+    "my project": `"my project"`,
+    "caf\u00e9": `"caf\u00e9"`,
+    "gpt-5.5_mini": "gpt-5.5_mini",
   };
   for (const [session, field] of Object.entries(cases)) {
     await t.step(JSON.stringify(session), async () => {
@@ -253,7 +264,8 @@ Deno.test("usage --csv writes no caller's name as a formula", async (t) => {
 });
 
 Deno.test("usage writes no control characters, in any format", async (t) => {
-  const session = "a\x1b[2Jb\x9bc\x07d\x7fe\0";
+  const session =
+    "a\x1b[2Jb\x9bc\x07d\x7fe\0f\u202eg\u2066h\u200bi\ufeffj\u2028k\u{e0041}l";
   for (const format of [[], ["--csv"], ["--json"]]) {
     await t.step(format.join() || "table", async () => {
       const { out } = await usage({
@@ -261,7 +273,7 @@ Deno.test("usage writes no control characters, in any format", async (t) => {
         input: loggedLine({ session }),
       });
       assert.ok(out.includes("[2J"));
-      assert.doesNotMatch(out, /(?![\r\n])\p{Cc}/u);
+      assert.doesNotMatch(out, /(?![\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     });
   }
 });
