@@ -14,7 +14,6 @@ const RATES = {
   login: { burst: 10, perSecond: 0.1 },
 };
 
-/** A kind of sign-in requests, with places of its own. */
 export type SignInKind = Exclude<keyof typeof RATES, "login">;
 
 /** The most running requests of a kind, in one thread. One network gets half of the free places. */
@@ -41,8 +40,8 @@ export interface SignInBounds {
 
 /** Creates bounds of one thread. A login that it knows has a rate of its own, whatever its network sends. */
 export function createSignInBounds(clock: Clock): SignInBounds {
-  /** What is left to each network or login, those without a recent request first. */
-  const senders = new Map<string, ReturnType<typeof senderOf>>();
+  /** What is left to each network or login. */
+  const senders = new TtlCache<string, ReturnType<typeof senderOf>>(clock);
   const running = { start: 0, poll: 0, renewal: 0, login: 0 };
   const tokens = new TtlCache<string, keyof typeof TTL_MS>(clock);
 
@@ -53,10 +52,7 @@ export function createSignInBounds(clock: Clock): SignInBounds {
     const earned = perSecond * (atMs - sender.atMs) / 1000;
     sender.left = Math.min(burst, sender.left + earned);
     sender.atMs = atMs;
-    senders.delete(key);
-    senders.set(key, sender);
-    const [oldest = ""] = senders.keys();
-    if (senders.size > MAX_KEPT) senders.delete(oldest);
+    senders.set(key, sender, { ttlMs: TTL_MS.login, maxSize: MAX_KEPT });
     return sender;
   }
 

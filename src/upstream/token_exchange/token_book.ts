@@ -98,8 +98,7 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       const { least, most } = RENEW_AT;
       const delayMs = lifeMs * (1 - least - random() * (most - least));
       entry.shortLives = delayMs < PAUSES.shortMs ? entry.shortLives + 1 : 0;
-      const isShort = entry.shortLives > 0;
-      const pauseMs = isShort ? backoffMs(entry.shortLives, PAUSES) : 0;
+      const pauseMs = entry.shortLives && backoffMs(entry.shortLives, PAUSES);
       renewIn(Math.max(delayMs, pauseMs), entry);
     } catch (error) {
       if (!(error instanceof TokenExchangeFault)) throw error;
@@ -155,8 +154,7 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       const entry = entries.get(JSON.stringify(exchange));
       if (entry === undefined || entry.running !== undefined) return;
       const nowMs = clock.elapsedMs();
-      const isShort = entry.shortLives > 0;
-      const leastMs = isShort ? PAUSES.firstMs : REFUSED_MS;
+      const leastMs = entry.shortLives > 0 ? PAUSES.firstMs : REFUSED_MS;
       if (nowMs - entry.refusedMs < leastMs) return;
       entry.refusedMs = nowMs;
       entry.shortLives = 0;
