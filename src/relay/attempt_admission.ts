@@ -8,8 +8,13 @@ import {
   nextAttempts,
 } from "./next_attempts.ts";
 import type { QueuedRequest } from "./queue/queue.ts";
-import type { ConnectionSlot, WaitingPlace } from "./queue/slots.ts";
+import type {
+  ConnectionSlot,
+  WaitingPlace,
+  WaitResult,
+} from "./queue/slots.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
+import type { MemoryShare } from "./request/body_memory.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
 import type { BeginOptions } from "./routing/health.ts";
@@ -29,6 +34,8 @@ interface UnservedRequest {
   /** All failed attempts. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
+  /** The memory of its body, which may end a wait. */
+  readonly memory: Pick<MemoryShare, "wait">;
 }
 
 type AdmissionServices = Uses<
@@ -96,7 +103,7 @@ export class AttemptAdmission {
           .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
       if (places.length === 0) return undefined;
-      const result = await this.#place.wait(
+      const result = await this.#wait(
         hadRoom ? places.map(afterPause) : places,
       );
       hadRoom = result.kind === "room";
@@ -106,6 +113,13 @@ export class AttemptAdmission {
         return undefined;
       } else mayStay = false;
     }
+  }
+
+  /** Waits for room. Meanwhile its body gives way to those of others, which ends the request. */
+  #wait(places: readonly WaitingPlace[]): Promise<WaitResult> {
+    const { memory, exchange: { control } } = this.#request;
+    const stop = memory.wait((error) => control.cancel(error));
+    return this.#place.wait(places).finally(stop);
   }
 
   /** Returns true when an attempt may follow after a wait, which makes up for earlier rate limits. */

@@ -53,7 +53,11 @@ export async function tryCandidates(
   let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
-  const admission = new AttemptAdmission({ exchange, failed, gate }, services);
+  const { memory } = task;
+  const admission = new AttemptAdmission(
+    { exchange, failed, gate, memory },
+    services,
+  );
   for (;;) {
     const admitted = await admission.next(task.candidates);
     if (admitted === undefined) break;

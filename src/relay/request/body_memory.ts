@@ -1,17 +1,19 @@
-import { LinkedList } from "../../core/collections.ts";
+import { LinkedList, type TakeOut } from "../../core/collections.ts";
 import {
   createDeadlines,
   type Deadlines,
   settled,
 } from "../../core/time/deadlines.ts";
 import { overloadedGateway } from "./admission.ts";
+import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
 
 /**
  * Counts the memory of request bodies and rejects those that exceed the limit.
  *
  * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
- * memory is left, the upload that needs more is rejected, unless uploads of another caller can be evicted. So no caller
- * can keep others out with bodies that it does not finish.
+ * memory is left, the upload that needs more is rejected, unless uploads of another caller can be evicted, or bodies
+ * whose requests wait for their turn. So no caller can keep others out with bodies that it does not finish or that
+ * nobody sends on.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -31,12 +33,6 @@ export interface MemoryLoan {
   keep(bytes: number): void;
   /** Returns the rest of the loan; only the first call counts. */
   end(): void;
-}
-
-/** A body that is arriving. */
-interface Upload {
-  readonly declaredBytes: number;
-  readonly onEvict: (error: Error) => void;
 }
 
 /** Work that waits for memory. */
@@ -92,10 +88,10 @@ export class MemoryShare {
   readonly caller: string;
   /** Its memory except loans. */
   bytes = 0;
-  /** Defined while its body arrives. */
-  upload: Upload | undefined;
+  /** Defined while its body may have to give way to others. */
+  evictable: Evictable | undefined;
   readonly #loans: Loans;
-  #leave = () => {};
+  #leave: TakeOut | undefined;
   #isClosed = false;
 
   constructor(loans: Loans, maxBytes: number, caller: string) {
@@ -106,7 +102,7 @@ export class MemoryShare {
 
   /**
    * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
-   * memory loses its largest uploads first, as long as it holds more than the other caller would.
+   * memory loses its largest uploads first, as long as it holds more than the other caller would (`bodiesToEvict`).
    *
    * @param declaredBytes The length in the body's header; 0 without one.
    * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
@@ -117,11 +113,26 @@ export class MemoryShare {
   begin(declaredBytes: number, onEvict: (error: Error) => void): () => void {
     const { used } = this.#loans;
     const bytes = declaredBytes + used.announcedBytes(this.caller);
-    const evicted = used.uploadsToEvict(bytes, this);
+    const evicted = used.toEvict(bytes, this);
     if (evicted === undefined) throw full(this.maxBytes);
-    this.upload = { declaredBytes, onEvict };
-    this.#leave = used.shares.add(this);
-    return () => void (this.upload = undefined);
+    return this.#giveWay({ declaredBytes, isWaiting: false, onEvict });
+  }
+
+  /**
+   * Lets the body give way to others while its request waits for its turn. The caller that holds the most loses its
+   * waits first.
+   *
+   * @param onEvict Called with the error when the wait must end. The memory of the body is free then.
+   * @returns A function that ends this: the request waits no more.
+   */
+  wait(onEvict: (error: Error) => void): () => void {
+    return this.#giveWay({ declaredBytes: 0, isWaiting: true, onEvict });
+  }
+
+  #giveWay(evictable: Evictable): () => void {
+    this.#leave ??= this.#loans.used.shares.add(this);
+    this.evictable = evictable;
+    return () => void (this.evictable = undefined);
   }
 
   /**
@@ -156,7 +167,7 @@ export class MemoryShare {
   /** Returns all memory except loans. Later calls of `take` do not count. */
   close(): void {
     this.#isClosed = true;
-    this.#leave();
+    this.#leave?.();
     this.give(this.bytes);
   }
 }
@@ -164,7 +175,7 @@ export class MemoryShare {
 /** The memory in use, and its shares. */
 class UsedMemory {
   readonly others: MemoryOfOthers;
-  /** Those of the requests with a long body, complete or arriving. */
+  /** Those of the requests with a long body, complete or arriving, and of those that have waited for their turn. */
   readonly shares = new LinkedList<MemoryShare>();
   bytes = 0;
   /** The number of loans for work that still runs. */
@@ -179,17 +190,17 @@ class UsedMemory {
     this.others.publish(bytes, this.running);
   }
 
-  /** Takes memory if it is free, or if evicting uploads frees it. */
+  /** Takes memory if it is free, or if evicting bodies frees it. */
   take(bytes: number, share: MemoryShare): boolean {
     if (this.#takeFree(bytes, share.maxBytes)) return true;
-    const evicted = this.uploadsToEvict(bytes, share);
+    const evicted = this.toEvict(bytes, share);
     if (evicted === undefined) return false;
     for (const one of evicted) {
-      const { upload } = one;
-      one.upload = undefined;
+      const { evictable } = one;
+      one.evictable = undefined;
       this.set(this.bytes - one.bytes);
       one.bytes = 0;
-      upload?.onEvict(full(one.maxBytes));
+      evictable?.onEvict(full(one.maxBytes));
     }
     return this.#takeFree(bytes, share.maxBytes);
   }
@@ -203,43 +214,24 @@ class UsedMemory {
     return false;
   }
 
-  /** Returns the uploads to evict for the memory; `undefined` when they do not suffice. */
-  uploadsToEvict(
+  /** Returns the bodies to evict for the memory; `undefined` when they do not suffice. */
+  toEvict(
     bytes: number,
     { caller, maxBytes }: MemoryShare,
   ): readonly MemoryShare[] | undefined {
-    let missing = this.bytes + this.others.usedBytes() + bytes - maxBytes;
-    if (missing <= 0) return [];
-    const held = new Map<string, number>();
-    for (const one of this.shares) {
-      held.set(one.caller, one.bytes + (held.get(one.caller) ?? 0));
-    }
-    const enough = bytes + (held.get(caller) ?? 0);
-    let [heaviest, most] = ["", enough];
-    const uploads = [...this.shares]
-      .filter(({ upload }) => upload !== undefined);
-    for (const { caller } of uploads) {
-      const sum = held.get(caller) ?? 0;
-      if (sum > most) [heaviest, most] = [caller, sum];
-    }
-    const evicted: MemoryShare[] = [];
-    const largestFirst = uploads.filter(({ caller }) => caller === heaviest)
-      .sort((one, other) => other.bytes - one.bytes);
-    for (const one of largestFirst) {
-      if (missing <= 0 || most <= enough) break;
-      evicted.push(one);
-      missing -= one.bytes;
-      most -= one.bytes;
-    }
-    return missing <= 0 ? evicted : undefined;
+    const usedBytes = this.bytes + this.others.usedBytes();
+    const missingBytes = usedBytes + bytes - maxBytes;
+    return missingBytes <= 0
+      ? []
+      : bodiesToEvict(this.shares, { caller, bytes, missingBytes, maxBytes });
   }
 
   /** Returns the bytes that a caller's uploads have announced but not sent yet. */
   announcedBytes(caller: string): number {
     let sum = 0;
-    for (const { caller: one, bytes, upload } of this.shares) {
-      if (one !== caller || upload === undefined) continue;
-      sum += Math.max(0, upload.declaredBytes - bytes);
+    for (const { caller: one, bytes, evictable } of this.shares) {
+      if (one !== caller || evictable === undefined) continue;
+      sum += Math.max(0, evictable.declaredBytes - bytes);
     }
     return sum;
   }

@@ -74,6 +74,8 @@ export interface PlanScene {
 interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly model?: string;
+  /** The length of the prompt, in bytes; default: a few. */
+  readonly promptBytes?: number;
   readonly signal?: AbortSignal;
   /** The number of the gateway; default: 0. */
   readonly at?: number;
@@ -91,6 +93,8 @@ interface SceneOptions {
     Record<string, Pick<Plan, "capacity" | "serviceMs">>
   >;
   readonly overrides?: Readonly<Record<string, unknown>>;
+  /** The memory for bodies, which may be less than a configuration allows; default: what that says. */
+  readonly bodyMemoryBytes?: number;
   /** Opens several gateways that work together; default: one alone. */
   readonly group?: OpenGroup;
   readonly seed?: number;
@@ -125,7 +129,12 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
       ),
       ...overrides,
     });
-  const liveConfig = createLiveConfig(await configOf(options.overrides ?? {}));
+  const config = await configOf(options.overrides ?? {});
+  const { bodyMemoryBytes = config.server.maxBodyMemoryBytes } = options;
+  const liveConfig = createLiveConfig({
+    ...config,
+    server: { ...config.server, maxBodyMemoryBytes: bodyMemoryBytes },
+  });
   const log = createMemoryLog();
   const group = options.group?.({ time, random, config: liveConfig.current });
   const open = (shared: PlanGroup["states"][number] | undefined) =>
@@ -191,7 +200,12 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
     },
     async ask(person, options = {}) {
       const { headers = {}, model = "model-a", signal, at = 0 } = options;
+      const { promptBytes } = options;
+      const prompt = promptBytes === undefined ? {} : {
+        messages: [{ role: "user", content: "x".repeat(promptBytes) }],
+      };
       const sentMs = time.elapsedMs();
+      const body = hello("chat", { model, ...prompt });
       const request = new Request(
         "http://gateway.example/v1/chat/completions",
         {
@@ -200,9 +214,12 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
             "content-type": "application/json",
             authorization: `Bearer ${tokenOf(person)}`,
             "x-person": person,
+            ...promptBytes === undefined
+              ? {}
+              : { "content-length": String(body.length) },
             ...headers,
           },
-          body: hello("chat", { model }),
+          body,
           ...signal && { signal },
         },
       );

@@ -330,6 +330,69 @@ Deno.test("createBodyMemory() admits others beside any number of silent uploads 
   assert.ok(uploads.every(({ state }) => state === "goes on"));
 });
 
+/** Holds a body of which the request waits for its turn, and notes the end of its wait. */
+function wait(share: MemoryShare, bytes: number) {
+  share.take(bytes);
+  const one = {
+    state: "waits",
+    end: share.wait((error) => {
+      one.state = isFull(error) ? "full" : String(error);
+    }),
+  };
+  return one;
+}
+
+Deno.test("createBodyMemory() ends waits of the caller that holds most, its largest first, and the newest of equal ones", () => {
+  const { memory, share } = open(100);
+  const [small, first, second] = [10, 20, 20]
+    .map((bytes) => wait(share("mallory"), bytes));
+  const begun = upload(share("mallory"), 25);
+  const carol = wait(share("carol"), 25);
+  const states = () =>
+    [small, first, second, begun, carol].map((one) => one?.state);
+  share("bob").take(15);
+  assert.deepEqual(states(), ["waits", "waits", "full", "goes on", "waits"]);
+  share("bob").take(25);
+  assert.deepEqual(states(), ["waits", "full", "full", "goes on", "waits"]);
+  assert.equal(memory.usedBytes, 100);
+});
+
+Deno.test("createBodyMemory() ends waits of several callers for one new body, and none in vain", () => {
+  const { share } = open(100);
+  const waits = ["alice", "bob", "carol"].map((one) => wait(share(one), 20));
+  const running = share("dora");
+  running.take(40);
+  const states = () => waits.map(({ state }) => state);
+  assert.throws(() => share("mallory").take(61), isFull);
+  assert.deepEqual(states(), ["waits", "waits", "waits"]);
+  share("erin").take(40);
+  assert.deepEqual(states(), ["full", "full", "waits"]);
+});
+
+Deno.test("createBodyMemory() ends no wait of a caller that holds less, once the other would hold more than half", () => {
+  const { share } = open(100);
+  const waits = ["alice", "bob"].map((one) => wait(share(one), 25));
+  const states = () => waits.map(({ state }) => state);
+  const mallory = share("mallory");
+  upload(mallory, 50);
+  assert.throws(() => mallory.take(1), isFull);
+  assert.throws(() => share("mallory").begin(1, () => {}), isFull);
+  assert.deepEqual(states(), ["waits", "waits"]);
+});
+
+Deno.test("createBodyMemory() evicts no body whose wait is over, and one that waits again", () => {
+  const { memory, share } = open(100);
+  const own = share("mallory");
+  const first = wait(own, 100);
+  first.end();
+  assert.throws(() => share("bob").take(1), isFull);
+  const again = wait(own, 0);
+  share("bob").take(1);
+  assert.deepEqual([first.state, again.state], ["waits", "full"]);
+  own.close();
+  assert.equal(memory.usedBytes, 1);
+});
+
 /** Another thread with a scripted usage, and the usage that this one has published to it. */
 function another(usedBytes: number, running = 0) {
   const other = { usedBytes, running, published: [0, 0] };
