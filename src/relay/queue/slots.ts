@@ -4,7 +4,9 @@ import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { WaitWord } from "../../observe/facts.ts";
 import { type Admission, shuttingDown } from "../request/admission.ts";
+import { tokenDigest } from "../routing/cool_down.ts";
 import { AdaptiveLimit } from "./adaptive_limit.ts";
+import { isBackground } from "./background.ts";
 import { RecentUse } from "./recent_use.ts";
 import {
   type LineLoad,
@@ -47,7 +49,10 @@ export interface ConnectionSlot {
 
 /** The dependencies of {@linkcode Slots}. */
 export interface SlotsOptions {
-  readonly admission: Pick<Admission, "occupy" | "onDrain" | "draining">;
+  readonly admission: Pick<
+    Admission,
+    "occupy" | "onDrain" | "onFull" | "draining"
+  >;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** True when other threads take and free slots, too. */
@@ -104,6 +109,17 @@ export class Slots {
     });
     options.admission.onDrain(() => {
       for (const { woken } of [...this.line]) woken.reject(shuttingDown());
+    });
+    options.admission.onFull((caller, newcomer, error) => {
+      const last = this.line.yielding({
+        caller: { digest: tokenDigest(caller), weight: caller.weight },
+        isBackground: isBackground(newcomer),
+        sinceMs: options.clock.elapsedMs(),
+      });
+      if (last === undefined) return false;
+      this.remove(last);
+      last.woken.reject(error);
+      return true;
     });
   }
 
@@ -255,22 +271,17 @@ export class Slots {
   }
 
   /**
-   * Makes room for a request in the line. Where it is full, the last background request of the same caller, or of any
-   * when all places are taken, gives its place to one that is not.
+   * Makes room for a request in the line. Where all places are taken, or all of its caller's, another gives way
+   * ({@linkcode WaitingLine.yielding}).
    *
    * @returns False when there is no room.
    */
-  makeRoom({ caller: { digest }, isBackground }: Waiter): boolean {
-    const own = [...this.line]
-      .filter((waiter) => waiter.caller.digest === digest);
-    const rivals = own.length >= MAX_WAITING_OF_CALLER
-      ? own
-      : this.line.size >= MAX_WAITING
-      ? [...this.line]
-      : undefined;
-    if (rivals === undefined) return true;
-    if (isBackground) return false;
-    const last = rivals.findLast((waiter) => waiter.isBackground);
+  makeRoom(waiter: Waiter): boolean {
+    const { digest } = waiter.caller;
+    const own = [...this.line].filter(({ caller }) => caller.digest === digest);
+    const isOwnFull = own.length >= MAX_WAITING_OF_CALLER;
+    if (!isOwnFull && this.line.size < MAX_WAITING) return true;
+    const last = this.line.yielding(waiter, isOwnFull);
     if (last === undefined) return false;
     this.remove(last);
     last.woken.resolve(FULL);

@@ -112,6 +112,39 @@ export class WaitingLine<Waiter extends Waiting> {
     return this.#waiters.delete(waiter);
   }
 
+  /**
+   * Returns the request that gives its place in a full line to another: the newest of the caller with the most in the
+   * line for its weight, background work first. Background work takes no place from other work.
+   *
+   * @param newcomer The other request. It counts as one of its caller's.
+   * @param isOwn True when only a request of its own caller may give way.
+   * @returns `undefined` when the newcomer is the one to give way.
+   */
+  yielding(
+    newcomer: Omit<Ranked, "session" | "backUntilMs">,
+    isOwn = false,
+  ): Waiter | undefined {
+    const { digest } = newcomer.caller;
+    const counts = new Map([[digest, 1]]);
+    for (const { caller } of this.#waiters) {
+      counts.set(caller.digest, 1 + (counts.get(caller.digest) ?? 0));
+    }
+    const loadOf = ({ caller }: typeof newcomer) =>
+      (counts.get(caller.digest) ?? 0) / caller.weight;
+    const order = (one: typeof newcomer, other: typeof newcomer) =>
+      loadOf(one) - loadOf(other) ||
+      Number(one.isBackground) - Number(other.isBackground) ||
+      one.sinceMs - other.sinceMs;
+    let last: Waiter | undefined;
+    for (const waiter of this.#waiters) {
+      const mayYield = waiter.isBackground || !newcomer.isBackground;
+      if (!mayYield || isOwn && waiter.caller.digest !== digest) continue;
+      if (order(waiter, newcomer) <= 0) continue;
+      if (last === undefined || order(waiter, last) >= 0) last = waiter;
+    }
+    return last;
+  }
+
   /** Notes that a session has had a turn. */
   noteTurn(session: string): void {
     this.#turns += 1;

@@ -17,7 +17,8 @@ interface Admitted {
 /** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Admits a request until its record finishes.
+   * Admits a request until its record finishes. While the gateway is full, it takes the place of one that waits for its
+   * turn, if the caller of that has more of them.
    *
    * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
    * reached its limit; both with `Retry-After`.
@@ -33,6 +34,13 @@ export interface Admission {
   drain(): Promise<void>;
   /** Calls `listener` when {@linkcode Admission.drain} is called. */
   onDrain(listener: () => void): void;
+  /**
+   * Calls `makeRoom` when a request finds the gateway full. It returns true when it has ended a wait with the error,
+   * whose place is then that of the newcomer.
+   */
+  onFull(
+    makeRoom: (caller: Caller, newcomer: Admitted, error: Error) => boolean,
+  ): void;
   /** Aborts all running requests. */
   cut(): void;
   /** Aborts the running requests with one of these tokens, by their SHA-256. */
@@ -50,6 +58,7 @@ export function createAdmission(
   const admitted = new LinkedList<Admitted>();
   const drained = Promise.withResolvers<void>();
   const onDrain: (() => void)[] = [];
+  const onFull: Parameters<Admission["onFull"]>[0][] = [];
   let draining = false;
 
   function leave(takeOut: TakeOut): void {
@@ -58,20 +67,33 @@ export function createAdmission(
     if (draining && admitted.size === 0) drained.resolve();
   }
 
+  /** Takes the place of a request that waits for its turn. Returns false when none gives way. */
+  function takeOver(one: Admitted, caller: Caller, error: Error): boolean {
+    const hasRoom = onFull.some((makeRoom) => makeRoom(caller, one, error));
+    // The other request leaves its place as soon as it has seen the error.
+    return hasRoom && counts.requests.add(Infinity);
+  }
+
   return {
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
-      if (!counts.requests.add(config.server.maxConcurrentRequests)) {
-        throw overloadedGateway(
+      const { maxConcurrentRequests } = config.server;
+      const { sha256, maxConcurrent } = caller;
+      const hasPlace = counts.requests.add(maxConcurrentRequests);
+      const leaveCaller = counts.callers.take(sha256, maxConcurrent);
+      if (!hasPlace) {
+        const error = overloadedGateway(
           "the gateway serves as many requests as it may",
           {
             limit:
-              `${config.server.maxConcurrentRequests} concurrent requests of the gateway`,
+              `${maxConcurrentRequests} concurrent requests of the gateway`,
           },
         );
+        if (leaveCaller === undefined || !takeOver(one, caller, error)) {
+          leaveCaller?.();
+          throw error;
+        }
       }
-      const { sha256, maxConcurrent } = caller;
-      const leaveCaller = counts.callers.take(sha256, maxConcurrent);
       if (leaveCaller === undefined) {
         counts.requests.remove();
         throw tooMany(maxConcurrent);
@@ -95,6 +117,7 @@ export function createAdmission(
       return drained.promise;
     },
     onDrain: (listener) => void onDrain.push(listener),
+    onFull: (makeRoom) => void onFull.push(makeRoom),
     cut() {
       for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },

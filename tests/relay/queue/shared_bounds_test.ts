@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { threadsOf } from "./plan_groups.ts";
 import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
 
 // What waiting callers share: the memory of bodies, and the places in the line. Who takes most of it gives way.
@@ -116,4 +117,130 @@ Deno.test("a body makes no room once the wait of its request is over", async () 
     return await Promise.all([refusalsOf(ends), refusalsOf(others)]);
   })();
   assert.deepEqual(await scene.pass(work), [0, 2]);
+});
+
+/** Twelve people, of whom each has as many requests in a line of a thousand as the others. */
+const TWELVE = Array.from({ length: 12 }, (_, index) => `person${index}`);
+
+/** The people of a crowd that fills the line of a connection of one slot. */
+const CROWD = ["first", ...times(84, "").flatMap(() => TWELVE)].slice(0, 1001);
+
+Deno.test("a full line takes the request of a caller with none in it, and the newest of the one with the most gives way", async () => {
+  const scene = await openShared(["first", ...TWELVE, "ann"], {
+    overrides: { server: { max_concurrent_requests: 2000 } },
+  });
+  const work = (async () => {
+    const { ends } = await crowd(scene, CROWD);
+    assert.equal(scene.gateway.state().waiting, 1000);
+    const { ends: others } = await crowd(scene, times(3, "ann"));
+    assert.equal(scene.gateway.state().waiting, 1000);
+    const turns = await Promise.all(ends);
+    const refused = turns.flatMap(({ status }, at) =>
+      status === 503 ? [at] : []
+    );
+    return { refused, refusedOthers: await refusalsOf(others) };
+  })();
+  const { refused, refusedOthers } = await scene.pass(work);
+  assert.equal(refusedOthers, 0);
+  // Persons 0 to 3 have 84 in the line, the others 83.
+  assert.deepEqual(refused, [998, 999, 1000]);
+});
+
+Deno.test("a full line refuses the request of the caller who would have the most in it", async () => {
+  const scene = await openShared(["first", ...TWELVE], {
+    overrides: { server: { max_concurrent_requests: 2000 } },
+  });
+  const work = (async () => {
+    const { ends } = await crowd(scene, CROWD);
+    const one = await scene.ask("person0");
+    return [one.status, await refusalsOf(ends)];
+  })();
+  assert.deepEqual(await scene.pass(work), [503, 0]);
+});
+
+Deno.test("a token of twice the weight may have twice as many in a full line", async () => {
+  const scene = await openShared(["first", ...TWELVE, "ann"], {
+    tokens: { person0: { weight: 2 } },
+    overrides: { server: { max_concurrent_requests: 2000 } },
+  });
+  const work = (async () => {
+    const { ends } = await crowd(scene, CROWD);
+    const [one] = (await crowd(scene, ["ann"])).ends;
+    const turns = await Promise.all(ends);
+    const refused = turns.filter(({ status }) => status === 503);
+    return [(await one)?.status === 503, refused.map(({ person }) => person)];
+  })();
+  assert.deepEqual(await scene.pass(work), [false, ["person3"]]);
+});
+
+Deno.test("background work takes no place from requests that people wait for, and one of its own kind from a caller with more", async () => {
+  const scene = await openShared(["first", ...TWELVE, "ann", "bob"], {
+    overrides: { server: { max_concurrent_requests: 2000 } },
+  });
+  const batch = { headers: { "x-priority": "batch" } };
+  const work = (async () => {
+    const { ends } = await crowd(scene, CROWD.slice(0, 999));
+    const { ends: [own] } = await crowd(scene, ["person5"], batch);
+    await crowd(scene, ["person6"]);
+    const { ends: [taken] } = await crowd(scene, ["ann"], batch);
+    assert.equal((await own)?.status, 503);
+    const refused = await scene.ask("bob", batch);
+    return [
+      refused.status,
+      (await taken)?.status === 503,
+      await refusalsOf(ends),
+    ];
+  })();
+  assert.deepEqual(await scene.pass(work), [503, false, 0]);
+});
+
+for (
+  const [name, options, ask] of [
+    ["in a gateway that serves as many requests as it may", {}, {}],
+    [
+      "at a thread of it",
+      { group: threadsOf(2) },
+      { at: 1 },
+    ],
+  ] as const
+) {
+  Deno.test(`a request takes the place of one that waits, of a caller with more, ${name}`, async () => {
+    const scene = await openShared(["ann", "bob", "cid"], {
+      overrides: { server: { max_concurrent_requests: 20 } },
+      tokens: { ann: { max_concurrent: 20 }, bob: { max_concurrent: 20 } },
+      ...options,
+    });
+    const work = (async () => {
+      const { ends } = await crowd(scene, times(18, "ann"), ask);
+      const { ends: few } = await crowd(scene, times(2, "bob"), ask);
+      const own = await scene.ask("ann", { ...ask, model: "model-b" });
+      const other = await scene.ask("cid", { ...ask, model: "model-b" });
+      const turns = await Promise.all(ends);
+      const refused = turns.flatMap(({ status }, at) =>
+        status === 503 ? [at] : []
+      );
+      return [own.status, other.status, await refusalsOf(few), refused];
+    })();
+    assert.deepEqual(await scene.pass(work), [503, 200, 0, [17]]);
+    assert.equal(scene.gateway.admission.active, 0);
+    const again = await scene.pass(scene.ask("bob", { model: "model-b" }));
+    assert.equal(again.status, 200);
+  });
+}
+
+Deno.test("nobody gives way to a request that its own token's limit refuses", async () => {
+  const scene = await openShared(["ann", "cid"], {
+    overrides: { server: { max_concurrent_requests: 12 } },
+    tokens: { ann: { max_concurrent: 20 }, cid: { max_concurrent: 1 } },
+  });
+  const { idle } = scene.plans;
+  assert.ok(idle);
+  idle.serviceMs = () => 60 * SECOND_MS;
+  const work = (async () => {
+    const running = scene.ask("cid", { model: "model-b" });
+    const { ends } = await crowd(scene, times(11, "ann"));
+    const other = await scene.ask("cid", { model: "model-b" });
+    return [other.status, (await running).status, await refusalsOf(ends)];
+  })();
+  assert.deepEqual(await scene.pass(work), [503, 200, 0]);
 });

@@ -255,23 +255,18 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "any number of requests wait",
-      text: "this.line.size >= MAX_WAITING\n",
-      wrong: "this.line.size > 1e9\n",
-    },
-    {
-      name: "background work takes the place of background work",
-      text: "    if (isBackground) return false;\n",
-      wrong: "",
-    },
-    {
-      name: "the first background request gives its place",
-      text: "rivals.findLast(",
-      wrong: "rivals.find(",
+      text: "this.line.size < MAX_WAITING",
+      wrong: "this.line.size < 1e9",
     },
     {
       name: "who gives its place waits on",
       text: "    last.woken.resolve(FULL);\n",
       wrong: "",
+    },
+    {
+      name: "a full gateway ends no wait",
+      text: "      if (last === undefined) return false;\n      this.remove",
+      wrong: "      if (last !== null) return false;\n      this.remove",
     },
     {
       name: "the length of the line does not count in its time",
@@ -342,6 +337,31 @@ export const QUEUE_FAULTS: FaultsByFile = {
       name: "a weight does not count",
       text: "this.#use.of(digest, nowMs) / weight",
       wrong: "this.#use.of(digest, nowMs)",
+    },
+    {
+      name: "who has the fewest in a full line gives way",
+      text: "      loadOf(one) - loadOf(other) ||\n",
+      wrong: "      loadOf(other) - loadOf(one) ||\n",
+    },
+    {
+      name: "who has the most in a full line keeps all of them",
+      text: "      loadOf(one) - loadOf(other) ||\n",
+      wrong: "",
+    },
+    {
+      name: "background work gives no place in a full line",
+      text: "      Number(one.isBackground) - Number(other.isBackground) ||\n",
+      wrong: "",
+    },
+    {
+      name: "background work takes a place from people",
+      text: "waiter.isBackground || !newcomer.isBackground;",
+      wrong: "true;",
+    },
+    {
+      name: "the oldest in a full line gives way",
+      text: "order(waiter, last) >= 0",
+      wrong: "order(waiter, last) < 0",
     },
     {
       name: "sessions do not take turns",

@@ -28,6 +28,18 @@ const PATIENT = {
   ...{ idle: 900_000, body: 60_000 },
 };
 
+/** Returns the setting of ten members who may send a thousand requests together. */
+function thousand(server: Readonly<Record<string, unknown>> = {}): Setting {
+  return narrow({ queue: { max_wait: 600_000 } }, {
+    tokens: Object.fromEntries(
+      Array.from({ length: 10 }, (_, at) => [`member${at}`, {
+        max_concurrent: 200,
+      }]),
+    ),
+    file: { server: { max_concurrent_requests: 2000, ...server } },
+  });
+}
+
 /** Returns the setting of two such connections. */
 function pair(): Setting {
   const entry = { max_concurrent: 1, queue: { max_wait: MINUTE_MS } };
@@ -657,16 +669,8 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a thousand wait at all": {
-    setting: () =>
-      narrow({ queue: { max_wait: 600_000 } }, {
-        tokens: Object.fromEntries(
-          Array.from({ length: 10 }, (_, at) => [`member${at}`, {
-            max_concurrent: 200,
-          }]),
-        ),
-        file: { server: { max_concurrent_requests: 2000 } },
-      }),
+  "a thousand wait at all, and who has the most of them gives way": {
+    setting: () => thousand(),
     async live(stage) {
       take(stage, 1_000_000);
       const running = stage.ask({ leavesAfterMs: 5000, isStream: false });
@@ -679,15 +683,50 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         }));
       await stage.sleep(100);
       assert.equal(stage.gateway.state().waiting, 1000);
-      const batch = await stage.ask({ agent: "bob", isBatch: true });
-      assert.equal(batch.status, 503);
-      const late = stage.ask({ agent: "carol", leavesAfterMs: 2000 });
+      const batch = await stage.ask({ agent: "member1", isBatch: true });
+      assert.equal(batch.status, 503, "it has no background work to give");
+      const wish = { leavesAfterMs: 2000, protocol: "chat" } as const;
+      const late = ["carol", "carol", "bob"]
+        .map((agent) => stage.ask({ ...wish, agent }));
       await stage.sleep(100);
-      const refused = stage.asked.filter(({ status }) => status === 503);
-      assert.equal(refused.length, 2, "one has given its place");
-      await Promise.all([...all, late, running]);
+      assert.equal(stage.gateway.state().waiting, 1000);
+      await Promise.all([...all, ...late, running]);
+      const refused = (await Promise.all(all)).flatMap(({ status }, at) =>
+        status === 503 ? [at] : []
+      );
+      assert.equal(refused.length, 3, "a place for each of the others");
+      assert(refused.includes(500), "background work gives its place");
+      const members = new Set(refused.map((at) => at % 10));
+      assert.equal(members.size, 3, "each of those with the most gives one");
       await stage.sleep(100);
       assert.equal(stage.gateway.state().waiting, 0);
+      await checkSlots(stage);
+    },
+  },
+  "a full gateway takes a new request, and who waits with the most gives way": {
+    setting: () => thousand({ max_concurrent_requests: 30 }),
+    async live(stage) {
+      take(stage, 1_000_000);
+      const wish = {
+        ...{ isStream: false, leavesAfterMs: 5000, protocol: "chat" },
+      } as const;
+      const all = Array.from(
+        { length: 30 },
+        (_, at) =>
+          stage.ask({ ...wish, agent: at % 6 === 0 ? "member1" : "member0" }),
+      );
+      await stage.sleep(100);
+      assert.equal(stage.gateway.state().waiting, 29);
+      const own = await stage.ask({ ...wish, agent: "member0" });
+      assert.equal(own.status, 503, "it would have the most");
+      assert(tookMs(own) < 50, "at once");
+      const late = stage.ask({ ...wish, agent: "carol" });
+      await stage.sleep(100);
+      assert.equal(stage.gateway.state().waiting, 29);
+      assert.notEqual((await late).status, 503, "it waits until it leaves");
+      const done = await Promise.all(all);
+      const refused = done.filter(({ status }) => status === 503);
+      assert.deepEqual(refused.map(({ agent }) => agent.name), ["member0"]);
       await checkSlots(stage);
     },
   },
