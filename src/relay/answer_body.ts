@@ -136,13 +136,13 @@ interface AnswerEnding {
 
 /**
  * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
- * was served, even if it then disconnects: Codex does so after the last event.
+ * was served, even if it then disconnects: Codex does so after the last event. One who stopped reading has not taken it.
  */
 export function endingOf(
   end: PassThroughEnd,
   { answerEnd, failure, record: { facts }, signal }: AnswerEnding,
 ): Ending {
-  if (answerEnd === "whole") return "complete";
+  if (answerEnd === "whole" && end.kind !== "stalled") return "complete";
   if (signal.aborted && !(signal.reason instanceof CallerLeft)) {
     facts.reason = isTokenRemoved(signal.reason)
       ? "its token was removed"
@@ -166,7 +166,9 @@ export function endingOf(
     case "cancelled":
       return "client_abort";
     case "stalled":
-      facts.reason = "the caller stopped reading";
+      facts.reason = end.forOthers
+        ? "the caller stopped reading while others waited for the connection"
+        : "the caller stopped reading";
       return "client_abort";
     case "broken":
       if (end.cause instanceof IdleError) {

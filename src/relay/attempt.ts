@@ -39,6 +39,8 @@ export interface Attempt {
   readonly mayRepeat: boolean;
   /** True when another deployment is left for the next attempt. Only then is the beginning of a stream held back. */
   readonly mayFailOver: boolean;
+  /** Returns true while other requests wait for the slot of the connection. */
+  readonly isAwaited?: (() => boolean) | undefined;
   /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
   /** Notes that it serves the request, before the record of it ends. Later calls do nothing. */

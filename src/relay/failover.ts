@@ -20,6 +20,7 @@ import {
   MAX_ATTEMPTS,
   wasSent,
 } from "./next_attempts.ts";
+import type { ConnectionSlot } from "./queue/slots.ts";
 import { asWait } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
@@ -185,7 +186,7 @@ async function runAttempt(
 ): Promise<AnyResponse | FailedAttempt> {
   const { record } = context.exchange;
   const attempt = attemptOf(
-    { candidate, isProbe: report.isProbe },
+    { candidate, isProbe: report.isProbe, isAwaited: slot.isAwaited },
     context,
     services,
   );
@@ -254,10 +255,9 @@ interface RunningAttempt extends Attempt {
 }
 
 function attemptOf(
-  { candidate, isProbe }: {
-    readonly candidate: Candidate;
-    readonly isProbe: boolean;
-  },
+  { candidate, isProbe, isAwaited }:
+    & Pick<ConnectionSlot, "isAwaited">
+    & { readonly candidate: Candidate; readonly isProbe: boolean },
   { exchange, task, failed, counted }: AttemptContext,
   { deadlines }: Uses<"deadlines">,
 ): RunningAttempt {
@@ -283,6 +283,7 @@ function attemptOf(
       ),
     controller: exchange.control.controller,
     mayRepeat,
+    isAwaited,
     mayFailOver: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
     lateFailure: undefined,
     noteFailure(failure) {

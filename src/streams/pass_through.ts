@@ -1,4 +1,4 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 import { abandon, type ByteRead, type ByteReader } from "./byte_reader.ts";
 import { createIdleWatch, type IdleWatch } from "./watched_reader.ts";
 
@@ -15,13 +15,13 @@ export type PassThroughEnd =
   | { readonly kind: "broken"; readonly cause: unknown }
   /** The source ended before its content was complete. */
   | { readonly kind: "unfinished" }
-  /** The reader is still connected but has stopped reading. */
-  | { readonly kind: "stalled" };
+  /** The reader is still connected but has stopped reading. `forOthers` is true where others waited for its end. */
+  | { readonly kind: "stalled"; readonly forOthers?: true };
 
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** The longest time without a read, in milliseconds; default ten minutes. */
-  readonly stallMs?: number;
+  /** Returns true while others wait for its end. A reader may then take nothing for a minute, not for ten. */
+  readonly isAwaited?: (() => boolean) | undefined;
   /** Returns the bytes that a reader receives after {@linkcode KEEP_ALIVE_MS} of silence; default: none. */
   readonly keepAlive?: () => Uint8Array;
   /**
@@ -75,21 +75,16 @@ export class PassThrough implements ByteReader {
   #waiting: PromiseWithResolvers<ByteRead> | undefined;
   #hasEnded = false;
   #error: unknown;
+  #stopLooking: Cancel | undefined;
 
   constructor(source: ByteReader, options: PassThroughOptions) {
     this.#source = source;
     this.#options = options;
-    const { deadlines, stallMs = STALL_MS, keepAlive } = options;
+    const { deadlines, keepAlive } = options;
     this.#stall = createIdleWatch({
       deadlines,
-      idleMs: stallMs,
-      onIdle: () => {
-        const error = this.#cut(
-          { kind: "stalled" },
-          "The caller has stopped reading",
-        );
-        this.onStall?.(error);
-      },
+      idleMs: AWAITED_STALL_MS,
+      onIdle: () => this.#judgeStall(AWAITED_STALL_MS),
     });
     this.#silence = keepAlive && createIdleWatch({
       deadlines,
@@ -102,11 +97,18 @@ export class PassThrough implements ByteReader {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#hasEnded) return END;
     this.#stall.endWait();
+    this.#stopLooking?.();
     this.#silence?.wait();
     const waiting = Promise.withResolvers<ByteRead>();
     this.#waiting = waiting;
     this.#readSource();
     return waiting.promise;
+  }
+
+  /** Notes that the caller has taken a part of the last chunk, so that it has not stopped reading. */
+  noteTaken(): void {
+    this.#stopLooking?.();
+    if (this.#waiting === undefined) this.#stall.wait();
   }
 
   /** Ends the source, and reports to it that its reader left. */
@@ -176,6 +178,23 @@ export class PassThrough implements ByteReader {
     waiting.resolve({ done: false, value });
   }
 
+  /** Cuts off a reader that has taken nothing for too long, or looks again later. */
+  #judgeStall(stalledMs: number): void {
+    const isLate = stalledMs >= STALL_MS;
+    if (isLate || this.#options.isAwaited?.()) {
+      const error = this.#cut(
+        isLate ? { kind: "stalled" } : { kind: "stalled", forOthers: true },
+        "The caller has stopped reading",
+      );
+      this.onStall?.(error);
+    } else {
+      this.#stopLooking = this.#options.deadlines.start(
+        LOOK_AGAIN_MS,
+        () => this.#judgeStall(stalledMs + LOOK_AGAIN_MS),
+      );
+    }
+  }
+
   #sent(chunk: Uint8Array, text?: string): void {
     this.#stall.wait();
     this.#options.onChunk(chunk, text);
@@ -194,11 +213,16 @@ export class PassThrough implements ByteReader {
     this.#hasEnded = true;
     this.#silence?.stop();
     this.#stall.stop();
+    this.#stopLooking?.();
     this.#options.onEnd(how);
   }
 }
 
 const END: Promise<ByteRead> = Promise.resolve({ done: true });
 
-/** The longest time without a read before the caller is cut off, in milliseconds. */
+/** The longest time without a read before the caller is cut off, in milliseconds, and that while others wait. */
 export const STALL_MS = 600_000;
+const AWAITED_STALL_MS = 60_000;
+
+/** The interval of the looks for others who wait, in milliseconds. The times above are multiples of it. */
+const LOOK_AGAIN_MS = 5_000;

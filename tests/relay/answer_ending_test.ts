@@ -40,12 +40,19 @@ function noted(
 
 Deno.test("endingOf() calls an answer complete that is whole, however its connections end", () => {
   for (const end of ENDS) {
+    if (end.kind === "stalled") continue;
     assert.deepEqual(noted(end, { answerEnd: "whole" }), {
       ending: "complete",
       reason: undefined,
       failure: undefined,
     });
   }
+});
+
+Deno.test("endingOf() calls no answer complete of which the caller has not taken the end", () => {
+  const { ending, reason } = noted({ kind: "stalled" }, { answerEnd: "whole" });
+  assert.equal(ending, "client_abort");
+  assert.equal(reason, "the caller stopped reading");
 });
 
 Deno.test("endingOf() blames the upstream for an answer that ends with an error, even if the caller then disconnects", () => {
@@ -90,6 +97,12 @@ Deno.test("endingOf() names the side that ended an incomplete answer, and the re
       "client_abort",
       undefined,
       "the caller stopped reading",
+    ],
+    [
+      { kind: "stalled", forOthers: true },
+      "client_abort",
+      undefined,
+      "the caller stopped reading while others waited for the connection",
     ],
     [
       { kind: "broken", cause: new IdleError() },

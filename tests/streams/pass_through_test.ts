@@ -27,6 +27,7 @@ const KEEP_ALIVE_MS = 15_000;
 interface Scene {
   readonly timers: FakeTimers;
   readonly source: ReadableStreamDefaultController<Uint8Array>;
+  readonly body: PassThrough;
   readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   /** How often the source was asked for a chunk. */
   pulls(): number;
@@ -39,6 +40,7 @@ interface Scene {
 interface SceneOptions {
   readonly idleMs?: number;
   readonly keepAlive?: () => Uint8Array;
+  readonly isAwaited?: () => boolean;
   /** What the source does when it is cancelled. */
   readonly onCancel?: () => Promise<void>;
   readonly onEnd?: () => void;
@@ -47,7 +49,7 @@ interface SceneOptions {
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 function begin(
-  { idleMs = 100, keepAlive, onCancel, onEnd }: SceneOptions = {},
+  { idleMs = 100, keepAlive, isAwaited, onCancel, onEnd }: SceneOptions = {},
 ): Scene {
   const timers = createFakeTimers();
   const cancels: unknown[] = [];
@@ -69,19 +71,19 @@ function begin(
     idleMs,
     signal: new AbortController().signal,
   });
-  const result = bodyOf(
-    new PassThrough(watched, {
-      deadlines,
-      ...(keepAlive === undefined ? {} : { keepAlive }),
-      onChunk: (chunk) => seen.push(new TextDecoder().decode(chunk)),
-      onEnd(end) {
-        seen.push(end);
-        onEnd?.();
-      },
-    }),
-  );
-  const reader = result.getReader();
-  return { timers, source, reader, pulls: () => pulls, cancels, seen };
+  const passed = new PassThrough(watched, {
+    deadlines,
+    isAwaited,
+    ...(keepAlive === undefined ? {} : { keepAlive }),
+    onChunk: (chunk) => seen.push(new TextDecoder().decode(chunk)),
+    onEnd(end) {
+      seen.push(end);
+      onEnd?.();
+    },
+  });
+  const reader = bodyOf(passed).getReader();
+  const pulled = () => pulls;
+  return { timers, source, body: passed, reader, pulls: pulled, cancels, seen };
 }
 
 /** Gives the reader the next chunk. */
@@ -244,6 +246,46 @@ Deno.test("PassThrough cuts off a reader that reads nothing for ten minutes", as
   assert.equal(scene.cancels.length, 1);
   assert.equal(scene.timers.running, 0);
   await assert.rejects(scene.reader.read(), /stopped reading/);
+});
+
+Deno.test("PassThrough cuts off a reader that takes nothing for a minute while others wait for the end", async () => {
+  let isAwaited = false;
+  const scene = begin({ isAwaited: () => isAwaited });
+  await deliver(scene, "a");
+  scene.timers.advance(60_000);
+  isAwaited = true;
+  await deliver(scene, "b");
+  scene.timers.advance(59_999);
+  assert.deepEqual(scene.seen, ["a", "b"]);
+  scene.timers.advance(1);
+  assert.deepEqual(scene.seen.at(-1), { kind: "stalled", forOthers: true });
+  assert.equal(scene.cancels.length, 1);
+  assert.equal(scene.timers.running, 0);
+  await assert.rejects(scene.reader.read(), /stopped reading/);
+});
+
+Deno.test("PassThrough keeps a reader that takes its chunk bit by bit", async () => {
+  const scene = begin({ isAwaited: () => true });
+  await deliver(scene, "a");
+  for (let count = 0; count < 20; count++) {
+    scene.timers.advance(50_000);
+    scene.body.noteTaken();
+  }
+  assert.deepEqual(scene.seen, ["a"]);
+  scene.timers.advance(60_000);
+  assert.deepEqual(scene.seen.at(-1), { kind: "stalled", forOthers: true });
+});
+
+Deno.test("PassThrough does not take a chunk for stalled while its reader waits", async () => {
+  const scene = begin({ idleMs: 0, isAwaited: () => true });
+  const reading = scene.reader.read();
+  await settle();
+  scene.body.noteTaken();
+  scene.timers.advance(STALL_MS);
+  assert.deepEqual(scene.seen, []);
+  await scene.reader.cancel();
+  await reading;
+  assert.equal(scene.timers.running, 0);
 });
 
 Deno.test("PassThrough tolerates a source that breaks while its end is reported", async () => {

@@ -8,8 +8,8 @@ import { PassThrough } from "../../streams/pass_through.ts";
 
 /** A response's way to its caller. */
 interface ResponseTarget {
-  /** Writes all of the bytes. */
-  readonly write: (bytes: Uint8Array) => Promise<void>;
+  /** Writes all of the bytes. Calls `onTaken` when the socket has taken some of them. */
+  readonly write: (bytes: Uint8Array, onTaken?: () => void) => Promise<void>;
   /** The method of the request, which decides whether there is a body. */
   readonly method: string;
   /** True for a caller of HTTP/1.0. */
@@ -109,14 +109,20 @@ async function writeParts(
   },
 ): Promise<void> {
   follow(leave);
-  if (reader instanceof PassThrough) reader.onStall = close;
+  let onTaken: (() => void) | undefined;
+  if (reader instanceof PassThrough) {
+    reader.onStall = close;
+    onTaken = () => reader.noteTaken();
+  }
   for (;;) {
     const next = reader.read();
-    if (out.length > 0 && !await isReady(next)) await write(out.take());
+    if (out.length > 0 && !await isReady(next)) {
+      await write(out.take(), onTaken);
+    }
     const { done, value } = await next;
     if (done) return;
     out.add(value);
-    if (out.length > LARGE_BYTES) await write(out.take());
+    if (out.length > LARGE_BYTES) await write(out.take(), onTaken);
   }
 }
 

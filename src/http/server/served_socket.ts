@@ -120,7 +120,7 @@ export class ServedSocket {
   }
 
   /** Writes bytes. A caller who takes none of them for too long is cut off. */
-  async #write(bytes: Uint8Array): Promise<void> {
+  async #write(bytes: Uint8Array, onTaken?: () => void): Promise<void> {
     for (let at = 0; at < bytes.length;) {
       const stop = this.#parts.deadlines.start(WRITE_MS, () => this.#close());
       const rest = at === 0 ? bytes : bytes.subarray(at);
@@ -128,6 +128,7 @@ export class ServedSocket {
         const count = await this.#duplex.write(rest);
         if (count === 0) throw new Error("The connection takes no bytes");
         at += count;
+        onTaken?.();
       } finally {
         stop();
       }
@@ -185,7 +186,7 @@ export class ServedSocket {
       !request.isHeldBack && request.declaredBytes <= MOST_DROPPED_BYTES &&
       !hasToken(fieldOf(response, "connection"), "close");
     const isWhole = await writeResponse(response, {
-      write: (bytes) => this.#write(bytes),
+      write: (bytes, onTaken) => this.#write(bytes, onTaken),
       method: head.method,
       isOld: head.isOld,
       isKept,

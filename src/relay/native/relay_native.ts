@@ -289,6 +289,7 @@ function passOn(
   const meter = createAnswerMeter(watch, record, label);
   return new PassThrough(source, {
     deadlines,
+    isAwaited: attempt.isAwaited,
     onChunk: meter.push,
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {

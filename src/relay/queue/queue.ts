@@ -100,6 +100,7 @@ class Place implements QueuedRequest {
           // A reload may have let requests wait for it meanwhile.
           this.#slots.giveOut();
         },
+        isAwaited: () => this.#slots.isAwaited(deployment),
       };
     }
     const key = keyOf(deployment);

@@ -146,6 +146,12 @@ export class SharedLine {
     return this.#fresh(lines).flatMap(({ turns }) => turns);
   }
 
+  /** Returns true when one waits elsewhere for a slot of a deployment whose key `isOne` accepts. */
+  isAnyAwaited(isOne: (key: string) => boolean): boolean {
+    return [...this.#others.keys()]
+      .some((key) => isOne(key) && this.turnsAt(key).length > 0);
+  }
+
   /** Returns the lengths of the other lines at a connection. */
   loadsOf(connectionId: string): readonly LineLoad[] {
     return [...this.#others.values()]

@@ -16,6 +16,7 @@ import {
 } from "./shared_line.ts";
 import {
   keyOf,
+  keyOfIds,
   type NextWaiter,
   type RankedGroup,
   type Waiting,
@@ -45,6 +46,8 @@ export interface ConnectionSlot {
   refused?(): void;
   /** Reports that the provider's answer is complete. */
   completed?(): void;
+  /** Returns true while other requests wait for it. Needs no `this`. */
+  readonly isAwaited?: (() => boolean) | undefined;
 }
 
 /** The dependencies of {@linkcode Slots}. */
@@ -152,6 +155,7 @@ export class Slots {
       },
       refused: () => limit.refused(),
       completed: () => limit.completed(clock.elapsedMs() - startMs),
+      isAwaited: () => this.isAwaited(deployment),
     };
   }
 
@@ -216,6 +220,19 @@ export class Slots {
     const sinceMs = this.#leftMs.get(key) ?? nowMs;
     this.#leftMs.set(key, sinceMs);
     return nowMs - sinceMs < POLL_MS;
+  }
+
+  /**
+   * Returns true when a request, here or at another thread, waits for nothing but a slot such as this deployment's.
+   * With `max_concurrent`, all models of a connection share them.
+   */
+  isAwaited(deployment: Deployment): boolean {
+    const { id, maxConcurrent } = deployment.connection;
+    const own = maxConcurrent === undefined
+      ? keyOf(deployment)
+      : keyOfIds(id, "");
+    const isOwn = (key: string) => key.startsWith(own);
+    return this.line.isAnyAwaited(isOwn) || this.#shared.isAnyAwaited(isOwn);
   }
 
   /** Returns true when requests of other threads wait for nothing but a free slot of a deployment. */

@@ -158,6 +158,14 @@ export class WaitingLine<Waiter extends Waiting> {
     return this.#waiters.values().some((waiter) => isDue(waiter, key, nowMs));
   }
 
+  /** Returns true when that is so for a deployment whose key `isOne` accepts. */
+  isAnyAwaited(isOne: (key: string) => boolean): boolean {
+    const nowMs = this.#clock.elapsedMs();
+    return this.#waiters.values().some(({ places }) =>
+      places.entries().some(([key, { dueMs }]) => dueMs <= nowMs && isOne(key))
+    );
+  }
+
   /** Returns those who wait for nothing but a free slot of a deployment, by caller. */
   turnsAt(key: string): readonly SentGroup[] {
     const nowMs = this.#clock.elapsedMs();

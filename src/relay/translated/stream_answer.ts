@@ -78,11 +78,12 @@ function passOn(
     & StreamAnswerOptions
     & { readonly translator: Translator },
 ): PassThrough {
-  const { controller, exchange: { record } } = attempt;
+  const { controller, exchange: { record }, isAwaited } = attempt;
   const noteChunk = record.watchChunks();
   const encoder = new TextEncoder();
   return new PassThrough(source, {
     deadlines,
+    isAwaited,
     keepAlive: () => encoder.encode(translator.keepAlive()),
     onChunk(chunk) {
       record.facts.bytesOut += chunk.length;

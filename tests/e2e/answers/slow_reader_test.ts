@@ -178,6 +178,49 @@ for (
   });
 }
 
+for (
+  const [mode, family, model, wire] of [
+    ["native", "A", "model-a", "chat"],
+    ["translated", "B", "model-b", "messages"],
+  ] as const
+) {
+  Deno.test(`a caller whose socket takes nothing for a minute loses its slot to one who waits, ${mode}`, async () => {
+    const { start, output } = WIRES[wire];
+    const { upstream, sent } = startFastUpstream(output, Infinity, { start });
+    await using _ = upstream;
+    const timers = createFakeTimers();
+    const connection = {
+      ...familyConnection(family, upstream.url),
+      max_concurrent: 1,
+      queue: { max_wait: 600_000 },
+    };
+    await using gateway = await startGateway(
+      familiesFile(upstream.url, { connections: [connection] }),
+      { timers },
+    );
+    const body = hello("chat", { model, stream: true });
+    const answer = await gateway.ask("chat", body);
+    try {
+      await untilSettled(() => sent.mib);
+      const asking = gateway.ask("chat", body);
+      await until(() => gateway.admission.active === 2, "the wait");
+      await untilSettled(() => sent.mib);
+      timers.advance(60_000);
+      const { ended, reason } = await gateway.lines.requests.next();
+      assert.equal(ended, "client_abort");
+      assert.match(String(reason), /stopped reading while others waited/);
+      const other = await within(asking, "the other answer");
+      assert.equal(other.status, 200);
+      await other.body?.cancel();
+      await assert.rejects(async () => {
+        for await (const _ of answer.body ?? []);
+      });
+    } finally {
+      await answer.body?.cancel().catch(() => {});
+    }
+  });
+}
+
 /** Heartbeats without a blank line are slow to read and have no meaning. */
 const HEARTBEATS = new TextEncoder().encode(
   ": keep-alive\n\ndata: ping\n\n".repeat(32 * 1024),

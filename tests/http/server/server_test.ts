@@ -502,6 +502,42 @@ Deno.test("a caller who takes nothing of a stream for ten minutes is cut off, an
   await server.close();
 });
 
+Deno.test("a caller who takes a part of a stream has not stopped reading", async () => {
+  const timers = createFakeTimers();
+  const ends: string[] = [];
+  const source = openBody();
+  const { duplex, server } = open(
+    () =>
+      new DirectResponse(
+        new PassThrough(source.stream.getReader(), {
+          deadlines: createDeadlines(timers),
+          isAwaited: () => true,
+          onChunk: () => {},
+          onEnd: ({ kind }) => ends.push(kind),
+        }),
+        { headers: [] },
+      ),
+    createScriptedDuplex({ takes: 10 }),
+    timers,
+  );
+  source.give("x".repeat(200));
+  duplex.give(GET);
+  await until(() => duplex.written.length === 10, "the first part");
+  source.give("two");
+  await nextTurn();
+  for (let count = 2; count < 8; count++) {
+    timers.advance(50_000);
+    duplex.limit(10);
+    const bytes = 10 * count;
+    await until(() => duplex.written.length === bytes, "the next part");
+  }
+  assert.deepEqual(ends, []);
+  timers.advance(60_000);
+  await within(duplex.closed, "the end");
+  assert.deepEqual(ends, ["stalled"]);
+  await server.close();
+});
+
 Deno.test("a caller who takes nothing of a whole response for eleven minutes is cut off", async () => {
   const { duplex, server, timers } = open(
     () => new Response("hello"),
