@@ -8,11 +8,7 @@ import {
   nextAttempts,
 } from "./next_attempts.ts";
 import type { QueuedRequest } from "./queue/queue.ts";
-import type {
-  ConnectionSlot,
-  WaitingPlace,
-  WaitResult,
-} from "./queue/slots.ts";
+import type { ConnectionSlot, WaitingPlace } from "./queue/slots.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
@@ -34,7 +30,7 @@ interface UnservedRequest {
   /** All failed attempts. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The memory of its body, which may end a wait. */
+  /** The memory of its body, which gives way to those of others while it waits. */
   readonly memory: Pick<MemoryShare, "wait">;
 }
 
@@ -83,7 +79,7 @@ export class AttemptAdmission {
   async next(
     candidates: RoutedCandidates,
   ): Promise<AdmittedAttempt | undefined> {
-    const { failed, exchange: { caller } } = this.#request;
+    const { failed, memory, exchange: { caller, control } } = this.#request;
     const unserved = { ...this.#request, caller, candidates };
     let hadRoom = false;
     for (let mayStay = true;;) {
@@ -103,9 +99,10 @@ export class AttemptAdmission {
           .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
       if (places.length === 0) return undefined;
-      const result = await this.#wait(
+      const stop = memory.wait((error) => control.cancel(error));
+      const result = await this.#place.wait(
         hadRoom ? places.map(afterPause) : places,
-      );
+      ).finally(stop);
       hadRoom = result.kind === "room";
       if (result.kind === "room") this.#before = failed.length;
       else if (home === undefined) {
@@ -113,13 +110,6 @@ export class AttemptAdmission {
         return undefined;
       } else mayStay = false;
     }
-  }
-
-  /** Waits for room. Meanwhile its body gives way to those of others, which ends the request. */
-  #wait(places: readonly WaitingPlace[]): Promise<WaitResult> {
-    const { memory, exchange: { control } } = this.#request;
-    const stop = memory.wait((error) => control.cancel(error));
-    return this.#place.wait(places).finally(stop);
   }
 
   /** Returns true when an attempt may follow after a wait, which makes up for earlier rate limits. */

@@ -54,11 +54,8 @@ export async function tryCandidates(
   let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
-  const { memory } = task;
-  const admission = new AttemptAdmission(
-    { exchange, failed, gate, memory },
-    services,
-  );
+  const unserved = { exchange, failed, gate, memory: task.memory };
+  const admission = new AttemptAdmission(unserved, services);
   for (;;) {
     const admitted = await admission.next(task.candidates);
     if (admitted === undefined) break;

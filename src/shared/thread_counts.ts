@@ -68,6 +68,7 @@ function memoryOfOthers(table: CountTable, thread: number): MemoryOfOthers {
   const memoryCell = cellOf(FIXED_COLUMNS.memoryKib);
   const loansCell = cellOf(FIXED_COLUMNS.loans);
   return {
+    threads: table.threads,
     usedBytes: () =>
       BYTES_PER_KIB * sumWithout(table, FIXED_COLUMNS.memoryKib, thread),
     running: () => sumWithout(table, FIXED_COLUMNS.loans, thread),

@@ -16,7 +16,7 @@ export type PassThroughEnd =
   /** The source ended before its content was complete. */
   | { readonly kind: "unfinished" }
   /** The reader is still connected but has stopped reading. `forOthers` is true where others waited for its end. */
-  | { readonly kind: "stalled"; readonly forOthers?: true };
+  | { readonly kind: "stalled"; readonly forOthers?: boolean };
 
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
@@ -181,18 +181,14 @@ export class PassThrough implements ByteReader {
   /** Cuts off a reader that has taken nothing for too long, or looks again later. */
   #judgeStall(stalledMs: number): void {
     const isLate = stalledMs >= STALL_MS;
-    if (isLate || this.#options.isAwaited?.()) {
-      const error = this.#cut(
-        isLate ? { kind: "stalled" } : { kind: "stalled", forOthers: true },
-        "The caller has stopped reading",
-      );
-      this.onStall?.(error);
-    } else {
-      this.#stopLooking = this.#options.deadlines.start(
-        LOOK_AGAIN_MS,
-        () => this.#judgeStall(stalledMs + LOOK_AGAIN_MS),
-      );
+    if (!isLate && !this.#options.isAwaited?.()) {
+      const look = () => this.#judgeStall(stalledMs + LOOK_AGAIN_MS);
+      this.#stopLooking = this.#options.deadlines.start(LOOK_AGAIN_MS, look);
+      return;
     }
+    const end = { kind: "stalled", ...!isLate && { forOthers: true } } as const;
+    const error = this.#cut(end, "The caller has stopped reading");
+    this.onStall?.(error);
   }
 
   #sent(chunk: Uint8Array, text?: string): void {

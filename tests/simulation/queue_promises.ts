@@ -16,6 +16,13 @@ const LOOK_MS = 80;
 /** The time in which a free slot is given to those who wait, other threads included, in milliseconds. */
 const TURN_MS = 700;
 
+/** The most requests that wait in all. */
+const MOST_WAITING = 1000;
+
+/** The time after which a caller who takes nothing is cut while others wait, and that between two looks, in milliseconds. */
+const STOPPED_MS = 60_000;
+const STOPPED_LOOK_MS = 5000;
+
 /** What docs/failover.md promises of those who wait for their turn. */
 export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
   "nobody waits for longer than `max_wait`": function* (world) {
@@ -104,6 +111,67 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "a caller who stops reading keeps no slot from others for longer than a minute":
+    function* (world) {
+      const { config, process } = world;
+      for (const one of world.asked) {
+        const { pausesForMs = 0, outputMs = Infinity, startedMs } = one;
+        const entry = attemptsOf(one, world).at(-1);
+        const connection = config.connections
+          .find(({ name }) => name === entry?.provider);
+        if (pausesForMs === 0 || connection === undefined) continue;
+        const { total_ms: tookMs = Infinity } = lineOf(one, world) ?? {};
+        const pauseMs = Math.min(
+          outputMs + pausesForMs,
+          startedMs + Number(tookMs),
+        );
+        for (const wait of waitsFor(connection, world)) {
+          const isOfProcess = process !== undefined ||
+            wait.one.replica === one.replica;
+          const dueMs = Math.max(outputMs + STOPPED_MS, wait.fromMs) +
+            STOPPED_LOOK_MS + TURN_MS;
+          if (isOfProcess && dueMs < Math.min(wait.untilMs, pauseMs)) {
+            yield `#${one.number} took nothing, and #${wait.one.number} waited`;
+          }
+        }
+      }
+    },
+  "no line and no gateway is full for who has fewer in the line than another":
+    function* (world) {
+      const weights = [...world.config.callers.values()]
+        .map(({ weight }) => weight);
+      if (weights.some((weight) => weight !== 1)) return;
+      for (const one of world.asked) {
+        const { limit, waited_ms: waitedMs } = lineOf(one, world) ?? {};
+        if (one.status !== 503 || waitedMs || one.isBackground) continue;
+        const waits = waitsAtEnd(one, world);
+        const isFull = String(limit).includes("requests of the gateway") ||
+          waits.length >= MOST_WAITING;
+        if (!isFull) continue;
+        const counts = Map.groupBy(waits, (wait) => wait.one.agent.name);
+        const own = counts.get(one.agent.name)?.length ?? 0;
+        for (const [name, { length }] of counts) {
+          if (length > own + 1) {
+            yield `#${one.number} is refused with ${own} in the line, and ${name} has ${length}`;
+          }
+        }
+      }
+    },
+  "no new body is refused while bodies that wait hold most of the memory":
+    function* (world) {
+      const { maxBodyMemoryBytes } = world.config.server;
+      for (const one of world.asked) {
+        const { limit, waited_ms: waitedMs } = lineOf(one, world) ?? {};
+        if (!String(limit).includes("memory for bodies") || waitedMs) continue;
+        const heldBytes = waitsAtEnd(one, world)
+          .filter((wait) => wait.one.agent.name !== one.agent.name)
+          .map((wait) => Number(lineOf(wait.one, world)?.bytes_in ?? 0))
+          .reduce((sum, bytes) => sum + bytes, 0);
+        if (heldBytes > maxBodyMemoryBytes / 2) {
+          yield `#${one.number} is refused, and others wait with ${heldBytes} bytes`;
+        }
+      }
+    },
   "requests of one session have their turns in their order": function* (world) {
     for (const { waits, isOfProcess } of sureQueues(world)) {
       for (const { one, fromMs, untilMs } of waits) {
@@ -121,14 +189,49 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
   },
 };
 
+/** A request that waits, and when. */
+interface Wait {
+  readonly one: Asked;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Returns the waits that the log has, each with its time. */
+function* waitsIn(world: World): Iterable<Wait> {
+  for (const one of world.asked) {
+    const waitedMs = Number(lineOf(one, world)?.waited_ms ?? 0);
+    if (waitedMs === 0) continue;
+    const [entry] = attemptsOf(one, world);
+    const untilMs = entry?.receivedMs ?? one.leftMs ?? one.endedMs ?? 0;
+    yield { one, fromMs: untilMs - waitedMs, untilMs };
+  }
+}
+
+/** Returns the waits of requests that a connection alone could serve, and that it was sent once at most. */
+function waitsFor(connection: Connection, world: World): readonly Wait[] {
+  return [...waitsIn(world)].filter(({ one }) => {
+    const isAlone = connectionsOf(one, world).length === 1 &&
+      connectionsOf(one, world)[0] === connection;
+    const isSingle = attemptsOf(one, world).length < 2 &&
+      lineOf(one, world)?.attempts === undefined;
+    return isAlone && isSingle && !isLimited(one, world);
+  });
+}
+
+/** Returns the waits at a process at the end of a request. */
+function waitsAtEnd(
+  { replica, endedMs = 0 }: Asked,
+  world: World,
+): readonly Wait[] {
+  return [...waitsIn(world)].filter(({ one, fromMs, untilMs }) =>
+    one.replica === replica && fromMs < endedMs && endedMs < untilMs
+  );
+}
+
 /** A connection that alone serves its models and never failed, with those who waited for its slots. */
 interface SureQueue {
   readonly connection: Connection;
-  readonly waits: readonly {
-    readonly one: Asked;
-    readonly fromMs: number;
-    readonly untilMs: number;
-  }[];
+  readonly waits: readonly Wait[];
   /** Returns true when a request takes the slots of the process at which another one waits. */
   readonly isOfProcess: (one: Asked, other: Asked) => boolean;
 }
@@ -151,19 +254,7 @@ function* sureQueues(world: World): Iterable<SureQueue> {
       )
     );
     if (hasFailed || wasMissed) continue;
-    const waits = world.asked.flatMap((one) => {
-      const line = lineOf(one, world);
-      const entries = attemptsOf(one, world);
-      const waitedMs = Number(line?.waited_ms ?? 0);
-      const isAlone = connectionsOf(one, world).length === 1 &&
-        connectionsOf(one, world)[0] === connection;
-      const isSingle = entries.length < 2 && line?.attempts === undefined;
-      if (!isAlone || !isSingle || waitedMs === 0 || isLimited(one, world)) {
-        return [];
-      }
-      const untilMs = entries[0]?.receivedMs ?? one.leftMs ?? one.endedMs ?? 0;
-      return [{ one, fromMs: untilMs - waitedMs, untilMs }];
-    });
+    const waits = waitsFor(connection, world);
     yield {
       ...{ connection, waits },
       isOfProcess: (one, other) =>

@@ -109,11 +109,9 @@ async function writeParts(
   },
 ): Promise<void> {
   follow(leave);
-  let onTaken: (() => void) | undefined;
-  if (reader instanceof PassThrough) {
-    reader.onStall = close;
-    onTaken = () => reader.noteTaken();
-  }
+  const stream = reader instanceof PassThrough ? reader : undefined;
+  if (stream !== undefined) stream.onStall = close;
+  const onTaken = stream && (() => stream.noteTaken());
   for (;;) {
     const next = reader.read();
     if (out.length > 0 && !await isReady(next)) {

@@ -100,7 +100,7 @@ class Place implements QueuedRequest {
           // A reload may have let requests wait for it meanwhile.
           this.#slots.giveOut();
         },
-        isAwaited: () => this.#slots.isAwaited(deployment),
+        isAwaited: () => this.#slots.isSlotAwaited(deployment),
       };
     }
     const key = keyOf(deployment);
@@ -109,13 +109,12 @@ class Place implements QueuedRequest {
       this.#kept = undefined;
       return slot;
     }
-    const { line } = this.#slots;
-    if (line.isAwaited(key) || this.#slots.isAwaitedElsewhere(key)) {
-      return undefined;
-    }
+    if (this.#slots.isAwaited((one) => one === key)) return undefined;
     const digest = tokenDigest(this.#exchange.caller);
     const slot = this.#slots.take(deployment, digest);
-    if (slot !== undefined) line.noteTurn(sessionOf(this.#exchange));
+    if (slot !== undefined) {
+      this.#slots.line.noteTurn(sessionOf(this.#exchange));
+    }
     return slot;
   }
 

@@ -147,8 +147,8 @@ export class SharedLine {
   }
 
   /** Returns true when one waits elsewhere for a slot of a deployment whose key `isOne` accepts. */
-  isAnyAwaited(isOne: (key: string) => boolean): boolean {
-    return [...this.#others.keys()]
+  isAwaited(isOne: (key: string) => boolean): boolean {
+    return this.#others.keys()
       .some((key) => isOne(key) && this.turnsAt(key).length > 0);
   }
 

@@ -46,16 +46,13 @@ export interface ConnectionSlot {
   refused?(): void;
   /** Reports that the provider's answer is complete. */
   completed?(): void;
-  /** Returns true while other requests wait for it. Needs no `this`. */
+  /** Returns true while other requests wait for it. */
   readonly isAwaited?: (() => boolean) | undefined;
 }
 
 /** The dependencies of {@linkcode Slots}. */
 export interface SlotsOptions {
-  readonly admission: Pick<
-    Admission,
-    "occupy" | "onDrain" | "onFull" | "draining"
-  >;
+  readonly admission: Admission;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** True when other threads take and free slots, too. */
@@ -151,11 +148,11 @@ export class Slots {
         this.#use.end(caller, guessMs, tookMs, nowMs);
         this.#shared.note(key, deployment, { caller, ms: tookMs - guessMs });
         this.giveOut();
-        if (this.isAwaitedElsewhere(key)) this.#shared.send();
+        if (this.#shared.turnsAt(key).length > 0) this.#shared.send();
       },
       refused: () => limit.refused(),
       completed: () => limit.completed(clock.elapsedMs() - startMs),
-      isAwaited: () => this.isAwaited(deployment),
+      isAwaited: () => this.isSlotAwaited(deployment),
     };
   }
 
@@ -222,22 +219,19 @@ export class Slots {
     return nowMs - sinceMs < POLL_MS;
   }
 
-  /**
-   * Returns true when a request, here or at another thread, waits for nothing but a slot such as this deployment's.
-   * With `max_concurrent`, all models of a connection share them.
-   */
-  isAwaited(deployment: Deployment): boolean {
-    const { id, maxConcurrent } = deployment.connection;
-    const own = maxConcurrent === undefined
-      ? keyOf(deployment)
-      : keyOfIds(id, "");
-    const isOwn = (key: string) => key.startsWith(own);
-    return this.line.isAnyAwaited(isOwn) || this.#shared.isAnyAwaited(isOwn);
+  /** As {@linkcode WaitingLine.isAwaited} does, for requests of other threads, too. */
+  isAwaited(isOne: (key: string) => boolean): boolean {
+    return this.line.isAwaited(isOne) || this.#shared.isAwaited(isOne);
   }
 
-  /** Returns true when requests of other threads wait for nothing but a free slot of a deployment. */
-  isAwaitedElsewhere(key: string): boolean {
-    return this.#shared.turnsAt(key).length > 0;
+  /** Returns true when one waits for a deployment's slot. With `max_concurrent`, all models of a connection share them. */
+  isSlotAwaited(deployment: Deployment): boolean {
+    const { id, maxConcurrent } = deployment.connection;
+    return this.isAwaited((key) =>
+      maxConcurrent === undefined
+        ? key === keyOf(deployment)
+        : key.startsWith(keyOfIds(id, ""))
+    );
   }
 
   follow(news: LineNews): void {
@@ -288,8 +282,7 @@ export class Slots {
   }
 
   /**
-   * Makes room for a request in the line. Where all places are taken, or all of its caller's, another gives way
-   * ({@linkcode WaitingLine.yielding}).
+   * Makes room for a request in the line. Where its places, or those of one caller, are taken, another gives way.
    *
    * @returns False when there is no room.
    */

@@ -36,6 +36,9 @@ export interface Waiting extends Ranked {
   readonly places: ReadonlyMap<string, DuePlace>;
 }
 
+/** A request that finds the line full. */
+type NewRequest = Pick<Ranked, "caller" | "isBackground" | "sinceMs">;
+
 /** The caller of a request, as far as the order of turns depends on it. */
 interface RankedCaller {
   readonly digest: string;
@@ -113,34 +116,29 @@ export class WaitingLine<Waiter extends Waiting> {
   }
 
   /**
-   * Returns the request that gives its place in a full line to another: the newest of the caller with the most in the
+   * Returns the request that gives its place in a full line to a new one: the newest of the caller with the most in the
    * line for its weight, background work first. Background work takes no place from other work.
    *
-   * @param newcomer The other request. It counts as one of its caller's.
-   * @param isOwn True when only a request of its own caller may give way.
-   * @returns `undefined` when the newcomer is the one to give way.
+   * @param isOwn True when only a request of the same caller may give way.
+   * @returns `undefined` when the new one gives way.
    */
-  yielding(
-    newcomer: Omit<Ranked, "session" | "backUntilMs">,
-    isOwn = false,
-  ): Waiter | undefined {
+  yielding(newcomer: NewRequest, isOwn = false): Waiter | undefined {
     const { digest } = newcomer.caller;
     const counts = new Map([[digest, 1]]);
     for (const { caller } of this.#waiters) {
       counts.set(caller.digest, 1 + (counts.get(caller.digest) ?? 0));
     }
-    const loadOf = ({ caller }: typeof newcomer) =>
+    const loadOf = ({ caller }: NewRequest) =>
       (counts.get(caller.digest) ?? 0) / caller.weight;
-    const order = (one: typeof newcomer, other: typeof newcomer) =>
+    const order = (one: NewRequest, other: NewRequest) =>
       loadOf(one) - loadOf(other) ||
       Number(one.isBackground) - Number(other.isBackground) ||
       one.sinceMs - other.sinceMs;
     let last: Waiter | undefined;
     for (const waiter of this.#waiters) {
-      const mayYield = waiter.isBackground || !newcomer.isBackground;
-      if (!mayYield || isOwn && waiter.caller.digest !== digest) continue;
-      if (order(waiter, newcomer) <= 0) continue;
-      if (last === undefined || order(waiter, last) >= 0) last = waiter;
+      const mayYield = (waiter.isBackground || !newcomer.isBackground) &&
+        (!isOwn || waiter.caller.digest === digest);
+      if (mayYield && order(waiter, last ?? newcomer) > 0) last = waiter;
     }
     return last;
   }
@@ -151,18 +149,14 @@ export class WaitingLine<Waiter extends Waiting> {
     setNewest(this.#lastTurns, session, this.#turns, MAX_SESSIONS);
   }
 
-  /** Returns true when a request waits for nothing but a free slot of a deployment. */
-  isAwaited(key: string): boolean {
+  /** Returns true when a request waits for nothing but a free slot of a deployment whose key `isOne` accepts. */
+  isAwaited(isOne: (key: string) => boolean): boolean {
     if (this.#waiters.size === 0) return false;
     const nowMs = this.#clock.elapsedMs();
-    return this.#waiters.values().some((waiter) => isDue(waiter, key, nowMs));
-  }
-
-  /** Returns true when that is so for a deployment whose key `isOne` accepts. */
-  isAnyAwaited(isOne: (key: string) => boolean): boolean {
-    const nowMs = this.#clock.elapsedMs();
-    return this.#waiters.values().some(({ places }) =>
-      places.entries().some(([key, { dueMs }]) => dueMs <= nowMs && isOne(key))
+    return this.#waiters.values().some((waiter) =>
+      waiter.places.keys().some((key) =>
+        isOne(key) && isDue(waiter, key, nowMs)
+      )
     );
   }
 

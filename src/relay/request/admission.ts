@@ -14,11 +14,13 @@ interface Admitted {
   readonly control: AttemptControl;
 }
 
+/** Ends the wait of another request with the error, so that the newcomer gets its place. Returns false without one. */
+type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
+
 /** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Admits a request until its record finishes. While the gateway is full, it takes the place of one that waits for its
-   * turn, if the caller of that has more of them.
+   * Admits a request until its record finishes. In a full gateway, one that waits for its turn may have to give way.
    *
    * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
    * reached its limit; both with `Retry-After`.
@@ -34,13 +36,8 @@ export interface Admission {
   drain(): Promise<void>;
   /** Calls `listener` when {@linkcode Admission.drain} is called. */
   onDrain(listener: () => void): void;
-  /**
-   * Calls `makeRoom` when a request finds the gateway full. It returns true when it has ended a wait with the error,
-   * whose place is then that of the newcomer.
-   */
-  onFull(
-    makeRoom: (caller: Caller, newcomer: Admitted, error: Error) => boolean,
-  ): void;
+  /** Calls `makeRoom` when a request finds the gateway full. */
+  onFull(makeRoom: MakeRoom): void;
   /** Aborts all running requests. */
   cut(): void;
   /** Aborts the running requests with one of these tokens, by their SHA-256. */
@@ -58,7 +55,7 @@ export function createAdmission(
   const admitted = new LinkedList<Admitted>();
   const drained = Promise.withResolvers<void>();
   const onDrain: (() => void)[] = [];
-  const onFull: Parameters<Admission["onFull"]>[0][] = [];
+  let makeRoom: MakeRoom = () => false;
   let draining = false;
 
   function leave(takeOut: TakeOut): void {
@@ -67,32 +64,24 @@ export function createAdmission(
     if (draining && admitted.size === 0) drained.resolve();
   }
 
-  /** Takes the place of a request that waits for its turn. Returns false when none gives way. */
-  function takeOver(one: Admitted, caller: Caller, error: Error): boolean {
-    const hasRoom = onFull.some((makeRoom) => makeRoom(caller, one, error));
-    // The other request leaves its place as soon as it has seen the error.
-    return hasRoom && counts.requests.add(Infinity);
-  }
-
   return {
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
-      const { maxConcurrentRequests } = config.server;
+      const { maxConcurrentRequests: most } = config.server;
       const { sha256, maxConcurrent } = caller;
-      const hasPlace = counts.requests.add(maxConcurrentRequests);
+      const hasPlace = counts.requests.add(most);
       const leaveCaller = counts.callers.take(sha256, maxConcurrent);
       if (!hasPlace) {
         const error = overloadedGateway(
           "the gateway serves as many requests as it may",
-          {
-            limit:
-              `${maxConcurrentRequests} concurrent requests of the gateway`,
-          },
+          { limit: `${most} concurrent requests of the gateway` },
         );
-        if (leaveCaller === undefined || !takeOver(one, caller, error)) {
+        if (leaveCaller === undefined || !makeRoom(caller, one, error)) {
           leaveCaller?.();
           throw error;
         }
+        // The other request leaves its place as soon as it has seen the error.
+        counts.requests.add(Infinity);
       }
       if (leaveCaller === undefined) {
         counts.requests.remove();
@@ -117,7 +106,7 @@ export function createAdmission(
       return drained.promise;
     },
     onDrain: (listener) => void onDrain.push(listener),
-    onFull: (makeRoom) => void onFull.push(makeRoom),
+    onFull: (listener) => void (makeRoom = listener),
     cut() {
       for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },

@@ -45,6 +45,8 @@ interface Waiting {
 
 /** The use of the same memory by the other threads of the process. */
 export interface MemoryOfOthers {
+  /** The number of all threads, this one included. */
+  readonly threads: number;
   /** Returns their use, in bytes. */
   usedBytes(): number;
   /** Returns the number of their loans for work that still runs. */
@@ -56,8 +58,12 @@ export interface MemoryOfOthers {
 /** The pause before the next check for free memory, in milliseconds. Other threads do not announce what they return. */
 const LOOK_AGAIN_MS = 50;
 
+/** The share of the memory beyond which waits end where there are several threads: none can free memory of another. */
+const WAITING_SHARE = 0.75;
+
 /** No other thread uses the memory. */
 const NO_OTHERS: MemoryOfOthers = {
+  threads: 1,
   usedBytes: () => 0,
   running: () => 0,
   publish() {},
@@ -126,7 +132,9 @@ export class MemoryShare {
    * @returns A function that ends this: the request waits no more.
    */
   wait(onEvict: (error: Error) => void): () => void {
-    return this.#giveWay({ declaredBytes: 0, isWaiting: true, onEvict });
+    const stop = this.#giveWay({ declaredBytes: 0, isWaiting: true, onEvict });
+    this.#loans.used.limitWaits(this.maxBytes);
+    return stop;
   }
 
   #giveWay(evictable: Evictable): () => void {
@@ -195,14 +203,32 @@ class UsedMemory {
     if (this.#takeFree(bytes, share.maxBytes)) return true;
     const evicted = this.toEvict(bytes, share);
     if (evicted === undefined) return false;
-    for (const one of evicted) {
+    this.#evict(evicted);
+    return this.#takeFree(bytes, share.maxBytes);
+  }
+
+  /** Ends waits beyond this thread's share of the memory while all threads leave too little of it to new bodies. */
+  limitWaits(maxBytes: number): void {
+    const { threads } = this.others;
+    if (threads === 1) return;
+    const waits = [...this.shares].filter((one) => one.evictable?.isWaiting);
+    const mostBytes = WAITING_SHARE * maxBytes;
+    const missingBytes = Math.min(
+      this.bytes + this.others.usedBytes() - mostBytes,
+      waits.reduce((sum, { bytes }) => sum + bytes, 0) - mostBytes / threads,
+    );
+    const need = { caller: "", bytes: 0, missingBytes, maxBytes };
+    this.#evict(bodiesToEvict(waits, need) ?? []);
+  }
+
+  #evict(shares: readonly MemoryShare[]): void {
+    for (const one of shares) {
       const { evictable } = one;
       one.evictable = undefined;
       this.set(this.bytes - one.bytes);
       one.bytes = 0;
       evictable?.onEvict(full(one.maxBytes));
     }
-    return this.#takeFree(bytes, share.maxBytes);
   }
 
   /** Takes memory if it is free. It publishes before it looks, so that two threads never take the same memory. */

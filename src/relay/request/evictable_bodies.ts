@@ -1,8 +1,7 @@
-/** What makes a body give way while memory is short: it is arriving, or its request waits for its turn. */
+/** A body that gives way while memory is short: it is arriving, or its request waits for its turn. */
 export interface Evictable {
   /** The length in the header of a body that is arriving; 0 without one, and for one that has arrived. */
   readonly declaredBytes: number;
-  /** True when its request waits for its turn. */
   readonly isWaiting: boolean;
   readonly onEvict: (error: Error) => void;
 }
@@ -11,17 +10,14 @@ export interface Evictable {
 interface HeldBytes {
   readonly caller: string;
   readonly bytes: number;
-  /** `undefined` while it may not be evicted. */
   readonly evictable: Evictable | undefined;
 }
 
-/** The memory that a request needs, in bytes. */
+/** The memory that a new body needs: of `bytes`, only `missingBytes` are not free. */
 interface MemoryNeed {
   readonly caller: string;
   readonly bytes: number;
-  /** The part of them that is not free. */
   readonly missingBytes: number;
-  /** The limit for all requests together. */
   readonly maxBytes: number;
 }
 
@@ -30,10 +26,10 @@ const NEW_BODY_SHARE = 0.5;
 
 /**
  * Returns the bodies that give way to a new one; `undefined` when they do not suffice. The caller that holds the most
- * loses first: its waits, then its uploads, of each the largest, and of waits that are as large the newest.
+ * loses first: its waits, then its uploads, of each the largest, and the newest of equal ones.
  *
  * An upload gives way to a caller that would hold less. A wait also does to one that would hold no more than half of
- * the memory: it may last for minutes, and nobody may be kept out so long.
+ * the memory: a wait may last for minutes, and nobody may be kept out so long.
  *
  * @param bodies The bodies in the order in which they came.
  */
@@ -48,7 +44,12 @@ export function bodiesToEvict<Body extends HeldBytes>(
   }
   const ownBytes = bytes + (held.get(caller) ?? 0);
   const mayEndWaits = ownBytes <= NEW_BODY_SHARE * maxBytes;
-  const lastFirst = Map.groupBy(inOrder(all), (one) => one.caller);
+  const rank = ({ evictable }: Body) => Number(evictable?.isWaiting);
+  const lastFirst = Map.groupBy(
+    all.filter((one) => one.bytes > 0 && one.evictable !== undefined)
+      .sort((one, other) => rank(one) - rank(other) || one.bytes - other.bytes),
+    (one) => one.caller,
+  );
   const evicted: Body[] = [];
   for (let missing = missingBytes; missing > 0;) {
     let heaviest: Body | undefined;
@@ -67,17 +68,4 @@ export function bodiesToEvict<Body extends HeldBytes>(
     missing -= heaviest.bytes;
   }
   return evicted;
-}
-
-/** Returns the bodies that may be evicted and hold memory, the first to give way last. */
-function inOrder<Body extends HeldBytes>(bodies: readonly Body[]): Body[] {
-  const kind = (isWaiting: boolean) =>
-    bodies.filter(({ bytes, evictable }) =>
-      bytes > 0 && evictable?.isWaiting === isWaiting
-    );
-  const bySize = (one: Body, other: Body) => one.bytes - other.bytes;
-  return [
-    ...kind(false).reverse().sort(bySize),
-    ...kind(true).sort(bySize),
-  ];
 }

@@ -197,10 +197,10 @@ Deno.test("createBodyMemory() has as many uploads give way as it takes, and none
   const uploads = [30, 30, 30].map((bytes) => upload(share("mallory"), bytes));
   const states = () => uploads.map(({ state }) => state);
   share("bob").take(45);
-  assert.deepEqual(states(), ["full", "full", "goes on"]);
+  assert.deepEqual(states(), ["goes on", "full", "full"]);
   assert.equal(memory.usedBytes, 75);
   assert.throws(() => share("carol").take(80), isFull);
-  assert.deepEqual(states(), ["full", "full", "goes on"]);
+  assert.deepEqual(states(), ["goes on", "full", "full"]);
   assert.equal(memory.usedBytes, 75);
 });
 
@@ -397,6 +397,7 @@ Deno.test("createBodyMemory() evicts no body whose wait is over, and one that wa
 function another(usedBytes: number, running = 0) {
   const other = { usedBytes, running, published: [0, 0] };
   const others: MemoryOfOthers = {
+    threads: 2,
     usedBytes: () => other.usedBytes,
     running: () => other.running,
     publish: (...own) => void (other.published = own),
@@ -427,6 +428,36 @@ Deno.test("createBodyMemory() has its own uploads give way where others hold the
   memory.open(100, "bob").take(10);
   assert.equal(mallory.state, "full");
   assert.deepEqual(other.published, [10, 0]);
+});
+
+Deno.test("createBodyMemory() leaves a quarter to new bodies where another thread's waits cannot be ended", () => {
+  const { other, memory } = another(0);
+  const share = (caller: string) => memory.open(100, caller);
+  const carol = wait(share("carol"), 20);
+  const [first, second] = [30, 25].map((bytes) => wait(share("bob"), bytes));
+  const states = () => [carol, first, second].map((one) => one?.state);
+  assert.deepEqual(states(), ["waits", "waits", "waits"]);
+  other.usedBytes = 10;
+  const last = wait(share("dora"), 5);
+  assert.deepEqual(states(), ["waits", "full", "waits"]);
+  assert.equal(last.state, "waits");
+  assert.equal(memory.usedBytes, 50);
+  other.usedBytes = 60;
+  const own = wait(share("erin"), 1);
+  assert.deepEqual(states(), ["waits", "full", "full"]);
+  assert.equal(own.state, "waits");
+});
+
+Deno.test("createBodyMemory() ends no wait of a thread that holds no more than its part", () => {
+  const { memory } = another(70);
+  const one = wait(memory.open(100, "bob"), 30);
+  assert.equal(one.state, "waits");
+});
+
+Deno.test("createBodyMemory() lets waits fill the memory of one thread", () => {
+  const { share } = open(100);
+  const waits = [50, 50].map((bytes) => wait(share("bob"), bytes));
+  assert.ok(waits.every(({ state }) => state === "waits"));
 });
 
 Deno.test("createBodyMemory() lets work wait for work of others, who do not say when they are done", async () => {

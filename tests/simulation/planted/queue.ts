@@ -6,13 +6,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
     {
       name: "a connection with a queue overtakes those who wait",
       text:
-        "    if (line.isAwaited(key) || this.#slots.isAwaitedElsewhere(key)) {\n      return undefined;\n    }\n",
+        "    if (this.#slots.isAwaited((one) => one === key)) return undefined;\n",
       wrong: "",
-    },
-    {
-      name: "a request overtakes those who wait at another thread",
-      text: "line.isAwaited(key) || this.#slots.isAwaitedElsewhere(key)",
-      wrong: "line.isAwaited(key)",
     },
     {
       name: "a kept slot is taken again beside itself",
@@ -32,8 +27,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "a turn without a wait is not noted",
-      text:
-        "    if (slot !== undefined) line.noteTurn(sessionOf(this.#exchange));\n",
+      text: "      this.#slots.line.noteTurn(sessionOf(this.#exchange));\n",
       wrong: "",
     },
     {
@@ -130,9 +124,24 @@ export const QUEUE_FAULTS: FaultsByFile = {
   ],
   "relay/queue/slots.ts": [
     {
+      name: "a request overtakes those who wait at another thread",
+      text: "this.line.isAwaited(isOne) || this.#shared.isAwaited(isOne)",
+      wrong: "this.line.isAwaited(isOne)",
+    },
+    {
+      name: "who stops reading keeps a slot from another model's request",
+      text: 'key.startsWith(keyOfIds(id, ""))',
+      wrong: "key === keyOf(deployment)",
+    },
+    {
+      name: "who stops reading keeps a slot from those who wait for it",
+      text: "      isAwaited: () => this.isSlotAwaited(deployment),\n",
+      wrong: "",
+    },
+    {
       name: "a freed slot is not given out",
-      text: "        this.giveOut();\n        if (this.isAwaitedElsewhere",
-      wrong: "        if (this.isAwaitedElsewhere",
+      text: "        this.giveOut();\n        if (this.#shared.turnsAt",
+      wrong: "        if (this.#shared.turnsAt",
     },
     {
       name: "a slot of a connection is freed, and its place is not",
@@ -228,7 +237,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "other threads do not learn of a free slot",
-      text: "        if (this.isAwaitedElsewhere(key)) this.#shared.send();\n",
+      text:
+        "        if (this.#shared.turnsAt(key).length > 0) this.#shared.send();\n",
       wrong: "",
       unseen: "they try every 100 ms",
     },
@@ -355,13 +365,13 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "background work takes a place from people",
-      text: "waiter.isBackground || !newcomer.isBackground;",
-      wrong: "true;",
+      text: "(waiter.isBackground || !newcomer.isBackground) &&",
+      wrong: "",
     },
     {
-      name: "the oldest in a full line gives way",
-      text: "order(waiter, last) >= 0",
-      wrong: "order(waiter, last) < 0",
+      name: "the first with more in a full line gives way",
+      text: "order(waiter, last ?? newcomer) > 0",
+      wrong: "last === undefined && order(waiter, newcomer) > 0",
     },
     {
       name: "sessions do not take turns",

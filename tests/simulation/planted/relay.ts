@@ -204,9 +204,8 @@ export const RELAY_FAULTS: FaultsByFile = {
   "relay/answer_body.ts": [
     {
       name: "a whole answer whose caller left then counts as left",
-      text: `  if (answerEnd === "whole") return "complete";\n`,
-      wrong:
-        `  if (answerEnd === "whole" && !signal.aborted) return "complete";\n`,
+      text: `answerEnd === "whole" && end.kind !== "stalled"`,
+      wrong: `answerEnd === "whole" && !signal.aborted`,
     },
     {
       name: "an error in a stream counts as complete",
@@ -413,6 +412,11 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "      left -= rest;\n",
       unseen:
         "only other threads translate with a loan, and a history has none",
+    },
+    {
+      name: "a body that waits gives way to nobody",
+      text: "isWaiting: true, onEvict",
+      wrong: "isWaiting: false, onEvict",
     },
     {
       name: "a body that is released is given back twice",

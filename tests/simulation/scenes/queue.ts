@@ -708,7 +708,9 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       take(stage, 1_000_000);
       const wish = {
-        ...{ isStream: false, leavesAfterMs: 5000, protocol: "chat" },
+        isStream: false,
+        leavesAfterMs: 5000,
+        protocol: "chat",
       } as const;
       const all = Array.from(
         { length: 30 },
@@ -728,6 +730,81 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       const refused = done.filter(({ status }) => status === 503);
       assert.deepEqual(refused.map(({ agent }) => agent.name), ["member0"]);
       await checkSlots(stage);
+    },
+  },
+  "a caller who stops reading keeps its slot for a minute while others wait": {
+    setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
+    async live(stage) {
+      const at = stage.replicas.length - 1;
+      for (const name of ["alice", "bob"]) {
+        const stopped = stage.ask({
+          ...{ agent: "carol", isStream: true, at: 0 },
+          pausesForMs: 20 * MINUTE_MS,
+        });
+        await stage.sleep(name === "alice" ? 10_000 : 5 * MINUTE_MS);
+        const beganMs = stage.time.elapsedMs();
+        const other = await stage.ask({ agent: name, at, isStream: false });
+        assert.equal(other.status, 200, "it is served in time");
+        const ms = stage.time.elapsedMs() - beganMs;
+        assert(ms < (name === "alice" ? 50_000 : 5_000) + 3 * LATE_MS, `${ms}`);
+        const one = await stopped;
+        assert.equal(one.ending, "broken", "its answer is not whole");
+        assert.equal(stage.line(one).ended, "client_abort");
+        assert.match(String(stage.line(one).reason), /while others waited/);
+      }
+      const alone = stage.ask({
+        ...{ agent: "carol", isStream: true, pausesForMs: 9 * MINUTE_MS },
+      });
+      assert.equal((await alone).ending, "complete", "nobody waits for it");
+      await checkSlots(stage);
+    },
+  },
+  "bodies that wait make room for those of others": {
+    setting: () => ({
+      file: { timeouts: PATIENT },
+      connections: {
+        a: {
+          ...{ max_concurrent: 1, queue: { max_wait: 600_000 } },
+          models: [{ id: "model-slow", upstream: "model-slow-of-a" }],
+        },
+        b: {},
+      },
+      bodyMemoryBytes: 640_000,
+    }),
+    async live(stage) {
+      take(stage, 200_000);
+      const wish = {
+        isStream: false,
+        protocol: "chat",
+        promptLength: 12_000,
+        leavesAfterMs: 30_000,
+      } as const;
+      const slow = { ...wish, model: "model-slow" };
+      const many = [];
+      for (let at = 0; at < 45; at++) {
+        many.push(stage.ask({ ...slow, agent: "alice" }));
+        await stage.sleep(10);
+      }
+      const few = [1, 2, 3].map(() => stage.ask({ ...slow, agent: "bob" }));
+      await stage.sleep(100);
+      const all = await Promise.all(
+        Array.from(
+          { length: 12 },
+          () => stage.ask({ ...wish, agent: "carol" }),
+        ),
+      );
+      assert(all.every(({ status }) => status === 200), "carol is served");
+      const refused = (await Promise.all(many))
+        .filter(({ status }) => status === 503);
+      assert(refused.length > 0 && refused.length < 25, `${refused.length}`);
+      for (const one of refused) {
+        assert(one.headers?.get("retry-after"), "it says when to try again");
+        assert.deepEqual(stage.route(one), []);
+      }
+      for (const one of await Promise.all(few)) {
+        assert.notEqual(one.status, 503, "who holds little waits on");
+      }
+      assert.equal(stage.gateway.state().bodyMemoryBytes, 0);
     },
   },
   "people read how many wait, and for how long": {

@@ -51,6 +51,8 @@ export interface Setting {
   readonly exchanges?: boolean;
   /** True when an issuer of JWTs is trusted. */
   readonly hasIssuer?: boolean;
+  /** The memory for bodies, in bytes, which may be less than a file allows; default: what the file says. */
+  readonly bodyMemoryBytes?: number;
   /** The tokens that each provider serves in a window of five hours, which its quota reports. */
   readonly quota?: number;
 }
@@ -219,7 +221,12 @@ export class Stage {
     if (exchange !== undefined && first !== undefined) {
       first.accepts = (key) => exchange.issuer.accepts(key);
     }
-    const config = await minimalConfig(file, contextOf(exchange));
+    const read = await minimalConfig(file, contextOf(exchange));
+    const { bodyMemoryBytes = read.server.maxBodyMemoryBytes } = setting;
+    const config = {
+      ...read,
+      server: { ...read.server, maxBodyMemoryBytes: bodyMemoryBytes },
+    };
     const issuer = setting.hasIssuer
       ? await SimulatedIssuer.create(parts.time)
       : undefined;

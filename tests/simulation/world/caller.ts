@@ -39,6 +39,8 @@ export interface Asked {
   text: string;
   /** The moment of the first byte of a 200's body. */
   outputMs: number | undefined;
+  /** The time after that in which the caller reads nothing, in milliseconds. */
+  readonly pausesForMs?: number;
   /** `lost` when the gateway's process ended, or none was up. */
   ending: "complete" | "broken" | "left" | "lost" | undefined;
   endedMs: number | undefined;
@@ -91,6 +93,8 @@ export interface Wish extends Turn {
   readonly leavesAtEnd?: boolean;
   /** The time after which the caller leaves, in milliseconds. */
   readonly leavesAfterMs?: number;
+  /** The time for which the caller reads nothing after the first bytes of its answer, in milliseconds. */
+  readonly pausesForMs?: number;
   /** The part of the body that arrives, and whether the rest then never comes or the connection breaks. */
   readonly stops?: "silent" | "broken";
 }
@@ -203,13 +207,15 @@ async function readBody(
     const { done, value } = await reader.read();
     if (one.ending === "left") return;
     if (done) break;
-    if (response.status === 200) one.outputMs ??= time.elapsedMs();
+    const isFirst = response.status === 200 && one.outputMs === undefined;
+    if (isFirst) one.outputMs = time.elapsedMs();
     one.text += decoder.decode(value, { stream: true });
     if (turn.leavesAtEnd && LAST_EVENT_REGEXP.test(one.text)) {
       one.ending = "left";
       return leaving.abort();
     }
     if (isSlow) await time.sleep(random.below(3000));
+    if (isFirst && turn.pausesForMs) await time.sleep(turn.pausesForMs);
   }
   one.text += decoder.decode();
 }
