@@ -138,7 +138,8 @@ export class WaitingLine<Waiter extends Waiting> {
     for (const waiter of this.#waiters) {
       const mayYield = (waiter.isBackground || !newcomer.isBackground) &&
         (!isOwn || waiter.caller.digest === digest);
-      if (mayYield && order(waiter, last ?? newcomer) > 0) last = waiter;
+      const yields = order(waiter, last ?? newcomer);
+      if (mayYield && (last ? yields >= 0 : yields > 0)) last = waiter;
     }
     return last;
   }

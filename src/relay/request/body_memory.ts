@@ -11,9 +11,8 @@ import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
  * Counts the memory of request bodies and rejects those that exceed the limit.
  *
  * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
- * memory is left, the upload that needs more is rejected, unless uploads of another caller can be evicted, or bodies
- * whose requests wait for their turn. So no caller can keep others out with bodies that it does not finish or that
- * nobody sends on.
+ * memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted: uploads, and
+ * those whose requests wait for their turn. So no caller can keep others out with either.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -125,8 +124,7 @@ export class MemoryShare {
   }
 
   /**
-   * Lets the body give way to others while its request waits for its turn. The caller that holds the most loses its
-   * waits first.
+   * Lets the body give way to others while its request waits for its turn (`bodiesToEvict`).
    *
    * @param onEvict Called with the error when the wait must end. The memory of the body is free then.
    * @returns A function that ends this: the request waits no more.

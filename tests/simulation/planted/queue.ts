@@ -370,8 +370,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "the first with more in a full line gives way",
-      text: "order(waiter, last ?? newcomer) > 0",
-      wrong: "last === undefined && order(waiter, newcomer) > 0",
+      text: "(last ? yields >= 0 : yields > 0)",
+      wrong: "last === undefined && yields > 0",
     },
     {
       name: "sessions do not take turns",

@@ -101,6 +101,11 @@ export const RELAY_FAULTS: FaultsByFile = {
   ],
   "relay/attempt_admission.ts": [
     {
+      name: "a body that waits gives way to nobody",
+      text: "memory.wait((error) => control.cancel(error))",
+      wrong: "() => {}",
+    },
+    {
       name: "an attempt that the limits refuse keeps its slot",
       text: "        begun.slot.leave();\n        begun.report.dismissed();\n",
       wrong: "        begun.report.dismissed();\n",
@@ -412,11 +417,6 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "      left -= rest;\n",
       unseen:
         "only other threads translate with a loan, and a history has none",
-    },
-    {
-      name: "a body that waits gives way to nobody",
-      text: "isWaiting: true, onEvict",
-      wrong: "isWaiting: false, onEvict",
     },
     {
       name: "a body that is released is given back twice",
