@@ -154,7 +154,7 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
     const name = new URL(url).hostname.split(".")[0] ?? "";
     const plan = plans[name];
     if (plan === undefined) return new Response(null, { status: 404 });
-    const person = new Headers(init.headers).get("x-person") ?? "";
+    const person = new Headers(init.headers).get("x-team") ?? "";
     const nowMs = time.elapsedMs();
     if (plan.failsWith !== undefined) return failed(plan.failsWith);
     const closedMs = (plan.closedUntilMs ?? 0) - nowMs;
@@ -213,7 +213,7 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
           headers: {
             "content-type": "application/json",
             authorization: `Bearer ${tokenOf(person)}`,
-            "x-person": person,
+            "x-team": person,
             ...promptBytes === undefined
               ? {}
               : { "content-length": String(body.length) },
