@@ -44,12 +44,15 @@ async function begin(
 
 /** Sends a request that finds no slot. */
 async function waitAt(scene: Scene, protocol: Protocol) {
-  const one = { status: 0 };
   const request = scene.request(protocol, { stream: true });
-  scene.gateway.handler(request).then(async (response) => {
-    one.status = response.status;
-    await response.text();
-  });
+  const asking = scene.gateway.handler(request);
+  const one = {
+    status: 0,
+    ended: asking.then(async (response) => {
+      one.status = response.status;
+      await response.text();
+    }),
+  };
   await settle();
   assert.equal(scene.gateway.state().waiting, 1);
   return one;
@@ -85,6 +88,7 @@ Deno.test("a long JSON answer that its caller does not take frees the slot for o
   assert.equal(other.status, 0);
   await advance(scene, 1);
   assert.equal(other.status, 200);
+  await scene.pass(other.ended);
   const { ended } = await scene.lines.requests.next();
   assert.equal(ended, "client_abort");
 });
