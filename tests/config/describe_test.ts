@@ -22,6 +22,7 @@ Deno.test("describeConfig() shows the resolved form of a small file", async () =
   max_body_memory: 1024 MiB
   drain: 30000 ms
   attribution: []
+  trusted_proxies: []
   removed_tokens: finish
   admin: none
 messages_vendor: anthropic

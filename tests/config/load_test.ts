@@ -164,6 +164,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       maxBodyMemoryBytes: 1024 ** 3,
       drainMs: 30_000,
       attribution: [],
+      trustedProxies: [],
       removedTokens: "finish",
       admin: { host: "127.0.0.1", port: 9090 },
     },
@@ -195,6 +196,7 @@ Deno.test("loadConfig() adds the defaults to a small file", async () => {
     maxBodyMemoryBytes: 1024 ** 3,
     drainMs: 30_000,
     attribution: [],
+    trustedProxies: [],
     removedTokens: "finish",
     admin: undefined,
   });
