@@ -17,6 +17,7 @@ import type { Log } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
 import type { Tracing } from "../observe/tracing.ts";
+import { shuttingDown } from "../relay/request/admission.ts";
 import { refuseFault } from "../relay/request/body.ts";
 import {
   authenticate,
@@ -49,6 +50,7 @@ import {
   type OpenResponse,
   type OwnResponse,
   type OwnResponseAction,
+  type Route,
   ROUTES,
 } from "./routes.ts";
 import {
@@ -97,7 +99,7 @@ export function createRespond(parts: GatewayParts): Respond {
   const attribution = createAttributionReader(parts.clock);
   const finder = createRouteFinder(ROUTES);
   const signIn = createSignIn(parts.clock);
-  return async (request) => {
+  const respond: Respond = async (request) => {
     const requestId = parts.ids.next("req");
     let protocol: Protocol | undefined;
     try {
@@ -110,6 +112,9 @@ export function createRespond(parts: GatewayParts): Respond {
         protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
         record.facts.route = match.path;
         record.facts.protocol = match.route.protocol;
+        if (parts.admission.draining && !reportsHealth(match.route.action)) {
+          throw shuttingDown();
+        }
         return await serve(match, {
           ...{ request, headers, record, config, parts, attribution, signIn },
         });
@@ -123,6 +128,12 @@ export function createRespond(parts: GatewayParts): Respond {
     } catch (thrown) {
       return lastResponse(thrown, { protocol, requestId, log: parts.log });
     }
+  };
+  return async (request) => {
+    const response = await respond(request);
+    // A new connection may reach another replica.
+    if (parts.admission.draining) response.headers.set("connection", "close");
+    return response;
   };
 }
 
@@ -214,8 +225,13 @@ function isProbe(
   action: OwnResponseAction | OpenAction,
   { method }: CallerRequest,
 ): boolean {
-  if (!("open" in action)) return false;
-  return method === "HEAD" || action.open === "live" || action.open === "ready";
+  return reportsHealth(action) || "open" in action && method === "HEAD";
+}
+
+/** Returns true for the health of the process or of the instance, which is reported during a drain, too. */
+function reportsHealth(action: Route["action"]): boolean {
+  return "open" in action &&
+    (action.open === "live" || action.open === "ready");
 }
 
 /** Ends the record of a request with a response of the gateway's own, and counts its bytes. */

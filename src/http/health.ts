@@ -21,6 +21,9 @@ export function healthResponse(
   };
   return Response.json(body, {
     status: isHealthy ? 200 : 503,
-    headers: { "cache-control": "no-store" },
+    headers: {
+      "cache-control": "no-store",
+      ...(isHealthy ? {} : { connection: "close" }),
+    },
   });
 }

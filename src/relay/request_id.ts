@@ -27,14 +27,21 @@ export function withRequestId(
   return named;
 }
 
-/** Adds the headers that identify the request to a response, unless they are there. */
+/**
+ * Adds the headers of every response of the gateway's own, unless they are there: those that identify the request, and
+ * the one that keeps it out of caches, to which `x-api-key` is no credential.
+ */
 export function stamp(
   response: Response,
   protocol: Protocol,
   requestId: string,
 ): Response {
-  for (const [name, value] of idHeaders(protocol, requestId)) {
+  const ids = idHeaders(protocol, requestId);
+  for (const [name, value] of [...ids, NOT_STORED]) {
     if (!response.headers.has(name)) response.headers.set(name, value);
   }
   return response;
 }
+
+/** The header by which no cache keeps a response (RFC 9111, section 5.2.2.5). */
+export const NOT_STORED: [string, string] = ["cache-control", "no-store"];

@@ -1,11 +1,13 @@
 import type { CallerRequest } from "../../src/relay/request/caller_request.ts";
 import assert from "node:assert/strict";
+import { DEFAULT_PROTOCOL } from "../../src/core/protocol.ts";
 import type { HeaderFields } from "../../src/core/header_fields.ts";
+import { ROUTES } from "../../src/http/routes.ts";
 import { createGateway } from "../../src/app.ts";
 import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Fetch, UpstreamClient } from "../../src/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
-import { configOf, loadFile } from "../support/gateway/config.ts";
+import { ALICE_TOKEN, configOf, loadFile } from "../support/gateway/config.ts";
 import { readError } from "../support/wire/error_answer.ts";
 import { familiesFile } from "../support/gateway/families.ts";
 import {
@@ -87,18 +89,93 @@ Deno.test("the gateway rejects a request that its server could not read on every
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway reports a drain on /readyz only", async () => {
+/** A request to each route, on its first path. */
+const EVERY_ROUTE = ROUTES.map(({ methods, paths, action, protocol }) => {
+  const [method = "GET"] = methods;
+  const path = (paths[0] ?? "/").replace(":vendor", "anthropic")
+    .replace(":id+", "model-a");
+  const name = `${method} ${path}`;
+  return { name, method, path, action, protocol: protocol ?? DEFAULT_PROTOCOL };
+});
+
+Deno.test("while it drains, the gateway refuses new requests on every route, and closes each connection", async (t) => {
   const scene = await begin();
   await scene.admission.drain();
-  assert.equal((await scene.call("/readyz")).status, 503);
-  assert.equal((await scene.call("/livez")).status, 200);
-  const error = await readError(
-    await scene.call(PATHS.chat, ask("chat")),
-    "chat",
+  const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
+  await steps(t, EVERY_ROUTE, async (route) => {
+    const { method, path, action, protocol } = route;
+    const response = await scene.call(path, { method, headers });
+    assert.equal(response.headers.get("connection"), "close");
+    const open = "open" in action ? action.open : undefined;
+    assert.equal(response.status, open === "live" ? 200 : 503);
+    if (open === "live" || open === "ready" || method === "HEAD") {
+      return void await response.body?.cancel();
+    }
+    const error = await readError(response, protocol);
+    assert.match(error.message, /shutting down/);
+    assert.equal(error.headers.get("retry-after"), "1");
+  });
+  const unknown = await scene.call("/unknown");
+  assert.equal(unknown.status, 404);
+  assert.equal(unknown.headers.get("connection"), "close");
+});
+
+Deno.test("a response that begins while the gateway drains closes its connection", async () => {
+  const answer = Promise.withResolvers<Response>();
+  const scene = await begin(() => answer.promise);
+  const pending = scene.call(PATHS.chat, ask("chat", hello("chat")));
+  await settle();
+  void scene.admission.drain();
+  answer.resolve(Response.json({ choices: [] }));
+  const response = await pending;
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("connection"), "close");
+  assert.deepEqual(await response.json(), { choices: [] });
+});
+
+Deno.test("no cache may store what the gateway itself answers to a caller, nor an error", async (t) => {
+  const scene = await begin();
+  const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
+  const own = EVERY_ROUTE.filter(({ action }) => "response" in action);
+  const paths = own.map(({ path }) => path);
+  assert.ok(paths.length >= 5);
+  const codex = "/v1/models?client_version=0.170.0";
+  const faulty = ["/v1/models/unknown", "/v1/limits?a=1", "/unknown"];
+  await steps(t, [...paths, codex, ...faulty], async (path) => {
+    for (const init of [{ headers }, {}]) {
+      const response = await scene.call(path, init);
+      assert.equal(response.headers.get("cache-control"), "no-store");
+      await response.body?.cancel();
+    }
+  });
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const unreadable = ask(protocol, "{");
+    const refused = await scene.call(PATHS[protocol], unreadable);
+    assert.equal(refused.status, 400);
+    assert.equal(refused.headers.get("cache-control"), "no-store");
+    await refused.body?.cancel();
+  });
+});
+
+Deno.test("no cache may store a translated answer, and a native one keeps the provider's headers", async () => {
+  const headers = { "cache-control": "max-age=5" };
+  const message = {
+    ...{ type: "message", role: "assistant", stop_reason: "end_turn" },
+    content: [{ type: "text", text: "Hi" }],
+    usage: { input_tokens: 1, output_tokens: 1 },
+  };
+  const scene = await begin(() =>
+    Promise.resolve(Response.json({ ...message, choices: [] }, { headers }))
   );
-  assert.equal(error.status, 503);
-  assert.equal(error.headers.get("retry-after"), "1");
-  assert.equal(error.headers.get("connection"), "close");
+  const cacheOf = async (model: string) => {
+    const init = ask("chat", hello("chat", { model }));
+    const response = await scene.call(PATHS.chat, init);
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+    return response.headers.get("cache-control");
+  };
+  assert.equal(await cacheOf("model-a"), "max-age=5");
+  assert.equal(await cacheOf("model-b"), "no-store");
 });
 
 Deno.test("the gateway never rejects, and hides an unforeseen error", async () => {
