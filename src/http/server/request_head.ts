@@ -94,9 +94,8 @@ function checkedHead(
   lines: readonly string[],
 ): HttpRequestHead {
   const headers = parseFields(lines);
-  if (headers.get("host")?.includes(", ")) {
-    throw new MalformedMessage("it has several host headers. Send one");
-  }
+  checkTarget(line);
+  checkHost(headers.get("host"), line.isOld);
   const framing = framingOf(headers, line.isOld);
   return {
     ...line,
@@ -106,6 +105,44 @@ function checkedHead(
     awaitsContinue: !line.isOld && framing.kind !== "none" &&
       hasToken(headers.get("expect"), "100-continue"),
   };
+}
+
+/** A path or an address, for any method, and what two methods take (RFC 9112, section 3.2). */
+const TARGET_REGEXP =
+  /^(?:\S+ (?:\/|https?:\/\/([^/?]+))|OPTIONS \*$|CONNECT )/i;
+
+function checkTarget(
+  { method, target }: Pick<HttpRequestHead, "method" | "target">,
+): void {
+  if (target.includes("#")) {
+    throw new MalformedMessage("its target has a fragment. Send it without");
+  }
+  const [found, host] = TARGET_REGEXP.exec(`${method} ${target}`) ?? [];
+  if (found === undefined || host !== undefined && !isHost(host)) {
+    throw new MalformedMessage("its target is neither a path nor an address");
+  }
+}
+
+/** Checks the host (RFC 9112, section 3.2): another server may choose by it, and may find another one. */
+function checkHost(host: string | undefined, isOld: boolean): void {
+  if (host === undefined && !isOld) {
+    throw new MalformedMessage("it has no host header. Send one");
+  }
+  if (host?.includes(", ")) {
+    throw new MalformedMessage("it has several host headers. Send one");
+  }
+  if (host !== undefined && !isHost(host)) {
+    throw new MalformedMessage("its host header is no host");
+  }
+}
+
+/** A name or an address, and a port. A comma could join the hosts of two headers. */
+const HOST_REGEXP =
+  /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
+
+function isHost(host: string): boolean {
+  if (!HOST_REGEXP.test(host)) return false;
+  return !host.startsWith("[") || URL.canParse(`http://${host}`);
 }
 
 function framingOf(

@@ -21,9 +21,6 @@ interface RequestSource {
 /** The most bytes that wait behind a request for their turn. */
 const MAX_AHEAD_BYTES = 64 * 1024;
 
-/** Characters of a host and its port (RFC 9110, section 7.2). */
-const HOST_REGEXP = /^[A-Za-z0-9.\-_~%:[\]]+$/;
-
 /** A request of a caller's socket. Its body is read from the socket when the gateway reads it. */
 export class ServedRequest implements CallerRequest {
   readonly method: string;
@@ -57,9 +54,8 @@ export class ServedRequest implements CallerRequest {
   get url(): string {
     const { target, headers } = this.#head;
     if (!target.startsWith("/")) return target;
-    const host = headers.get("host") ?? "";
-    const origin = HOST_REGEXP.test(host) ? host : "localhost";
-    return `${this.#source.scheme}://${origin}${target}`;
+    const host = headers.get("host") || "localhost";
+    return `${this.#source.scheme}://${host}${target}`;
   }
 
   get peer(): string | undefined {

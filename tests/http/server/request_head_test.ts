@@ -12,6 +12,7 @@ function parse(...lines: readonly string[]) {
 }
 
 const POST = "POST /v1/x?y=1 HTTP/1.1";
+const HOST = "host: a";
 
 Deno.test("a request's head gives its method, target, headers and framing", () => {
   const head = parse(POST, "Host: a", "X: 1", "x: 2", "Content-Length: 007");
@@ -45,13 +46,13 @@ Deno.test("the end of a body has one reading", async (t) => {
     t,
     Object.entries(FRAMINGS),
     ([, [lines, kind]]) =>
-      assert.equal(parse(POST, ...lines).framing.kind, kind),
+      assert.equal(parse(POST, HOST, ...lines).framing.kind, kind),
   );
 });
 
 const PERSISTENCE: Readonly<Record<string, readonly [string[], boolean]>> = {
-  "HTTP/1.1": [[POST], true],
-  "HTTP/1.1 that closes": [[POST, "connection: x, Close"], false],
+  "HTTP/1.1": [[POST, HOST], true],
+  "HTTP/1.1 that closes": [[POST, HOST, "connection: x, Close"], false],
   "HTTP/1.0": [["GET / HTTP/1.0"], false],
   "HTTP/1.0 that would stay": [
     ["GET / HTTP/1.0", "connection: keep-alive"],
@@ -70,9 +71,11 @@ Deno.test("a socket is kept for HTTP/1.1 whose caller does not close it", async 
 
 Deno.test("a caller that expects a 100 holds its body back, where it has one", () => {
   const expect = "Expect: 100-Continue";
-  assert.equal(parse(POST, expect, "content-length: 1").awaitsContinue, true);
-  assert.equal(parse(POST, expect).awaitsContinue, false);
-  assert.equal(parse(POST, "content-length: 1").awaitsContinue, false);
+  const awaits = (...lines: readonly string[]) =>
+    parse(POST, HOST, ...lines).awaitsContinue;
+  assert.equal(awaits(expect, "content-length: 1"), true);
+  assert.equal(awaits(expect), false);
+  assert.equal(awaits("content-length: 1"), false);
 });
 
 /** Faults of the first line, of codings and of the whole; `framing.ts` has those of lengths and fields. */
@@ -84,18 +87,62 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   "a space in the target": [["GET /a b HTTP/1.1"], /does not begin/],
   "a control in the target": [["GET /\x01 HTTP/1.1"], /does not begin/],
   "no target": [["GET HTTP/1.1"], /does not begin/],
-  "two hosts": [[POST, "host: a", "host: b"], /several host headers/],
+  "two hosts": [[POST, HOST, "host: b"], /several host headers/],
+  "the same host twice": [[POST, HOST, HOST], /several host headers/],
+  "a host and an empty one": [[POST, HOST, "host:"], /several host headers/],
+  "two hosts in HTTP/1.0": [
+    ["GET / HTTP/1.0", HOST, "host: b"],
+    /several host headers/,
+  ],
+  "no host": [[POST], /has no host header\. Send one$/],
+  "no host beside an absolute target": [
+    ["GET http://a/v1/models HTTP/1.1"],
+    /has no host header/,
+  ],
+  "a host that is none in HTTP/1.0": [
+    ["GET / HTTP/1.0", "host: a/b"],
+    /host header is no host/,
+  ],
+  "a fragment in the target": [
+    ["GET /v1/models#x HTTP/1.1", HOST],
+    /target has a fragment\. Send it without$/,
+  ],
+  "a fragment in HTTP/1.0": [["GET /# HTTP/1.0"], /target has a fragment/],
+  "a fragment in an absolute target": [
+    ["GET http://a/v1/models?x#y HTTP/1.1", HOST],
+    /target has a fragment/,
+  ],
+  "a target without a path": [
+    ["GET v1/models HTTP/1.1", HOST],
+    /target is neither a path nor an address/,
+  ],
+  "an asterisk for GET": [["GET * HTTP/1.1", HOST], /target is neither/],
+  "an address without a host": [
+    ["GET http:///v1/models HTTP/1.1", HOST],
+    /target is neither/,
+  ],
+  "an address with a user": [
+    ["GET http://u@a/v1/models HTTP/1.1", HOST],
+    /target is neither/,
+  ],
+  "an address of another scheme": [
+    ["GET ftp://a/v1/models HTTP/1.1", HOST],
+    /target is neither/,
+  ],
   // The body is rejected for these, too, so that no status shows who did it.
-  "an unknown coding": [[POST, "transfer-encoding: x"], /end in chunked/],
+  "an unknown coding": [[POST, HOST, "transfer-encoding: x"], /end in chunk/],
   "chunks that are not last": [
-    [POST, "transfer-encoding: chunked, x"],
+    [POST, HOST, "transfer-encoding: chunked, x"],
     /end in chunked/,
   ],
   "chunks twice": [
-    [POST, "transfer-encoding: chunked, chunked"],
+    [POST, HOST, "transfer-encoding: chunked, chunked"],
     /end in chunked/,
   ],
-  "what ends like chunks": [[POST, "transfer-encoding: xchunked"], /end in/],
+  "what ends like chunks": [
+    [POST, HOST, "transfer-encoding: xchunked"],
+    /end in/,
+  ],
   "201 headers": [
     [POST, ...Array.from({ length: 201 }, (_, n) => `x-${n}: a`)],
     /too many header fields/,
@@ -108,6 +155,40 @@ Deno.test("a head with more than one reading, or none, is refused with its fault
     assert.match(head.fault ?? "", fault);
     assert.equal(head.isKeptAlive, false);
   });
+});
+
+const HOSTS = {
+  good: [
+    ...["", "a", "a.example", "A-1_b.example:8787", "service.1:80", "a:"],
+    ...["127.0.0.1:1", "[::1]", "[2001:db8::7]:8787", "x%20y"],
+  ],
+  bad: [
+    ...["a b", "a/b", "a?b", "a#b", "a@b", "a\\b", "a,b", "a:b", "a:1:2"],
+    ...["a:123456", "http://a", "::1", "[::1", "[x]", "[:::]", "%", "%zz"],
+    ...['"a"', "<a>", "a|b", "\xe9"],
+  ],
+};
+
+Deno.test("a host header holds a host and its port, or nothing", async (t) => {
+  const faultOf = (host: string) => parse(POST, `host: ${host}`).fault;
+  await steps(t, HOSTS.good.map((host) => `"${host}"`), (name) => {
+    assert.equal(faultOf(name.slice(1, -1)), undefined);
+  });
+  await steps(t, HOSTS.bad.map((host) => `'${host}'`), (name) => {
+    assert.match(faultOf(name.slice(1, -1)) ?? "", /host header/);
+  });
+});
+
+Deno.test("HTTP/1.0 needs no host, and a target is a path, an address, or what its method takes", async (t) => {
+  const rows = [
+    "GET /v1/models?x HTTP/1.0",
+    "GET http://a.example:80/v1/models HTTP/1.0",
+    "GET HTTPS://a?x HTTP/1.0",
+    "GET http://[::1]:8787 HTTP/1.0",
+    "OPTIONS * HTTP/1.0",
+    "CONNECT a.example:443 HTTP/1.0",
+  ];
+  await steps(t, rows, (row) => assert.equal(parse(row).fault, undefined));
 });
 
 Deno.test("what cannot become a head is refused before its end", () => {
