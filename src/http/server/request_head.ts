@@ -94,7 +94,9 @@ function checkedHead(
   lines: readonly string[],
 ): HttpRequestHead {
   const headers = parseFields(lines);
-  checkTarget(line);
+  if (line.target.includes("#")) {
+    throw new MalformedMessage("its target has a fragment. Send it without");
+  }
   checkHost(headers.get("host"), line.isOld);
   const framing = framingOf(headers, line.isOld);
   return {
@@ -105,22 +107,6 @@ function checkedHead(
     awaitsContinue: !line.isOld && framing.kind !== "none" &&
       hasToken(headers.get("expect"), "100-continue"),
   };
-}
-
-/** A path or an address, for any method, and what two methods take (RFC 9112, section 3.2). */
-const TARGET_REGEXP =
-  /^(?:\S+ (?:\/|https?:\/\/([^/?]+))|OPTIONS \*$|CONNECT )/i;
-
-function checkTarget(
-  { method, target }: Pick<HttpRequestHead, "method" | "target">,
-): void {
-  if (target.includes("#")) {
-    throw new MalformedMessage("its target has a fragment. Send it without");
-  }
-  const [found, host] = TARGET_REGEXP.exec(`${method} ${target}`) ?? [];
-  if (found === undefined || host !== undefined && !isHost(host)) {
-    throw new MalformedMessage("its target is neither a path nor an address");
-  }
 }
 
 /** Checks the host (RFC 9112, section 3.2): another server may choose by it, and may find another one. */

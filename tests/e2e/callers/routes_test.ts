@@ -215,7 +215,7 @@ Deno.test("a path is used as written: nothing is decoded and no dots are resolve
 
 Deno.test("a caller's host changes nothing, even when it is invalid in a URL", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  const hosts = ["", "evil.example", "[::", "a b", "a:99999", "ü", "a@b", "%"];
+  const hosts = ["", "evil.example", "[::1]:1", "a.1", "a:99999", "a%20b"];
   await steps(t, hosts, async (host) => {
     const good = await sendRaw(gateway.port, get("/v1/models", host));
     assert.equal(good.status, 200);
@@ -247,37 +247,38 @@ Deno.test("targets that are no path are unknown", async (t) => {
   });
 });
 
-/** Hosts that contain a path of ours, before a target without one, and the reverse. */
-const HOSTS_WITH_PATHS: readonly (readonly [
-  target: string,
-  host: string,
-  status: number,
-])[] = [
-  ["/nope", "x/v1/models?", 404],
-  ["/nope", "x/v1/models#", 404],
-  ["/nope", "x/v1/models", 404],
-  ["/models", "x/v1", 404],
-  ["/nope", "/v1/models?", 404],
-  ["/nope", "?x", 404],
-  ["/nope", "\\v1\\models?", 404],
-  ["/nope", "\xfc/v1/models?", 404],
-  ["/v1/models", "x/nope?", 200],
-  ["/v1/models", "x#", 200],
-  ["/v1/models", "x\\nope", 200],
-  ["/v1/models", "\xfc/nope?", 200],
-  ["/v1/limits", "x?query=1", 200],
-  ["/v1/limits?x=1", "x#", 400],
-  ["http://evil.example/nope", "x/v1/models?", 404],
-  ["http://evil.example/nope", "evil.example/v1/models?", 404],
+/** Hosts that are none; some contain a path of ours, before a target without one, and the reverse. */
+const INVALID_HOSTS: readonly (readonly [target: string, host: string])[] = [
+  ["/nope", "x/v1/models?"],
+  ["/nope", "x/v1/models#"],
+  ["/nope", "x/v1/models"],
+  ["/models", "x/v1"],
+  ["/nope", "/v1/models?"],
+  ["/nope", "?x"],
+  ["/nope", "\\v1\\models?"],
+  ["/nope", "\xfc/v1/models?"],
+  ["/v1/models", "x/nope?"],
+  ["/v1/models", "x#"],
+  ["/v1/models", "x\\nope"],
+  ["/v1/models", "\xfc/nope?"],
+  ["/v1/models", "[::"],
+  ["/v1/models", "a b"],
+  ["/v1/models", "a@b"],
+  ["/v1/models", "%"],
+  ["/v1/limits", "x?query=1"],
+  ["http://evil.example/nope", "x/v1/models?"],
+  ["http://evil.example/nope", "evil.example/v1/models?"],
 ];
 
-Deno.test("the target decides the route, with any host", async (t) => {
+Deno.test("a request with an invalid host is refused, with any target", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const [target, host, status] of HOSTS_WITH_PATHS) {
+  for (const [target, host] of INVALID_HOSTS) {
     await t.step(`${target} at ${host}`, async () => {
       const answer = await sendRaw(gateway.port, get(target, host));
-      assert.equal(answer.status, status, answer.body);
-      if (status !== 200) errorAnswer(answer, "chat");
+      const { status, message } = errorAnswer(answer, "chat");
+      assert.equal(status, 400);
+      assert.match(message, /its host header is no host/);
+      assert.equal(answer.headers.get("connection"), "close");
     });
   }
 });
@@ -291,7 +292,7 @@ Deno.test("a host that contains a path reaches no model", async () => {
     ["connection", "close"],
   ];
   const request = rawRequest("/nope", headers, hello("chat"));
-  assert.equal((await sendRaw(gateway.port, request)).status, 404);
+  assert.equal((await sendRaw(gateway.port, request)).status, 400);
   assert.equal(upstream.requests.items.length, 0);
 });
 
