@@ -1,3 +1,4 @@
+import { SEAL_MARK } from "../core/seal_mark.ts";
 import {
   CHARACTER_STEPS,
   type CharacterState,
@@ -112,6 +113,36 @@ function allowCharacters(text: number): void {
   }
 }
 
+/** The states before a character of the mark, which are not the lowest. */
+const beforeMark = new Set<number>();
+
+/**
+ * Adds the transitions of a string that may begin with the mark, in any spelling.
+ *
+ * @param text The state of any other string.
+ * @returns The state after the opening quote.
+ */
+function allowMark(text: number): number {
+  let next = AFTER_MARK;
+  for (const character of [...SEAL_MARK].reverse()) {
+    const begin = newStateLike(text);
+    beforeMark.add(begin);
+    const code = character.charCodeAt(0).toString(16);
+    let [state, other] = [begin, text];
+    for (const byte of `\\u00${code.charAt(0)}`) {
+      other = NEXT[other * BYTES + byte.charCodeAt(0)] ?? FAULT;
+      const following = newStateLike(other);
+      allow(state, byte, following);
+      state = following;
+    }
+    const last = code.charAt(1);
+    allow(state, last + last.toUpperCase(), next);
+    allow(begin, character, next);
+    next = begin;
+  }
+  return next;
+}
+
 /** The states of a value in one place of the grammar. */
 interface Place {
   /** The states in which it may begin. */
@@ -207,12 +238,14 @@ export const END_NUMBER = FIRST_STEP + 8;
 
 /** The closing quote of the name of an inner member. */
 export const END_INNER_NAME = FIRST_STEP + 9;
+/** The last byte of a mark at the beginning of an inner member's text. */
+export const AFTER_MARK = FIRST_STEP + 10;
 
 /** The name of an outermost member. */
 export const OUTER_NAME_TEXT = 0;
 const OUTER_TEXT = 1;
 const NAME_TEXT = 2;
-const MEMBER_TEXT = 3;
+export const MEMBER_TEXT = 3;
 const ELEMENT_TEXT = 4;
 
 /** Before any byte; some senders put a byte order mark there. */
@@ -296,6 +329,8 @@ allowValue({
   next: NEXT_MEMBER,
 });
 
+allow(MEMBER, '"', allowMark(MEMBER_TEXT));
+
 allow(NEXT_ELEMENT, SPACES, NEXT_ELEMENT);
 allow(NEXT_ELEMENT, ",", ELEMENT);
 allow(NEXT_ELEMENT, "]", END_CONTAINER);
@@ -319,7 +354,8 @@ export function isBeforeDocument(state: number): boolean {
 
 /** Returns true when a byte that is not allowed breaks a character of UTF-8, not the grammar. */
 export function breaksCharacter(state: number, byte: number): boolean {
-  return isWithinCharacter(state) || (state < TEXT_STATES && byte >= 0x80);
+  const isText = state < TEXT_STATES || beforeMark.has(state);
+  return isWithinCharacter(state) || isText && byte >= 0x80;
 }
 
 /** Returns true for a state within what may be a byte order mark. */

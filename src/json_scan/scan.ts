@@ -51,7 +51,7 @@ export interface StructureSink {
     event: JsonEvent | undefined,
     bytes: Uint8Array,
     at: number,
-    walker: Pick<JsonWalker, "skip" | "offset" | "ownNameEnd">,
+    walker: Pick<JsonWalker, "skip" | "offset" | "ownNameEnd" | "marks">,
   ): void;
 }
 
@@ -188,6 +188,11 @@ export class JsonObjectScan {
   /** The number of nested levels of objects and arrays so far. */
   get depth(): number {
     return this.#walker.depth;
+  }
+
+  /** True when there is a mark so far. */
+  get hasMark(): boolean {
+    return this.#walker.marks > 0;
   }
 
   #endName(name: ByteRun | undefined): void {

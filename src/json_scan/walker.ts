@@ -1,4 +1,5 @@
 import {
+  AFTER_MARK,
   BEGIN_ARRAY,
   BEGIN_NAME,
   BEGIN_OBJECT,
@@ -14,6 +15,7 @@ import {
   FIRST_NAME,
   FIRST_STEP,
   isBeforeDocument,
+  MEMBER_TEXT,
   NEXT,
   NEXT_ELEMENT,
   NEXT_MEMBER,
@@ -144,6 +146,12 @@ export class JsonWalker {
   #ownNameEnd = 0;
   /** The number of open containers at which an awaited container ends; 0 when none is awaited. */
   #skipSize = 0;
+  #marks = 0;
+
+  /** The number of inner members so far whose text begins with the mark of the gateway's own seals. */
+  get marks(): number {
+    return this.#marks;
+  }
 
   /** The number of objects, arrays and members so far. */
   get values(): number {
@@ -252,6 +260,11 @@ export class JsonWalker {
         return this.#endInnerName();
       case END_CONTAINER:
         return this.#endContainer();
+      case AFTER_MARK:
+        this.#state = MEMBER_TEXT;
+        this.#position++;
+        this.#marks++;
+        return undefined;
       case BEGIN_NAME:
         this.#state = OUTER_NAME_TEXT;
         this.#values++;

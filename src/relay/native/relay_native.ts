@@ -47,6 +47,7 @@ import {
 import { nativeBody } from "../request/held_body.ts";
 import { withRequestId } from "../request_id.ts";
 import type { Uses } from "../services.ts";
+import { sealEdits } from "./own_seals.ts";
 import {
   type Beginning,
   createBeginningJudge,
@@ -58,7 +59,7 @@ import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
 /**
  * Forwards a request to an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is sent
- * byte for byte; only the model's name is replaced if the upstream has another. The response passes as it arrives.
+ * byte for byte; only the model's name is replaced if the upstream has another, and seals of the gateway's own. The response passes as it arrives.
  *
  * @throws {NativeFailure} When the upstream sends an error before any output.
  * @throws {GatewayError} When there is no response to forward.
@@ -75,7 +76,8 @@ export async function relayNative(
   const { connection, model } = deployment;
   const { protocol } = OPERATIONS[attempt.operation];
   const isRenamed = model.upstream !== head.model;
-  const response = await sendRequest(attempt, services);
+  const own = await sealEdits(attempt);
+  const response = await sendRequest(attempt, own.edits, services);
   const secrets = secretsOf(connection);
   noteResponse(response, exchange.record, secrets);
   harvest.observe(connection, response.headers);
@@ -90,6 +92,11 @@ export async function relayNative(
     protocol,
     exchange.record.requestId,
   );
+  if (own.isCut) {
+    const { sealedReasoning } = CODECS[protocol].fieldNames;
+    exchange.record.facts.answer.dropped = [sealedReasoning];
+    headers.push(["x-gateway-dropped", sealedReasoning]);
+  }
   if (!isOk) {
     const { idleMs } = connection.timeouts;
     throw await readNativeFailure(response, {
@@ -124,6 +131,7 @@ export async function relayNative(
 
 function sendRequest(
   attempt: Attempt,
+  edits: readonly ByteEdit[],
   { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
 ): Promise<HttpResponse> {
   const { exchange, head, controller, deployment } = attempt;
@@ -135,7 +143,7 @@ function sendRequest(
     }),
     headers: upstreamHeaders(exchange.headers, connection),
     sign: signatureOf(connection, clock),
-    body: nativeBody(attempt.body, editsOf(attempt)),
+    body: nativeBody(attempt.body, [...editsOf(attempt), ...edits]),
     deadlines,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
@@ -144,7 +152,7 @@ function sendRequest(
   });
 }
 
-/** Returns the edits by which the upstream finds the model under its own name, the last one of the body first. */
+/** Returns the edits by which the upstream finds the model under its own name. */
 function editsOf(
   { head, deployment: { connection, model }, operation, exchange }: Attempt,
 ): readonly ByteEdit[] {

@@ -61,14 +61,20 @@ export async function bodyBytes(
   return bytes;
 }
 
-/** Returns a part of the body. Only that part of a long body is copied. */
-export function bodyPart(
-  body: HeldBody,
-  { start, end }: ByteSpan,
-): Uint8Array<ArrayBuffer> {
+/** Returns a part of the body, in the same memory. */
+export function partOf(body: HeldBody, { start, end }: ByteSpan): HeldBody {
   return body instanceof Uint8Array
     ? body.subarray(start, end)
-    : body.slice(start, end).join();
+    : body.slice(start, end);
+}
+
+/** Returns a part of the body as one array. Only that part of a long body is copied. */
+export function bodyPart(
+  body: HeldBody,
+  span: ByteSpan,
+): Uint8Array<ArrayBuffer> {
+  const part = partOf(body, span);
+  return part instanceof Uint8Array ? part : part.join();
 }
 
 const PIECE_BYTES = 64 * 1024;
@@ -86,26 +92,49 @@ export async function* bodyChunks(
 }
 
 /**
- * Returns the caller's bytes with edits, the last one of the body first. A long body becomes an upload, which borrows the
+ * Returns the caller's bytes with edits, of which none overlaps another. A long body becomes an upload, which borrows the
  * body. Both have a known length.
  */
 export function nativeBody(
   body: KeptBody,
   edits: readonly ByteEdit[],
 ): Uint8Array<ArrayBuffer> | Upload {
-  const sent = edits.reduce(edited, body.get());
-  if (sent instanceof Uint8Array) return sent;
-  const upload = new Upload(sent);
+  const held = body.get();
+  const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
+  if (held instanceof Uint8Array) return sorted.reduceRight(edited, held);
+  const upload = new Upload(
+    edits.length > 0 ? spliced(held, sorted) : held,
+  );
   body.lendTo(upload);
   return upload;
 }
 
-function edited(body: HeldBody, { span, text }: ByteEdit): HeldBody {
-  const put = new TextEncoder().encode(text);
-  if (body instanceof Uint8Array) return spliceBytes(body, span, put);
-  const head = body.slice(0, span.start);
-  const tail = body.slice(span.end);
-  return new LongBytes([...head.pieces, put, ...tail.pieces]);
+function edited(
+  bytes: Uint8Array<ArrayBuffer>,
+  { span, text }: ByteEdit,
+): Uint8Array<ArrayBuffer> {
+  return spliceBytes(bytes, span, new TextEncoder().encode(text));
+}
+
+/** Returns the body with edits, the first one first, in one pass over its pieces. */
+function spliced(body: LongBytes, edits: readonly ByteEdit[]): LongBytes {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let [next, before, from] = [0, 0, 0];
+  for (const piece of body.pieces) {
+    const end = before + piece.length;
+    while (from < end) {
+      const edit = edits[next];
+      const to = Math.min(edit?.span.start ?? end, end);
+      if (to > from) pieces.push(piece.subarray(from - before, to - before));
+      from = to;
+      if (edit === undefined || to === end) break;
+      if (edit.text !== "") pieces.push(new TextEncoder().encode(edit.text));
+      from = edit.span.end;
+      next++;
+    }
+    before = end;
+  }
+  return new LongBytes(pieces);
 }
 
 /**

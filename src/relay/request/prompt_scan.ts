@@ -42,7 +42,7 @@ const ROLES: Readonly<Record<string, Role>> = {
 };
 
 /** A name that no body has, as long as the longest of them: a scan keeps names up to that length. */
-const NO_NAME = " ".repeat(
+export const NO_NAME: string = " ".repeat(
   Math.max(...Object.keys(ROLES).map(({ length }) => length)),
 );
 

@@ -33,6 +33,8 @@ export interface RequestHead {
   readonly deferredBy: string | undefined;
   /** The models in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
+  /** True when the body may hold a seal of the gateway's own. */
+  readonly hasMark: boolean;
   /** The number of values and the depth of the body. */
   readonly shape: BodyShape;
   /** A rough count of the body's tokens. */
@@ -170,10 +172,10 @@ function refusal(thrown: unknown): unknown {
 
 function headOf(
   found: ReadonlyMap<string, FoundValue>,
-  { path, named, shape: { values, depth }, prompt, estimatedTokens }: {
+  { path, named, shape, prompt, estimatedTokens }: {
     readonly path: PathHead;
     readonly named: NamedModels;
-    readonly shape: BodyShape;
+    readonly shape: BodyShape & Pick<RequestHead, "hasMark">;
     readonly prompt: PromptParts;
     readonly estimatedTokens: number;
   },
@@ -188,7 +190,8 @@ function headOf(
     hasInput: isGiven(valueAt(found, foreignFieldOf(path.operation))),
     deferredBy: deferringField(found, operation),
     namedModels: named.end(),
-    shape: { values, depth },
+    hasMark: shape.hasMark,
+    shape: { values: shape.values, depth: shape.depth },
     prompt,
     estimatedTokens,
     maxOutputTokens: maxOutputOf(found, operation),

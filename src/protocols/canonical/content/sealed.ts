@@ -5,6 +5,7 @@ import {
   parseJson,
 } from "../../../core/json.ts";
 import { isProtocol, type Protocol } from "../../../core/protocol.ts";
+import { SEAL_MARK } from "../../../core/seal_mark.ts";
 import { shortDigest } from "../../../core/sha256.ts";
 
 /**
@@ -64,9 +65,6 @@ interface ShownPart {
   readonly text: string;
 }
 
-/** The prefix of every envelope; the number is the version of the content. */
-const ENVELOPE_PREFIX = "mg1.";
-
 /**
  * Wraps `sealed` in an envelope for another protocol's field: a Messages `signature`, a Responses
  * `encrypted_content`. Without a sealed part the envelope is empty. Translated reasoning needs even an empty one,
@@ -75,9 +73,9 @@ const ENVELOPE_PREFIX = "mg1.";
  * @param shown The readable part, for protocols whose clients return the envelope but not always the text.
  */
 export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
-  if (sealed === undefined) return ENVELOPE_PREFIX;
+  if (sealed === undefined) return SEAL_MARK;
   const { protocol, form, value, id, origin, bound, text, isRaw } = sealed;
-  return ENVELOPE_PREFIX + encodeBase64Url(
+  return SEAL_MARK + encodeBase64Url(
     JSON.stringify(
       { protocol, form, value, id, origin, bound, text, isRaw, shown },
     ),
@@ -86,7 +84,7 @@ export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
 
 /** Returns true when `text` comes from {@linkcode wrapSealed}. */
 export function isWrapped(text: string): boolean {
-  return text.startsWith(ENVELOPE_PREFIX);
+  return text.startsWith(SEAL_MARK);
 }
 
 /** Returns the sealed part in an envelope; `undefined` for an empty or damaged envelope and for other text. */
@@ -120,8 +118,8 @@ export function unwrapShown(text: string): ShownReasoning | undefined {
 }
 
 function contentOf(text: string): JsonObject | undefined {
-  if (!isWrapped(text)) return undefined;
-  const json = decodeBase64Url(text.slice(ENVELOPE_PREFIX.length));
+  if (!isWrapped(text) || text === SEAL_MARK) return undefined;
+  const json = decodeBase64Url(text.slice(SEAL_MARK.length));
   const content = json === undefined ? undefined : parseJson(json);
   return isJsonObject(content) ? content : undefined;
 }

@@ -23,7 +23,7 @@ const COMPACTION_PROMPT =
   "name, path and value that will be needed. Answer with the summary alone and call no tools.";
 
 /** Returns the text that replaces a compaction item of the gateway, or `undefined` for another item. */
-function summaryIn(item: JsonObject): string | undefined {
+export function summaryIn(item: JsonObject): string | undefined {
   const sealed = unwrapSealed(textOf(item.encrypted_content) ?? "");
   return sealed?.form === SUMMARY_FORM
     ? `Summary of the conversation so far:\n\n${sealed.value}`
