@@ -90,6 +90,13 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "no seal of the gateway's own reaches a provider": function* ({ ledger }) {
+    for (const { request, provider, body } of ledger) {
+      if (/"mg1\./.test(JSON.stringify(body))) {
+        yield `#${request} has one at ${provider}`;
+      }
+    }
+  },
   "a connection that never opens is given up in time": function* (
     { providers, config },
   ) {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
 import { type Scene, type Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
@@ -61,6 +63,28 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         await stage.sleep(20_000);
         assert.deepEqual(await stage.served(), ["a"], "success clears it");
       }
+    },
+  },
+  "reasoning of another protocol does not end a conversation that comes back": {
+    judgesAlone: true,
+    async live(stage) {
+      const { protocols: [protocol = "chat"] } = stage.provider("a");
+      const { protocols: [other = "chat"] } = stage.provider("b");
+      const wish = { protocol, isStream: false } as const;
+      stage.plan("a", "server error");
+      stage.plan("b", { fate: "answer", raw: THOUGHT_IN[other] });
+      const first = await stage.ask(wish);
+      assert.equal(first.status, 200);
+      const said = saidIn(first.text, protocol);
+      const sealed = JSON.stringify(said);
+      assert.equal(sealed.includes('"mg1.'), protocol !== other, sealed);
+      const again = { role: "user", content: "And now?" };
+      const second = await stage.ask({ ...wish, said: [...said, again] });
+      assert.equal(second.status, 200);
+      assert.deepEqual(stage.route(second), ["a"], "it comes back");
+      const text = JSON.stringify(stage.entries(second)[0]?.body);
+      assert(text.includes("It rains") && text.includes("And now?"));
+      assert(!text.includes('"mg1.'), text);
     },
   },
   "a connection that does not open is left for another": {
@@ -499,3 +523,61 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
 };
+
+/** An answer with reasoning, in each protocol. */
+const THOUGHT_IN: Readonly<Record<Protocol, string>> = {
+  chat: whole({
+    ...{ id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m" },
+    choices: [{
+      ...{ index: 0, finish_reason: "stop" },
+      message: {
+        ...{ role: "assistant", content: "It rains", reasoning: "Rain?" },
+        reasoning_details: [{ type: "reasoning.encrypted", data: "sig-1" }],
+      },
+    }],
+    usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
+  }),
+  messages: whole({
+    ...{ id: "msg_1", type: "message", role: "assistant", model: "m" },
+    content: [
+      { type: "thinking", thinking: "Rain?", signature: "sig-1" },
+      { type: "text", text: "It rains" },
+    ],
+    ...{ stop_reason: "end_turn", stop_sequence: null },
+    usage: { input_tokens: 10, output_tokens: 10 },
+  }),
+  responses: whole({
+    ...{ id: "resp_1", object: "response", status: "completed", model: "m" },
+    output: [
+      {
+        ...{ id: "rs_1", type: "reasoning", encrypted_content: "sig-1" },
+        summary: [{ type: "summary_text", text: "Rain?" }],
+      },
+      {
+        ...{ id: "msg_1", type: "message", role: "assistant" },
+        ...{ status: "completed" },
+        content: [{ type: "output_text", text: "It rains", annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 10, output_tokens: 10, total_tokens: 20 },
+  }),
+};
+
+/** Returns an answer as its client sends it back. */
+function saidIn(answer: string, protocol: Protocol): JsonObject[] {
+  const body = JSON.parse(answer);
+  switch (protocol) {
+    case "chat":
+      return [body.choices[0].message];
+    case "messages":
+      return [{ role: "assistant", content: body.content }];
+    case "responses":
+      return body.output;
+  }
+}
+
+/** Returns a whole response as its bytes. */
+function whole(body: object): string {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+}

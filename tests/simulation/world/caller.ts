@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
+import { wrapSealed } from "../../../src/protocols/canonical/content/sealed.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { PATHS } from "../../support/wire/ask.ts";
 import type { Look } from "./look.ts";
@@ -85,6 +86,8 @@ export interface Wish extends Turn {
   readonly isBatch?: boolean;
   /** Further fields of its body. */
   readonly fields?: JsonObject;
+  /** Further messages, or items, of its conversation. */
+  readonly said?: readonly JsonObject[];
   /** What is wrong with its body. */
   readonly damage?: "cut" | "deep" | "wrong type";
   /** The length of its prompt, in characters; chosen by the seed unless it is given. */
@@ -250,6 +253,7 @@ function requestOf(
   const whole = JSON.stringify({
     ...bodyOf(protocol, {
       ...{ model, isStream, text, toolCalls, callId: wish.callId },
+      said: wish.said ?? [],
       hasTools: toolCalls > 0 || random.below(3) > 0,
       withUsage: random.below(2) === 0,
     }),
@@ -329,6 +333,7 @@ interface BodyParts {
   readonly text: string;
   readonly toolCalls: number;
   readonly callId: string | undefined;
+  readonly said: readonly JsonObject[];
   readonly hasTools: boolean;
   readonly withUsage: boolean;
 }
@@ -339,11 +344,18 @@ const CITY = {
   required: ["city"],
 };
 
-/** A call of a tool and its result, as a client sends them back. */
+/** Another provider's reasoning, in the gateway's envelope. */
+const SEALED = wrapSealed({
+  ...{ protocol: "chat", form: "reasoning_details", value: "[]" },
+  origin: "a connection that is gone",
+});
+
+/** A call of a tool with its reasoning, and its result, as a client sends them back. */
 const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
   chat: (id) => [
     {
       ...{ role: "assistant", content: null },
+      reasoning_details: [{ type: "reasoning.encrypted", data: SEALED }],
       tool_calls: [{
         ...{ id, type: "function" },
         function: { name: "weather", arguments: '{"city":"Bonn"}' },
@@ -354,10 +366,13 @@ const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
   messages: (id) => [
     {
       role: "assistant",
-      content: [{
-        ...{ type: "tool_use", id, name: "weather" },
-        input: { city: "Bonn" },
-      }],
+      content: [
+        { type: "thinking", thinking: "Rain?", signature: SEALED },
+        {
+          ...{ type: "tool_use", id, name: "weather" },
+          input: { city: "Bonn" },
+        },
+      ],
     },
     {
       role: "user",
@@ -368,6 +383,7 @@ const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
     },
   ],
   responses: (id) => [
+    { type: "reasoning", summary: [], encrypted_content: SEALED },
     {
       ...{ type: "function_call", call_id: id, name: "weather" },
       arguments: '{"city":"Bonn"}',
@@ -381,13 +397,14 @@ const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
 
 function bodyOf(protocol: Protocol, parts: BodyParts): JsonObject {
   const { model, isStream, text, toolCalls, hasTools, withUsage } = parts;
-  const { callId } = parts;
+  const { callId, said } = parts;
   const messages: JsonObject[] = [
     { role: "user", content: text },
     ...Array.from(
       { length: toolCalls },
       (_, at) => CALLED[protocol](callId ?? `call_then_${at}`),
     ).flat(),
+    ...said,
   ];
   const stream = isStream ? { stream: true } : {};
   if (protocol === "messages") {
