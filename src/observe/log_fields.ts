@@ -154,7 +154,7 @@ export const LOG_FIELDS = {
   cache_miss_usd: number(
     "what they cost more than from the cache, in US dollars, where the model has a price",
   ),
-  dropped: texts("fields of the request that the translation left out"),
+  dropped: texts("fields of the request that the gateway left out"),
   lesson: texts("what refusals of the provider taught, and changed here"),
   config: text("the option of the model that makes it permanent"),
   reasoning_dropped: texts(

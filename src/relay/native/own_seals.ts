@@ -57,64 +57,54 @@ const MAX_DECODED_BYTES = 1024 * 1024;
 /** The content of a message of which nothing is left. Some providers refuse the two messages around it in a row. */
 const NO_CONTENT = '{"type":"text","text":"(no content)"}';
 
-/** The edits that take the gateway's own seals out of a body. */
-interface SealEdits {
-  readonly edits: readonly ByteEdit[];
-  /** True when reasoning is left out. */
-  readonly isCut: boolean;
-}
-
 /**
- * Returns the edits by which no seal of the gateway's own reaches the provider of a native attempt. What this provider
- * sealed is unwrapped. Any other object with such a seal is left out. Another gateway reads these seals itself.
+ * Returns the edits by which no seal of the gateway's own reaches the provider of a native attempt, and whether they
+ * leave reasoning out. What this provider sealed is unwrapped. Another gateway reads such seals itself.
  */
-export async function sealEdits(attempt: Attempt): Promise<SealEdits> {
-  const { operation, head, body, deployment: { connection } } = attempt;
+export async function sealEdits(
+  attempt: Attempt,
+): Promise<{ readonly edits: readonly ByteEdit[]; readonly isCut: boolean }> {
+  const { operation, head, deployment: { connection } } = attempt;
   const { protocol } = OPERATIONS[operation];
   const edits: ByteEdit[] = [];
   const places = PLACES[protocol];
-  if (!head.hasMark || !places || connection.service === "gateway") {
-    return { edits, isCut: false };
-  }
-  const held = body.get();
-  const turns = new LoopTurns();
   let isCut = false;
+  if (!head.hasMark || !places || connection.service === "gateway") {
+    return { edits, isCut };
+  }
+  const { path: [outer, inner], seals } = places;
+  const body = attempt.body.get();
+  const turns = new LoopTurns();
 
   /** Edits the objects of a list, and returns the positions of those that it leaves out. */
-  async function edit(list: MarkedList, part: HeldBody, offset: number) {
+  async function edit(list: MarkedList): Promise<ReadonlySet<number>> {
     const cut = new Set<number>();
     for (const one of list.marked) {
       turns.count(one.end - one.start);
       await turns.next();
-      const found = await judge(partOf(part, one), attempt, places?.seals);
-      if (found === "cut") {
-        edits.push(moved(cutOf(one, cut.size), offset));
-        cut.add(one.index);
-      } else edits.push(...found.map((own) => moved(own, offset + one.start)));
+      const found = await judge(one, body, attempt, seals);
+      edits.push(...found ?? [cutOf(one, cut.size)]);
+      if (found === undefined) cut.add(one.index);
     }
     isCut ||= cut.size > 0;
     return cut;
   }
 
-  const [outer, inner] = places.path;
-  for (const list of await markedIn(held, outer)) {
-    if (inner === undefined) await edit(list, held, 0);
+  const all = { start: 0, end: body.length };
+  for (const list of await markedIn(body, all, outer)) {
+    if (inner === undefined) await edit(list);
     else {
       for (const message of list.marked) {
-        const part = partOf(held, message);
         const { length } = edits;
-        for (const content of await markedIn(part, inner)) {
-          const cut = await edit(content, part, message.start);
-          if (protocol !== "messages" || !isEmptied(content, cut, part)) {
+        for (const content of await markedIn(body, message, inner)) {
+          const cut = await edit(content);
+          if (protocol !== "messages" || !isEmptied(content, cut, body)) {
             continue;
           }
-          // The message may be left out only at the end, where the one before it has the other role.
+          // Only the last message may be left out: the one before it has the other role.
+          const isLast = message.index > 0 && message.next === undefined;
           edits.length = length;
-          edits.push(
-            message.index > 0 && message.next === undefined
-              ? cutOf(message, 0)
-              : moved(filled(content), message.start),
-          );
+          edits.push(isLast ? cutOf(message, 0) : filled(content));
         }
       }
     }
@@ -138,9 +128,10 @@ interface MarkedList {
   readonly marked: Marked[];
 }
 
-/** Finds the lists with a name among an object's members, and the objects in them that have a mark. */
+/** Finds the lists with a name among the members of an object in a body, and the objects in them that have a mark. */
 async function markedIn(
-  object: HeldBody,
+  body: HeldBody,
+  object: ByteSpan,
   name: string,
 ): Promise<readonly MarkedList[]> {
   const lists: MarkedList[] = [];
@@ -150,7 +141,7 @@ async function markedIn(
     quietUntil: 0,
     wants: (run) => run !== undefined && matchKey(run, name) === "same",
     take(event, _bytes, _at, walker) {
-      const { offset } = walker;
+      const offset = object.start + walker.offset;
       const list = lists.at(-1);
       if (event === "value_begins") {
         lists.push({ start: offset, end: offset, count: 0, marked: [] });
@@ -168,7 +159,8 @@ async function markedIn(
       }
     },
   };
-  await scanned(object, new JsonObjectScan([NO_NAME], undefined, sink));
+  const scan = new JsonObjectScan([NO_NAME], undefined, sink);
+  await scanned(partOf(body, object), scan);
   return lists;
 }
 
@@ -180,48 +172,52 @@ async function scanned(object: HeldBody, scan: JsonObjectScan) {
   return scan.end();
 }
 
-/** Returns the edits of an object, or `cut` when it must be left out. It has no mark but in other places: no edits. */
+/** Returns the edits of an object; `undefined` when it must be left out. */
 async function judge(
-  object: HeldBody,
+  object: ByteSpan,
+  body: HeldBody,
   { operation, deployment: { connection, model } }: Attempt,
-  seals: SealPlaces["seals"] = {},
-): Promise<"cut" | readonly ByteEdit[]> {
-  const found = await membersOf(object);
-  if (found === undefined) return "cut";
-  const textOf = (key: string) => {
+  seals: SealPlaces["seals"],
+): Promise<readonly ByteEdit[] | undefined> {
+  const found = await membersOf(partOf(body, object));
+  if (found === undefined) return undefined;
+  const spanOf = (key: string) => {
     const span = found.get(key)?.span;
-    const value = span && JSON.parse(decoder.decode(bodyPart(object, span)));
+    return span && moved(span, object.start);
+  };
+  const textOf = (key: string) => {
+    const span = spanOf(key);
+    const value = span && JSON.parse(decoder.decode(bodyPart(body, span)));
     return typeof value === "string" ? value : "";
   };
   const type = textOf("type");
-  const field = lookup(seals, type);
-  const seal = field && found.get(field);
-  const envelope = field === undefined ? "" : textOf(field);
-  if (!seal || !isWrapped(envelope)) return [];
-  const { span } = seal;
-  if (envelope.length > MAX_DECODED_BYTES) return "cut";
+  const field = lookup(seals, type) ?? "";
+  const span = spanOf(field);
+  const envelope = textOf(field);
+  if (span === undefined || !isWrapped(envelope)) return [];
+  if (envelope.length > MAX_DECODED_BYTES) return undefined;
   const summary = type === "compaction" &&
     summaryIn({ encrypted_content: envelope });
   if (typeof summary === "string") {
     const content = [{ type: "input_text", text: summary }];
-    const text = JSON.stringify({ type: "message", role: "user", content });
-    return [{ span: { start: 0, end: object.length }, text }];
+    const message = { type: "message", role: "user", content };
+    return [{ span: object, text: JSON.stringify(message) }];
   }
   const sealed = unwrapSealed(envelope);
-  const { protocol } = OPERATIONS[operation];
-  const connectionId = connection.id;
+  const target = { ...connection, model: model.upstream };
   if (
     sealed === undefined || sealed.form !== lookup(FORMS, field) ||
-    !maySend(sealed, { protocol, connectionId })
-  ) return "cut";
-  // What it is bound to can be compared only as translated.
-  const target = { ...connection, model: model.upstream };
-  const { thinkingBinding } = dialectOf(target);
-  if (sealed.bound && thinkingBinding === "checked") return "cut";
+    !maySend(sealed, {
+      protocol: OPERATIONS[operation].protocol,
+      connectionId: connection.id,
+    }) ||
+    // What it is bound to can be compared only as translated.
+    sealed.bound && dialectOf(target).thinkingBinding === "checked"
+  ) return undefined;
   const value = JSON.stringify(sealed.value);
   if (sealed.id === undefined) return [{ span, text: value }];
   const id = JSON.stringify(sealed.id);
-  const idSpan = found.get("id")?.span;
+  const idSpan = spanOf("id");
   return idSpan === undefined
     ? [{ span, text: `${value},"id":${id}` }]
     : [{ span, text: value }, { span: idSpan, text: id }];
@@ -237,15 +233,15 @@ async function membersOf(object: HeldBody) {
   }
 }
 
-/** Returns true when only blank text is left of a message's content, which providers refuse like none. */
+/** Returns true when no more than blank text is left of a message's content, which providers refuse. */
 function isEmptied(
   list: MarkedList,
   cut: ReadonlySet<number>,
-  message: HeldBody,
+  body: HeldBody,
 ): boolean {
   if (cut.size === 0 || cut.size === list.count) return cut.size > 0;
   if (list.end - list.start > MAX_DECODED_BYTES) return false;
-  const blocks = objectsOf(parseJson(decoder.decode(bodyPart(message, list))));
+  const blocks = objectsOf(parseJson(decoder.decode(bodyPart(body, list))));
   return blocks.every(({ type, text }, index) =>
     cut.has(index) ||
     type === "text" && typeof text === "string" && text.trim() === ""
@@ -264,8 +260,8 @@ function filled({ start, end }: MarkedList): ByteEdit {
   return { span: { start: start + 1, end: end - 1 }, text: NO_CONTENT };
 }
 
-function moved({ span, text }: ByteEdit, by: number): ByteEdit {
-  return { span: { start: span.start + by, end: span.end + by }, text };
+function moved({ start, end }: ByteSpan, by: number): ByteSpan {
+  return { start: start + by, end: end + by };
 }
 
 const decoder = new TextDecoder();
