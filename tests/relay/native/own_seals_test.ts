@@ -21,7 +21,7 @@ import { turnsDuring } from "../../support/turns_during.ts";
 
 const ID = "00000000-0000-4000-8000-000000000001";
 
-/** Opens a gateway with one connection that serves every path natively, as it is told to. */
+/** Opens a gateway with one connection that serves every path natively. */
 async function openScene(overrides: Readonly<Record<string, unknown>> = {}) {
   const url = "http://provider.example/v1";
   const connection = connectionFile({
