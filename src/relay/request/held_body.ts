@@ -1,6 +1,6 @@
 import { LoopTurns } from "../../core/time/turns.ts";
 import type { ByteEdit, ByteSpan } from "../../json_scan/key.ts";
-import { LongBytes } from "../../streams/bytes.ts";
+import { joinBytes, LongBytes } from "../../streams/bytes.ts";
 import { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
@@ -100,64 +100,54 @@ export function nativeBody(
   edits: readonly ByteEdit[],
 ): Uint8Array<ArrayBuffer> | Upload {
   const held = body.get();
-  const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
-  if (held instanceof Uint8Array) return sorted.reduceRight(edited, held);
+  if (held instanceof Uint8Array) {
+    return edits.length === 0 ? held : joinBytes(spliceBytes([held], edits));
+  }
   const upload = new Upload(
-    edits.length > 0 ? spliced(held, sorted) : held,
+    edits.length === 0 ? held : new LongBytes(spliceBytes(held.pieces, edits)),
   );
   body.lendTo(upload);
   return upload;
 }
 
-function edited(
-  bytes: Uint8Array<ArrayBuffer>,
-  { span, text }: ByteEdit,
-): Uint8Array<ArrayBuffer> {
-  return spliceBytes(bytes, span, new TextEncoder().encode(text));
-}
-
-/** Returns the body with edits, the first one first, in one pass over its pieces. */
-function spliced(body: LongBytes, edits: readonly ByteEdit[]): LongBytes {
-  const pieces: Uint8Array<ArrayBuffer>[] = [];
+/**
+ * Returns the pieces of a body with edits, in the same memory. It takes one pass over the pieces, because a body may need
+ * many edits.
+ *
+ * @throws {RangeError} When an edit is outside the body, or overlaps another.
+ */
+export function spliceBytes(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  edits: readonly ByteEdit[],
+): readonly Uint8Array<ArrayBuffer>[] {
+  const encoder = new TextEncoder();
+  const sorted = edits.toSorted((a, b) => a.span.start - b.span.start);
+  const spliced: Uint8Array<ArrayBuffer>[] = [];
   let [next, before, from] = [0, 0, 0];
-  for (const piece of body.pieces) {
+  for (const piece of pieces) {
     const end = before + piece.length;
-    while (from < end) {
-      const edit = edits[next];
+    while (from <= end) {
+      const edit = sorted[next];
       const to = Math.min(edit?.span.start ?? end, end);
-      if (to > from) pieces.push(piece.subarray(from - before, to - before));
-      from = to;
-      if (edit === undefined || to === end) break;
-      if (edit.text !== "") pieces.push(new TextEncoder().encode(edit.text));
-      from = edit.span.end;
+      if (to > from) spliced.push(piece.subarray(from - before, to - before));
+      from = Math.max(from, to);
+      if (edit === undefined || edit.span.start > end) break;
+      const { span, text } = edit;
+      if (span.start < from || span.end < span.start) throw outside(span);
+      if (text !== "") spliced.push(encoder.encode(text));
+      from = span.end;
       next++;
     }
     before = end;
   }
-  return new LongBytes(pieces);
+  const left = sorted[next];
+  if (left !== undefined) throw outside(left.span);
+  if (from > before) throw outside({ start: from, end: from });
+  return spliced;
 }
 
-/**
- * Returns a copy of `bytes` with `replacement` in place of `span`.
- *
- * @throws {RangeError} When `span` is outside `bytes`.
- */
-export function spliceBytes(
-  bytes: Uint8Array,
-  span: ByteSpan,
-  replacement: Uint8Array,
-): Uint8Array<ArrayBuffer> {
-  const { start, end } = span;
-  if (start < 0 || start > end || end > bytes.length) {
-    throw new RangeError(
-      `Cannot splice bytes ${start} to ${end}: there are ${bytes.length}.`,
-    );
-  }
-  const spliced = new Uint8Array(
-    bytes.length - (end - start) + replacement.length,
+function outside({ start, end }: ByteSpan): RangeError {
+  return new RangeError(
+    `Cannot splice bytes ${start} to ${end}: they are outside the body, or in another edit.`,
   );
-  spliced.set(bytes.subarray(0, start));
-  spliced.set(replacement, start);
-  spliced.set(bytes.subarray(end), start + replacement.length);
-  return spliced;
 }

@@ -36,6 +36,7 @@ async function openScene(overrides: Readonly<Record<string, unknown>> = {}) {
   const { handler } = createGateway({
     liveConfig: createLiveConfig(configOf(config)),
     log: lines.log,
+    fetch: () => assert.fail("The client sends all requests"),
     client: {
       async send({ body }) {
         const bytes = await bodyBytes(body ?? new Uint8Array());
