@@ -4,6 +4,7 @@ import { soakConnections } from "./connections.ts";
 import { soakCounts } from "./counts.ts";
 import { soakCrowd } from "./crowd.ts";
 import { soakEventLoop } from "./event_loop.ts";
+import { soakHalfHandshakes } from "./half_handshakes.ts";
 import { MAX_HEAP_MIB, soakHangUps } from "./hang_ups.ts";
 import type { Duration } from "./plan.ts";
 import { soakPoison } from "./poison.ts";
@@ -44,6 +45,10 @@ export const PARTS = {
   "connections": { run: soakConnections, duration: { fixed: 6, scaled: 17 } },
   "proxies": { run: soakProxies, duration: { fixed: 55, scaled: 45 } },
   "shortage": { run: soakShortage, duration: { fixed: 6, scaled: 20 } },
+  "half-handshakes": {
+    run: soakHalfHandshakes,
+    duration: { fixed: 42, scaled: 2 },
+  },
   "poison": { run: soakPoison, duration: { fixed: 2, scaled: 24 } },
   "event-loop": {
     run: inScene(soakEventLoop),

@@ -19,17 +19,20 @@ export interface SharedGatewayOptions {
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly maxDescriptors?: number;
+  /** The files of a certificate and its key; default: no TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** Starts a gateway whose only model is `all`. */
 export async function startSharedGateway(
-  { url, tokens, timeouts = {}, env = {}, maxDescriptors }:
+  { url, tokens, timeouts = {}, env = {}, maxDescriptors, tls }:
     SharedGatewayOptions,
 ): Promise<SharedGateway> {
   const file = await Deno.makeTempFile({ suffix: ".yaml" });
   await Deno.writeTextFile(
     file,
     JSON.stringify({
+      ...(tls === undefined ? {} : { server: { tls } }),
       timeouts,
       connections: [{
         name: "all",

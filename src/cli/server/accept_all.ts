@@ -6,54 +6,79 @@ import type { Log } from "../../observe/log.ts";
 /** The pauses after which a listener is tried again. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 
-interface AcceptOptions {
-  readonly onSocket: (socket: Deno.TcpConn | Deno.TlsConn) => void;
+/** What becomes of the sockets of a listener. */
+export interface AcceptTerms<Socket> {
+  /** Takes a socket. The next one is accepted when the promise that it may return has resolved. */
+  readonly onSocket: (socket: Socket) => Promise<void> | void;
   /** Called each time that the platform accepts nothing; default: nothing happens. */
   readonly onShortage?: (() => void) | undefined;
-  /** Aborts before the listener is closed. */
-  readonly signal: AbortSignal;
   readonly timers: Timers;
   readonly log?: Log | undefined;
+}
+
+/** A listener whose sockets are accepted. */
+export interface Accepting {
+  readonly addr: Deno.NetAddr;
+  /** Stops accepting. */
+  close(): Promise<void>;
 }
 
 /**
  * Accepts all sockets of a listener until it is closed. While the platform refuses, usually because the process has no
  * descriptor left, the connections wait for the next try.
  */
-export async function acceptAll(
-  listener: Pick<Deno.Listener<Deno.TcpConn | Deno.TlsConn>, "accept">,
-  { onSocket, onShortage, signal, timers, log }: AcceptOptions,
-): Promise<void> {
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      const socket = await listener.accept();
-      if (failures > 0) log?.write("listening_again", {});
-      failures = 0;
-      sendAtOnce(socket);
-      onSocket(socket);
-    } catch (error) {
-      if (signal.aborted) return;
-      if (isOfOneCaller(error)) continue;
-      failures += 1;
-      onShortage?.();
-      if (failures === 1) {
-        log?.write("listener_lost", {
-          reason: error instanceof Error ? error.message : "unknown",
-        });
+export function acceptAll<Socket extends object>(
+  listener: Pick<Deno.Listener<Deno.Conn, Deno.NetAddr>, "addr" | "close"> & {
+    accept(): Promise<Socket>;
+  },
+  { onSocket, onShortage, timers, log }: AcceptTerms<Socket>,
+): Accepting {
+  const closing = new AbortController();
+  const { signal } = closing;
+
+  async function accept(): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const socket = await listener.accept();
+        if (failures > 0) log?.write("listening_again", {});
+        failures = 0;
+        sendAtOnce(socket);
+        const room = onSocket(socket);
+        if (room !== undefined) await room;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isOfOneCaller(error)) continue;
+        failures += 1;
+        onShortage?.();
+        if (failures === 1) {
+          log?.write("listener_lost", {
+            reason: error instanceof Error ? error.message : "unknown",
+          });
+        }
+        const deadlines = { start: timers.schedule };
+        // Rejects when the signal aborts, which ends the loop.
+        await wait(backoffMs(failures, PAUSES), { deadlines, signal })
+          .catch(() => {});
       }
-      const deadlines = { start: timers.schedule };
-      // Rejects when the signal aborts, which ends the loop.
-      await wait(backoffMs(failures, PAUSES), { deadlines, signal })
-        .catch(() => {});
     }
   }
+
+  const accepting = accept();
+  return {
+    addr: listener.addr,
+    close() {
+      closing.abort();
+      listener.close();
+      return accepting;
+    },
+  };
 }
 
 /** Sends short parts of a response without a wait for more (Nagle's algorithm), where the platform lets it. */
-function sendAtOnce(socket: Deno.TcpConn | Deno.TlsConn): void {
+function sendAtOnce(socket: Partial<Pick<Deno.TcpConn, "setNoDelay">>): void {
   try {
-    if ("setNoDelay" in socket) socket.setNoDelay();
+    socket.setNoDelay?.();
   } catch {
     // A caller who left already is noticed by the next read.
   }

@@ -9,6 +9,7 @@ import { createHttp1Server } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
 import { reasonOf } from "../log/write_whole.ts";
 import { acceptAll } from "./accept_all.ts";
+import { listenTls } from "./tls_listener.ts";
 import { endSentence } from "../text.ts";
 
 /** A listener that accepts requests. */
@@ -66,9 +67,6 @@ export function listen(
   const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
   try {
     const address = { hostname: host, port, reusePort: isShared };
-    const listener = tls === undefined
-      ? Deno.listen(address)
-      : Deno.listenTls({ ...address, ...tls, alpnProtocols: ["http/1.1"] });
     const scheme = tls === undefined ? "http" : "https";
     const server = createHttp1Server({
       handler: respond,
@@ -76,21 +74,20 @@ export function listen(
       deadlines: createDeadlines(timers),
       tracing,
     });
-    const closing = new AbortController();
-    const accepting = acceptAll(listener, {
+    const terms = {
       onSocket: server.serve,
       onShortage: () => server.closeIdle(SPARED_MS),
-      signal: closing.signal,
       timers,
       log,
-    });
+    };
+    const listener = tls === undefined
+      ? acceptAll(Deno.listen(address), terms)
+      : listenTls({ ...address, ...tls }, terms);
     return {
       url: `${scheme}://${urlHost(host)}:${listener.addr.port}`,
       port: listener.addr.port,
       async close() {
-        closing.abort();
-        listener.close();
-        await Promise.all([accepting, server.close()]);
+        await Promise.all([listener.close(), server.close()]);
       },
     };
   } catch (error) {

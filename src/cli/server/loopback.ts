@@ -5,15 +5,25 @@
  * @param far Closed together with the result. A write direction that it ends is passed on.
  */
 export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { near, inner } = await openPair(Deno.listen(LOCAL));
+  inner.setNoDelay(true);
+  void carryBoth(inner, far);
+  return near;
+}
+
+/** A free port of this machine, for it alone. */
+export const LOCAL = { hostname: "127.0.0.1", port: 0 };
+
+/** Opens both ends of a connection of this machine, and closes the listener. */
+export async function openPair<Inner extends Deno.Conn<Deno.NetAddr>>(
+  listening: Deno.Listener<Inner, Deno.NetAddr>,
+): Promise<{ readonly near: Deno.TcpConn; readonly inner: Inner }> {
+  using listener = listening;
   const { hostname, port } = listener.addr;
   const near = await Deno.connect({ hostname, port });
   try {
     near.setNoDelay(true);
-    const inner = await acceptFrom(listener, near.localAddr.port);
-    inner.setNoDelay(true);
-    void carryBoth(inner, far);
-    return near;
+    return { near, inner: await acceptFrom(listener, near.localAddr.port) };
   } catch (error) {
     near.close();
     throw error;
@@ -21,10 +31,10 @@ export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
 }
 
 /** Accepts the connection from a port; any other program may have been faster. */
-async function acceptFrom(
-  listener: Deno.TcpListener,
+async function acceptFrom<Inner extends Deno.Conn<Deno.NetAddr>>(
+  listener: Deno.Listener<Inner, Deno.NetAddr>,
   port: number,
-): Promise<Deno.TcpConn> {
+): Promise<Inner> {
   for (;;) {
     const connection = await listener.accept();
     if (connection.remoteAddr.port === port) return connection;
@@ -32,7 +42,11 @@ async function acceptFrom(
   }
 }
 
-async function carryBoth(inner: Deno.TcpConn, far: Deno.Conn): Promise<void> {
+/** Carries the bytes of both directions, and closes both connections at the end. */
+export async function carryBoth(
+  inner: Deno.TcpConn,
+  far: Deno.Conn,
+): Promise<void> {
   void carry(far, inner).then(() => inner.closeWrite()).catch(() => {
     // The gateway has closed its end.
   });

@@ -10,20 +10,21 @@ const OUT_OF_DESCRIPTORS = new Error("Too many open files");
 function begin() {
   const timers = createFakeTimers();
   const log = createMemoryLog();
-  const closing = new AbortController();
   const sockets: unknown[] = [];
   let tries = 0;
   let shortages = 0;
   let next = Promise.withResolvers<Deno.TcpConn>();
+  const addr = { transport: "tcp", hostname: "127.0.0.1", port: 1 } as const;
   const accepting = acceptAll({
+    addr,
+    close: () => next.reject(new Deno.errors.BadResource()),
     accept() {
       tries += 1;
       return next.promise;
     },
   }, {
-    onSocket: (socket) => sockets.push(socket),
+    onSocket: (socket) => void sockets.push(socket),
     onShortage: () => shortages += 1,
-    signal: closing.signal,
     timers,
     log,
   });
@@ -45,11 +46,9 @@ function begin() {
       ),
     fail: (error: Error) => settle(({ reject }) => reject(error)),
     async close() {
-      closing.abort();
       // Nobody waits for it during a pause.
       next.promise.catch(() => {});
-      next.reject(new Deno.errors.BadResource());
-      await accepting;
+      await accepting.close();
     },
   };
 }

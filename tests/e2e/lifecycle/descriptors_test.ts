@@ -10,6 +10,8 @@ import {
 import { say } from "../../support/upstream/raw_upstream.ts";
 import { until, within } from "../../support/within.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { connectRaw } from "../../support/wire/raw_socket.ts";
 import { askAndCheck } from "../../soak/ask_and_check.ts";
 import { hangUpOnce, type Stage } from "../../soak/hang_up.ts";
@@ -18,6 +20,15 @@ import { createRandom } from "../../support/fakes/random.ts";
 
 /** Enough for the program and some connections. */
 const MAX_DESCRIPTORS = 64;
+
+const CERTIFICATES = fromFileUrl(
+  new URL("../../fixtures/tls/", import.meta.url),
+);
+
+const CERTIFICATE_FILES = {
+  cert: `${CERTIFICATES}cert.pem`,
+  key: `${CERTIFICATES}key.pem`,
+};
 
 /** Opens idle connections until no descriptors remain. */
 async function exhaust(gateway: ServedGateway): Promise<Deno.Conn[]> {
@@ -135,6 +146,51 @@ for (const host of ["127.0.0.1", "localhost"]) {
     },
   });
 }
+
+/** Few descriptors, and more handshakes that stop half way. */
+const FEW_DESCRIPTORS = 256;
+const HALF_HANDSHAKES = 400;
+
+Deno.test({
+  name: hasShell
+    ? `${HALF_HANDSHAKES} TLS handshakes that stop half way lock nobody out with ${FEW_DESCRIPTORS} descriptors`
+    : "TLS handshakes that stop half way (ignored: Windows has no ulimit)",
+  ignore: !hasShell,
+  async fn() {
+    await using upstream = startUpstream();
+    const file = familiesFile(upstream.url, {
+      server: { port: 0, tls: CERTIFICATE_FILES },
+    });
+    await using gateway = await serveFile(file, {
+      maxDescriptors: FEW_DESCRIPTORS,
+    });
+    const port = Number(new URL(gateway.url).port);
+    const url = `https://localhost:${port}${PATHS.chat}`;
+    using client = Deno.createHttpClient({
+      caCerts: [testCertificate.cert],
+      poolMaxIdlePerHost: 0,
+    });
+    const send = async () => {
+      const response = await fetch(url, { ...ask("chat"), client });
+      await response.body?.cancel();
+      return response.status;
+    };
+    assert.equal(await send(), 200);
+    using half = new DisposableStack();
+    for (let count = 0; count < HALF_HANDSHAKES; count++) {
+      const socket = half.use(await connectRaw(port));
+      // One half sends nothing, the other the beginning of its first message.
+      if (count % 2 === 0) await socket.write("\x16\x03\x01\x00\xc8");
+    }
+    // Connections that are being opened may be reset, once.
+    await until(
+      () => within(send(), "an answer").then((one) => one === 200, () => false),
+      "a caller to be served",
+    );
+    for (let count = 0; count < 20; count++) assert.equal(await send(), 200);
+    assert.deepEqual(gateway.lines("listener_lost"), []);
+  },
+});
 
 const CONNECTIONS = 300;
 
