@@ -1,6 +1,7 @@
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import type { AnyResponse } from "../../relay/direct_response.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
+import { endOfCrowd } from "../../upstream/http1/crowd.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import { hasToken } from "../../upstream/http1/head.ts";
 import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
@@ -121,6 +122,8 @@ export class ServedSocket {
 
   /** Writes bytes. A caller who takes none of them for too long is cut off. */
   async #write(bytes: Uint8Array, onTaken?: () => void): Promise<void> {
+    const crowd = endOfCrowd();
+    if (crowd !== undefined) await crowd;
     for (let at = 0; at < bytes.length;) {
       const stop = this.#parts.deadlines.start(WRITE_MS, () => this.#close());
       const rest = at === 0 ? bytes : bytes.subarray(at);

@@ -1,4 +1,5 @@
 import type { BodyDecoder } from "./body_decoder.ts";
+import { countRead } from "./crowd.ts";
 
 /**
  * The size of the buffer that waits for bytes. After one that was filled, more bytes wait, so that the next one is the
@@ -83,6 +84,7 @@ export class IncomingBytes {
   /** Takes the bytes of a read. Returns false when the socket has ended. */
   take(count: number | null): boolean {
     this.#reading = undefined;
+    countRead();
     if (count === null || count === 0) return false;
     this.#end += count;
     this.#adapt(count);

@@ -6,6 +6,7 @@ import {
   BodyReader,
   createBodyDecoder,
 } from "./body_decoder.ts";
+import { endOfCrowd } from "./crowd.ts";
 import type { HttpResponse } from "../call.ts";
 import { Http1Failure, MalformedMessage, type Progress } from "./failure.ts";
 import {
@@ -202,6 +203,8 @@ export class Socket {
   ): Promise<void> {
     try {
       for (const block of requestBlocks(head, body)) {
+        const crowd = endOfCrowd();
+        if (crowd !== undefined) await crowd;
         let at = 0;
         while (at < block.length) {
           const rest = at === 0 ? block : block.subarray(at);
