@@ -19,6 +19,10 @@ export interface GatewayOptions {
   readonly storeUrl?: string;
   /** A PEM file with the authority of the upstream's certificate. */
   readonly caFile?: string;
+  /** The core that it may use; default: any. */
+  readonly core?: number;
+  /** The path of another version's `main.ts`; default: this one's. */
+  readonly main?: string;
 }
 
 /**
@@ -27,10 +31,11 @@ export interface GatewayOptions {
  * `messages-large` belongs to one with Messages that streams several events per chunk, and so on.
  */
 export async function startGateway(options: GatewayOptions): Promise<Program> {
-  const { name, caFile } = options;
+  const { name, caFile, core } = options;
+  const { main = new URL("../../src/main.ts", import.meta.url).pathname } =
+    options;
   const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
   await Deno.writeTextFile(configFile, configText(options));
-  const main = new URL("../../src/main.ts", import.meta.url).pathname;
   const program = await startProgram(name, [
     V8_FLAGS,
     main,
@@ -39,7 +44,7 @@ export async function startGateway(options: GatewayOptions): Promise<Program> {
     configFile,
     "--port",
     "0",
-  ], caFile === undefined ? {} : { env: { DENO_CERT: caFile } });
+  ], { core, ...caFile === undefined ? {} : { env: { DENO_CERT: caFile } } });
   return {
     ...program,
     async [Symbol.asyncDispose]() {

@@ -13,13 +13,15 @@ export interface StartOptions {
   readonly scheme?: "http" | "https";
   /** The most file descriptors that it may open; default: the limit of this process. */
   readonly maxDescriptors?: number | undefined;
+  /** The core that it may use (Linux); default: any. */
+  readonly core?: number | undefined;
 }
 
 /** Starts `deno run ARGS` and waits for its ready line on standard error. */
 export async function startProgram(
   name: string,
   args: readonly string[],
-  { env = {}, scheme = "http", maxDescriptors }: StartOptions = {},
+  { env = {}, scheme = "http", maxDescriptors, core }: StartOptions = {},
 ): Promise<Program> {
   const run = ["run", "--allow-net", "--allow-read", "--allow-env", ...args];
   const isLimited = maxDescriptors !== undefined;
@@ -32,6 +34,7 @@ export async function startProgram(
     stderr: "piped",
   }).spawn();
   const port = await readPort(process.stderr);
+  if (core !== undefined) await pin(process.pid, core);
   return {
     name,
     url: `${scheme}://127.0.0.1:${port}`,
@@ -41,6 +44,17 @@ export async function startProgram(
       await process.status;
     },
   };
+}
+
+/** Lets a process, with all of its threads, use one core alone (Linux). */
+export async function pin(pid: number, core: number): Promise<void> {
+  const args = ["-a", "-c", "-p", `${core}`, `${pid}`];
+  const { success } = await new Deno.Command("taskset", {
+    args,
+    stdout: "null",
+  })
+    .output();
+  if (!success) throw new Error(`Cannot pin process ${pid} to core ${core}`);
 }
 
 async function readPort(stderr: ReadableStream<Uint8Array>): Promise<string> {
