@@ -7,6 +7,7 @@ import type { Respond } from "../../http/gateway.ts";
 import type { RequestTracing } from "../../http/server/served_socket.ts";
 import { createHttp1Server } from "../../http/server/server.ts";
 import type { Log } from "../../observe/log.ts";
+import { eventLoopCrowd } from "../../upstream/http1/crowd.ts";
 import { reasonOf } from "../log/write_whole.ts";
 import { acceptAll } from "./accept_all.ts";
 import { listenTls } from "./tls_listener.ts";
@@ -72,6 +73,7 @@ export function listen(
       handler: respond,
       scheme,
       deadlines: createDeadlines(timers),
+      crowd: eventLoopCrowd,
       tracing,
     });
     const terms = {

@@ -3,6 +3,7 @@ import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
 import { createHttp1Client } from "../../upstream/http1/client.ts";
+import { eventLoopCrowd } from "../../upstream/http1/crowd.ts";
 import { createDial } from "./dial.ts";
 import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";
@@ -34,6 +35,7 @@ export function openNetworkClient(
   const client = createHttp1Client({
     dial: createDial(readProxies(env), [], handshakes),
     deadlines: createDeadlines(timers),
+    crowd: eventLoopCrowd,
     defaultHeaders: [
       ["accept", "*/*"],
       // Some firewalls reject requests without one.

@@ -1,7 +1,7 @@
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import type { AnyResponse } from "../../relay/direct_response.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
-import { endOfCrowd } from "../../upstream/http1/crowd.ts";
+import type { Crowd } from "../../upstream/http1/crowd.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import { hasToken } from "../../upstream/http1/head.ts";
 import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
@@ -22,6 +22,8 @@ export interface ServerParts {
   readonly handler: (request: CallerRequest) => Promise<AnyResponse>;
   readonly scheme: "http" | "https";
   readonly deadlines: Deadlines;
+  /** The crowd of all sockets of the event loop; default: writes never wait for reads. */
+  readonly crowd?: Crowd | undefined;
   /** Absent when traces are disabled. */
   readonly tracing?: RequestTracing | undefined;
 }
@@ -73,7 +75,10 @@ export class ServedSocket {
   constructor(duplex: Duplex, parts: ServerParts) {
     this.#duplex = duplex;
     this.#parts = parts;
-    this.#incoming = new IncomingBytes((into) => duplex.read(into));
+    this.#incoming = new IncomingBytes(
+      (into) => duplex.read(into),
+      parts.crowd,
+    );
     this.#idleSinceMs = parts.deadlines.elapsedMs();
   }
 
@@ -122,8 +127,8 @@ export class ServedSocket {
 
   /** Writes bytes. A caller who takes none of them for too long is cut off. */
   async #write(bytes: Uint8Array, onTaken?: () => void): Promise<void> {
-    const crowd = endOfCrowd();
-    if (crowd !== undefined) await crowd;
+    const end = this.#parts.crowd?.end;
+    if (end !== undefined) await end;
     for (let at = 0; at < bytes.length;) {
       const stop = this.#parts.deadlines.start(WRITE_MS, () => this.#close());
       const rest = at === 0 ? bytes : bytes.subarray(at);

@@ -1,6 +1,7 @@
 import { type Deadlines, orNever } from "../../core/time/deadlines.ts";
 import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
 import { shortageOf } from "../failure.ts";
+import type { Crowd } from "./crowd.ts";
 import { type Duplex, Socket } from "./socket.ts";
 import { Http1Failure, wasLost } from "./failure.ts";
 import { IdleSockets, type PooledSocket } from "./idle_sockets.ts";
@@ -31,6 +32,8 @@ export type Dial = (origin: Origin, signal: AbortSignal) => Promise<Dialed>;
 interface Http1ClientOptions {
   readonly dial: Dial;
   readonly deadlines: Deadlines;
+  /** The crowd of all sockets of the event loop; default: writes never wait for reads. */
+  readonly crowd?: Crowd;
   /** The maximum number of idle sockets to one origin; default 1,024. */
   readonly maxIdle?: number;
   /** Headers for requests that have none of the same name, in lower case. */
@@ -56,7 +59,8 @@ interface Address {
  * too: what silenced one, such as a firewall, has probably silenced all.
  */
 export function createHttp1Client(
-  { dial, deadlines, maxIdle = 1024, defaultHeaders = [] }: Http1ClientOptions,
+  { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
+    Http1ClientOptions,
 ): UpstreamClient & Disposable {
   const idle = new IdleSockets(deadlines, maxIdle);
 
@@ -79,6 +83,7 @@ export function createHttp1Client(
       const socket: PooledSocket = new Socket(
         duplex,
         () => idle.keep(key, socket),
+        crowd,
       );
       socket.proxyHeaders = proxyHeaders;
       socket.openedMs = deadlines.elapsedMs();

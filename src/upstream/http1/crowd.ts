@@ -9,30 +9,43 @@ const MANY_READS = 64;
 /** The most turns of a crowd: enough for a thousand sockets. Many busy streams are a crowd without an end. */
 const MAX_TURNS = 8;
 
-let reads = 0;
-let turns = 0;
-let crowd: PromiseWithResolvers<void> | undefined;
-
-/** Counts a read that has ended. A count may run over several turns, because to count each turn has its cost. */
-export function countRead(): void {
-  if (++reads < MANY_READS || crowd !== undefined) return;
-  crowd = Promise.withResolvers();
-  setImmediate(endTurn);
-}
-
-function endTurn(): void {
-  const isCrowded = reads >= MANY_READS && turns < MAX_TURNS;
-  reads = 0;
-  turns = isCrowded ? turns + 1 : 0;
-  if (isCrowded) return void setImmediate(endTurn);
-  crowd?.resolve();
-  crowd = undefined;
-}
-
 /**
- * Returns the end of a crowd, before which nothing is to be written: the other side would answer at once, and come
- * before all sockets that wait. Again and again, the same ones would be served.
+ * The sockets of an event loop that have bytes to read. While there are many, nothing is written: the other side would
+ * answer at once, and come before all sockets that wait. The same ones would be served again and again.
  */
-export function endOfCrowd(): Promise<void> | undefined {
-  return crowd?.promise;
+export interface Crowd {
+  /** Counts a read that has ended. */
+  countRead(): void;
+  /** Resolves when nothing needs to wait any more; `undefined` when nothing does now. */
+  readonly end: Promise<void> | undefined;
+}
+
+/** The crowd of this thread's event loop. */
+export const eventLoopCrowd: Crowd = createCrowd();
+
+/** Creates an empty crowd. It counts reads over several turns, because to count each turn has its cost. */
+function createCrowd(): Crowd {
+  let reads = 0;
+  let turns = 0;
+  let crowd: PromiseWithResolvers<void> | undefined;
+
+  function endTurn(): void {
+    const isCrowded = reads >= MANY_READS && turns < MAX_TURNS;
+    reads = 0;
+    turns = isCrowded ? turns + 1 : 0;
+    if (isCrowded) return void setImmediate(endTurn);
+    crowd?.resolve();
+    crowd = undefined;
+  }
+
+  return {
+    countRead() {
+      if (++reads < MANY_READS || crowd !== undefined) return;
+      crowd = Promise.withResolvers();
+      setImmediate(endTurn);
+    },
+    get end() {
+      return crowd?.promise;
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import type { BodyDecoder } from "./body_decoder.ts";
-import { countRead } from "./crowd.ts";
+import type { Crowd } from "./crowd.ts";
 
 /**
  * The size of the buffer that waits for bytes. After one that was filled, more bytes wait, so that the next one is the
@@ -45,6 +45,7 @@ type Read = (into: Uint8Array) => Promise<number | null>;
 /** The bytes of a socket that arrived and were not taken yet. At most one read is under way. */
 export class IncomingBytes {
   readonly #source: Read;
+  readonly #crowd: Crowd | undefined;
   #buffer = new Uint8Array(BUFFER_BYTES.smallest);
   #start = 0;
   #end = 0;
@@ -52,8 +53,9 @@ export class IncomingBytes {
   #reading: Promise<number | null> | undefined;
   #filling: Promise<boolean> | undefined;
 
-  constructor(source: Read) {
+  constructor(source: Read, crowd?: Crowd) {
     this.#source = source;
+    this.#crowd = crowd;
   }
 
   /** The bytes that wait. The next read may move them. */
@@ -84,7 +86,7 @@ export class IncomingBytes {
   /** Takes the bytes of a read. Returns false when the socket has ended. */
   take(count: number | null): boolean {
     this.#reading = undefined;
-    countRead();
+    this.#crowd?.countRead();
     if (count === null || count === 0) return false;
     this.#end += count;
     this.#adapt(count);

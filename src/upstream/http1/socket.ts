@@ -6,7 +6,7 @@ import {
   BodyReader,
   createBodyDecoder,
 } from "./body_decoder.ts";
-import { endOfCrowd } from "./crowd.ts";
+import type { Crowd } from "./crowd.ts";
 import type { HttpResponse } from "../call.ts";
 import { Http1Failure, MalformedMessage, type Progress } from "./failure.ts";
 import {
@@ -65,6 +65,7 @@ export class Socket {
   announcedIdleMs: number | undefined;
   readonly #duplex: Duplex;
   readonly #onIdle: (socket: Socket) => void;
+  readonly #crowd: Crowd | undefined;
   readonly #incoming: IncomingBytes;
   #isClosed = false;
   #isIdle = false;
@@ -75,11 +76,17 @@ export class Socket {
 
   /**
    * @param onIdle Called when a response is complete and the socket may serve another request.
+   * @param crowd The crowd of all sockets of the event loop; default: writes never wait for reads.
    */
-  constructor(duplex: Duplex, onIdle: (socket: Socket) => void) {
+  constructor(
+    duplex: Duplex,
+    onIdle: (socket: Socket) => void,
+    crowd?: Crowd,
+  ) {
     this.#duplex = duplex;
     this.#onIdle = onIdle;
-    this.#incoming = new IncomingBytes((into) => duplex.read(into));
+    this.#crowd = crowd;
+    this.#incoming = new IncomingBytes((into) => duplex.read(into), crowd);
   }
 
   /** True when it can serve no more requests. */
@@ -203,8 +210,8 @@ export class Socket {
   ): Promise<void> {
     try {
       for (const block of requestBlocks(head, body)) {
-        const crowd = endOfCrowd();
-        if (crowd !== undefined) await crowd;
+        const end = this.#crowd?.end;
+        if (end !== undefined) await end;
         let at = 0;
         while (at < block.length) {
           const rest = at === 0 ? block : block.subarray(at);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createHttp1Server } from "../../../src/http/server/server.ts";
 import { DirectResponse } from "../../../src/relay/direct_response.ts";
+import { eventLoopCrowd } from "../../../src/upstream/http1/crowd.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { nextTurn } from "../../support/settle.ts";
 
@@ -81,6 +82,7 @@ Deno.test("of more callers than the platform reads in a turn, none is served muc
       ),
     scheme: "http",
     deadlines: createDeadlines(createFakeTimers()),
+    crowd: eventLoopCrowd,
   });
   for (let count = 0; count < SOCKETS; count++) {
     server.serve(platform.connect());
