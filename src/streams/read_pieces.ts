@@ -51,7 +51,8 @@ interface PiecesMemory {
 /**
  * Reads a body into pieces. Memory grows with the body.
  *
- * @returns Pieces of at most `pieceBytes`; only long chunks that are kept as they came make shorter ones.
+ * @param body The next read may overwrite a chunk, unless it is the whole body.
+ * @returns Pieces of `pieceBytes`, the last one of what is left.
  * @throws {WrongLengthError} When the body has another length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
  * @throws The reason of the signal, and the errors of the body, of `onBytes` and of `memory`. The bytes so far are then
@@ -107,9 +108,6 @@ async function readChunks(
   growing.end();
 }
 
-/** The shortest chunk that is kept as it came, in bytes; shorter ones are copied into one piece. */
-const LONG_CHUNK_BYTES = 16 * 1024;
-
 /** The pieces of a body, of which the last grows as bytes arrive. */
 class GrowingPieces {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -157,18 +155,16 @@ class GrowingPieces {
   }
 
   /**
-   * Keeps a chunk as a piece of its own, which saves a copy. It is long, or the whole body, and has its memory to itself:
-   * a piece is freed with all of its memory, and counts with its length.
+   * Keeps a chunk that is the whole body as its piece, which saves a copy. It has its memory to itself: a piece is freed
+   * with all of its memory, and counts with its length.
    *
    * @returns The piece; `undefined` when the chunk must be copied.
    */
   keep({ buffer, length }: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     const { length: declared, pieceBytes, memory } = this.#options;
-    const isWorth = length >= LONG_CHUNK_BYTES || length === declared;
-    const isKept = isWorth && length === buffer.byteLength &&
+    const isKept = length === declared && length === buffer.byteLength &&
       length <= Math.min(this.#left, pieceBytes);
     if (!isKept || !(buffer instanceof ArrayBuffer)) return undefined;
-    this.#completePart();
     memory.take(length);
     const piece = new Uint8Array(buffer);
     this.pieces.push(piece);

@@ -1,4 +1,4 @@
-import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
+import type { ByteReader } from "../../streams/byte_reader.ts";
 import { joinBytes } from "../../streams/bytes.ts";
 import type { CallerRequest } from "../../relay/request/caller_request.ts";
 import {
@@ -116,8 +116,11 @@ export class ServedRequest implements CallerRequest {
     }
   }
 
-  #decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
-    const payload = this.#source.incoming.decode(decoder);
+  #decode(
+    decoder: BodyDecoder,
+    isLent: boolean,
+  ): Uint8Array<ArrayBuffer> | undefined {
+    const payload = this.#source.incoming.decode(decoder, isLent);
     this.#leftBytes -= payload?.length ?? 0;
     if (decoder.isDone) void this.#watch();
     return payload;
@@ -126,16 +129,17 @@ export class ServedRequest implements CallerRequest {
   /**
    * Reads more of the body.
    *
+   * @param isLent True when the next read may overwrite the bytes, unless they are the last ones.
    * @returns `undefined` at its end.
    * @throws {MalformedMessage} When its chunks are malformed.
    * @throws When the socket ends first.
    */
-  async read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  async read(isLent = false): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { incoming, askForBody } = this.#source;
     const decoder = this.#decoder;
     if (decoder === undefined) return undefined;
     while (!decoder.isDone) {
-      const payload = this.#decode(decoder);
+      const payload = this.#decode(decoder, isLent);
       if (payload !== undefined) return payload;
       if (decoder.isDone) break;
       if (this.#awaitsContinue) await askForBody();
@@ -153,7 +157,7 @@ export class ServedRequest implements CallerRequest {
     const { incoming } = this.#source;
     const isWhole = this.#decoder !== undefined && this.#leftBytes > 0 &&
       this.#leftBytes <= incoming.length;
-    return isWhole ? this.#decode(this.#decoder) : undefined;
+    return isWhole ? this.#decode(this.#decoder, false) : undefined;
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
@@ -165,15 +169,21 @@ export class ServedRequest implements CallerRequest {
   }
 
   openBody(): ByteReader {
-    const cancelled = Promise.withResolvers<ByteRead>();
-    const readOn = async (): Promise<ByteRead> => {
-      const value = await this.read();
-      return value === undefined ? { done: true } : { done: false, value };
-    };
+    let isCancelled = false;
+    let end = () => {};
     return {
-      read: () => Promise.race([readOn(), cancelled.promise]),
+      read: () =>
+        new Promise((resolve, reject) => {
+          end = () => resolve({ done: true });
+          if (isCancelled) return end();
+          this.read(true).then(
+            (value) => value ? resolve({ done: false, value }) : end(),
+            reject,
+          );
+        }),
       cancel() {
-        cancelled.resolve({ done: true });
+        isCancelled = true;
+        end();
         return Promise.resolve();
       },
     };

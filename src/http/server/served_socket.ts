@@ -208,7 +208,7 @@ export class ServedSocket {
     request.end();
     span?.end(isWhole ? response.status : undefined);
     if (!isWhole) return false;
-    const dropBody = async () => (await request.read())?.length ?? 0;
+    const dropBody = async () => (await request.read(true))?.length ?? 0;
     if (isKept) return request.isRead || await this.#drop(dropBody, REST_MS);
     if (!request.isRead || this.#incoming.length > 0) await this.#linger();
     return false;

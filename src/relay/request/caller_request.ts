@@ -5,7 +5,10 @@ import type { ByteReader } from "../../streams/byte_reader.ts";
 export interface CallerRequest
   extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
   readonly headers: HeaderFields;
-  /** Reads the body without a platform's stream, once and in place of `body`. */
+  /**
+   * Reads the body without a platform's stream, once and in place of `body`. The next read may overwrite a chunk, unless
+   * it is the last one.
+   */
   readonly openBody?: (() => ByteReader) | undefined;
   /** Takes a body that has arrived with its head, in place of `bytes`; returns `undefined` where some has not. */
   readonly takeArrived?:

@@ -138,16 +138,25 @@ export class IncomingBytes {
   /**
    * Takes the payload of a body.
    *
-   * @returns The payload that has arrived, which is the caller's to keep but not to transfer: a short one shares its
-   * memory with others. `undefined` where there is none.
+   * @param isLent True when the payload is read before the next read of the socket, which may overwrite it. The end of
+   * a body is never lent.
+   * @returns The payload that has arrived. One that is not lent is the caller's to keep but not to transfer: a short one
+   * shares its memory with others. `undefined` where there is none.
    */
-  decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+  decode(
+    decoder: BodyDecoder,
+    isLent = false,
+  ): Uint8Array<ArrayBuffer> | undefined {
     if (this.#start === this.#end) return undefined;
     const { payload, takenBytes } = decoder.push(
       this.#buffer.subarray(this.#start, this.#end),
     );
     this.#start += takenBytes;
     if (payload.length === 0) return undefined;
+    if (isLent && !decoder.isDone) {
+      this.#bufferBytes = Math.max(this.#bufferBytes, this.#buffer.length);
+      return payload;
+    }
     const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
     if (isSmall) return copyOf(payload);
     // The buffer belongs to the payload's owner now; what follows the payload moves to another.
