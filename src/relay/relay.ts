@@ -17,7 +17,7 @@ import {
   findCandidates,
 } from "./routing/candidate.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
-import { type HeldBody, keepBody } from "./request/held_body.ts";
+import { type HeldBody, keepBody, type KeptBody } from "./request/held_body.ts";
 import type { FindPrompt } from "./request/prompt_parts.ts";
 import { promptPartsOf } from "./request/prompt_scan.ts";
 import type { RelayServices } from "./services.ts";
@@ -47,12 +47,11 @@ export async function relay(
     caller.sha256,
   );
   record.onFinish(() => memory.close());
-  const { held, head } = await readTask(exchange, relayTask, {
+  const { held, body, head } = await readTask(exchange, relayTask, {
     memory,
     deadlines: services.deadlines,
     findPrompt: services.cacheMisses.findPrompt(caller),
   });
-  const { length } = held;
   record.facts.model = head.model;
   record.facts.isStream = head.stream;
   record.facts.effort = head.prompt.effort;
@@ -79,7 +78,6 @@ export async function relay(
         : MAIN_OPERATIONS[bodyProtocol],
     },
   );
-  const body = keepBody(held, () => memory.give(length));
   // Counting tokens is free.
   const tally = operation === "count_tokens" ? undefined : services.usage.open({
     record,
@@ -101,6 +99,14 @@ export async function relay(
   return await tryCandidates(exchange, task, services);
 }
 
+/** A request whose body is read. */
+interface ReadTask {
+  readonly held: HeldBody;
+  /** The same body, which is released with the request at the latest. */
+  readonly body: KeptBody;
+  readonly head: RequestHead;
+}
+
 /** Reads the body and its head. The scanner of a waiting request would take as much memory as its place in the queue. */
 async function readTask(
   exchange: Exchange,
@@ -109,8 +115,9 @@ async function readTask(
     readonly memory: MemoryShare;
     readonly findPrompt: FindPrompt;
   },
-): Promise<{ readonly held: HeldBody; readonly head: RequestHead }> {
-  const { config, record: { facts } } = exchange;
+): Promise<ReadTask> {
+  const { config, record } = exchange;
+  const { facts } = record;
   const reader = createRequestHeadReader(path, findPrompt);
   const held = await readBody(exchange, {
     deadlines,
@@ -122,12 +129,15 @@ async function readTask(
       reader.push(chunk);
     },
   });
+  const body = keepBody(held, () => memory.give(held.length));
+  // Nobody else releases the body of a request that is rejected.
+  record.onFinish(body.release);
   const head = reader.end();
-  if (!head.prompt.isIncomplete) return { held, head };
+  if (!head.prompt.isIncomplete) return { held, body, head };
   // The next prompt is not compared, so that a client that edits each turn has every second body read twice.
   const prompt = await promptPartsOf(held);
   prompt.opening = undefined;
-  return { held, head: { ...head, prompt } };
+  return { held, body, head: { ...head, prompt } };
 }
 
 /**

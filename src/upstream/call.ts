@@ -76,20 +76,23 @@ interface UpstreamCall {
 /** A long body that is lent to a client while it is sent. */
 export class Upload {
   readonly body: LongBytes;
+  readonly #onThrough: (() => void)[] = [];
   #isThrough = false;
 
   constructor(body: LongBytes) {
     this.body = body;
   }
 
-  /** True when the client has stopped reading the body. */
-  get isThrough(): boolean {
-    return this.#isThrough;
+  /** Calls `onThrough` once the client has stopped reading the body, at once if it has already. */
+  whenThrough(onThrough: () => void): void {
+    if (this.#isThrough) onThrough();
+    else this.#onThrough.push(onThrough);
   }
 
   /** Notes that the client has stopped reading the body. */
   end(): void {
     this.#isThrough = true;
+    for (const onThrough of this.#onThrough.splice(0)) onThrough();
   }
 }
 
@@ -121,14 +124,15 @@ export async function callUpstream(
   );
   const upload = call.body instanceof Upload ? call.body : undefined;
   const body = call.body instanceof Upload ? call.body.body : call.body;
+  let { headers } = call;
+  let isSigned = sign === undefined;
   let response: HttpResponse;
   try {
-    const { headers } = call;
+    if (sign) headers = await sign({ method: "POST", url, headers, body });
+    isSigned = true;
     response = await client.send({
       url,
-      headers: sign
-        ? await sign({ method: "POST", url, headers, body })
-        : headers,
+      headers,
       body,
       onUploaded: upload && (() => upload.end()),
       connectMs,
@@ -136,6 +140,7 @@ export async function callUpstream(
       signal,
     });
   } catch (cause) {
+    if (!isSigned) upload?.end();
     // The cause names the connection that stayed silent.
     if (signal.reason === LATE) throw silentUpstream(cause);
     throw callErrorOf(cause, signal, unanswered);

@@ -18,15 +18,22 @@ export interface KeptBody {
    */
   get(): HeldBody;
   /** Registers an upload that reads the body. The body's bytes stay until it has finished. */
-  lendTo(upload: Pick<Upload, "isThrough">): void;
-  /** Releases the body and its memory. Uploads that have not finished may still read it. */
+  lendTo(upload: Pick<Upload, "whenThrough">): void;
+  /** Releases the body, and its memory once all uploads have finished. */
   release(): void;
 }
 
-/** Keeps a body, and calls `onRelease` once when it is released. */
+/** Keeps a body, and calls `onRelease` once when its memory is released. */
 export function keepBody(body: HeldBody, onRelease: () => void): KeptBody {
   let kept: HeldBody | undefined = body;
-  const uploads: Pick<Upload, "isThrough">[] = [];
+  let readers = 1;
+
+  function leave(): void {
+    if (--readers > 0) return;
+    if (body instanceof LongBytes) body.free();
+    onRelease();
+  }
+
   return {
     get() {
       if (kept === undefined) {
@@ -35,14 +42,12 @@ export function keepBody(body: HeldBody, onRelease: () => void): KeptBody {
       return kept;
     },
     lendTo(upload) {
-      uploads.push(upload);
+      readers++;
+      upload.whenThrough(leave);
     },
     release() {
-      if (kept === undefined) return;
-      const isLent = uploads.some(({ isThrough }) => !isThrough);
-      if (kept instanceof LongBytes && !isLent) kept.free();
+      if (kept !== undefined) leave();
       kept = undefined;
-      onRelease();
     },
   };
 }

@@ -58,7 +58,7 @@ Deno.test("a released long body frees its memory at once", () => {
   const body = inPieces(filled(3e6));
   let count = 0;
   const kept = keepBody(body, () => count++);
-  kept.lendTo({ isThrough: true });
+  kept.lendTo({ whenThrough: (onThrough) => onThrough() });
   kept.release();
   assert.ok(body.pieces.every(({ buffer }) => buffer.detached));
   assert.throws(() => kept.get(), /was released/);
@@ -66,13 +66,21 @@ Deno.test("a released long body frees its memory at once", () => {
   assert.equal(count, 1);
 });
 
-Deno.test("a long body that is let go stays there for an upload that is not through", () => {
+Deno.test("a long body that is let go stays there, and counts, until its last upload is through", () => {
   const body = inPieces(filled(3e6));
-  const kept = keepBody(body, () => {});
-  kept.lendTo({ isThrough: true });
-  kept.lendTo({ isThrough: false });
+  let count = 0;
+  const kept = keepBody(body, () => count++);
+  const ends: (() => void)[] = [];
+  const upload = { whenThrough: (end: () => void) => void ends.push(end) };
+  kept.lendTo(upload);
+  kept.lendTo(upload);
+  ends[0]?.();
   kept.release();
   assert.deepEqual(body.join(), filled(3e6));
+  assert.equal(count, 0);
+  ends[1]?.();
+  assert.ok(body.pieces.every(({ buffer }) => buffer.detached));
+  assert.equal(count, 1);
 });
 
 Deno.test("a short body that is let go stays as it is", () => {
