@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { randomIds } from "../../core/ids.ts";
 import { translateWhole } from "../../relay/translated/answer_job.ts";
 import {
@@ -9,6 +11,7 @@ import {
   type ThreadOrder,
   type ThreadReport,
 } from "../../relay/translated/translation_thread.ts";
+import { LongBytes } from "../../streams/bytes.ts";
 import { reportUncaught } from "../server/signals.ts";
 
 /** The module of a translation thread: it runs one job after the other, without permissions. */
@@ -17,8 +20,32 @@ globalThis.addEventListener("message", (event) => {
   if (port !== undefined) handleOrders(port);
 }, { once: true });
 
+/** A thread's garbage is collected after bodies of this length together, in bytes: that takes some milliseconds. */
+const COLLECT_BYTES = 2 * 1024 * 1024;
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
 function handleOrders(port: MessagePort): void {
   reportUncaught(() => report({ kind: "died" }));
+  /** The bytes of the bodies since the last collection. */
+  let bytes = 0;
+
+  /**
+   * Returns a function that frees a body that was read, and collects the garbage of long ones before their memory counts
+   * as free. V8 alone would let it grow to several times their length.
+   */
+  function collectorOf(body: Uint8Array<ArrayBuffer>): () => void {
+    const { length } = body;
+    return () => {
+      new LongBytes([body]).free();
+      bytes += length;
+      if (bytes < COLLECT_BYTES) return;
+      bytes = 0;
+      collectGarbage();
+    };
+  }
+
   let onRecalled = (_reasoning: RecalledReasoning) => {};
 
   function recall(callIds: readonly string[]): Promise<RecalledReasoning> {
@@ -37,11 +64,15 @@ function handleOrders(port: MessagePort): void {
       case "recalled":
         return onRecalled(order.reasoning);
       case "request": {
-        const result = await translateBody(order.job, recall);
+        const collect = collectorOf(order.job.body);
+        const translating = translateBody(order.job, recall, collect);
+        const result = await translating.finally(collect);
         return report({ kind: "request_done", result });
       }
       case "answer": {
+        const { answer } = order.job;
         const result = translateWhole(order.job, randomIds);
+        if (answer instanceof Uint8Array) collectorOf(answer)();
         return report({ kind: "answer_done", result });
       }
     }

@@ -14,7 +14,12 @@ import {
 } from "../../protocols/dialects/lessons.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
-import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
+import { LongBytes } from "../../streams/bytes.ts";
+import {
+  callUpstream,
+  type HttpResponse,
+  Upload,
+} from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
@@ -31,7 +36,7 @@ import { subjectOf } from "./lesson_book.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import { callerCodec, type TranslatedBody } from "./request_job.ts";
-import type { TranslatedBodyLoan } from "./translation.ts";
+import { isLent, type TranslatedBodyLoan } from "./translation.ts";
 
 /**
  * Serves a request through an upstream of another protocol, with its request, answer and errors translated
@@ -121,10 +126,15 @@ async function sendAndLearn(
     const learned = record.facts.taught ?? 0;
     const mayLearn = !connection.strict && learned < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
+    const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
+    const noting = noteSent(attempt, body);
+    const giveBack = () =>
+      sent instanceof Upload ? sent.whenThrough(release) : release();
+    noting.then(giveBack, giveBack);
     const [response] = await Promise.all([
-      sendRequest({ attempt, protocol, body, stream }, services),
-      noteSent(attempt, body),
-    ]).finally(release);
+      sendRequest({ attempt, protocol, body: sent, stream }, services),
+      noting,
+    ]);
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {
@@ -275,7 +285,7 @@ const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
 interface Sending {
   readonly attempt: Attempt;
   readonly protocol: Protocol;
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Uint8Array<ArrayBuffer> | Upload;
   readonly stream: boolean;
 }
 

@@ -100,16 +100,20 @@ export type Recall = (
 /**
  * Translates a request.
  *
+ * @param onParsed Called when the bytes of the body are not read any more.
  * @throws {GatewayError} `invalid_request` when the request is invalid, or when dropping a field would change the
  * answer.
  */
 export async function translateBody(
   job: RequestJob,
   recall: Recall,
+  onParsed: () => void = () => {},
 ): Promise<TranslatedBody> {
   const from = callerCodec(job);
+  const { length } = job.body;
   const parsed = parseJson(decoder.decode(job.body));
   if (!isJsonObject(parsed)) throw noObject();
+  onParsed();
   const read = withHead(readRequest(parsed, from), job);
   const callIds = recallableIn(read.request, job.recallable);
   const reasoning = callIds.length === 0 ? undefined : await recall(callIds);
@@ -133,7 +137,7 @@ export async function translateBody(
     body: encoder.encode(JSON.stringify(body)),
     stream: requestsStream(body, read.request, job),
     request: keptRequest(request, from),
-    estimatedInputTokens: estimateTokens(job.body.length, request),
+    estimatedInputTokens: estimateTokens(length, request),
   };
 }
 

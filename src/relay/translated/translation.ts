@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
+import { LongBytes } from "../../streams/bytes.ts";
 import { once } from "../request/admission.ts";
 import type { MemoryLoan, MemoryShare } from "../request/body_memory.ts";
 import { bodyBytes, type HeldBody } from "../request/held_body.ts";
@@ -71,7 +72,16 @@ interface RequestOptions extends TranslationOptions {
 
 /** A translated request, which uses memory until it is released. */
 export interface TranslatedBodyLoan extends TranslatedBody {
+  /** Releases the memory, called once. The bytes of a body that is lent must not be read afterwards. */
   release(): void;
+}
+
+/** The longest translated body that is left to the garbage collector, in bytes. */
+const SHORT_BYTES = 64 * 1024;
+
+/** Returns true for a translated body that is lent to its upload, because its release frees the bytes at once. */
+export function isLent({ length }: Uint8Array): boolean {
+  return length > SHORT_BYTES;
 }
 
 /** The longest body that is translated on this thread, in bytes. It takes at most some 30 ms, with any content. */
@@ -126,7 +136,13 @@ export function createTranslation(
           if (report.kind !== "request_done") throw failureIn(report);
           const { result } = report;
           loan.keep(result.body.length);
-          return { ...result, release: loan.end };
+          return {
+            ...result,
+            release() {
+              if (isLent(result.body)) new LongBytes([result.body]).free();
+              loan.end();
+            },
+          };
         },
       });
     },
