@@ -125,6 +125,36 @@ Deno.test("the lint plugin keeps the platform at the edges", () => {
   }
 });
 
+Deno.test("the lint plugin rejects races and listeners that outlive their work", () => {
+  const lasting = [
+    "await Promise.race([a, b]);",
+    "const first = Promise.any(list);",
+    "const { race } = { race: Promise.race };",
+    'signal.addEventListener("abort", stop, { once: true });',
+    'signal.addEventListener("abort", () => stop());',
+    'a.b.signal.addEventListener("abort", this.#stop);',
+  ];
+  for (const source of lasting) {
+    assert.equal(messages("relay/a.ts", source).length, 1, source);
+  }
+  const ending = [
+    "await Promise.all([a, b]); await Promise.allSettled([a]);",
+    'signal.addEventListener("abort", stop); signal.removeEventListener("abort", stop);',
+    'signal.addEventListener("abort", () => stop(), { once: true, signal: ended });',
+    'signal.addEventListener("abort", this.#stop); signal.removeEventListener("abort", this.#stop);',
+    'worker.addEventListener("message", take);',
+  ];
+  for (const source of ending) {
+    assert.deepEqual(messages("relay/a.ts", source), [], source);
+  }
+  const [race = ""] = lasting;
+  assert.deepEqual(messages("cli/server/address_race.ts", race), []);
+  assert.deepEqual(
+    Deno.lint.runPlugin(plugin, "/repo/tests/a_test.ts", race),
+    [],
+  );
+});
+
 Deno.test("the lint plugin checks layers in src only", () => {
   const source = 'import a from "../src/http/a.ts"; Deno.exit(1);';
   for (const path of ["/repo/tests/core/a.ts", "/repo/a.ts"]) {

@@ -47,6 +47,9 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;
 
+/** A file in which all promises of a race end with it. */
+const RACE_PLACES_REGEXP = /^cli\/server\/address_race\.ts$/;
+
 /** The files whose words are held to CONTRIBUTING.md; those about the words name them. */
 const PLAIN_REGEXP =
   /\/(src|tests)\/(?!(support\/lint_plugin|lint_plugin_test|docs_test)\.ts$)/;
@@ -96,6 +99,40 @@ const plugin: Deno.lint.Plugin = {
             context.report({
               node,
               message: "Output goes through the log or CliIo",
+            });
+          },
+        };
+      },
+    },
+    "no-lasting-races": {
+      create(context) {
+        const file = pathInSource(context.filename);
+        if (file === undefined) return {};
+        return {
+          "MemberExpression[object.name='Promise'][property.name=/^(race|any)$/]"(
+            node,
+          ) {
+            if (RACE_PLACES_REGEXP.test(file)) return;
+            context.report({
+              node,
+              message:
+                "A race keeps its winner's value until the last of its promises settles: use within(), untilAbort() or settled()",
+            });
+          },
+          "CallExpression[callee.property.name='addEventListener']"(node) {
+            const [type, listener, options] = node.arguments;
+            if (type?.type !== "Literal" || type.value !== "abort") return;
+            const { text } = context.sourceCode;
+            const name = listener && context.sourceCode.getText(listener);
+            const isRemoved = name !== undefined &&
+              text.includes(`removeEventListener("abort", ${name})`);
+            const isBounded = options !== undefined &&
+              /\bsignal\s*:/.test(context.sourceCode.getText(options));
+            if (isRemoved || isBounded) return;
+            context.report({
+              node,
+              message:
+                "A signal keeps its listeners: remove this one when its work ends",
             });
           },
         };

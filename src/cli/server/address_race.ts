@@ -74,8 +74,11 @@ function unlessSlow<Connection>(
   newest: Promise<Connection>,
   timers: Timers,
 ): Promise<Connection | undefined> {
-  const failed = newest.then(() => first, () => undefined);
-  return within(Promise.race([first, failed]).catch(() => undefined), {
+  const settled = new Promise<Connection | undefined>((resolve) => {
+    first.then(resolve, () => resolve(undefined));
+    newest.catch(() => resolve(undefined));
+  });
+  return within(settled, {
     ms: NEXT_ADDRESS_MS,
     start: timers.schedule,
     onLate: () => undefined,

@@ -131,12 +131,12 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   async function stop(hurry: Promise<void>): Promise<void> {
     running?.stop();
     log.write("draining", { requests: admission.active });
-    const start = systemTimers.schedule;
+    const start = (ms: number, onPassed: () => void) => {
+      hurry.then(onPassed);
+      return systemTimers.schedule(ms, onPassed);
+    };
     const isDrained = await within(
-      Promise.race([
-        admission.drain().then(() => true),
-        hurry.then(() => false),
-      ]),
+      admission.drain().then(() => true),
       { ms: liveConfig.current().server.drainMs, start, onLate: () => false },
     );
     if (!isDrained) {
@@ -144,7 +144,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
       admission.cut();
     }
     await within(
-      Promise.race([listener.close(), hurry]),
+      listener.close(),
       { ms: CLOSE_MS, start, onLate: () => {} },
     );
     translationPool.close();

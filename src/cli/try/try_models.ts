@@ -10,6 +10,7 @@ import {
 } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { sha256Hex } from "../../core/sha256.ts";
+import { untilAbort } from "../../core/time/deadlines.ts";
 import { systemClock } from "../../core/time/timers.ts";
 import { PROBES } from "../../http/wording/probes.js";
 import { createLog } from "../../observe/log.ts";
@@ -261,7 +262,7 @@ function openGateway(
       const response = await handler(request);
       const { status } = response;
       const text = await readText(response, MAX_BYTES) ?? "";
-      const line = await Promise.race([abortOf(request.signal), ended]);
+      const line = await untilAbort(ended, request.signal);
       const answer = parseJson(text);
       return { status, text, body: answer, line, reason: reasonIn(answer) };
     } catch {
@@ -271,13 +272,6 @@ function openGateway(
       return { status: 0, text: "", body: undefined, line: {}, reason };
     }
   };
-
-  function abortOf(signal: AbortSignal): Promise<never> {
-    return new Promise((_resolve, reject) => {
-      if (signal.aborted) reject(signal.reason);
-      signal.addEventListener("abort", () => reject(signal.reason));
-    });
-  }
 
   function reasonIn(answer: JsonValue | undefined): string {
     const words = plainText(readErrorWords(answer).message ?? "no reason");

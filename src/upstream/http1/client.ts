@@ -1,4 +1,8 @@
-import { type Deadlines, orNever } from "../../core/time/deadlines.ts";
+import {
+  type Deadlines,
+  orNever,
+  untilAbort,
+} from "../../core/time/deadlines.ts";
 import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
 import { shortageOf } from "../failure.ts";
 import type { Crowd } from "./crowd.ts";
@@ -185,14 +189,11 @@ function unlessAborted(
   dialed: Promise<Dialed>,
   signal: AbortSignal,
 ): Promise<Dialed> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    dialed.then((one) => {
-      if (signal.aborted) new Socket(one.duplex, () => {}).close();
-      resolve(one);
-    }, reject);
-  });
+  const closeLate = ({ duplex }: Dialed) => {
+    if (signal.aborted) new Socket(duplex, () => {}).close();
+  };
+  dialed.then(closeLate, () => {});
+  return untilAbort(dialed, signal);
 }
 
 /** A request and the loan of its body. */

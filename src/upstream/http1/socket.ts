@@ -178,8 +178,13 @@ export class Socket {
   async #learnSent(uploaded: Promise<unknown>): Promise<void> {
     if (this.#sent !== "nothing") return;
     let isReported = false;
-    const reported = uploaded.then(() => isReported = true);
-    await Promise.race([reported, new Promise(setImmediate)]);
+    await new Promise<void>((resolve) => {
+      uploaded.then(() => {
+        isReported = true;
+        resolve();
+      });
+      setImmediate(resolve);
+    });
     // An unknown state counts as sent.
     if (!isReported) this.#sent = "part";
   }
