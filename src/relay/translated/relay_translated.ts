@@ -127,14 +127,15 @@ async function sendAndLearn(
     const mayLearn = !connection.strict && learned < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
     const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
-    const noting = noteSent(attempt, body);
-    const giveBack = () =>
-      sent instanceof Upload ? sent.whenThrough(release) : release();
-    noting.then(giveBack, giveBack);
-    const [response] = await Promise.all([
+    const reading = [
       sendRequest({ attempt, protocol, body: sent, stream }, services),
-      noting,
-    ]);
+      noteSent(attempt, body),
+    ] as const;
+    // A response may come before the upload ends.
+    Promise.allSettled(reading).then(() =>
+      sent instanceof Upload ? sent.whenThrough(release) : release()
+    );
+    const [response] = await Promise.all(reading);
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {

@@ -320,3 +320,23 @@ Deno.test("a thread that dies is an error 500 in each protocol", (t) =>
     assert.equal(gateway.state().bodyMemoryBytes, 0);
     translationPool.close();
   }));
+
+Deno.test("the body of a request that is rejected after it was read is freed at once", (t) =>
+  steps(t, PROTOCOLS, async (protocol) => {
+    const gateway = await openGateway({
+      protocol,
+      mode: "native",
+      fetch: silentProvider().fetch,
+    });
+    const unknown = hello(protocol, { model: "unknown" }).padEnd(100_000);
+    const chunk = new TextEncoder().encode(unknown);
+    const rejected = request(protocol, ReadableStream.from([chunk]));
+    rejected.headers.set("content-length", String(unknown.length));
+    const { status } = await readError(
+      await gateway.handler(rejected),
+      protocol,
+    );
+    assert.equal(status, 404);
+    assert.ok(chunk.buffer.detached);
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  }));

@@ -440,6 +440,36 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
   pool.close();
 });
 
+Deno.test("a long body that a thread has translated is freed at once when it is let go, and a short one is not", async () => {
+  for (const [length, isFreed] of [[64 * 1024, false], [70_000, true]]) {
+    const { threads, pool, share, translation } = withFakeThreads();
+    const working = translation.request(
+      jobOf(longBody(hello("chat"))),
+      SHAPE,
+      wanted({ memory: share }),
+    );
+    await settle();
+    const body = new Uint8Array(Number(length));
+    threads[0]?.report({
+      kind: "request_done",
+      result: {
+        body,
+        stream: false,
+        request: requestOf(),
+        aliases: new Map(),
+        cuts: [],
+        estimatedInputTokens: 7,
+        dropped: new Set(),
+        lessons: [],
+        reasoning: [],
+      },
+    });
+    (await working).release();
+    assert.equal(body.buffer.detached, isFreed);
+    pool.close();
+  }
+});
+
 Deno.test("a short translated body takes its length until it is let go", async () => {
   const { pool, memory, share, translation } = withFakeThreads();
   const body = new TextEncoder().encode(hello("chat"));
