@@ -55,14 +55,24 @@ function shape(
   return { name, head, part, tail };
 }
 
-/** Returns a body of about `bytes` bytes for a model. */
+/** What a long body asks for. */
+export interface LongBody {
+  readonly model: string;
+  /** About its length. */
+  readonly bytes: number;
+  readonly isStream?: boolean;
+  /** What the upstream does; default: it answers at once. */
+  readonly behaviour?: "whole" | "late";
+}
+
+/** Returns a long body. */
 export function longBody(
   { name, head, part, tail }: Shape,
-  model: string,
-  bytes: number,
+  { model, bytes, isStream = false, behaviour = "whole" }: LongBody,
 ): Blob {
   const separator = name === "one text" || name === "depth" ? "" : ",";
-  const pieces = [`{"model":"${model}",${head}`];
+  const start = head.replace(PROMPT, PROMPT.replace("whole", behaviour));
+  const pieces = [`{"model":"${model}","stream":${isStream},${start}`];
   let length = 0;
   for (let index = 0; length < bytes; index++) {
     const piece = (index === 0 ? "" : separator) + part(index);

@@ -5,6 +5,7 @@ import { soakCounts } from "./counts.ts";
 import { soakCrowd } from "./crowd.ts";
 import { soakEventLoop } from "./event_loop.ts";
 import { soakHalfHandshakes } from "./half_handshakes.ts";
+import { soakHeldBodies } from "./held_bodies.ts";
 import { MAX_HEAP_MIB, soakHangUps } from "./hang_ups.ts";
 import type { Duration } from "./plan.ts";
 import { soakPoison } from "./poison.ts";
@@ -58,6 +59,7 @@ export const PARTS = {
     run: inScene(soakBodyMemory),
     duration: { fixed: 4, scaled: 12 },
   },
+  "held-bodies": { run: soakHeldBodies, duration: { fixed: 240, scaled: 0 } },
   "big-answers": {
     run: inScene(soakBigAnswers),
     duration: { fixed: 1, scaled: 11 },

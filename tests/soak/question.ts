@@ -2,6 +2,8 @@
 export type Behaviour =
   /** Sends the complete answer. */
   | "whole"
+  /** Sends the complete answer after some seconds. */
+  | "late"
   /** Breaks off in the middle of the answer. */
   | "cut"
   /** Refuses with 400. */
@@ -52,6 +54,7 @@ export function findQuestion(body: string): Question | undefined {
 
 const BEHAVIOURS: ReadonlySet<string | undefined> = new Set<Behaviour>([
   "whole",
+  "late",
   "cut",
   "refuse",
   "flag",

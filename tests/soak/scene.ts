@@ -95,13 +95,19 @@ export interface Account {
   readonly leftMs: Readonly<Record<string, number>>;
 }
 
+/** The limits of a scene's gateway. */
+interface SceneLimits extends Pick<GatewayOptions, "maxHeapMib"> {
+  /** The option `max_body_memory`, in bytes; default: the gateway's own. */
+  readonly maxBodyMemory?: number;
+}
+
 /**
  * Starts both.
  *
  * @param options.maxHeapMib The limit on the gateway's heap, in MiB; default: V8's own.
  */
 export async function startScene(
-  options: Pick<GatewayOptions, "maxHeapMib"> = {},
+  { maxBodyMemory, ...options }: SceneLimits = {},
 ): Promise<Scene> {
   const upstream = await startUpstream("upstream");
   const file = await Deno.makeTempFile({ suffix: ".yaml" });
@@ -110,7 +116,7 @@ export async function startScene(
   const write = () =>
     Deno.writeTextFile(
       file,
-      configText(upstream.url, { adminPort, extra: ++reloads }),
+      configText(upstream.url, { adminPort, extra: ++reloads, maxBodyMemory }),
     );
   await write();
   const gateway = await startGateway(file, options);
@@ -153,6 +159,9 @@ interface GatewayOptions extends Pick<StartOptions, "env" | "maxDescriptors"> {
   readonly maxHeapMib?: number;
 }
 
+/** The setting of the memory allocator in `packaging/`. */
+const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "262144" };
+
 /**
  * Starts a gateway in its own process, as the `start` task does.
  *
@@ -166,6 +175,7 @@ export function startGateway(
   const limit = maxHeapMib === undefined
     ? ""
     : `,--max-old-space-size=${maxHeapMib}`;
+  const env = { ...ALLOCATOR, ...options.env };
   return startProgram("gateway", [
     V8_FLAGS + limit,
     `${ROOT}src/main.ts`,
@@ -174,7 +184,7 @@ export function startGateway(
     file,
     "--port",
     "0",
-  ], options);
+  ], { ...options, env });
 }
 
 /** Returns the current resources of a process; zeros when the system does not report them. */
@@ -204,7 +214,11 @@ async function counted(
 
 function configText(
   url: string,
-  { adminPort, extra }: { readonly adminPort: number; readonly extra: number },
+  { adminPort, extra, maxBodyMemory }: {
+    readonly adminPort: number;
+    readonly extra: number;
+    readonly maxBodyMemory: number | undefined;
+  },
 ): string {
   const auth = { scheme: "bearer", key: "soak-key" };
   const connection = (
@@ -248,6 +262,9 @@ function configText(
   return JSON.stringify({
     server: {
       max_concurrent_requests: 10_000,
+      ...(maxBodyMemory === undefined
+        ? {}
+        : { max_body_memory: maxBodyMemory }),
       admin: { host: "127.0.0.1", port: adminPort },
     },
     connections,

@@ -1,13 +1,13 @@
-import { longBody, SHAPES } from "./long_bodies.ts";
+import { type LongBody, longBody, SHAPES } from "./long_bodies.ts";
 
 /** The requests to send. */
-export interface Sending {
+export interface Sending extends LongBody {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The name of a shape. */
   readonly shape: string;
-  readonly model: string;
-  readonly bytes: number;
+  /** True when they are sent in chunks, without a length. */
+  readonly isChunked?: boolean;
   /** The number of simultaneous requests. */
   readonly count: number;
 }
@@ -27,15 +27,19 @@ globalThis.addEventListener("message", async (event) => {
 });
 
 async function send(
-  { url, headers, shape, model, bytes, count }: Sending,
+  { url, headers, shape, count, isChunked = false, ...asked }: Sending,
 ): Promise<Sent> {
   const found = SHAPES.find(({ name }) => name === shape);
   if (found === undefined) throw new Error(`There is no shape ${shape}`);
-  const body = longBody(found, model, bytes);
+  const body = longBody(found, asked);
   const began = performance.now();
   const statuses: Record<number, number> = {};
   await Promise.all(Array.from({ length: count }, async () => {
-    const status = await statusOf(url, { method: "POST", headers, body });
+    const status = await statusOf(url, {
+      method: "POST",
+      headers,
+      body: isChunked ? body.stream() : body,
+    });
     statuses[status] = (statuses[status] ?? 0) + 1;
   }));
   return { statuses, seconds: (performance.now() - began) / 1000 };

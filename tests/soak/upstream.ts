@@ -17,6 +17,9 @@ const PAUSES_MS: Partial<Record<Question["behaviour"], number>> = {
   speak: 200,
 };
 
+/** The pause before a late answer, in milliseconds. */
+const LATE_MS = 4_000;
+
 let open = 0;
 
 /** The time at which each question was cancelled, by tag, in milliseconds since 1970. */
@@ -73,11 +76,14 @@ async function answer(question: Question, asked: Asked): Promise<Response> {
   const { protocol, isStream } = asked;
   if (behaviour === "refuse") return refusal(question);
   if (behaviour === "wait") return await silence(question, asked);
+  if (behaviour === "late") {
+    await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+  }
   if (behaviour === "huge") return huge(words, protocol);
   const pieces = isStream
     ? streamPieces(protocol, wordsOf(question))
     : halves(jsonAnswer(protocol, wordsOf(question)));
-  if (behaviour === "whole" && !isStream) {
+  if ((behaviour === "whole" || behaviour === "late") && !isStream) {
     return new Response(pieces.join(""), headersOf(isStream));
   }
   return new Response(
