@@ -29,8 +29,8 @@ export interface Attempt {
   /** The start of the attempt, on the clock of the deadlines. */
   readonly startedMs: number;
   /**
-   * True for a probe and after an attempt on the same deployment without a response: a kept connection may have been
-   * lost without a sign.
+   * True for a probe, after an attempt on the same deployment without a response, and after the loss of a kept
+   * connection to any: what lost that one, such as a firewall, may have lost others without a sign.
    */
   readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
@@ -102,12 +102,20 @@ export function quotaHeaders(
  * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. The timeout for the first
  * output includes them.
  */
-export function firstAnswerMs({ deployment, head }: Attempt): number {
-  const { firstByteMs, firstOutputMs } = deployment.connection.timeouts;
-  if (!head.stream || firstOutputMs === 0) return firstByteMs;
-  return firstByteMs === 0
-    ? firstOutputMs
-    : Math.min(firstByteMs, firstOutputMs);
+export function firstAnswerMs(attempt: Attempt): number {
+  const { firstByteMs, firstOutputMs } = timeoutsOf(attempt);
+  return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
+}
+
+/** Returns true when the deadline of the first output is no later than that of the response headers. */
+export function endsAtOutput(attempt: Attempt): boolean {
+  const { firstByteMs, firstOutputMs } = timeoutsOf(attempt);
+  return attempt.head.stream && firstOutputMs > 0 &&
+    (firstByteMs === 0 || firstOutputMs <= firstByteMs);
+}
+
+function timeoutsOf({ deployment: { connection } }: Attempt) {
+  return connection.timeouts;
 }
 
 /** Returns the time left for the first output of a stream, in milliseconds; `undefined` without such a timeout. */

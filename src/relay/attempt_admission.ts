@@ -8,7 +8,12 @@ import {
   nextAttempts,
 } from "./next_attempts.ts";
 import type { QueuedRequest } from "./queue/queue.ts";
-import type { ConnectionSlot, WaitingPlace } from "./queue/slots.ts";
+import {
+  type ConnectionSlot,
+  FULL,
+  type WaitingPlace,
+  type WaitResult,
+} from "./queue/slots.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
@@ -82,6 +87,7 @@ export class AttemptAdmission {
     const { failed, memory, exchange: { caller, control } } = this.#request;
     const unserved = { ...this.#request, caller, candidates };
     let hadRoom = false;
+    let mayReturn = false;
     for (let mayStay = true;;) {
       const own = mayStay
         ? homePlace(unserved, this.#place.waitedMs, this.#services)
@@ -89,8 +95,9 @@ export class AttemptAdmission {
       const home = own && this.#mayFollow(own.deployment, candidates)
         ? own
         : undefined;
+      const attempts = this.#attempts(candidates, home);
       const admitted = await this.#admitFirst(
-        this.#attempts(candidates, home),
+        attempts.filter(({ isReturn }) => mayReturn || !isReturn),
       );
       this.#place.release();
       if (admitted !== undefined) return admitted;
@@ -98,17 +105,21 @@ export class AttemptAdmission {
         ? waitingPlaces(unserved, this.#services)
           .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
-      if (places.length === 0) return undefined;
       const stop = memory.wait((error) => control.cancel(error));
-      const result = await this.#place.wait(
-        hadRoom ? places.map(afterPause) : places,
-      ).finally(stop);
+      const wait = async (): Promise<WaitResult> =>
+        places.length === 0
+          ? FULL
+          : await this.#place.wait(hadRoom ? places.map(afterPause) : places);
+      const result = await wait().finally(stop);
       hadRoom = result.kind === "room";
       if (result.kind === "room") this.#before = failed.length;
-      else if (home === undefined) {
+      else if (home !== undefined) mayStay = false;
+      else if (!mayReturn && attempts.some(({ isReturn }) => isReturn)) {
+        mayReturn = true;
+      } else {
         this.#expectedMs = result.expectedMs;
         return undefined;
-      } else mayStay = false;
+      }
     }
   }
 

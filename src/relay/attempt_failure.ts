@@ -10,7 +10,7 @@ import {
   hadSocket,
   UpstreamCallError,
 } from "../upstream/failure.ts";
-import { wasLost } from "../upstream/http1/failure.ts";
+import { Http1Failure, wasLost } from "../upstream/http1/failure.ts";
 import type { LastingCause } from "./routing/cool_down.ts";
 
 /**
@@ -33,6 +33,8 @@ export interface AttemptFailure {
   readonly wasConnected?: boolean | undefined;
   /** True when a kept connection was lost, which shows nothing about the upstream; see {@linkcode wasLost}. */
   readonly wasLost?: boolean | undefined;
+  /** The time before a connection ended without any byte of an answer, in milliseconds. */
+  readonly silentMs?: number | undefined;
 }
 
 /** Returns true when the attempt hit a rate limit or a quota of the upstream. */
@@ -61,6 +63,9 @@ export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
     wasConnected: kind === "unreachable" && thrown instanceof Error &&
       hadSocket(thrown.cause),
     wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),
+    silentMs: thrown instanceof Error && thrown.cause instanceof Http1Failure
+      ? thrown.cause.silentMs
+      : undefined,
   };
 }
 

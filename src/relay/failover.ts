@@ -3,7 +3,7 @@ import type { Operation, Protocol } from "../core/protocol.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { AnyResponse } from "./direct_response.ts";
-import { type Attempt, noteDeployment } from "./attempt.ts";
+import { type Attempt, endsAtOutput, noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,
   attemptFailureOf,
@@ -225,7 +225,10 @@ async function runAttempt(
       connection,
     );
     noteFailed(failure, context.exchange);
-    const outcome = { candidate, failure, wasProbe: report.isProbe, thrown };
+    const outcome = {
+      ...{ candidate, failure, wasProbe: report.isProbe, thrown },
+      hadOutputDeadline: endsAtOutput(attempt),
+    };
     try {
       // A key that could be renewed is no reason for a cool-down, which would refuse the requests that come meanwhile.
       const renewed = await renewedAfter(outcome, context.failed, services);
@@ -275,8 +278,9 @@ function attemptOf(
     head: task.head,
     startedMs: deadlines.elapsedMs(),
     overNewConnection: isProbe ||
-      failed.some((one) =>
-        one.candidate === candidate && one.failure.status === undefined
+      failed.some(({ failure, ...one }) =>
+        failure.wasLost ||
+        one.candidate === candidate && failure.status === undefined
       ),
     controller: exchange.control.controller,
     mayRepeat,

@@ -11,6 +11,8 @@ export interface FailedAttempt {
   /** True when the attempt was a probe of a connection's recovery. */
   readonly wasProbe: boolean;
   readonly thrown: unknown;
+  /** True when the deadline of the first output ended its wait, which nothing may make longer. */
+  readonly hadOutputDeadline?: boolean;
   /** The connection with a newer key, if its exchanged one was refused. */
   readonly renewed?: Connection | undefined;
 }
@@ -29,12 +31,17 @@ export interface NextAttempt {
   readonly waitMs: number;
   /** True when the last attempt used the same candidate. */
   readonly isRepeat: boolean;
+  /** True for a silent candidate, which is asked again only if nothing else can serve. */
+  readonly isReturn: boolean;
 }
 
 /** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/** The longest `Retry-After` that the gateway waits for, in milliseconds. */
+/**
+ * The longest `Retry-After` that the gateway waits for, and the longest silence before a connection's end after which
+ * the same one comes first, in milliseconds.
+ */
 const MAX_WAIT_MS = 5000;
 
 /**
@@ -101,11 +108,15 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  * Returns the attempts that may follow those that failed, the best first; none when the caller gets the error.
  * Candidates that the translation refused are left out.
  *
- * A short `Retry-After` keeps a request on its connection, for its prompt cache. In all other cases an untried
- * connection comes first, then the same one after a pause. The last attempt is reserved for the fallbacks.
+ * A short `Retry-After` keeps a request on its connection, for its prompt cache, but not for the last attempt. In all
+ * other cases an untried connection comes first, then the same one after a pause. The last attempt is reserved for the
+ * fallbacks.
  *
- * After the loss of a kept connection the same candidate comes first, at once and as if it were untried: it was not
- * reached, and a conversation stays where it is.
+ * After the early end of a kept connection the same candidate comes first, at once and as if it were untried: it was
+ * not reached, and a conversation stays where it is.
+ *
+ * A person waits for a silent candidate once. Every other one comes first. The silent one is asked again only if its
+ * kept connection may have been lost and nobody else was silent.
  *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
@@ -144,21 +155,54 @@ function attemptsAfter(
   }
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
-  const again = retry === "again" && !wasProbe
+  const isEarlyLoss = failure.wasLost === true && !wasSilent(last);
+  const again = retry === "again" && !wasProbe && !isEarlyLoss
     ? repeats(candidate, failure, { failures: sent.length, random })
     : [];
-  const here = failure.wasLost
-    ? [fresh(candidate), ...others]
-    : failure.retryAfterMs === undefined
-    ? [...others, ...again]
+  const same = isEarlyLoss ? [fresh(candidate)] : [];
+  const silent = sent.filter(wasSilent);
+  const returns = silent.length === 1 ? silent.flatMap(returnsTo) : [];
+  if (!isOwn || left === 1 || wasSilent(last)) {
+    const later = isOwn && left > 1
+      ? [...others, ...otherModels]
+      : [...otherModels, ...same, ...others];
+    return isUnopened(failure)
+      ? [
+        ...later,
+        ...returns.map(({ candidate }) => fresh(candidate)),
+        ...again,
+      ]
+      : [...later, ...again, ...returns];
+  }
+  const here = failure.retryAfterMs === undefined
+    ? [...same, ...others, ...again]
     : [...again, ...others];
-  return isOwn && left > 1
-    ? [...here, ...otherModels]
-    : [...otherModels, ...here];
+  return [...here, ...otherModels];
+}
+
+/** Returns true when an attempt waited long, and for no byte of an answer. */
+function wasSilent(
+  { failure: { kind, silentMs = 0 } }: FailedAttempt,
+): boolean {
+  return kind === "silent" || silentMs > MAX_WAIT_MS;
+}
+
+/** Returns another attempt with a silent candidate whose kept connection may have been lost. */
+function returnsTo(
+  { candidate, failure, hadOutputDeadline }: FailedAttempt,
+): readonly NextAttempt[] {
+  const mayReturn = failure.wasLost && failure.kind === "silent" &&
+    !hadOutputDeadline;
+  return mayReturn ? [{ ...fresh(candidate), isReturn: true }] : [];
+}
+
+/** Returns true when no connection could be opened, so that the attempt cost no wait for an answer. */
+function isUnopened({ kind, wasConnected }: AttemptFailure): boolean {
+  return kind === "unreachable" && !wasConnected;
 }
 
 function fresh(candidate: Candidate): NextAttempt {
-  return { candidate, waitMs: 0, isRepeat: false };
+  return { candidate, waitMs: 0, isRepeat: false, isReturn: false };
 }
 
 /** Returns a retry of the same candidate; none if the upstream asks for a longer wait than `MAX_WAIT_MS`. */
@@ -170,13 +214,11 @@ function repeats(
     readonly random: () => number;
   },
 ): readonly NextAttempt[] {
-  if (retryAfterMs === undefined) {
-    const waitMs = backoffMs(failures, { firstMs: FIRST_PAUSE_MS, random });
-    return [{ candidate, waitMs, isRepeat: true }];
-  }
-  if (retryAfterMs > MAX_WAIT_MS) return [];
-  const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());
-  return [{ candidate, waitMs, isRepeat: true }];
+  if (retryAfterMs !== undefined && retryAfterMs > MAX_WAIT_MS) return [];
+  const waitMs = retryAfterMs === undefined
+    ? backoffMs(failures, { firstMs: FIRST_PAUSE_MS, random })
+    : retryAfterMs * (1 + MAX_LATENESS * random());
+  return [{ ...fresh(candidate), waitMs, isRepeat: true }];
 }
 
 /** The longest extra wait after a `Retry-After`, as a share of it. */

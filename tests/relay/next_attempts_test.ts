@@ -122,14 +122,84 @@ Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhe
   assert.deepEqual(attemptsOf(candidates, limited(5001)), ["two"]);
 });
 
-Deno.test("nextAttempts() stays with a candidate whose kept connection was lost, at once and before all others", async () => {
+Deno.test("nextAttempts() stays with a candidate whose kept connection ended, at once and before all others", async () => {
   const candidates = await candidatesOf(["model-2"]);
-  for (const kind of ["silent", "unreachable"] as const) {
-    const lost = failed(candidates.own[0], kind, { wasLost: true });
-    assert.deepEqual(attemptsOf(candidates, [lost]), ["one", "two", "three"]);
-    const silent = failed(candidates.own[0], "silent");
-    assert.deepEqual(attemptsOf(candidates, [lost, silent]), ["three", "two"]);
+  const lost = failed(candidates.own[0], "unreachable", { wasLost: true });
+  assert.deepEqual(attemptsOf(candidates, [lost]), ["one", "two", "three"]);
+  const silent = failed(candidates.own[0], "silent");
+  assert.deepEqual(attemptsOf(candidates, [lost, silent]), ["three", "two"]);
+});
+
+Deno.test("nextAttempts() asks a silent candidate again only after all others, and only where its kept connection was lost", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const [one, two] = candidates.own;
+  const lost = failed(one, "silent", { wasLost: true });
+  assert.deepEqual(attemptsOf(candidates, [lost]), ["two", "three", "one"]);
+  assert.deepEqual(attemptsOf(candidates, [failed(one, "silent")]), [
+    "two",
+    "three",
+  ]);
+  const bounded = { ...lost, hadOutputDeadline: true };
+  assert.deepEqual(attemptsOf(candidates, [bounded]), ["two", "three"]);
+  const alone = { own: [one], fallbacks: [] } as const;
+  assert.deepEqual(attemptsOf(alone, [lost]), ["one"]);
+  assert.deepEqual(attemptsOf(alone, [lost, failed(one, "silent")]), []);
+  const behind = candidates.fallbacks[0];
+  const lostBehind = failed(behind, "silent", { wasLost: true });
+  assert.deepEqual(attemptsOf(candidates, [lostBehind]), ["three"]);
+});
+
+Deno.test("nextAttempts() asks a silent candidate again at once after a dial to another failed, and never after a second silence", async () => {
+  const candidates = await candidatesOf([]);
+  const [one, two] = candidates.own;
+  const lost = failed(one, "silent", { wasLost: true });
+  const after = (kind: AttemptFailureKind, rest = {}) =>
+    attemptsOf(candidates, [lost, failed(two, kind, rest)]);
+  assert.deepEqual(after("unreachable"), ["one", "two again after 500"]);
+  assert.deepEqual(after("unreachable", { wasConnected: true }), [
+    "two again after 500",
+    "one",
+  ]);
+  assert.deepEqual(after("authentication"), ["one"]);
+  assert.deepEqual(after("silent"), []);
+  assert.deepEqual(after("invalid_request"), []);
+  const { fallbacks: [three] } = await candidatesOf(["model-2"]);
+  const refused = failed(three, "unreachable");
+  assert.deepEqual(attemptsOf(candidates, [lost, refused]), [
+    "one",
+    "three again after 500",
+  ]);
+});
+
+Deno.test("nextAttempts() counts an end after a long silence as silence, and repeats it after all others", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const [one] = candidates.own;
+  for (const wasLost of [true, false]) {
+    const ended = (silentMs: number) =>
+      failed(one, "unreachable", { wasLost, wasConnected: true, silentMs });
+    assert.deepEqual(attemptsOf(candidates, [ended(5001)]), [
+      "two",
+      "three",
+      "one again after 250",
+    ]);
+    assert.deepEqual(
+      attemptsOf(candidates, [ended(5000)]),
+      wasLost
+        ? ["one", "two", "three"]
+        : ["two", "one again after 250", "three"],
+    );
   }
+});
+
+Deno.test("nextAttempts() asks an untried connection before it waits for a second Retry-After", async () => {
+  const candidates = await candidatesOf([]);
+  const limited = failed(candidates.own[0], "rate_limited", {
+    retryAfterMs: 1000,
+  });
+  assert.deepEqual(attemptsOf(candidates, [limited, limited]), [
+    "two",
+    "one again after 1000",
+  ]);
 });
 
 Deno.test("nextAttempts() never repeats a failed probe", async () => {

@@ -122,7 +122,7 @@ export function createHttp1Client(
     });
   }
 
-  function sendOver(
+  async function sendOver(
     socket: PooledSocket,
     { host, path }: Address,
     { request, loan }: Sending,
@@ -132,18 +132,26 @@ export function createHttp1Client(
     const missing = defaultHeaders.filter(([name]) =>
       !hasHeader(headers, name)
     );
+    const startedMs = deadlines.elapsedMs();
     loan?.begin();
-    return socket.send({
-      method,
-      host,
-      target: proxyHeaders === undefined ? path : `http://${host}${path}`,
-      headers: proxyHeaders === undefined && missing.length === 0
-        ? headers
-        : [...headers, ...missing, ...proxyHeaders ?? []],
-      body,
-      onUploaded: loan && (() => loan.end()),
-      signal,
-    });
+    try {
+      return await socket.send({
+        method,
+        host,
+        target: proxyHeaders === undefined ? path : `http://${host}${path}`,
+        headers: proxyHeaders === undefined && missing.length === 0
+          ? headers
+          : [...headers, ...missing, ...proxyHeaders ?? []],
+        body,
+        onUploaded: loan && (() => loan.end()),
+        signal,
+      });
+    } catch (cause) {
+      if (cause instanceof Http1Failure && !cause.progress.hasAnswer) {
+        cause.silentMs = deadlines.elapsedMs() - startedMs;
+      }
+      throw cause;
+    }
   }
 
   async function send(sending: Sending): Promise<HttpResponse> {

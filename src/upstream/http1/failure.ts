@@ -22,6 +22,8 @@ export class Http1Failure extends Error {
   override readonly name = "Http1Failure";
   readonly kind: Http1FailureKind;
   readonly progress: Progress;
+  /** The time from the sending to the end of a connection that brought no byte of an answer, in milliseconds. */
+  silentMs: number | undefined;
 
   constructor(
     kind: Http1FailureKind,

@@ -13,13 +13,14 @@ import { LESSON_SCENES } from "./lessons.ts";
 import { LIMIT_SCENES } from "./limits.ts";
 import { POOL_SCENES } from "./pool.ts";
 import { QUEUE_SCENES } from "./queue.ts";
+import { SILENCE_SCENES } from "./silence.ts";
 import { STORE_SCENES } from "./store.ts";
 import { type Scene, Stage } from "./stage.ts";
 
 /** The scenes by what they are about, and by name. */
 const SCENE_GROUPS: Readonly<Record<string, Readonly<Record<string, Scene>>>> =
   {
-    relay: FAILOVER_SCENES,
+    relay: { ...FAILOVER_SCENES, ...SILENCE_SCENES },
     routing: HEALTH_SCENES,
     upstream: POOL_SCENES,
     usage: LIMIT_SCENES,
