@@ -14,22 +14,13 @@ import {
 import { MOVE_PROMISES } from "./move_promises.ts";
 import { QUEUE_PROMISES } from "./queue_promises.ts";
 import { USAGE_PROMISES } from "./usage_promises.ts";
+import { WAITING_PROMISES } from "./waiting_promises.ts";
 import { keyOf, type LedgerEntry } from "./world/provider.ts";
 
 const PROMISES: Readonly<Record<string, Promised>> = {
   "every request ends": function* ({ asked }) {
     for (const { number, ending } of asked) {
       if (ending === undefined) yield `#${number} has no end`;
-    }
-  },
-  "every request ends within its deadlines": function* ({ asked, config }) {
-    for (const one of asked) {
-      if (one.endedMs === undefined || one.outputMs !== undefined) continue;
-      const tookMs = one.endedMs - one.startedMs;
-      const mostMs = longestWaitMs(config);
-      if (tookMs > mostMs) {
-        yield `#${one.number} waited ${tookMs} ms of ${mostMs}`;
-      }
     }
   },
   "a caller gets 200, or an error with a message": function* ({ asked }) {
@@ -246,6 +237,7 @@ export function brokenPromises(world: World): History["broken"] {
     ...MOVE_PROMISES,
     ...QUEUE_PROMISES,
     ...USAGE_PROMISES,
+    ...WAITING_PROMISES,
   };
   return Object.entries(all).flatMap(([name, check]) =>
     [...check(world)].map((line) => `${name}: ${line}`)
@@ -254,15 +246,6 @@ export function brokenPromises(world: World): History["broken"] {
 
 /** The routes by which people read the gateway's own numbers. */
 const LOOKS = /usage|limits|models|oauth/;
-
-/** The longest wait for the first output: three attempts, their pauses, and a slow body. */
-function longestWaitMs(
-  { timeouts, connections }: World["config"],
-): number {
-  const { connectMs, firstByteMs, idleMs } = timeouts;
-  const waits = connections.map(({ queue }) => queue?.maxWaitMs ?? 0);
-  return 3 * (connectMs + firstByteMs + idleMs) + Math.max(...waits) + 60_000;
-}
 
 /** Returns the greatest number of entries that were under way at the same moment. */
 function mostAtOnce(entries: readonly LedgerEntry[]): number {

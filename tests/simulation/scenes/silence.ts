@@ -4,7 +4,7 @@ import type { Random } from "../../support/fakes/random.ts";
 import type { Scene, Setting, Stage } from "./stage.ts";
 
 /** The time for which a request waits for a silent provider in these scenes, in milliseconds. */
-const SILENCE_MS = 8000;
+const SILENCE_MS = 60_000;
 
 /** The time of dials, pauses and answers beside the silence, in milliseconds. */
 const WAY_MS = 3000;
@@ -30,7 +30,7 @@ const FALLBACK = {
 
 /** The deadline by which the seed bounds a silence: that of the headers, or of a stream's first output. */
 function timeouts(random: Random): NonNullable<Setting["file"]> {
-  const first_output = random.pick([0, SILENCE_MS, 60_000]);
+  const first_output = random.pick([0, SILENCE_MS, 90_000]);
   return { timeouts: { connect: 5000, first_byte: SILENCE_MS, first_output } };
 }
 
@@ -70,8 +70,9 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       for (let count = 0; count < 2; count++) {
         await keepOrNot(stage);
-        stage.plan("a", "silence");
+        stage.plan("a", "silence", "silence");
         const one = await stage.ask();
+        stage.provider("a").planned.length = 0;
         assert.deepEqual(stage.route(one), ["a", "z"]);
         assertOnce(one);
         assert.equal(one.headers?.get("x-gateway-model"), "model-two");
@@ -86,8 +87,9 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       for (let count = 0; count < 2; count++) {
         await keepOrNot(stage);
-        stage.plan("a", "silence");
+        stage.plan("a", "silence", "silence");
         const one = await stage.ask();
+        stage.provider("a").planned.length = 0;
         assert.deepEqual(stage.route(one), ["a", "b"]);
         assertOnce(one);
       }
@@ -136,7 +138,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
         stage.plan("a", "silence", "server error");
         const one = stage.ask();
         await stage.sleep(SILENCE_MS / 2);
-        stage.plan("b", { fate: "answer", afterMs: SILENCE_MS });
+        stage.plan("b", { fate: "answer", afterMs: SILENCE_MS - 5000 });
         const running = stage.ask({ agent: "bob", isStream: false });
         assert.deepEqual(stage.route(await one), ["a", "b"]);
         assert.deepEqual(stage.route(await running), ["a", "b"]);
@@ -149,7 +151,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       file: {
         timeouts: {
           ...{ connect: 5000, first_byte: SILENCE_MS, idle: 30_000 },
-          first_output: random.pick([0, 60_000]),
+          first_output: random.pick([0, 90_000]),
         },
       },
     }),
@@ -241,7 +243,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
     }),
     async live(stage) {
       await keepOrNot(stage);
-      stage.plan("a", "silence");
+      stage.plan("a", "silence", "silence");
       stage.plan("b", "silence");
       const one = await stage.ask();
       assert.equal(one.status, 504);
@@ -251,7 +253,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
   "a connection that ends after a long silence is left for all others": {
     setting: () => ({
       connections: { ...own("a"), ...FALLBACK },
-      file: { timeouts: { connect: 5000, first_byte: 60_000 } },
+      file: { timeouts: { connect: 5000, first_byte: 90_000 } },
     }),
     async live(stage) {
       for (const fate of ["reset before", "close before"] as const) {
