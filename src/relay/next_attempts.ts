@@ -165,7 +165,7 @@ function attemptsAfter(
   if (!isOwn || left === 1 || wasSilent(last)) {
     const later = isOwn && left > 1
       ? [...others, ...otherModels]
-      : [...otherModels, ...same, ...others];
+      : [...otherModels, ...others, ...same];
     return isUnopened(failure)
       ? [
         ...later,

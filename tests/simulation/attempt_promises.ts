@@ -14,7 +14,12 @@ const READ_MS = 3000 + SLACK_MS;
 
 /** Statuses after which another attempt may succeed; undefined when the connection broke. */
 const PASSING: ReadonlySet<number | undefined> = new Set(
-  [undefined, 500, 502, 503, 529],
+  [undefined, 429, 500, 502, 503, 529],
+);
+
+/** Statuses with which a request fails for want of a provider. */
+const FAILED: ReadonlySet<number | undefined> = new Set(
+  [429, 500, 502, 503, 504, 529],
 );
 
 /** The time after which one request is sent in spite of a long wait, as docs/failover.md has it, in milliseconds. */
@@ -108,8 +113,12 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       const { attempts } = lineOf(one, world) ?? {};
       const isSpent = !Array.isArray(attempts) ||
         attempts.length !== entries.length;
-      const mayEnd = isSpent || one.status === undefined || one.status < 500 ||
-        one.ending === "left" || one.ending === "lost" || entries.length > 2;
+      // Three attempts are spent well only if each went to another place.
+      const places = new Set(
+        entries.map(({ provider, body }) => `${provider} ${body.model}`),
+      );
+      const mayEnd = isSpent || !FAILED.has(one.status) ||
+        one.ending === "left" || one.ending === "lost" || places.size > 2;
       if (last === undefined || mayEnd || !PASSING.has(last.status)) continue;
       const missed = sure.find(({ name, models }) =>
         models.some(({ id }) => id === one.model) &&
@@ -194,7 +203,9 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
 };
 
 /** Returns the names of the connections of which any attempt failed, or that cooled down. */
-function failedConnections({ log, ledger }: World): ReadonlySet<unknown> {
+export function failedConnections(
+  { log, ledger }: World,
+): ReadonlySet<unknown> {
   const broken = ledger.filter(({ status, isWhole, answer }) =>
     status !== 200 || answer !== undefined && !isWhole
   );

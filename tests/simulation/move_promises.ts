@@ -1,4 +1,5 @@
 import { limitsOn } from "../../src/config/usage_limits.ts";
+import { failedConnections } from "./attempt_promises.ts";
 import {
   isServed,
   lineOf,
@@ -15,6 +16,7 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
       providers.filter(({ quota }) => quota !== undefined)
         .map(({ name }) => name),
     );
+    const troubled = failedConnections(world);
     for (const { fields } of log.entries) {
       const { moved_from, moved_for, attempts, token } = fields;
       if (moved_for === undefined) continue;
@@ -27,7 +29,8 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
       const failed = objects(attempts).some(({ connection, failure }) =>
         connection === moved_from && failure === moved_for
       );
-      const isTrue = failed || moved_for === "cooling_down" ||
+      const isTrue = failed ||
+        moved_for === "cooling_down" && troubled.has(moved_from) ||
         moved_for === "exhausted" && measured.has(String(moved_from)) ||
         moved_for === "full" && mayBeFull;
       if (!isTrue) yield `${fields.request_id} moved for ${moved_for}`;

@@ -23,6 +23,9 @@ const MOST_WAITING = 1000;
 const STOPPED_MS = 60_000;
 const STOPPED_LOOK_MS = 5000;
 
+/** The time for which an idle connection is kept, and no longer used than it, in milliseconds. */
+const IDLE_MS = 30_000;
+
 /** What docs/failover.md promises of those who wait for their turn. */
 export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
   "nobody waits for longer than `max_wait`": function* (world) {
@@ -60,7 +63,9 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       const looks = Math.ceil(waitedMs / LOOK_AGAIN_MS);
       const lookMs = world.store === undefined ? 0 : LOOK_MS;
       // While a dial hangs, the next connection that another request gives back serves: no attempt failed.
-      const hungMs = hungIn(sentMs, firstMs, world);
+      // A person sees nothing for that time, at most `connect`, and has the sooner of two connections: acceptable.
+      const places = connectionsOf(one, world).map(({ name }) => name);
+      const hungMs = hungIn(sentMs, firstMs, { world, places });
       const isLate = silentMs > WAY_MS + looks * lookMs + hungMs;
       if (isWhole && isTried && isLate && one.ending !== "lost") {
         yield `#${one.number} did nothing for ${silentMs} ms, and the log has ${waitedMs}`;
@@ -263,17 +268,20 @@ function* sureQueues(world: World): Iterable<SureQueue> {
   }
 }
 
-/** Returns true when a request may have used a slot although its connection hung or had fallen silent. */
+/**
+ * Returns true when a request may have used a slot although its connection hung or had fallen silent. A person in line
+ * waits for its deadline, `connect` or `first_byte`, and would accept that: the provider may be at work on it.
+ */
 function mayBeUnseen(
   one: Asked,
   connection: Connection,
   world: World,
 ): boolean {
-  const { endedMs = Infinity, ending } = one;
+  const { startedMs, endedMs = Infinity, ending } = one;
   const mayHang = world.providers.some(({ name, lostMs, hung }) =>
     name === connection.name &&
-    [...lostMs, ...hung.map(({ startedMs }) => startedMs)]
-      .some((ms) => ms < endedMs)
+    (lostMs.some((ms) => ms < endedMs && ms > startedMs - IDLE_MS) ||
+      hung.some((dial) => dial.startedMs < endedMs && dial.endedMs > startedMs))
   );
   if (!mayHang || attemptsOf(one, world).length > 0) return false;
   const line = lineOf(one, world);
@@ -282,9 +290,17 @@ function mayBeUnseen(
     : line.connection === connection.name;
 }
 
-/** Returns the longest time of a span for which a dial hung, in milliseconds. */
-function hungIn(fromMs: number, untilMs: number, { providers }: World): number {
-  const times = providers.flatMap(({ hung }) =>
+/** Returns the longest time of a span for which a dial to one of the places hung, in milliseconds. */
+function hungIn(
+  fromMs: number,
+  untilMs: number,
+  { world: { providers }, places }: {
+    readonly world: World;
+    readonly places: readonly string[];
+  },
+): number {
+  const own = providers.filter(({ name }) => places.includes(name));
+  const times = own.flatMap(({ hung }) =>
     hung.map(({ startedMs, endedMs }) =>
       Math.min(endedMs, untilMs) - Math.max(startedMs, fromMs)
     )

@@ -90,8 +90,13 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a repeat uses a kept connection",
-      text: "one.candidate === candidate && one.failure.status === undefined",
-      wrong: "one.candidate === candidate && one.failure.status === null",
+      text: "one.candidate === candidate && failure.status === undefined",
+      wrong: "one.candidate === candidate && failure.status === null",
+    },
+    {
+      name: "another provider's kept connection is used after a loss",
+      text: "        failure.wasLost ||\n",
+      wrong: "",
     },
     {
       name: "a conversation does not stay where it was served",
@@ -104,6 +109,11 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a body that waits gives way to nobody",
       text: "memory.wait((error) => control.cancel(error))",
       wrong: "() => {}",
+    },
+    {
+      name: "a silent connection is asked again instead of waiting for another",
+      text: "=> mayReturn || !isReturn",
+      wrong: "=> mayReturn || isReturn !== undefined",
     },
     {
       name: "an attempt that the limits refuse keeps its slot",
@@ -167,8 +177,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a short Retry-After is not kept to",
-      text: "const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());",
-      wrong: "const waitMs = 0 * (1 + MAX_LATENESS * random());",
+      text: ": retryAfterMs * (1 + MAX_LATENESS * random());",
+      wrong: ": 0 * (1 + MAX_LATENESS * random());",
     },
     {
       name: "an invalid request is tried elsewhere",
@@ -197,13 +207,38 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the same connection comes before an untried one",
-      text: "? [...others, ...again]\n    : [...again, ...others]",
-      wrong: "? [...again, ...others]\n    : [...again, ...others]",
+      text: "? [...same, ...others, ...again]",
+      wrong: "? [...same, ...again, ...others]",
     },
     {
       name: "fallbacks come before the model's own connections",
-      text: "return isOwn && left > 1\n",
-      wrong: "return isOwn && left > 9\n",
+      text: "  return [...here, ...otherModels];\n",
+      wrong: "  return [...otherModels, ...here];\n",
+    },
+    {
+      name: "a silent candidate is not asked again where nobody else can serve",
+      text: "silent.length === 1 ?",
+      wrong: "silent.length === 9 ?",
+    },
+    {
+      name: "a silent candidate is asked again after another was silent",
+      text: "silent.length === 1 ?",
+      wrong: "silent.length > 0 ?",
+    },
+    {
+      name: "the deadline of the first output is waited for again",
+      text: " &&\n    !hadOutputDeadline",
+      wrong: "",
+    },
+    {
+      name: "the same connection comes first however long it was silent",
+      text: "silentMs > MAX_WAIT_MS",
+      wrong: "silentMs > 9 * MAX_WAIT_MS ** 2",
+    },
+    {
+      name: "a second Retry-After is waited for before an untried connection",
+      text: "left === 1 || wasSilent(last)",
+      wrong: "left === 0 || wasSilent(last)",
     },
   ],
   "relay/answer_body.ts": [
@@ -251,8 +286,8 @@ export const RELAY_FAULTS: FaultsByFile = {
   "relay/attempt.ts": [
     {
       name: "the deadline of the first output is missing",
-      text: "    : Math.min(firstByteMs, firstOutputMs);",
-      wrong: "    : Math.max(firstByteMs, firstOutputMs);",
+      text: "return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;",
+      wrong: "return endsAtOutput(attempt) ? firstByteMs : firstByteMs;",
     },
     {
       name: "the first output has its whole time after the head",
