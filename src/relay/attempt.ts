@@ -103,19 +103,15 @@ export function quotaHeaders(
  * output includes them.
  */
 export function firstAnswerMs(attempt: Attempt): number {
-  const { firstByteMs, firstOutputMs } = timeoutsOf(attempt);
+  const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;
   return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
 }
 
 /** Returns true when the deadline of the first output is no later than that of the response headers. */
-export function endsAtOutput(attempt: Attempt): boolean {
-  const { firstByteMs, firstOutputMs } = timeoutsOf(attempt);
-  return attempt.head.stream && firstOutputMs > 0 &&
+export function endsAtOutput({ deployment, head }: Attempt): boolean {
+  const { firstByteMs, firstOutputMs } = deployment.connection.timeouts;
+  return head.stream && firstOutputMs > 0 &&
     (firstByteMs === 0 || firstOutputMs <= firstByteMs);
-}
-
-function timeoutsOf({ deployment: { connection } }: Attempt) {
-  return connection.timeouts;
 }
 
 /** Returns the time left for the first output of a stream, in milliseconds; `undefined` without such a timeout. */

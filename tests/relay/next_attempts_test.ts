@@ -132,7 +132,7 @@ Deno.test("nextAttempts() stays with a candidate whose kept connection ended, at
 
 Deno.test("nextAttempts() asks a silent candidate again only after all others, and only where its kept connection was lost", async () => {
   const candidates = await candidatesOf(["model-2"]);
-  const [one, two] = candidates.own;
+  const [one] = candidates.own;
   const lost = failed(one, "silent", { wasLost: true });
   assert.deepEqual(attemptsOf(candidates, [lost]), ["two", "three", "one"]);
   assert.deepEqual(attemptsOf(candidates, [failed(one, "silent")]), [

@@ -48,7 +48,8 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
       const sources = attemptsOf(one, world).filter(({ isWhole }) => isWhole);
       let read: ReadAnswer;
       try {
-        // A provider may end its answer without the last line feeds.
+        // A provider may end its answer without the last line feeds. A client sees what it would without the gateway:
+        // all of the answer, and an end that some parsers do not read. A cut would take the answer from those that do.
         const isItsOwn = one.text.endsWith("}") &&
           sources.some(({ payload }) => payload === one.text);
         read = readAnswer(
@@ -106,7 +107,7 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
       const ended = lineOf(one, world)?.ended;
       // docs/design.md, "The last event": of a native stream, `response.failed` is an end like any other.
       if (one.text.includes('"type":"response.failed"')) continue;
-      // Nor does anything after the last event count.
+      // Nor does anything after the last event count: the person has the whole answer, and nothing of it is missing.
       if (LAST_EVENT_REGEXP.test(one.text)) continue;
       const isCut = one.ending === "broken" || hasError(one);
       if (one.ending === "lost") continue;

@@ -87,11 +87,13 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
         const waitedMs = again.receivedMs - endedMs;
         const shownMs = world.providers.find(({ name }) => name === provider)
           ?.quota?.roomShownMs ?? [];
-        // A reading of the quota that shows room ends a long wait, with the shorter one of a request in line.
+        // A reading of the quota that shows room ends a long wait, with the shorter one of a request in line. The person
+        // is served earlier than the provider had promised, which is what credits were bought for.
         const hasRoom = shownMs.some((ms) =>
           ms >= endedMs && ms <= again.receivedMs &&
           isWaiting(entry, ms, world)
         );
+        // Five minutes later, the person would be refused otherwise. A refused probe costs a moment and no money.
         const isProbe = 1000 * retryAfter >= LONG_MS && waitedMs >= PROBE_MS;
         const isKept = waitedMs >= 1000 * retryAfter || isProbe || hasRoom;
         if (!isKept && !isLost(entry, world)) {
@@ -242,7 +244,10 @@ function isWaiting(
   );
 }
 
-/** Returns true when the connection fell silent before its provider's response had arrived. */
+/**
+ * Returns true when the connection fell silent before its provider's response had arrived. The gateway knows nothing of
+ * a refusal then. The person waits for `first_byte` once, and then has an answer or an error: nobody could do better.
+ */
 function isLost(
   { provider, receivedMs, endedMs = Infinity }: LedgerEntry,
   { providers }: World,

@@ -8,6 +8,12 @@ import {
   wasSent,
 } from "./look_ups.ts";
 
+/** The time in which a notice reaches another replica, in milliseconds. */
+const NOTICE_MS = 2000;
+
+/** The time after its first request in which a process may still read what the store kept, in milliseconds. */
+const FRESH_MS = 10_000;
+
 /** What docs/failover.md promises of the moves of conversations. */
 export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
   "a move's reason is true": function* (world) {
@@ -63,10 +69,18 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
         const isOwn = from?.served_model === undefined &&
           to?.served_model === undefined;
         if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
-        // Another replica may have served it there, and its notice came after the request before began.
+        // Another replica may have served it there, and its notice came after the request before began: within two
+        // seconds, or to a process that had just started. A person waits for one more write of the prompt cache, and
+        // would accept that after a start.
+        const isFresh = world.asked.every((other) =>
+          other.replica !== before.replica ||
+          other.startedMs > before.startedMs - FRESH_MS
+        );
         const places = [to?.connection, to?.moved_from];
         const isHeard = all.some((other) =>
           other.replica !== one.replica && other.startedMs < one.startedMs &&
+          (isFresh ||
+            (other.endedMs ?? Infinity) > before.startedMs - NOTICE_MS) &&
           places.includes(lineOf(other, world)?.connection)
         );
         const isNamed = to?.moved_from === from?.connection &&

@@ -147,10 +147,12 @@ const PROMISES: Readonly<Record<string, Promised>> = {
         );
         // A request whose process ended is not counted.
         const lost = sent.filter((one) => mayLackLine(one, world)).length;
-        // While the store is away, each replica counts for itself; what it loses is lost.
+        // While the store is away, each replica counts for itself; what it loses is lost. People are served and may use
+        // more than their limit, once for each process. A refusal of everybody would be worse (docs/scaling.md).
         const isCounted = store === undefined ||
           !store.hasFailed && starts === replicas.length;
-        // A crash may cut a line of the log.
+        // A crash may cut a line of the log. A start does not count the lines of a token that is out of the file then:
+        // its person has that usage again until the next start, and `usage_replayed` shows the administrator how much.
         const most = isCounted
           ? limit.most + lost + crashes + unknown
           : limit.most * (starts + store.losses) + lost;

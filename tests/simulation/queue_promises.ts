@@ -10,7 +10,10 @@ const WAY_MS = 3000;
 /** The time after which a request that waits for a limit asks for it again, as `src/relay/queue/queue.ts` has it. */
 const LOOK_AGAIN_MS = 5000;
 
-/** The time of a look in a store: two questions for each of four connections, of two ways of 5 ms. */
+/**
+ * The time of a look in a store, in milliseconds. A person in line for a minute waits a second longer for all of them,
+ * and has the limit's room as soon as it is there. Two questions for each of four connections, of two ways of 5 ms.
+ */
 const LOOK_MS = 80;
 
 /** The time in which a free slot is given to those who wait, other threads included, in milliseconds. */
