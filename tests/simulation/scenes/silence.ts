@@ -219,7 +219,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
   "all kept connections are lost at once": {
     setting: () => ({
       connections: { ...own("a", false), ...own("b", false) },
-      file: { timeouts: { connect: 5000, first_byte: SILENCE_MS } },
+      file: { timeouts: { connect: 5000, first_byte: 8000 } },
     }),
     async live(stage) {
       const keeping = { fate: "answer", framing: "length" } as const;
@@ -227,11 +227,12 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       stage.plan("b", keeping);
       assert.deepEqual(await stage.served({ isStream: false }), ["a", "b"]);
       assert.deepEqual(await stage.served({ isStream: false }), ["a"]);
+      // Sooner than idle connections close.
       for (const { name } of stage.providers) {
         stage.provider(name).breakSockets(true);
       }
       const one = await stage.ask();
-      assertOnce(one);
+      assert(waitedMs(one) < 8000 + WAY_MS, "no other lost one is used");
       assert.deepEqual(stage.route(one), ["b"], "the first one never arrived");
       assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
     },
