@@ -38,10 +38,7 @@ export interface NextAttempt {
 /** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/**
- * The longest `Retry-After` that the gateway waits for, and the longest silence before a connection's end after which
- * the same one comes first, in milliseconds.
- */
+/** The longest `Retry-After`, or silence before a connection's end, after which the same one comes first, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
 /**
@@ -115,8 +112,8 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  * After the early end of a kept connection the same candidate comes first, at once and as if it were untried: it was
  * not reached, and a conversation stays where it is.
  *
- * A person waits for a silent candidate once. Every other one comes first. The silent one is asked again only if its
- * kept connection may have been lost and nobody else was silent.
+ * A person waits for a silent candidate once. Every other one comes first, and other keys of its provider last. The
+ * silent one is asked again only if its kept connection may have been lost and nobody else was silent.
  *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
@@ -128,8 +125,14 @@ export function nextAttempts(
   const left = MAX_ATTEMPTS - failed.filter(wasSent).length;
   if (left <= 0) return [];
   const sent = counted.filter(wasSent);
-  const attempts = attemptsAfter(candidates, { sent, left, random });
-  return attempts.filter(({ candidate }) => !isRefused(candidate, failed));
+  const attempts = attemptsAfter(candidates, { sent, left, random })
+    .filter(({ candidate }) => !isRefused(candidate, failed));
+  const silent = sent.filter(wasSilent);
+  const isLate = ({ candidate }: NextAttempt) =>
+    silent.some((one) => isOtherKey(one.candidate, candidate));
+  return attempts.toSorted((one, other) =>
+    Number(isLate(one)) - Number(isLate(other))
+  );
 }
 
 function attemptsAfter(
@@ -161,23 +164,19 @@ function attemptsAfter(
     : [];
   const same = isEarlyLoss ? [fresh(candidate)] : [];
   const silent = sent.filter(wasSilent);
-  const returns = silent.length === 1 ? silent.flatMap(returnsTo) : [];
-  if (!isOwn || left === 1 || wasSilent(last)) {
-    const later = isOwn && left > 1
-      ? [...others, ...otherModels]
-      : [...otherModels, ...others, ...same];
-    return isUnopened(failure)
-      ? [
-        ...later,
-        ...returns.map(({ candidate }) => fresh(candidate)),
-        ...again,
-      ]
-      : [...later, ...again, ...returns];
+  // A dial that failed cost no wait for an answer.
+  const wasOpened = failure.kind !== "unreachable" || failure.wasConnected;
+  const returns = silent.length === 1
+    ? silent.flatMap((one) => returnsTo(one, wasOpened === true))
+    : [];
+  const after = wasOpened ? [...again, ...returns] : [...returns, ...again];
+  if (!isOwn || left === 1) {
+    return [...otherModels, ...others, ...same, ...after];
   }
-  const here = failure.retryAfterMs === undefined
-    ? [...same, ...others, ...again]
-    : [...again, ...others];
-  return [...here, ...otherModels];
+  if (wasSilent(last)) return [...others, ...otherModels, ...after];
+  return failure.retryAfterMs === undefined
+    ? [...same, ...others, ...again, ...otherModels]
+    : [...again, ...others, ...otherModels];
 }
 
 /** Returns true when an attempt waited long, and for no byte of an answer. */
@@ -187,18 +186,23 @@ function wasSilent(
   return kind === "silent" || silentMs > MAX_WAIT_MS;
 }
 
+/** Returns true for another key of the same provider, whose silence has nothing to do with the key. */
+function isOtherKey(one: Candidate, other: Candidate): boolean {
+  const [key, otherKey] = [one, other].map(({ deployment }) =>
+    deployment.connection.keyOf && deployment.connection.keyOf.connection
+  );
+  return one !== other && key !== undefined && key === otherKey &&
+    one.deployment.model.id === other.deployment.model.id;
+}
+
 /** Returns another attempt with a silent candidate whose kept connection may have been lost. */
 function returnsTo(
   { candidate, failure, hadOutputDeadline }: FailedAttempt,
+  isReturn: boolean,
 ): readonly NextAttempt[] {
-  const mayReturn = failure.wasLost && failure.kind === "silent" &&
-    !hadOutputDeadline;
-  return mayReturn ? [{ ...fresh(candidate), isReturn: true }] : [];
-}
-
-/** Returns true when no connection could be opened, so that the attempt cost no wait for an answer. */
-function isUnopened({ kind, wasConnected }: AttemptFailure): boolean {
-  return kind === "unreachable" && !wasConnected;
+  return failure.wasLost && failure.kind === "silent" && !hadOutputDeadline
+    ? [{ ...fresh(candidate), isReturn }]
+    : [];
 }
 
 function fresh(candidate: Candidate): NextAttempt {

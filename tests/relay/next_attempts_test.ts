@@ -171,6 +171,33 @@ Deno.test("nextAttempts() asks a silent candidate again at once after a dial to 
   ]);
 });
 
+Deno.test("nextAttempts() asks other keys of a silent provider only after the fallbacks", async () => {
+  const models = [{ id: "model-1", fallbacks: ["model-2"] }];
+  const config = await minimalConfig({
+    connections: [
+      {
+        ...connectionFile({ name: "one", models }),
+        auth: { scheme: "bearer", keys: [{ key: "sk-1" }, { key: "sk-2" }] },
+      },
+      connectionFile({ name: "three", models: ["model-2"] }),
+    ],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const asked = { operation: "chat_completions", model: "model-1" } as const;
+  const candidates = findCandidates(asked, { caller, config });
+  const [first] = candidates.own;
+  assert.deepEqual(attemptsOf(candidates, [failed(first, "silent")]), [
+    "three",
+    "one#2",
+  ]);
+  assert.deepEqual(attemptsOf(candidates, [failed(first, "rate_limited")]), [
+    "one#2",
+    "one#1 again after 250",
+    "three",
+  ]);
+});
+
 Deno.test("nextAttempts() counts an end after a long silence as silence, and repeats it after all others", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one] = candidates.own;

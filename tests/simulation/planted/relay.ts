@@ -207,27 +207,27 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the same connection comes before an untried one",
-      text: "? [...same, ...others, ...again]",
-      wrong: "? [...same, ...again, ...others]",
+      text: "? [...same, ...others, ...again, ...otherModels]",
+      wrong: "? [...same, ...again, ...others, ...otherModels]",
     },
     {
       name: "fallbacks come before the model's own connections",
-      text: "  return [...here, ...otherModels];\n",
-      wrong: "  return [...otherModels, ...here];\n",
+      text: "? [...same, ...others, ...again, ...otherModels]",
+      wrong: "? [...otherModels, ...same, ...others, ...again]",
     },
     {
       name: "a silent candidate is not asked again where nobody else can serve",
-      text: "silent.length === 1 ?",
-      wrong: "silent.length === 9 ?",
+      text: "silent.length === 1\n",
+      wrong: "silent.length === 9\n",
     },
     {
       name: "a silent candidate is asked again after another was silent",
-      text: "silent.length === 1 ?",
-      wrong: "silent.length > 0 ?",
+      text: "silent.length === 1\n",
+      wrong: "silent.length > 0\n",
     },
     {
       name: "the deadline of the first output is waited for again",
-      text: " &&\n    !hadOutputDeadline",
+      text: " && !hadOutputDeadline",
       wrong: "",
     },
     {
@@ -237,8 +237,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a second Retry-After is waited for before an untried connection",
-      text: "left === 1 || wasSilent(last)",
-      wrong: "left === 0 || wasSilent(last)",
+      text: "if (!isOwn || left === 1) {",
+      wrong: "if (!isOwn) {",
     },
   ],
   "relay/answer_body.ts": [
