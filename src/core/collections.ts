@@ -5,7 +5,12 @@ import type { Clock } from "./time/timers.ts";
  * the size with {@linkcode TtlCache.retain} or the `maxSize` of {@linkcode TtlCache.set}.
  */
 export class TtlCache<Key, Value> {
-  readonly #entries = new Map<Key, { value: Value; expiresAtMs: number }>();
+  readonly #entries = new Map<
+    Key,
+    { value: Value; expiresAtMs: number; owner: string }
+  >();
+  /** The number of values of each owner. */
+  readonly #counts = new Map<string, number>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -22,7 +27,7 @@ export class TtlCache<Key, Value> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     if (this.#clock.elapsedMs() < entry.expiresAtMs) return entry.value;
-    this.#entries.delete(key);
+    this.#delete(key);
     return undefined;
   }
 
@@ -32,30 +37,50 @@ export class TtlCache<Key, Value> {
     return Math.max(0, expiresAtMs - this.#clock.elapsedMs());
   }
 
-  /** Keeps `value` for `ttlMs` milliseconds. With more than `maxSize` values, drops the one that was set first. */
+  /**
+   * Keeps `value` for `ttlMs` milliseconds. With more than `maxSize` values, drops the one that was set first of the
+   * owner who has the most, so that no owner takes the room of others.
+   */
   set(
     key: Key,
     value: Value,
-    { ttlMs, maxSize = Infinity }: {
+    { ttlMs, maxSize = Infinity, owner = "" }: {
       readonly ttlMs: number;
       readonly maxSize?: number;
+      readonly owner?: string;
     },
   ): void {
     // Deleted first, because a map keeps the position in which a key was first set.
-    this.#entries.delete(key);
+    this.#delete(key);
+    this.#counts.set(owner, 1 + (this.#counts.get(owner) ?? 0));
     this.#entries.set(key, {
       value,
       expiresAtMs: this.#clock.elapsedMs() + ttlMs,
+      owner,
     });
-    if (this.#entries.size <= maxSize) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size > maxSize) this.#dropOne();
+  }
+
+  #dropOne(): void {
+    const most = Math.max(...this.#counts.values());
+    for (const [key, { owner }] of this.#entries) {
+      if (this.#counts.get(owner) === most) return this.#delete(key);
+    }
+  }
+
+  #delete(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    const count = this.#counts.get(entry.owner) ?? 0;
+    if (count > 1) this.#counts.set(entry.owner, count - 1);
+    else this.#counts.delete(entry.owner);
   }
 
   /** Drops every value whose key is not among `keys`. */
   retain(keys: ReadonlySet<Key>): void {
     for (const key of this.#entries.keys()) {
-      if (!keys.has(key)) this.#entries.delete(key);
+      if (!keys.has(key)) this.#delete(key);
     }
   }
 }

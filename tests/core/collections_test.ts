@@ -123,6 +123,26 @@ Deno.test("TtlCache drops the oldest value when it is full", () => {
   assert.equal(cache.size, 2);
 });
 
+Deno.test("TtlCache drops the oldest value of the owner with the most", () => {
+  const cache = new TtlCache<string, string>(createFakeClock(0));
+  const bounds = { ttlMs: 100, maxSize: 4 };
+  const set = (owner: string, ...keys: readonly string[]) => {
+    for (const key of keys) cache.set(key, owner, { ...bounds, owner });
+  };
+  const kept = () =>
+    ["a1", "a2", "b1", "b2", "b3", "b4", "c1"].filter((key) => cache.get(key));
+  set("a", "a1", "a2");
+  set("b", "b1", "b2", "b3", "b4");
+  assert.deepEqual(kept(), ["a1", "a2", "b3", "b4"]);
+  set("c", "c1");
+  assert.deepEqual(kept(), ["a2", "b3", "b4", "c1"]);
+  // A value that is dropped or replaced counts no more.
+  cache.retain(new Set(["a2", "b3", "c1"]));
+  set("c", "a2");
+  set("a", "b1", "b2");
+  assert.deepEqual(kept(), ["a2", "b1", "b2", "b3"]);
+});
+
 Deno.test("SingleFlight shares running work among callers with the same key", async () => {
   const flights = new SingleFlight<string, number>();
   const { promise, resolve } = Promise.withResolvers<number>();

@@ -54,11 +54,28 @@ export function namedConversation(
   { caller, record }: Pick<Exchange, "caller" | "record">,
 ): string | undefined {
   const session = record.facts.client?.session;
-  return session && sessionId(`${caller.sha256} ${session}`);
+  return session &&
+    `${NAMED}${ownerId(caller.sha256)}${
+      sessionId(`${caller.sha256} ${session}`)
+    }`;
 }
 
 /** A look-up takes a fraction of the time of a hash. */
-const sessionId = memoized((name) => `${NAMED}${digestOf(name)}`, 10_000);
+const sessionId = memoized(digestOf, 10_000);
+
+/** The length of the part of an id that names its caller, in characters. */
+const OWNER_LENGTH = 16;
+
+const ownerId = memoized(
+  (sha256) => digestOf(sha256).slice(0, OWNER_LENGTH),
+  10_000,
+);
+
+/** Returns the part of an id that is the same for all conversations of a caller. */
+export function ownerOf(id: string): string {
+  const start = isNamed(id) ? NAMED.length : 0;
+  return id.slice(start, start + OWNER_LENGTH);
+}
 
 /** The beginning of the ids of conversations that clients name. */
 const NAMED = "session ";
@@ -87,8 +104,9 @@ export async function unnamedConversation(
 ): Promise<UnnamedConversation | undefined> {
   const opening = await openingOf(source);
   return opening && {
-    id: createHash("sha256").update(`${caller.sha256} `)
-      .update(opening.bytes).digest("hex"),
+    id: ownerId(caller.sha256) +
+      createHash("sha256").update(`${caller.sha256} `)
+        .update(opening.bytes).digest("hex"),
     isContinued: opening.isContinued,
   };
 }

@@ -9,6 +9,7 @@ import {
   type ConversationSource,
   isNamed,
   namedConversation,
+  ownerOf,
   unnamedConversation,
 } from "../request/conversation.ts";
 import type { Candidate, Candidates } from "./candidate.ts";
@@ -250,7 +251,8 @@ export class Conversations {
       stay.byModel.set(model, { id: connectionId, sinceMs });
     }
     stay.latest = connectionId;
-    const bounds = { ttlMs: ms, maxSize: MAX_CONVERSATIONS };
+    const owner = ownerOf(conversation);
+    const bounds = { ttlMs: ms, maxSize: MAX_CONVERSATIONS, owner };
     this.#stays.set(conversation, stay, bounds);
     if (!isNamed(conversation)) {
       this.#unnamedUntilMs.set(model, this.#options.clock.elapsedMs() + ms);

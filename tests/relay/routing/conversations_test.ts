@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { PROTOCOLS } from "../../../src/core/protocol.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { ownerOf } from "../../../src/relay/request/conversation.ts";
 import type { Notice, Notices } from "../../../src/shared/notice.ts";
 import {
   connectionTo,
@@ -427,6 +429,31 @@ Deno.test("a notice from before a move does not move a conversation back", async
   // A store that was away returns, and its notices are read again.
   send({ ...placed, ms: placed.ms - 60_000 });
   assert.equal(await turn(other, own), "a");
+});
+
+Deno.test("a caller with more sessions than the gateway remembers moves nobody else's", async () => {
+  const bob = "token-of-bob";
+  const { scenes: [one, other], sent, share, send } = await openReplicas(
+    { a: [status(503), good], b: [good] },
+    { a: [good], b: [good] },
+    {
+      tokens: [tokenFile(), tokenFile({ name: "bob", sha256: sha256Hex(bob) })],
+    },
+  );
+  const alice = { session: "s-1" };
+  const headers = { authorization: `Bearer ${bob}` };
+  assert.equal(await turn(one, alice), "b");
+  await turn(one, { ...alice, headers });
+  share();
+  const [placed, ofBob] = sent;
+  assert.ok(placed?.kind === "placed" && ofBob?.kind === "placed");
+  assert.notEqual(ownerOf(placed.conversation), ownerOf(ofBob.conversation));
+  for (let count = 0; count < 10_001; count++) {
+    const number = String(count).padStart(6, "0");
+    const conversation = ofBob.conversation.slice(0, -6) + number;
+    send({ ...ofBob, conversation });
+  }
+  assert.equal(await turn(other, alice), "b");
 });
 
 Deno.test("an active conversation is known to the others until an hour after its last answer", async () => {
