@@ -70,9 +70,9 @@ export const LOG_EVENTS = {
   ),
   lesson_learned: row(
     "warn",
-    "a provider refused a field and accepted the request without it; for a day, translated requests to this model leave it out",
+    "a provider refused a field and accepted the request without it; for a day, translated requests to this model leave it out: those of one token, or of all",
     ["connection", "model", "lesson"],
-    ["config"],
+    ["token", "config"],
   ),
   limit_near: row("warn", "80 percent of a limit are used; once per window", [
     "token",

@@ -11,6 +11,7 @@ import {
   sumOf,
   unknownAtStarts,
 } from "./look_ups.ts";
+import { LESSON_PROMISES } from "./lesson_promises.ts";
 import { MOVE_PROMISES } from "./move_promises.ts";
 import { QUEUE_PROMISES } from "./queue_promises.ts";
 import { USAGE_PROMISES } from "./usage_promises.ts";
@@ -230,18 +231,23 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   },
 };
 
+const ALL_PROMISES: Readonly<Record<string, Promised>> = {
+  ...PROMISES,
+  ...ATTEMPT_PROMISES,
+  ...ANSWER_PROMISES,
+  ...MOVE_PROMISES,
+  ...QUEUE_PROMISES,
+  ...USAGE_PROMISES,
+  ...LESSON_PROMISES,
+  ...WAITING_PROMISES,
+};
+
 /** Returns a line for each promise that a history broke. */
-export function brokenPromises(world: World): History["broken"] {
-  const all = {
-    ...PROMISES,
-    ...ATTEMPT_PROMISES,
-    ...ANSWER_PROMISES,
-    ...MOVE_PROMISES,
-    ...QUEUE_PROMISES,
-    ...USAGE_PROMISES,
-    ...WAITING_PROMISES,
-  };
-  return Object.entries(all).flatMap(([name, check]) =>
+export function brokenPromises(
+  world: World,
+  promises = ALL_PROMISES,
+): History["broken"] {
+  return Object.entries(promises).flatMap(([name, check]) =>
     [...check(world)].map((line) => `${name}: ${line}`)
   );
 }

@@ -42,6 +42,17 @@ export function teachContent(
   return teach(request, lessons, changeContent);
 }
 
+/**
+ * Returns a lesson about strict tools alone, where these caused the refusal of a body. So one caller's strict tool does
+ * not change another's ordinary one.
+ */
+export function narrowest(lesson: Lesson, refused: JsonObject): Lesson {
+  const isWide = lesson.move !== "describe" &&
+    !lesson.field.endsWith(".strict");
+  const narrow: Lesson = { ...lesson, isStrict: true };
+  return isWide || changeBody(refused, narrow) === refused ? lesson : narrow;
+}
+
 function teach<Value>(
   value: Value,
   lessons: readonly Lesson[],
@@ -57,10 +68,13 @@ function teach<Value>(
 }
 
 function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
-  const { move, field, words } = lesson;
+  const { move, field, words, isStrict } = lesson;
   const [word = ""] = words;
   switch (move) {
     case "omit":
+      if (field.endsWith(".strict")) {
+        return editField(body, field.split("."), omitStrict(body, isStrict));
+      }
       return words.every((beside) => body[beside] !== undefined)
         ? omitField(body, field)
         : body;
@@ -71,7 +85,8 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
         (edited, path) =>
           editField(edited, path, (holder, name) => {
             const schema = holder[name];
-            return isJsonObject(schema)
+            const isMeant = !isStrict || holder.strict === true;
+            return isMeant && isJsonObject(schema)
               ? changed(holder, name, mapSchemas(schema, describe(field)))
               : holder;
           }),
@@ -189,6 +204,16 @@ function closestWord(
   return asked === "none"
     ? ALL_EFFORTS.find((word) => known.includes(word))
     : closestEffort(asked, known);
+}
+
+/** Returns an edit that takes `strict` from strict tools alone, or from the others alone. */
+function omitStrict({ input }: JsonObject, isStrict = false) {
+  return (tool: JsonObject, name: string): JsonObject => {
+    if ((tool[name] === true) !== isStrict) return tool;
+    const { [name]: _strict, ...rest } = tool;
+    // Tools of Responses are strict by default.
+    return isStrict && input !== undefined ? { ...rest, [name]: false } : rest;
+  };
 }
 
 /** Keywords that change nothing for the model, so that no words replace them. */

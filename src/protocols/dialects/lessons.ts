@@ -1,10 +1,13 @@
 import { lookup, wordList } from "../../core/collections.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Failure } from "../canonical/failure/failure.ts";
+import { withoutQuotes } from "../canonical/failure/quoted_texts.ts";
 import {
   type RefusedField,
   type RefusedFields,
   refusedFields,
+  stepsOf,
 } from "../canonical/failure/refused_fields.ts";
 import { ALL_EFFORTS, type EffortWord } from "./effort.ts";
 
@@ -34,6 +37,8 @@ export interface Lesson {
     | "mention";
   readonly field: string;
   readonly words: readonly string[];
+  /** True when it concerns strict tools and formats alone; absent for others. */
+  readonly isStrict?: true | undefined;
 }
 
 /**
@@ -106,22 +111,53 @@ const CONTENT_KINDS: Readonly<Record<string, string>> = {
   document: "file",
 };
 
-const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
+/** The efforts of all protocols. */
+export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
 /** The most lessons of one error. */
 const MAX_LESSONS = 8;
 
+/** The part of a failure that teaches, as plain data. */
+export type FieldRefusal = Pick<
+  Failure,
+  "kind" | "status" | "message" | "param"
+>;
+
+/** Returns true when a failure may be the refusal of a field. */
+export function isFieldRefusal({ kind, status }: FieldRefusal): boolean {
+  return kind === "invalid_request" && (status === 400 || status === 422);
+}
+
 /**
  * Returns the lessons of a provider's refusal of a translated request; none when it names no field that the gateway
- * may change.
+ * may change. What the error quotes of the request teaches nothing. Where the error has a `param`, only that field does.
  *
  * @param protocol The provider's protocol.
+ * @param sent The body that the provider refused; without it, nothing in the error counts as a quotation.
  */
 export function lessonsIn(
-  { kind, status, message, param }: Failure,
+  refusal: FieldRefusal,
+  protocol: Protocol,
+  sent: JsonObject = {},
+): readonly Lesson[] {
+  if (!isFieldRefusal(refusal)) return [];
+  const { message, param } = refusal;
+  const named = lessonsNamed(message, param, protocol);
+  if (named.length === 0) return [];
+  const own = withoutQuotes(message, sent, namesOf(named));
+  const place = stepsOf(param).map(inSnakeCase);
+  const isPlace = sent[place[0] ?? ""] !== undefined;
+  const lessons = lessonsNamed(own, param, protocol)
+    .filter((lesson) => !isPlace || isIn(place, lesson));
+  const distinct = new Map(lessons.map((one) => [lessonText(one), one]));
+  return [...distinct.values()].slice(0, MAX_LESSONS);
+}
+
+function lessonsNamed(
+  message: string,
+  param: string | undefined,
   protocol: Protocol,
 ): readonly Lesson[] {
-  if (kind !== "invalid_request" || status !== 400 && status !== 422) return [];
   const refusal = refusedFields({ message, param });
   const lessons = refusal.fields.flatMap((field) =>
     lessonOf(field, refusal, protocol) ?? []
@@ -131,15 +167,37 @@ export function lessonsIn(
     const words = [String(maxTokens)];
     lessons.push({ move: "clamp", field: "max_tokens", words });
   }
-  const distinct = new Map(lessons.map((one) => [lessonText(one), one]));
-  return [...distinct.values()].slice(0, MAX_LESSONS);
+  return lessons;
+}
+
+/** Returns a pattern for the names by which an error may mean the fields of lessons. Keywords are in each schema. */
+function namesOf(lessons: readonly Lesson[]): RegExp {
+  const steps = lessons.filter(({ move }) => move !== "describe")
+    .flatMap(({ field }) => field.split(/[.[\]]+/));
+  const words = steps.filter((step) => /^\w/.test(step))
+    .map((step) => step.replaceAll("_", "_?"));
+  return new RegExp(["reasoning", "thinking", ...words].join("|"), "i");
+}
+
+/** Returns true when an error about a place of the body may mean the field of a lesson. */
+function isIn(place: readonly string[], { move, field }: Lesson): boolean {
+  const [first = ""] = place;
+  if (move === "describe") return isSchemaPath(place);
+  const isMessage = ["messages", "input", "contents"].includes(first);
+  if (move === "mention") return isMessage;
+  if (move === "respell" && !field.startsWith("max_")) return isMessage;
+  const steps = field.split(".").map((step) => step.replace("[]", ""));
+  const [name, other] = [steps.join("_"), place.join("_")];
+  return name === other || name.startsWith(`${other}_`) ||
+    other.startsWith(`${name}_`) ||
+    steps[0] === first && steps.at(-1) === place.at(-1);
 }
 
 /**
  * Returns true when a refusal depends on the rest of the request, such as "not supported when thinking is enabled". Its
  * lessons hold for that request alone.
  */
-export function isConditional({ message }: Failure): boolean {
+export function isConditional({ message }: FieldRefusal): boolean {
   return CONDITION_REGEXP.test(message);
 }
 
@@ -225,11 +283,15 @@ function contentLesson(
 
 /** Returns true for a keyword alone, or at the end of a path into a tool or a schema. */
 function isKeywordOf(path: readonly string[]): boolean {
-  const [first = "", second] = path;
   if (!KEYWORDS.includes(path.at(-1) ?? "")) return false;
-  return second === undefined || first === "tools" ||
-    path.slice(0, -1).some((step) =>
-      step === "parameters" || step.endsWith("schema")
+  return path.length === 1 || isSchemaPath(path.slice(0, -1));
+}
+
+/** Returns true for the path of a tool, a format or a schema. */
+function isSchemaPath(path: readonly string[]): boolean {
+  return path[0] === "tools" ||
+    path.some((step) =>
+      ["parameters", "format"].includes(step) || step.endsWith("schema")
     );
 }
 
@@ -254,13 +316,30 @@ function inSnakeCase(name: string): string {
 }
 
 /** Returns a lesson in words, for the log: `omit temperature`, `nearest reasoning_effort: low, high`. */
-export function lessonText({ move, field, words }: Lesson): string {
+export function lessonText({ move, field, words, isStrict }: Lesson): string {
   if (move === "omit" && words.length > 0) {
     return `omit ${field} beside ${words.join()}`;
   }
+  const where = isStrict ? " of strict tools" : "";
   return words.length === 0
-    ? `${move} ${field}`
+    ? `${move} ${field}${where}`
     : `${move} ${field}: ${words.join(", ")}`;
+}
+
+/** Returns the text that is the same for two lessons of which the later one counts. */
+export function subjectOf(lesson: Lesson): string {
+  return lessonText(
+    lesson.move === "omit" ? lesson : { ...lesson, words: [] },
+  );
+}
+
+/** Returns earlier and later lessons. Of two about the same subject, the later one counts. */
+export function merged(
+  earlier: readonly Lesson[],
+  later: readonly Lesson[],
+): readonly Lesson[] {
+  const subjects = new Set(later.map(subjectOf));
+  return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
 }
 
 /** Returns true when a value from another gateway is a lesson of these tables. */
@@ -269,6 +348,7 @@ export function isLesson(value: unknown): value is Lesson {
   if (!("move" in value && "field" in value && "words" in value)) return false;
   const { move, field, words } = value;
   if (typeof field !== "string" || !Array.isArray(words)) return false;
+  if ("isStrict" in value && value.isStrict !== true) return false;
   switch (move) {
     case "omit":
       return words.length <= 1 &&

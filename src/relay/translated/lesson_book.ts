@@ -1,11 +1,18 @@
 import type {
+  Caller,
   Config,
   ConnectionModel,
   Deployment,
 } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
-import { type Lesson, lessonText } from "../../protocols/dialects/lessons.ts";
+import {
+  EFFORT_WORDS,
+  type Lesson,
+  lessonText,
+  subjectOf,
+} from "../../protocols/dialects/lessons.ts";
+import { tokenDigest } from "../routing/cool_down.ts";
 
 /** A lesson of a connection's model, as threads and replicas send it to each other. */
 export interface TaughtLesson {
@@ -13,17 +20,27 @@ export interface TaughtLesson {
   readonly connectionId: string;
   /** The id of the model. */
   readonly model: string;
+  /** The `tokenDigest` of the caller whose request was refused. */
+  readonly token: string;
   readonly lesson: Lesson;
   /** The time for which it is kept, from now, in milliseconds. */
   readonly ms: number;
 }
 
-/** Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). */
+/**
+ * Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). A lesson holds
+ * for the caller whose request was refused. It holds for all once two callers have learned it, so that no caller changes
+ * another's requests.
+ */
 export interface LessonBook {
-  /** Returns the lessons for a deployment. */
-  known(deployment: Deployment): readonly Lesson[];
-  /** Keeps lessons that a provider has just confirmed by its answer. */
-  keep(deployment: Deployment, lessons: readonly Lesson[]): void;
+  /** Returns the lessons for a caller's request to a deployment. */
+  known(deployment: Deployment, caller: Caller): readonly Lesson[];
+  /** Keeps lessons that a provider has just confirmed by its answer to a caller's request. */
+  keep(
+    deployment: Deployment,
+    caller: Caller,
+    lessons: readonly Lesson[],
+  ): void;
   /** Keeps a lesson of another thread or replica. A model that is not in the configuration is ignored. */
   follow(taught: TaughtLesson, config: Pick<Config, "connections">): void;
 }
@@ -38,78 +55,134 @@ interface LessonBookOptions {
 /** The time for which a lesson is kept. Then the provider is asked again, because it may have changed. */
 const KEPT_MS = 86_400_000;
 
-/** The most lessons of a model, far more than any needs. */
+/** The most lessons of a caller about a model, far more than any needs. */
 const MAX_LESSONS = 32;
+
+/** The most callers of one lesson; the oldest gives way. Two are enough for it to hold for all. */
+const MAX_CALLERS = 64;
 
 interface Kept {
   readonly lesson: Lesson;
   readonly untilMs: number;
 }
 
+/** The lessons of a model, by their subjects and the callers who learned them. */
+type Page = Map<string, Map<string, Kept>>;
+
 /** Creates an empty book. The objects of the configuration are its keys, so a reload clears it. */
 export function createLessonBook(
   { clock, log, publish }: LessonBookOptions,
 ): LessonBook {
-  const pages = new WeakMap<ConnectionModel, Map<string, Kept>>();
+  const pages = new WeakMap<ConnectionModel, Page>();
 
-  function add(model: ConnectionModel, lesson: Lesson, ms: number): void {
-    const page = pages.get(model) ?? new Map<string, Kept>();
+  /** Returns true unless the caller has too many lessons. */
+  function add(
+    model: ConnectionModel,
+    { token, lesson, ms }: Pick<TaughtLesson, "token" | "lesson" | "ms">,
+  ): boolean {
+    const page: Page = pages.get(model) ?? new Map();
     pages.set(model, page);
-    const key = subjectOf(lesson);
-    if (page.size >= MAX_LESSONS && !page.has(key)) return;
-    const kept = both(page.get(key)?.lesson, lesson);
-    page.set(key, { lesson: kept, untilMs: clock.elapsedMs() + ms });
+    const subject = subjectOf(lesson);
+    const callers = page.get(subject) ?? new Map<string, Kept>();
+    const earlier = callers.get(token)?.lesson;
+    const own = [...page.values()].filter((one) => one.has(token));
+    if (earlier === undefined && own.length >= MAX_LESSONS) return false;
+    const kept = earlier === undefined ? lesson : both(earlier, lesson);
+    page.set(subject, callers);
+    callers.delete(token);
+    callers.set(token, { lesson: kept, untilMs: clock.elapsedMs() + ms });
+    const [oldest = ""] = callers.keys();
+    if (callers.size > MAX_CALLERS) callers.delete(oldest);
+    return true;
   }
 
-  function known({ model }: Deployment): readonly Lesson[] {
+  function known({ model }: Deployment, caller: Caller): readonly Lesson[] {
     const page = pages.get(model);
     if (page === undefined) return [];
-    for (const [key, { untilMs }] of page) {
-      if (untilMs <= clock.elapsedMs()) page.delete(key);
-    }
-    return [...page.values()].map(({ lesson }) => lesson);
+    const token = tokenDigest(caller);
+    return [...page].flatMap(([subject, callers]) => {
+      for (const [one, { untilMs }] of callers) {
+        if (untilMs <= clock.elapsedMs()) callers.delete(one);
+      }
+      if (callers.size === 0) page.delete(subject);
+      const own = callers.get(token)?.lesson;
+      const common = alike([...callers.values()]);
+      if (own === undefined) return common ?? [];
+      return common === undefined ? own : both(common, own);
+    });
+  }
+
+  /** Returns the lesson about the same subject that holds for all callers; `undefined` when there is none. */
+  function common(model: ConnectionModel, lesson: Lesson): Lesson | undefined {
+    const callers = pages.get(model)?.get(subjectOf(lesson));
+    return alike([...callers?.values() ?? []]);
   }
 
   return {
     known,
-    keep({ connection, model }, lessons) {
-      if (lessons.length === 0) return;
-      const connectionId = connection.id;
-      for (const lesson of lessons) {
-        add(model, lesson, KEPT_MS);
-        publish?.({ connectionId, model: model.id, lesson, ms: KEPT_MS });
-      }
-      log.write("lesson_learned", {
-        connection: connection.name,
-        model: model.id,
-        lesson: lessons.map(lessonText),
-        config: configLine(lessons),
+    keep({ connection, model }, caller, lessons) {
+      const [connectionId, token] = [connection.id, tokenDigest(caller)];
+      const kept = lessons.filter((lesson) => {
+        const taught = { token, lesson, ms: KEPT_MS };
+        if (!add(model, taught)) return false;
+        publish?.({ connectionId, model: model.id, ...taught });
+        return true;
       });
+      const lasting = kept.flatMap((one) => common(model, one) ?? []);
+      const own = kept.filter((one) => common(model, one) === undefined);
+      const head = { connection: connection.name, model: model.id };
+      if (own.length > 0) {
+        const { name: token } = caller;
+        const lesson = own.map(lessonText);
+        log.write("lesson_learned", { ...head, token, lesson });
+      }
+      if (lasting.length > 0) {
+        const lesson = lasting.map(lessonText);
+        const config = configLine(lasting);
+        log.write("lesson_learned", { ...head, lesson, config });
+      }
     },
-    follow({ connectionId, model: modelId, lesson, ms }, config) {
+    follow({ connectionId, model: modelId, ...taught }, config) {
       const model = config.connections.find(({ id }) => id === connectionId)
         ?.models.find(({ id }) => id === modelId);
-      if (model !== undefined) add(model, lesson, ms);
+      if (model !== undefined) add(model, taught);
     },
   };
 }
 
-/** Returns the later lesson. Of two lists of efforts, it keeps what both accept: an error may name one refused effort. */
-function both(earlier: Lesson | undefined, later: Lesson): Lesson {
-  if (later.move !== "nearest" || earlier === undefined) return later;
+/** Returns the lesson that two callers have learned alike: what both were refused. `undefined` when none have. */
+function alike(kept: readonly Kept[]): Lesson | undefined {
+  const [first, second] = kept;
+  if (first === undefined || second === undefined) return undefined;
+  const { lesson } = first;
+  if (lesson.move === "clamp") {
+    const [, limit = ""] = kept.map(({ lesson: { words } }) => Number(words[0]))
+      .sort((one, other) => one - other).map(String);
+    return { ...lesson, words: [limit] };
+  }
+  if (lesson.move !== "nearest") return lesson;
+  const words = EFFORT_WORDS.filter((word) =>
+    kept.filter((one) => !one.lesson.words.includes(word)).length < 2
+  );
+  return words.length === EFFORT_WORDS.length || words.length === 0
+    ? undefined
+    : { ...lesson, words };
+}
+
+/** Returns the stricter one of two lessons about a subject: an error may name only one of the refused efforts. */
+function both(earlier: Lesson, later: Lesson): Lesson {
+  if (later.move === "clamp") {
+    return Number(earlier.words[0]) < Number(later.words[0]) ? earlier : later;
+  }
+  if (later.move !== "nearest") return later;
   const words = later.words.filter((word) => earlier.words.includes(word));
   return words.length === 0 ? later : { ...later, words };
 }
 
-/** Returns the text that is the same for two lessons of which the later one counts. */
-export function subjectOf({ move, field }: Lesson): string {
-  return `${move} ${field}`;
-}
-
 /** Returns the options of the model that make lessons permanent; `undefined` when none does. */
 function configLine(lessons: readonly Lesson[]): string | undefined {
-  const omitted = lessons.filter(({ move, words }) =>
-    move === "omit" && words.length === 0
+  const omitted = lessons.filter(({ move, words, isStrict }) =>
+    move === "omit" && words.length === 0 && !isStrict
   );
   const limits = lessons.filter(({ move }) => move === "clamp");
   const options = [

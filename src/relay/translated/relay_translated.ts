@@ -7,10 +7,12 @@ import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts"
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import {
+  type FieldRefusal,
   isConditional,
+  isFieldRefusal,
   type Lesson,
-  lessonsIn,
   lessonText,
+  merged,
 } from "../../protocols/dialects/lessons.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
@@ -32,7 +34,6 @@ import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
 import type { AnyResponse } from "../direct_response.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
-import { subjectOf } from "./lesson_book.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import { callerCodec, type TranslatedBody } from "./request_job.ts";
@@ -80,13 +81,7 @@ type TranslatedServices = SendingServices & TranslateAnswerOptions["services"];
 /** A successful response, and the request that it answers. */
 interface SentRequest {
   readonly response: HttpResponse;
-  readonly translated: Omit<TranslatedBody, "body">;
-}
-
-/** A refusal, and the lessons with which the request is tried again. */
-interface Refused {
-  readonly failure: Error;
-  readonly lessons: readonly Lesson[];
+  readonly translated: Omit<TranslatedBody, "body" | "learned">;
 }
 
 /** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
@@ -108,23 +103,27 @@ async function sendAndLearn(
   let isResent = false;
   let taught: readonly Lesson[] = [];
   let lasting: readonly Lesson[] = [];
-  let last: Refused | undefined;
+  let refused: Error | undefined;
   for (;;) {
-    const { body, release, ...translated } = await translate(
+    const refusal = refused && refusalIn(refused);
+    const { body, release, learned, ...translated } = await translate(
       attempt,
-      { protocol, taught },
+      { protocol, taught, refusal },
       services,
     );
-    const applied = new Set(translated.lessons.map(lessonText));
-    const isApplied = (lesson: Lesson) => applied.has(lessonText(lesson));
-    if (last !== undefined && !last.lessons.some(isApplied)) {
-      release();
-      throw last.failure;
+    if (refused !== undefined && refusal !== undefined) {
+      if (learned.length === 0 || !budget.spend(connection.id)) {
+        release();
+        throw refused;
+      }
+      record.facts.taught = (record.facts.taught ?? 0) + 1;
+      taught = merged(taught, learned);
+      if (!isConditional(refusal)) lasting = merged(lasting, learned);
     }
-    const { reasoning, stream } = translated;
+    const { reasoning, stream, lessons } = translated;
     const mayResend = !isResent && reasoning.length > 0;
-    const learned = record.facts.taught ?? 0;
-    const mayLearn = !connection.strict && learned < MAX_TAUGHT;
+    const mayLearn = !connection.strict &&
+      (record.facts.taught ?? 0) < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
     const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
     const reading = [
@@ -139,43 +138,26 @@ async function sendAndLearn(
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {
-      lessonBook.keep(deployment, lasting.filter(isApplied));
+      const applied = new Set(lessons.map(lessonText));
+      const kept = lasting.filter((one) => applied.has(lessonText(one)));
+      lessonBook.keep(deployment, caller, kept);
       return { response, translated };
     }
-    const failure = await failureOf(response, { attempt, protocol }, services);
-    if (mayResend && isReasoningRefused(failure)) {
+    refused = await failureOf(response, { attempt, protocol }, services);
+    if (mayResend && isReasoningRefused(refused)) {
       reasoningMemory.refuse(caller.sha256, reasoning);
       isResent = true;
-      continue;
-    }
-    const lessons = mayLearn
-      ? lessonsOf(failure, protocol).filter((lesson) => !isApplied(lesson))
-      : [];
-    if (lessons.length === 0 || !budget.spend(connection.id)) throw failure;
-    record.facts.taught = learned + 1;
-    taught = merged(taught, lessons);
-    if (!dependsOnRequest(failure)) lasting = merged(lasting, lessons);
-    last = { failure, lessons };
+      refused = undefined;
+    } else if (!mayLearn || refusalIn(refused) === undefined) throw refused;
   }
 }
 
-function lessonsOf(thrown: Error, protocol: Protocol): readonly Lesson[] {
-  return thrown instanceof UpstreamFailure
-    ? lessonsIn(thrown.failure, protocol)
-    : [];
-}
-
-function dependsOnRequest(thrown: Error): boolean {
-  return thrown instanceof UpstreamFailure && isConditional(thrown.failure);
-}
-
-/** Returns earlier and later lessons. Of two about the same field, the later one counts. */
-function merged(
-  earlier: readonly Lesson[],
-  later: readonly Lesson[],
-): readonly Lesson[] {
-  const subjects = new Set(later.map(subjectOf));
-  return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
+/** Returns the refusal of a field; `undefined` for another failure. */
+function refusalIn(thrown: Error): FieldRefusal | undefined {
+  if (!(thrown instanceof UpstreamFailure)) return undefined;
+  const { kind, status, message, param } = thrown.failure;
+  const refusal = { kind, status, message, param };
+  return isFieldRefusal(refusal) ? refusal : undefined;
 }
 
 function isReasoningRefused(thrown: Error): boolean {
@@ -223,15 +205,16 @@ async function noteSent(
   prompt.sent = await promptPartsOf(body);
 }
 
-/** The protocol of a translated request, and what earlier refusals of it taught. */
+/** The protocol of a translated request, what earlier refusals of it taught, and the latest one. */
 interface Wanted {
   readonly protocol: Protocol;
   readonly taught: readonly Lesson[];
+  readonly refusal?: FieldRefusal | undefined;
 }
 
 function translateFor(
   attempt: Attempt,
-  { protocol: to, taught }: Wanted,
+  { protocol: to, taught, refusal }: Wanted,
   { translation, reasoningMemory, lessonBook }: RequestServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
@@ -252,7 +235,8 @@ function translateFor(
       omit: [...connection.omit, ...deployment.model.omit],
       lessons: connection.strict
         ? []
-        : merged(lessonBook.known(deployment), taught),
+        : merged(lessonBook.known(deployment, exchange.caller), taught),
+      refusal,
       recallable: reasoningMemory.known(callerSha256),
       refused: reasoningMemory.refused(callerSha256),
     },

@@ -23,7 +23,14 @@ import {
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
-import type { Lesson } from "../../protocols/dialects/lessons.ts";
+import { narrowest } from "../../protocols/dialects/apply_lessons.ts";
+import {
+  type FieldRefusal,
+  type Lesson,
+  lessonsIn,
+  lessonText,
+  merged,
+} from "../../protocols/dialects/lessons.ts";
 import { completionsCodec } from "../../protocols/completions/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -58,6 +65,8 @@ export interface RequestJob extends CallerForm {
   readonly omit: readonly string[];
   /** The lessons of earlier refusals. */
   readonly lessons: readonly Lesson[];
+  /** The refusal of the body that these lessons gave, whose own lessons are found and applied, too. */
+  readonly refusal?: FieldRefusal | undefined;
   /** The ids of the caller's calls that have reasoning to recall. */
   readonly recallable: ReadonlySet<string>;
   /** The digests of the caller's reasoning that a provider refused. */
@@ -81,6 +90,8 @@ export interface TranslatedBody {
   readonly dropped: ReadonlySet<string>;
   /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
+  /** Those of them that the refusal taught. */
+  readonly learned: readonly Lesson[];
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
@@ -117,23 +128,38 @@ export async function translateBody(
   const read = withHead(readRequest(parsed, from), job);
   const callIds = recallableIn(read.request, job.recallable);
   const reasoning = callIds.length === 0 ? undefined : await recall(callIds);
-  const { body, request, ...written } = writeRequest(read, {
-    ...job,
-    to: CODECS[job.to],
-    prepare: reasoning && ((read) => ({
-      ...read,
-      turns: restoreReasoning(read.turns, {
-        recall: (callId) => reasoning.get(callId),
-        maySend: (sealed) =>
-          maySend(sealed, {
-            protocol: job.to,
-            connectionId: job.target.connectionId,
-          }),
-      }),
-    })),
-  });
+  const write = (lessons: readonly Lesson[]) =>
+    writeRequest(read, {
+      ...job,
+      lessons,
+      to: CODECS[job.to],
+      prepare: reasoning && ((read) => ({
+        ...read,
+        turns: restoreReasoning(read.turns, {
+          recall: (callId) => reasoning.get(callId),
+          maySend: (sealed) =>
+            maySend(sealed, {
+              protocol: job.to,
+              connectionId: job.target.connectionId,
+            }),
+        }),
+      })),
+    });
+  const before = write(job.lessons);
+  const taught = job.refusal === undefined
+    ? []
+    : lessonsIn(job.refusal, job.to, before.body)
+      .map((lesson) => narrowest(lesson, before.body));
+  const { body, request, ...written } = taught.length === 0
+    ? before
+    : write(merged(job.lessons, taught));
+  const known = new Set(before.lessons.map(lessonText));
+  const named = new Set(taught.map(lessonText));
   return {
     ...written,
+    learned: written.lessons.filter((one) =>
+      named.has(lessonText(one)) && !known.has(lessonText(one))
+    ),
     body: encoder.encode(JSON.stringify(body)),
     stream: requestsStream(body, read.request, job),
     request: keptRequest(request, from),

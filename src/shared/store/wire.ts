@@ -61,6 +61,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     kind: z.literal("lesson"),
     connection: z.string(),
     model: z.string(),
+    token: z.string(),
     lesson: z.custom<Lesson>(isLesson),
     ms: milliseconds,
   }),

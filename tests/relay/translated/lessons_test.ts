@@ -32,11 +32,12 @@ Deno.test("a refused field is left out of one more attempt, and of all requests 
   assert.deepEqual(first.dropped, ["temperature"]);
   assert.deepEqual(first.line.lesson, ["omit temperature"]);
   assert.equal(first.line.attempts, undefined);
-  const learned = scene.lines.others.items.filter(({ event }) =>
-    event === "lesson_learned"
-  );
-  assert.equal(learned.length, 1);
-  assert.equal(learned[0]?.config, "omit: [temperature]");
+  await scene.ask("messages", asked, "bob");
+  const learned = scene.learned();
+  assert.deepEqual(learned.map(({ config }) => config), [
+    undefined,
+    "omit: [temperature]",
+  ]);
   assert.deepEqual(learned[0]?.lesson, ["omit temperature"]);
 
   scene.clock.advance(DAY_MS - 1000);
@@ -188,10 +189,8 @@ Deno.test("a limit that the gateway chose is lowered to the provider's maximum, 
     [200, [32_000, 8192]],
   );
   assert.deepEqual(own.dropped, []);
-  const [learned] = scene.lines.others.items.filter(({ event }) =>
-    event === "lesson_learned"
-  );
-  assert.equal(learned?.config, "max_output_tokens: 8192");
+  await scene.ask("chat", { messages }, "bob");
+  assert.equal(scene.learned()[1]?.config, "max_output_tokens: 8192");
   const asked = await scene.ask("chat", { messages, max_tokens: 10_000 });
   assert.deepEqual(
     [asked.status, asked.sent.map(({ max_tokens }) => max_tokens)],

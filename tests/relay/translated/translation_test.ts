@@ -429,6 +429,7 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       estimatedInputTokens: 7,
       dropped: new Set(),
       lessons: [],
+      learned: [],
       reasoning: [],
     },
   });

@@ -117,6 +117,7 @@ testReplicas(
     const taught = (move: "omit", field: string) => ({
       kind: "lesson" as const,
       ...{ connectionId: connection.id, model: "model-a", ms },
+      token: digestOf("alice"),
       lesson: { move, field, words: [] },
     });
     const publish = (field: string) =>

@@ -10,56 +10,66 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "a lesson is kept for ever",
-      text: "      if (untilMs <= clock.elapsedMs()) page.delete(key);\n",
+      text: "        if (untilMs <= clock.elapsedMs()) callers.delete(one);\n",
       wrong: "",
     },
     {
       name: "a lesson is not kept",
-      text: "        add(model, lesson, KEPT_MS);\n",
+      text: "        if (!add(model, taught)) return false;\n",
       wrong: "",
     },
     {
       name: "others do not learn a lesson",
       text:
-        "        publish?.({ connectionId, model: model.id, lesson, ms: KEPT_MS });\n",
+        "        publish?.({ connectionId, model: model.id, ...taught });\n",
       wrong: "",
     },
     {
       name: "a lesson of another thread is not kept",
-      text: "      if (model !== undefined) add(model, lesson, ms);\n",
+      text: "      if (model !== undefined) add(model, taught);\n",
       wrong: "",
     },
     {
-      name: "a lesson is logged each time",
-      text: "      if (lessons.length === 0) return;\n",
-      wrong: "",
+      name: "a lesson of one caller holds for all",
+      text: "first === undefined || second === undefined",
+      wrong: "first === undefined",
+    },
+    {
+      name: "a lesson holds for its caller alone",
+      text: "      if (own === undefined) return common ?? [];\n",
+      wrong: "      if (own === undefined) return [];\n",
+    },
+    {
+      name: "the file's line is offered for one caller's lesson",
+      text: "{ ...head, token, lesson }",
+      wrong: "{ ...head, token, lesson, config: configLine(own) }",
     },
   ],
   "relay/translated/relay_translated.ts": [
     {
       name: "a refusal teaches nothing",
-      text: "    const lessons = mayLearn\n",
-      wrong: "    const lessons = !mayLearn\n",
+      text: "    } else if (!mayLearn || refusalIn(refused)",
+      wrong: "    } else if (mayLearn || refusalIn(refused)",
     },
     {
       name: "a strict connection learns",
-      text: "!connection.strict && learned < MAX_TAUGHT",
-      wrong: "learned < MAX_TAUGHT",
+      text: "!connection.strict &&\n      (record",
+      wrong: "(record",
     },
     {
       name: "a request learns without end",
-      text: "    record.facts.taught = learned + 1;\n",
+      text: "      record.facts.taught = (record.facts.taught ?? 0) + 1;\n",
       wrong: "",
     },
     {
       name: "a lesson replaces the ones before it",
-      text: "    taught = merged(taught, lessons);\n",
-      wrong: "    taught = lessons;\n",
+      text: "      taught = merged(taught, learned);\n",
+      wrong: "      taught = learned;\n",
     },
     {
       name: "a lesson that its provider has not confirmed is kept",
-      text: "    if (response.status < 300) {\n      lessonBook.keep",
-      wrong: "    if (response.status > 0) {\n      lessonBook.keep",
+      text: "    if (response.status < 300) {\n      const applied",
+      wrong: "    if (response.status > 0) {\n      const applied",
     },
     {
       name: "what was dropped is not named",
@@ -74,7 +84,7 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "known lessons are not applied",
-      text: "merged(lessonBook.known(deployment), taught),",
+      text: "merged(lessonBook.known(deployment, exchange.caller), taught),",
       wrong: "taught,",
     },
   ],

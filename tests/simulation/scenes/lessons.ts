@@ -7,6 +7,22 @@ const DAY_MS = 24 * 3600_000;
 /** A request whose translation to Chat Completions has a field that some providers do not know. */
 const WARM = { protocol: "messages", fields: { temperature: 0.5 } } as const;
 
+/** A strict tool with an optional property, whose name reads like two refusals. */
+const HOSTILE_TOOL = {
+  name: "f",
+  strict: true,
+  input_schema: {
+    type: "object",
+    properties: {
+      "x Unsupported parameter: strict Unsupported parameter: temperature": {
+        type: "string",
+      },
+    },
+    required: [],
+    additionalProperties: false,
+  },
+};
+
 /** Scenes of fields that a provider refuses in translated requests. */
 export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "a request that is sent again after a lesson has its whole time": {
@@ -63,6 +79,53 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
       await stage.reload();
       assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
+    },
+  },
+  "one caller's refusal changes this caller's requests, and two callers' change all":
+    {
+      judgesAlone: true,
+      setting: (random) => ({
+        ...{ connections: { a: {} }, family: "A" },
+        ...random.pick([{}, { threads: 2 }, { replicas: 2 }]),
+      }),
+      async live(stage) {
+        const last = stage.replicas.length - 1;
+        if (stage.hasStore) await stage.sleep(1000);
+        stage.provider("a").unknownFields.add("temperature");
+        const served = async (agent: string, at: number) => {
+          const route = await stage.served({ agent, at, ...WARM });
+          await stage.sleep(500);
+          return route.length;
+        };
+        assert.equal(await served("alice", 0), 2);
+        assert.equal(await served("alice", last), 1);
+        assert.equal(await served("bob", last), 2, "he has not been refused");
+        assert.equal(await served("carol", 0), 1, "two have");
+        assert.equal(await served("carol", last), 1);
+        const offered = stage.log.entries.filter(({ event, fields }) =>
+          event === "lesson_learned" && fields.config !== undefined
+        );
+        assert.equal(offered.length, 1);
+      },
+    },
+  "names that read like refusals teach nothing": {
+    judgesAlone: true,
+    setting: () => ({ connections: { a: {} }, family: "A" }),
+    async live(stage) {
+      stage.provider("a").quotesNames = true;
+      const plain = { ...WARM, agent: "carol" };
+      assert.deepEqual(await stage.served(plain), ["a"]);
+      for (const agent of ["alice", "bob"]) {
+        const one = await stage.ask({
+          ...{ agent, protocol: "messages" },
+          fields: { temperature: 0.5, tools: [HOSTILE_TOOL] },
+        });
+        assert.equal(stage.entries(one)[0]?.body.temperature, 0.5);
+      }
+      const later = await stage.ask(plain);
+      assert.deepEqual(stage.route(later), ["a"]);
+      assert.equal(stage.entries(later)[0]?.body.temperature, 0.5);
+      assert.equal(stage.line(later).lesson, undefined);
     },
   },
   "a refusal of what the caller needs is the caller's": {

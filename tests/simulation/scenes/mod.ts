@@ -1,5 +1,6 @@
 import { createRandom } from "../../support/fakes/random.ts";
 import type { History } from "../history.ts";
+import { LESSON_PROMISES } from "../lesson_promises.ts";
 import { brokenPromises } from "../promises.ts";
 import { scrape } from "../world/scrape.ts";
 import { takeOver } from "../world/platform.ts";
@@ -100,15 +101,16 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);
     const { ledger, providers, agents, asked, log, config, replicas } = stage;
-    if (!scene.judgesAlone) {
-      broken.push(...brokenPromises({
-        ...{ time, trace, log, agents, providers, ledger, asked, config },
-        ...{ replicas, looks: [], counts: [], checked: [], unhandled },
-        process: stage.process,
-        metrics: await scrape(replicas),
-        store: stage.hasStore ? stage.store : undefined,
-      }));
-    }
+    const world = {
+      ...{ time, trace, log, agents, providers, ledger, asked, config },
+      ...{ replicas, looks: [], counts: [], checked: [], unhandled },
+      process: stage.process,
+      metrics: await scrape(replicas),
+      store: stage.hasStore ? stage.store : undefined,
+    };
+    broken.push(
+      ...brokenPromises(world, scene.judgesAlone ? LESSON_PROMISES : undefined),
+    );
     return {
       ...{ seed, requests: asked.length, virtualMs: time.elapsedMs() },
       ...{ digest: trace.digest, broken, trace, actors: [] },

@@ -62,7 +62,10 @@ type Entry = Readonly<Record<string, unknown>>;
 /** A situation that was written by hand; the seed chooses protocols, pieces, pauses and the kinds of faults. */
 export interface Scene {
   readonly setting?: (random: Random) => Setting;
-  /** True when the promises of every history do not hold, as for an answer that the gateway must change. */
+  /**
+   * True when the promises of every history do not hold, as for an answer that the gateway must change. Those about
+   * lessons hold in every scene.
+   */
   readonly judgesAlone?: boolean;
   /** @throws {AssertionError} When a promise breaks. */
   readonly live: (stage: Stage) => Promise<void>;

@@ -2,6 +2,9 @@ import { Buffer } from "node:buffer";
 import {
   isJsonObject,
   type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
   parseJson,
 } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
@@ -36,6 +39,8 @@ export interface LedgerEntry {
   status: number | undefined;
   /** The `Retry-After` of a refusal, in seconds. */
   retryAfter?: number;
+  /** The field that the provider does not know, so that it refused the request. */
+  refused?: string;
   /** The tokens that the provider charged for it. */
   charged?: number;
   /** The payload that left the provider. */
@@ -157,6 +162,8 @@ export class SimulatedProvider {
   accepts: ((key: string | undefined) => boolean) | undefined;
   /** The fields of a request that it does not know, and refuses. */
   readonly unknownFields: Set<string> = new Set();
+  /** True when it refuses a strict tool with an optional property, and quotes the property's name. */
+  quotesNames = false;
   /** The number of requests that it serves at once; it refuses more. */
   capacity: number | undefined;
   /** The quota of its key; absent where nothing is measured. */
@@ -338,6 +345,12 @@ export class SimulatedProvider {
     const unknown = [...this.unknownFields].find((one) => one in entry.body);
     if (unknown !== undefined) {
       const message = `Unsupported parameter: '${unknown}'`;
+      entry.refused = unknown;
+      return this.#refuse(entry, line, 400, { message });
+    }
+    const name = this.quotesNames ? strictOptional(entry.body) : undefined;
+    if (name !== undefined) {
+      const message = `Invalid schema for function 'f': Missing '${name}'.`;
       return this.#refuse(entry, line, 400, { message });
     }
     if (planned.raw !== undefined) {
@@ -670,4 +683,16 @@ export function createSimulatedDial(
 /** Returns the key of a provider, which nobody else may see. */
 export function keyOf({ name }: { readonly name: string }): string {
   return `sk-secret-of-${name}`;
+}
+
+/** Returns the first optional property of a strict tool in a request of Chat Completions. */
+function strictOptional({ tools }: JsonObject): string | undefined {
+  for (const one of objectsOf(tools)) {
+    const tool = objectOf(one.function);
+    if (tool.strict !== true) continue;
+    const { properties, required } = objectOf(tool.parameters);
+    return Object.keys(objectOf(properties))
+      .find((name) => !listOf(required).includes(name));
+  }
+  return undefined;
 }

@@ -13,13 +13,15 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import type { Notices } from "../../../src/shared/notice.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { answerAt } from "../upstream/fake_answers.ts";
-import { ask, PATHS } from "../wire/ask.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import { ask, credentials, PATHS } from "../wire/ask.ts";
 import {
   configOf,
   connectionFile,
   loadFile,
   minimalFile,
   NOW_MS,
+  tokenFile,
 } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -36,9 +38,20 @@ export interface LessonScene {
   readonly lines: LogLines;
   /** The bodies that the provider received, in order. */
   readonly sent: readonly JsonObject[];
-  /** Sends a caller's request. */
-  ask(protocol: Protocol, body: JsonObject): Promise<LessonAnswer>;
+  /** Sends a caller's request. @param caller Default: alice. */
+  ask(
+    protocol: Protocol,
+    body: JsonObject,
+    caller?: LessonCaller,
+  ): Promise<LessonAnswer>;
+  /** Returns the events of lessons that were learned, in order. */
+  learned(): readonly JsonObject[];
 }
+
+/** The callers of a scene. */
+const CALLERS = ["alice", "bob", "carol"] as const;
+
+type LessonCaller = (typeof CALLERS)[number];
 
 /** The answer to a caller. */
 export interface LessonAnswer {
@@ -65,6 +78,8 @@ export interface LessonSceneOptions {
   readonly notices?: Notices;
 }
 
+const tokenOf = (caller: LessonCaller) => `mg_${caller}`;
+
 const FAMILIES = { chat: "A", messages: "B", responses: "C" } as const;
 
 /** Opens a gateway whose only provider is judged by `judge`. */
@@ -75,6 +90,9 @@ export async function openLessonScene(
   const { service = "custom", to = "chat", model = "m", status = 400 } =
     options;
   const file = minimalFile({
+    tokens: CALLERS.map((name) =>
+      tokenFile({ name, sha256: sha256Hex(tokenOf(name)) })
+    ),
     connections: [connectionFile({
       service,
       family: FAMILIES[to],
@@ -107,12 +125,16 @@ export async function openLessonScene(
   });
   return {
     ...{ gateway, liveConfig, clock, lines, sent },
-    async ask(protocol, body) {
+    learned: () =>
+      lines.others.items.filter(({ event }) => event === "lesson_learned"),
+    async ask(protocol, body, caller = "alice") {
       const before = sent.length;
       const response = await gateway.handler(
         new Request(
           `http://gateway.test${PATHS[protocol]}`,
-          ask(protocol, JSON.stringify({ model, ...body })),
+          ask(protocol, JSON.stringify({ model, ...body }), {
+            ...credentials(protocol, tokenOf(caller)),
+          }),
         ),
       );
       const text = await response.text();

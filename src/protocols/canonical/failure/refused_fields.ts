@@ -262,7 +262,7 @@ function isSchema(path: readonly string[]): boolean {
 }
 
 /** Returns the steps of a path without indexes and without the name of the body. */
-function stepsOf(path = ""): readonly string[] {
+export function stepsOf(path = ""): readonly string[] {
   const steps = path.split(/[^\w$-]+/).filter((step) =>
     step !== "" && !/^\d+$/.test(step)
   );

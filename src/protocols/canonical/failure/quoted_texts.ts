@@ -1,0 +1,121 @@
+import { wordList } from "../../../core/collections.ts";
+import { isJsonObject, type JsonValue } from "../../../core/json.ts";
+
+/*
+ * An error may quote the request: the name of a tool, of a property, a message. Such a text is the caller's and may
+ * read like an error, so it is cut out before the error is read.
+ */
+
+/** A word of an error or of a text. Scripts without spaces end where a name in Latin letters begins. */
+const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\uffff]+/gi;
+
+/** Escapes in which providers quote a text. */
+const ESCAPE_REGEXP = /\\[nrtbf]|\\u00[0-9a-f]{2}|&(?:#\d+|#x[0-9a-f]+|\w+);/gi;
+
+/** The words in a row that are a quotation, where they are not the beginning or the end of a text. */
+const QUOTED_WORDS = 3;
+
+/** The length of a text, in characters, from which on it is compared only where it matters. */
+const LONG_TEXT = 2000;
+
+/** The most comparisons of two words. No error of a provider needs as many. */
+const MAX_COMPARISONS = 2_000_000;
+
+/** The lengths of runs, by the word of the message at which each ends. */
+const NO_RUNS: ReadonlyMap<number, number> = new Map();
+
+/**
+ * Returns an error's message with `…` in place of what it quotes of the request's texts. A text of one word is cut only
+ * where it matches `names`, because any word may be a text.
+ *
+ * @param sent The body that the provider refused.
+ * @param names The names for which the message will be searched. A long text without any of them is not compared.
+ * @returns "" when the message repeats too many words of the request to be compared.
+ */
+export function withoutQuotes(
+  message: string,
+  sent: JsonValue,
+  names: RegExp,
+): string {
+  const plain = unescaped(message);
+  const words = [...plain.matchAll(WORD_REGEXP)];
+  const places = Map.groupBy(
+    words.keys(),
+    (at) => words[at]?.[0].toLowerCase() ?? "",
+  );
+  const isQuoted = new Uint8Array(words.length);
+  let comparisons = 0;
+  for (const text of textsIn(sent)) {
+    const isShort = text.length <= LONG_TEXT && /[^\w$]/.test(text);
+    if (!isShort && !names.test(text)) continue;
+    const own = unescaped(text).toLowerCase().match(WORD_REGEXP) ?? [];
+    let runs = NO_RUNS;
+    for (let index = 0; index < own.length; index++) {
+      const found = places.get(own[index] ?? "");
+      if (found === undefined) {
+        runs = NO_RUNS;
+        continue;
+      }
+      comparisons += found.length;
+      if (comparisons > MAX_COMPARISONS) return "";
+      const longer = new Map<number, number>();
+      for (const at of found) {
+        const length = 1 + (runs.get(at - 1) ?? 0);
+        longer.set(at, length);
+        const isEdge = index + 1 === own.length || index + 1 === length;
+        const least = isEdge ? Math.min(2, own.length) : QUOTED_WORDS;
+        if (length < least) continue;
+        // A longer run was marked before its last word, unless the end of the text makes it one.
+        const fresh = length > QUOTED_WORDS ? 1 : length;
+        isQuoted.fill(1, at + 1 - fresh, at + 1);
+      }
+      runs = longer;
+    }
+  }
+  return cut(plain, words.filter((_, at) => isQuoted[at] === 1));
+}
+
+function cut(text: string, words: readonly RegExpExecArray[]): string {
+  let rest = "";
+  let end = 0;
+  for (const { index, 0: word } of words) {
+    rest += `${text.slice(end, index)}…`;
+    end = index + word.length;
+  }
+  return rest + text.slice(end);
+}
+
+function unescaped(text: string): string {
+  return text.includes("\\") || text.includes("&")
+    ? text.replace(ESCAPE_REGEXP, " ")
+    : text;
+}
+
+/** Fields whose keys are the caller's. */
+const HOLDERS = wordList(`
+  parameters input_schema schema metadata logit_bias arguments
+`);
+
+/** Fields whose values are words of the protocol. */
+const PROTOCOL_WORDS = wordList("role type");
+
+/** Yields the caller's texts in a body: all strings, and the names of what it describes. */
+function* textsIn(
+  value: JsonValue | undefined,
+  key = "",
+  isOwn = false,
+): Generator<string> {
+  if (typeof value === "string") {
+    if (!PROTOCOL_WORDS.includes(key) || /\W/.test(value)) yield value;
+  } else if (Array.isArray(value)) {
+    for (const one of value) yield* textsIn(one, key, isOwn);
+  } else if (isJsonObject(value)) {
+    // The arguments of a call are called `input`, as the list of items is.
+    const isInside = isOwn || HOLDERS.includes(key) ||
+      key === "input" && value.type === undefined;
+    for (const [name, inner] of Object.entries(value)) {
+      if (isInside || /\W/.test(name)) yield name;
+      yield* textsIn(inner, name, isInside);
+    }
+  }
+}
