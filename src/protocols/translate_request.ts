@@ -24,6 +24,7 @@ import {
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
 import {
+  fieldsOf,
   omitField,
   teachBody,
   teachContent,
@@ -101,18 +102,23 @@ export function writeRequest(
     dropInnerSettings(allowed, to.protocol, losses);
     const content = teachContent(allowed, lessons);
     const bridged = bridgeTools(content.value, to.toolSupport(target));
+    const streamed = request.stream || streamOnly
+      ? []
+      : lessons.filter(({ move }) => move === "stream");
+    const stream = request.stream || streamOnly || streamed.length > 0;
     const encoded = to.encodeRequest(
-      { ...bridged.request, stream: request.stream || streamOnly },
+      { ...bridged.request, stream },
       { target, reportDropped: losses.reportDropped },
     );
-    // A limit of the caller stays as it is.
+    const fields = teachBody(encoded, lessons);
+    const taught = [...content.lessons, ...fields.lessons, ...streamed];
     const isOurLimit = request.maxOutputTokens === undefined;
-    const fields = teachBody(
-      encoded,
-      lessons.filter(({ move }) => move !== "clamp" || isOurLimit),
-    );
-    const taught = [...content.lessons, ...fields.lessons];
-    for (const lesson of taught) reportTaught(lesson, to, losses);
+    for (const lesson of taught) {
+      if (lesson.move === "clamp" && isOurLimit) continue;
+      for (const field of fieldsOf(lesson, encoded)) {
+        reportTaught({ ...lesson, field }, to, losses);
+      }
+    }
     const sealed = sealedIn(allowed);
     const bounds = new Map(sealed.map(({ value, bound }) => [value, bound]));
     const adjusted = adjust(fields.value, translation, losses);
@@ -199,9 +205,9 @@ function adjust(
   return { ...kept, ...force };
 }
 
-/** Reports the loss that a lesson causes. Another spelling, or a lower limit of the gateway, causes none. */
+/** Reports the loss that a lesson causes. Another spelling, or a stream that the gateway gathers, causes none. */
 function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
-  if (lesson.move === "respell" || lesson.move === "clamp") return;
+  if (lesson.move === "respell" || lesson.move === "stream") return;
   losses.reportDropped(
     lesson.move === "mention" ? "messages" : fieldOf(lesson.field, to),
     `this model's provider refused it before (${lessonText(lesson)})`,

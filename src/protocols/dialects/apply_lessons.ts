@@ -12,7 +12,7 @@ import {
   withDescription,
 } from "../canonical/request/schema_patterns.ts";
 import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
-import type { Lesson } from "./lessons.ts";
+import { KEYWORDS, type Lesson, OMITTABLE, PARTS } from "./lessons.ts";
 
 /** A request after the lessons that concern it. */
 interface Taught<Value> {
@@ -80,6 +80,8 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
         : body;
     case "nearest":
       return editField(body, field.split("."), nearestEdit(words));
+    case "plain":
+      return withoutPart(body, field);
     case "describe":
       return SCHEMA_PATHS.reduce(
         (edited, path) =>
@@ -106,8 +108,37 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
     case "clamp":
       return clampLimit(body, field, Number(word));
     case "mention":
+    case "stream":
       return body;
   }
+}
+
+/** Returns the body without a part. Keywords of its schemas move into words. */
+function withoutPart(body: JsonObject, part: string): JsonObject {
+  const inPart: readonly Lesson[] = part === "schema"
+    ? KEYWORDS.map((field) => ({ move: "describe", field, words: [] }))
+    : partFields(part).map((field) => ({
+      ...{ move: "omit", field, words: [] },
+      ...(part === "strict" ? { isStrict: true } : {}),
+    }));
+  return inPart.reduce(changeBody, body);
+}
+
+/** Returns the fields of a part, in all protocols. */
+function partFields(part: string): readonly string[] {
+  return Object.values(OMITTABLE).flat()
+    .filter((field) => PARTS[part]?.test(field));
+}
+
+/** Returns the fields that a lesson takes from a body. */
+export function fieldsOf(
+  { move, field }: Lesson,
+  body: JsonObject,
+): readonly string[] {
+  if (move !== "plain") return [field];
+  const fields = partFields(field)
+    .filter((one) => omitField(body, one) !== body);
+  return fields.length === 0 ? [field] : fields;
 }
 
 /** Returns the body without a field. The path has `[]` after each list: `messages[].reasoning_content`. */

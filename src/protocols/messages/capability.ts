@@ -2,7 +2,7 @@ import type { Failure } from "../canonical/failure/failure.ts";
 
 /** A provider's words for a feature that it does not support. */
 const UNSUPPORTED_REGEXP =
-  /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found/i;
+  /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found|not a multimodal|text-only|非法|不支持/i;
 
 /**
  * The subjects of refusals after which Claude Code repeats its request without the subject, in the order in which it
@@ -18,7 +18,10 @@ const CLASSES: readonly (readonly [name: string, subject: RegExp])[] = [
   // "Model X does not support parameter reasoningEffort": https://github.com/NousResearch/hermes-agent/pull/23435
   ["effort_unsupported", /reasoning[._ ]?effort/i],
   // "unknown variant `image_url`, expected `text`": https://github.com/nesquena/hermes-webui/issues/2297
-  ["image_block", /\bimages?(?:_url|\b)/i],
+  [
+    "image_block",
+    /\bimages?(?:_url|\b)|\bvision\b|multi-?modal|图片|content\b.{0,40}(?:text|string)/i,
+  ],
   ["document_block", /\bpdfs?\b|document_url|input_file|[`'"]file[`'"]/i],
 ];
 

@@ -41,6 +41,8 @@ export interface LessonBook {
     caller: Caller,
     lessons: readonly Lesson[],
   ): void;
+  /** Forgets a caller's lesson, because the provider accepted a request without it. */
+  forget(deployment: Deployment, caller: Caller, lesson: Lesson): void;
   /** Keeps a lesson of another thread or replica. A model that is not in the configuration is ignored. */
   follow(taught: TaughtLesson, config: Pick<Config, "connections">): void;
 }
@@ -142,6 +144,11 @@ export function createLessonBook(
         log.write("lesson_learned", { ...head, lesson, config });
       }
     },
+    forget({ connection, model }, caller, lesson) {
+      const taught = { token: tokenDigest(caller), lesson, ms: 0 };
+      add(model, taught);
+      publish?.({ connectionId: connection.id, model: model.id, ...taught });
+    },
     follow({ connectionId, model: modelId, ...taught }, config) {
       const model = config.connections.find(({ id }) => id === connectionId)
         ?.models.find(({ id }) => id === modelId);
@@ -155,6 +162,8 @@ function alike(kept: readonly Kept[]): Lesson | undefined {
   const [first, second] = kept;
   if (first === undefined || second === undefined) return undefined;
   const { lesson } = first;
+  // Nothing shows that two refusals without a name had one cause.
+  if (lesson.move === "plain") return undefined;
   if (lesson.move === "clamp") {
     const [, limit = ""] = kept.map(({ lesson: { words } }) => Number(words[0]))
       .sort((one, other) => one - other).map(String);

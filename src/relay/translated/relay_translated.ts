@@ -7,13 +7,15 @@ import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts"
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import {
-  type FieldRefusal,
-  isConditional,
-  isFieldRefusal,
   type Lesson,
   lessonText,
   merged,
 } from "../../protocols/dialects/lessons.ts";
+import {
+  type FieldRefusal,
+  isConditional,
+  isFieldRefusal,
+} from "../../protocols/dialects/read_refusal.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
@@ -81,7 +83,7 @@ type TranslatedServices = SendingServices & TranslateAnswerOptions["services"];
 /** A successful response, and the request that it answers. */
 interface SentRequest {
   readonly response: HttpResponse;
-  readonly translated: Omit<TranslatedBody, "body" | "learned">;
+  readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
 }
 
 /** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
@@ -103,22 +105,26 @@ async function sendAndLearn(
   let isResent = false;
   let taught: readonly Lesson[] = [];
   let lasting: readonly Lesson[] = [];
+  let refusal: FieldRefusal | undefined;
   let refused: Error | undefined;
+  const teach = (lessons: readonly Lesson[], isLasting: boolean) => {
+    record.facts.taught = (record.facts.taught ?? 0) + 1;
+    taught = merged(taught, lessons);
+    if (isLasting) lasting = merged(lasting, lessons);
+  };
   for (;;) {
-    const refusal = refused && refusalIn(refused);
-    const { body, release, learned, ...translated } = await translate(
+    const probes = refused === undefined;
+    const { body, release, learned, probe, ...translated } = await translate(
       attempt,
-      { protocol, taught, refusal },
+      { protocol, taught, refusal, probes },
       services,
     );
     if (refused !== undefined && refusal !== undefined) {
       if (learned.length === 0 || !budget.spend(connection.id)) {
         release();
-        throw refused;
+        throw asRequestError(refused);
       }
-      record.facts.taught = (record.facts.taught ?? 0) + 1;
-      taught = merged(taught, learned);
-      if (!isConditional(refusal)) lasting = merged(lasting, learned);
+      teach(learned, !isConditional(refusal));
     }
     const { reasoning, stream, lessons } = translated;
     const mayResend = !isResent && reasoning.length > 0;
@@ -138,25 +144,44 @@ async function sendAndLearn(
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {
+      if (probe !== undefined) lessonBook.forget(deployment, caller, probe);
       const applied = new Set(lessons.map(lessonText));
       const kept = lasting.filter((one) => applied.has(lessonText(one)));
       lessonBook.keep(deployment, caller, kept);
       return { response, translated };
     }
     refused = await failureOf(response, { attempt, protocol }, services);
+    refusal = undefined;
     if (mayResend && isReasoningRefused(refused)) {
       reasoningMemory.refuse(caller.sha256, reasoning);
       isResent = true;
-      refused = undefined;
-    } else if (!mayLearn || refusalIn(refused) === undefined) throw refused;
+      continue;
+    }
+    refusal = refusalIn(refused);
+    if (!mayLearn || refusal === undefined) throw asRequestError(refused);
+    if (probe !== undefined && budget.spend(connection.id)) {
+      // The part that was sent again is the cause.
+      teach([{ ...probe, words: [] }], true);
+      refusal = undefined;
+    }
   }
+}
+
+/** Returns a provider's refusal of a picture as an error of the request, whatever its status. */
+function asRequestError(thrown: Error): Error {
+  if (!(thrown instanceof UpstreamFailure)) return thrown;
+  const { failure } = thrown;
+  return failure.kind === "server" && isFieldRefusal(failure) &&
+      !isConditional(failure)
+    ? new UpstreamFailure({ ...failure, kind: "invalid_request", status: 400 })
+    : thrown;
 }
 
 /** Returns the refusal of a field; `undefined` for another failure. */
 function refusalIn(thrown: Error): FieldRefusal | undefined {
   if (!(thrown instanceof UpstreamFailure)) return undefined;
-  const { kind, status, message, param } = thrown.failure;
-  const refusal = { kind, status, message, param };
+  const { kind, status, message, param, code } = thrown.failure;
+  const refusal = { kind, status, message, param, code };
   return isFieldRefusal(refusal) ? refusal : undefined;
 }
 
@@ -210,11 +235,13 @@ interface Wanted {
   readonly protocol: Protocol;
   readonly taught: readonly Lesson[];
   readonly refusal?: FieldRefusal | undefined;
+  /** True to send a suspected part again. */
+  readonly probes?: boolean;
 }
 
 function translateFor(
   attempt: Attempt,
-  { protocol: to, taught, refusal }: Wanted,
+  { protocol: to, taught, refusal, probes }: Wanted,
   { translation, reasoningMemory, lessonBook }: RequestServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
@@ -237,6 +264,7 @@ function translateFor(
         ? []
         : merged(lessonBook.known(deployment, exchange.caller), taught),
       refusal,
+      probes,
       recallable: reasoningMemory.known(callerSha256),
       refused: reasoningMemory.refused(callerSha256),
     },

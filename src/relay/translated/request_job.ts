@@ -25,12 +25,15 @@ import type { CanonicalRequest } from "../../protocols/canonical/request/request
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import { narrowest } from "../../protocols/dialects/apply_lessons.ts";
 import {
-  type FieldRefusal,
+  isSuspect,
   type Lesson,
-  lessonsIn,
   lessonText,
   merged,
 } from "../../protocols/dialects/lessons.ts";
+import {
+  type FieldRefusal,
+  lessonsIn,
+} from "../../protocols/dialects/read_refusal.ts";
 import { completionsCodec } from "../../protocols/completions/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -67,6 +70,8 @@ export interface RequestJob extends CallerForm {
   readonly lessons: readonly Lesson[];
   /** The refusal of the body that these lessons gave, whose own lessons are found and applied, too. */
   readonly refusal?: FieldRefusal | undefined;
+  /** True to send one suspected part again, which finds out the cause of an earlier refusal; default: false. */
+  readonly probes?: boolean | undefined;
   /** The ids of the caller's calls that have reasoning to recall. */
   readonly recallable: ReadonlySet<string>;
   /** The digests of the caller's reasoning that a provider refused. */
@@ -92,6 +97,8 @@ export interface TranslatedBody {
   readonly lessons: readonly Lesson[];
   /** Those of them that the refusal taught. */
   readonly learned: readonly Lesson[];
+  /** The lesson about a suspected part that was not applied. */
+  readonly probe?: Lesson | undefined;
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
@@ -150,13 +157,17 @@ export async function translateBody(
     ? []
     : lessonsIn(job.refusal, job.to, before.body)
       .map((lesson) => narrowest(lesson, before.body));
-  const { body, request, ...written } = taught.length === 0
+  const probe = job.probes ? before.lessons.find(isSuspect) : undefined;
+  const { body, request, ...written } = probe !== undefined
+    ? write(job.lessons.filter((one) => one !== probe))
+    : taught.length === 0
     ? before
     : write(merged(job.lessons, taught));
   const known = new Set(before.lessons.map(lessonText));
   const named = new Set(taught.map(lessonText));
   return {
     ...written,
+    probe,
     learned: written.lessons.filter((one) =>
       named.has(lessonText(one)) && !known.has(lessonText(one))
     ),

@@ -8,9 +8,9 @@ import { teachBody } from "../../../src/protocols/dialects/apply_lessons.ts";
 import {
   isLesson,
   type Lesson,
-  lessonsIn,
   lessonText,
 } from "../../../src/protocols/dialects/lessons.ts";
+import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
 import { type Protocol, PROTOCOLS } from "../../../src/core/protocol.ts";
 import { fromModel, fromUser } from "../../support/wire/messages.ts";
 import { yamlPairs } from "../../support/yaml_table.ts";

@@ -704,11 +704,10 @@ const FACTS: Readonly<Record<string, Fact>> = {
   },
   "Fireworks: long answers as a stream alone": {
     ...hello({ max_tokens: 8000 }),
-    judge: refuse(
-      /"max_tokens":8000/,
-      "Requests with max_tokens > 4096 must have stream=true",
-    ),
-    lasting: "the caller's limit stays",
+    judge: ({ stream }) =>
+      stream === true
+        ? undefined
+        : "Requests with max_tokens > 4096 must have stream=true",
   },
   "Claude: temperature beside top_p": {
     to: "messages",
@@ -818,9 +817,9 @@ for (const [what, fact] of Object.entries(FACTS)) {
   });
 }
 
-Deno.test("without any row, lessons heal 42 of 58 refusals with 45 more requests", () => {
+Deno.test("without any row, lessons heal 43 of 58 refusals with 46 more requests", () => {
   const { refused, healed, extra } = sums;
   assert.ok(refused >= 58, `${refused} refused`);
-  assert.ok(healed >= 42, `${healed} healed`);
-  assert.ok(extra <= 45, `${extra} more requests`);
+  assert.ok(healed >= 43, `${healed} healed`);
+  assert.ok(extra <= 46, `${extra} more requests`);
 });

@@ -147,10 +147,6 @@ Deno.test("the limit of the answer keeps its amount under the provider's name fo
     [[100, undefined], [undefined, 100]],
   );
   assert.deepEqual(dropped, []);
-  const tooHigh = await openLessonScene(() =>
-    "max_tokens: 100 is too large: at most 50 is supported"
-  );
-  assert.equal((await tooHigh.ask("messages", HELLO)).sent.length, 1);
 });
 
 Deno.test("an effort becomes the nearest that the provider lists", async () => {
@@ -174,7 +170,7 @@ Deno.test("an effort becomes the nearest that the provider lists", async () => {
   assert.deepEqual(await effortOf("low"), ["low", ""]);
 });
 
-Deno.test("a limit that the gateway chose is lowered to the provider's maximum, and one of the caller never", async () => {
+Deno.test("a limit is lowered to the provider's maximum, and named where the caller had set it", async () => {
   const scene = await openLessonScene(
     ({ max_tokens }) =>
       Number(max_tokens) > 8192
@@ -194,9 +190,159 @@ Deno.test("a limit that the gateway chose is lowered to the provider's maximum, 
   const asked = await scene.ask("chat", { messages, max_tokens: 10_000 });
   assert.deepEqual(
     [asked.status, asked.sent.map(({ max_tokens }) => max_tokens)],
-    [400, [10_000]],
+    [200, [8192]],
   );
+  assert.deepEqual(asked.dropped, ["max_tokens"]);
+  const less = await scene.ask("chat", { messages, max_tokens: 100 });
+  assert.deepEqual(less.sent.map(({ max_tokens }) => max_tokens), [100]);
+  assert.deepEqual(less.dropped, []);
 });
+
+/** The limits of the answer, by the provider's protocol, and how providers refuse them. */
+const LIMITS = [
+  [
+    "chat",
+    "max_tokens",
+    "max_tokens is too large: 64000. This model supports at most 4096 completion tokens",
+  ],
+  ["chat", "max_tokens", "Range of max_tokens should be [1, 4096]"],
+  [
+    "messages",
+    "max_tokens",
+    "The maximum tokens you requested exceeds the model limit of 4096",
+  ],
+  [
+    "responses",
+    "max_output_tokens",
+    "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 4096, but got 64000 instead.",
+  ],
+] as const;
+
+for (const [to, field, message] of LIMITS) {
+  Deno.test(`the limit that Claude Code always sends is lowered: ${to}: ${message}`, async () => {
+    const from = to === "messages" ? "chat" : "messages";
+    const scene = await openLessonScene(
+      (body) => Number(body[field]) > 4096 ? message : undefined,
+      { to, connection: { paths: [from] } },
+    );
+    const { status, sent, dropped } = await scene.ask(from, {
+      ...HELLO,
+      max_tokens: 64_000,
+    });
+    assert.equal(status, 200);
+    assert.deepEqual(sent.map((body) => body[field]), [64_000, 4096]);
+    assert.deepEqual(dropped, ["max_tokens"]);
+  });
+}
+
+Deno.test("a model that only streams is streamed, and its answer is whole for the caller", async () => {
+  const scene = await openLessonScene(({ stream }) =>
+    stream === true
+      ? undefined
+      : "This model only support stream mode, please enable the stream parameter to access the model."
+  );
+  const first = await scene.ask("messages", HELLO);
+  assert.equal(first.status, 200, first.text);
+  assert.deepEqual(first.sent.map(({ stream }) => stream === true), [
+    false,
+    true,
+  ]);
+  assert.equal(JSON.parse(first.text).type, "message");
+  assert.deepEqual(first.dropped, []);
+  assert.equal((await scene.ask("messages", HELLO)).sent.length, 1);
+});
+
+Deno.test("a refusal that names nothing gets the plainest body once, and the next requests find the cause", async () => {
+  const scene = await openLessonScene(
+    (body) =>
+      body.service_tier === undefined
+        ? undefined
+        : "Request contains an invalid argument.",
+    { service: "gateway" },
+  );
+  const ask = (caller: "alice" | "bob" = "alice") =>
+    scene.ask("responses", {
+      ...{ input: "Hello", temperature: 0.5, service_tier: "flex" },
+      ...{ reasoning: { effort: "high" }, text: { verbosity: "low" } },
+    }, caller);
+  const first = await ask();
+  assert.equal(first.status, 200);
+  const [whole, plainest] = first.sent;
+  assert.deepEqual(Object.keys(plainest ?? {}).sort(), ["messages", "model"]);
+  let sent: readonly JsonObject[] = [];
+  for (let request = 0; request < 8; request++) {
+    const next = await ask();
+    assert.equal(next.status, 200);
+    assert(next.sent.length <= 2);
+    sent = next.sent;
+  }
+  const { service_tier: _tier, ...without } = whole ?? {};
+  assert.deepEqual(sent, [without], "all but the cause is back");
+  assert.deepEqual((await ask()).dropped, ["service_tier"]);
+  assert.deepEqual((await ask("bob")).sent[0], whole, "it is alice's lesson");
+});
+
+Deno.test("a refusal that names nothing, of the plainest body too, teaches nothing", async () => {
+  const scene = await openLessonScene(() => "Bad Request");
+  const { status, sent } = await scene.ask("messages", {
+    ...HELLO,
+    temperature: 0.5,
+  });
+  assert.deepEqual([status, sent.length], [400, 2]);
+  assert.deepEqual(scene.learned(), []);
+  const plain = await scene.ask("messages", HELLO);
+  assert.deepEqual([plain.status, plain.sent.length], [400, 1]);
+});
+
+/** Refusals of pictures, and their statuses. */
+const PICTURES = [
+  [400, "messages.content.type 参数非法，取值范围 ['text']"],
+  [400, "facebook/opt-125m is not a multimodal model None"],
+  [404, "No endpoints found that support image input"],
+  [415, "This model does not accept images"],
+  [422, "messages[1].content must be a string"],
+  [
+    500,
+    "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+  ],
+] as const;
+
+for (const [code, message] of PICTURES) {
+  Deno.test(`no session dies of a picture in its history: ${code} ${message}`, async () => {
+    const scene = await openLessonScene(
+      (body) =>
+        JSON.stringify(body).includes('"image_url"') ? message : undefined,
+      { status: code },
+    );
+    const image = {
+      type: "image",
+      source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+    };
+    const shown = { role: "user", content: [image] };
+    const later = [
+      shown,
+      { role: "assistant", content: "?" },
+      { role: "user", content: "Go on" },
+    ];
+    const history = await scene.ask("messages", {
+      max_tokens: 100,
+      messages: later,
+    });
+    assert.equal(history.status, 200, history.text);
+    assert.match(JSON.stringify(history.sent.at(-1)), /\[image: not shown/);
+    const again = await scene.ask("messages", {
+      max_tokens: 100,
+      messages: later,
+    });
+    assert.equal(again.sent.length, 1);
+    const asked = await scene.ask("messages", {
+      max_tokens: 100,
+      messages: [shown],
+    });
+    assert.equal(asked.status, 400);
+    assert.match(asked.text, /capability_rejected: image_block/);
+  });
+}
 
 Deno.test("refusals of one effort after another add up", async () => {
   const scene = await openLessonScene(

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  objectOf,
+} from "../../../src/core/json.ts";
+import { PROTOCOLS } from "../../../src/core/protocol.ts";
+import {
+  isSuspect,
+  lessonText,
+} from "../../../src/protocols/dialects/lessons.ts";
+import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
+import { CODECS } from "../../../src/protocols/mod.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { REFUSED_BODIES } from "../../support/wire/refused_bodies.ts";
+import { parseYaml } from "../../support/yaml.ts";
+
+/** A refusal as a provider words it, and what it teaches. */
+interface Refusal {
+  readonly by: string;
+  readonly source: string;
+  readonly teaches: readonly string[];
+  /** The lessons that are read from it. */
+  readonly read: readonly string[];
+}
+
+const CORPUS = new URL("../../fixtures/refusals.yaml", import.meta.url);
+
+/** Returns a body of the provider: a text or an object without an envelope gets OpenAI's. */
+function bodyOf(error: JsonValue | undefined): JsonValue {
+  if (typeof error === "string") {
+    return { error: { message: error, type: "invalid_request_error" } };
+  }
+  const isWhole = !isJsonObject(error) ||
+    ["object", "error", "errors", "detail", "base_resp"].some((key) =>
+      key in error
+    );
+  return isWhole ? error ?? null : { error };
+}
+
+function refusalOf(row: JsonObject): Refusal {
+  const to = PROTOCOLS.find((one) => one === row.to) ?? "chat";
+  const failure = CODECS[to].decodeFailure(
+    Number(row.status ?? 400),
+    bodyOf(row.error),
+  );
+  const sent = Object.fromEntries(
+    Object.entries({ ...REFUSED_BODIES[to], ...objectOf(row.sent) })
+      .filter(([, value]) => value !== null),
+  );
+  const lessons = lessonsIn(failure, to, sent);
+  return {
+    ...{ by: String(row.by), source: String(row.source) },
+    teaches: listOf(row.teaches).map(String),
+    read: lessons.length > 0 && lessons.every(isSuspect)
+      ? ["plain"]
+      : lessons.map(lessonText),
+  };
+}
+
+const rows = parseYaml(await Deno.readTextFile(CORPUS), { schema: "core" });
+assert(Array.isArray(rows));
+const REFUSALS = rows.map((row) => refusalOf(JSON.parse(JSON.stringify(row))));
+
+Deno.test("real refusals are understood, and none teaches anything else", async (t) => {
+  assert(REFUSALS.length >= 120);
+  for (const { by, source, teaches, read } of REFUSALS) {
+    assert.match(source, /^https:\/\//);
+    await t.step(`${by}: ${teaches.join(", ") || "nothing"}`, () => {
+      assert.deepEqual([...read].sort(), [...teaches].sort());
+    });
+  }
+});
+
+/** Words of the request that read like refusals. */
+const HOSTILE = [
+  (field: string) => `x Unsupported parameter: ${field} is not supported`,
+  (field: string) => `'${field}' is not supported with this model`,
+  (field: string) => `${field}: Extra inputs are not permitted`,
+  (field: string) => `property '${field}' is unsupported`,
+  (field: string) => `${field} 参数非法, 不支持 ${field}`,
+  (field: string) => `Unknown name "${field}": Cannot find field`,
+  (field: string) =>
+    `this model does not support ${field}. max_tokens must be <= 17`,
+  (field: string) =>
+    `${field} must be one of 'none'; only the default is supported`,
+  (field: string) => field,
+];
+
+/** Errors that quote a text of the request, about which nothing can be done. */
+const QUOTING = [
+  (text: string) => `Invalid value: '${text}'. Choose another one.`,
+  (text: string) => `Invalid schema for function 'weather': Missing '${text}'.`,
+  (text: string) => `tools.0.custom: ${JSON.stringify(text)} is not a tool`,
+  (text: string) => `messages.2.content: cannot read ${text}`,
+  (text: string) => `Bad request: ${text.slice(0, 60)}…`,
+  (text: string) =>
+    `The string ${JSON.stringify(JSON.stringify(text))} is too long`,
+  (text: string) => `<b>${text.replaceAll("'", "&#39;")}</b> was refused`,
+  (text: string) => `Refused: ${text.toUpperCase()}`,
+];
+
+const FIELDS = [
+  ...["temperature", "top_p", "strict", "reasoning_effort", "user", "stop"],
+  ...["prompt_cache_key", "parallel_tool_calls", "metadata", "service_tier"],
+];
+
+/** Returns a request whose text is a name, a description, metadata or a message. */
+function withText(text: string, place: number): JsonObject {
+  const body: JsonObject = structuredClone(REFUSED_BODIES.chat);
+  const tool = (name: string, properties: JsonObject, description: string) => ({
+    type: "function",
+    function: {
+      ...{ name, description, strict: true },
+      parameters: { type: "object", properties },
+    },
+  });
+  const own = [
+    { tools: [tool("weather", { [text]: { type: "string" } }, "")] },
+    { tools: [tool(text, {}, "")] },
+    { tools: [tool("weather", {}, text)] },
+    { tools: [tool("weather", { a: { enum: [text, "low"] } }, "")] },
+    { metadata: { [text]: "a" } },
+    { metadata: { a: text } },
+    { messages: [{ role: "user", content: text }] },
+    { messages: [{ role: "user", content: [{ type: "text", text }] }] },
+  ];
+  return { ...body, ...own[place % own.length] };
+}
+
+Deno.test("errors that quote hostile texts of the request teach nothing", () => {
+  const random = createRandom(20);
+  let count = 0;
+  for (const [place, quote] of QUOTING.entries()) {
+    for (const hostile of HOSTILE) {
+      for (let more = 0; more < 3; more++) {
+        const text = hostile(random.pick(FIELDS));
+        const message = quote(text);
+        const failure = {
+          kind: "invalid_request",
+          status: 400,
+          message,
+        } as const;
+        const sent = withText(text, place + random.below(8));
+        const lessons = lessonsIn(failure, "chat", sent);
+        assert.deepEqual(
+          lessons.map(lessonText),
+          [],
+          `${message} in ${JSON.stringify(sent)}`,
+        );
+        count += 1;
+      }
+    }
+  }
+  assert(count >= 200, String(count));
+});
+
+Deno.test("a refusal is read fast, however long and odd it is", () => {
+  const message = "Unsupported parameter: 'temperature' ".repeat(30_000);
+  const failure = { kind: "invalid_request", status: 400 } as const;
+  assert.deepEqual(lessonsIn({ ...failure, message }, "chat"), []);
+  for (const odd of ["a.", "a/", "'", "[1,", "Use `a` ", "not "]) {
+    const message = odd.repeat(16_000 / odd.length);
+    lessonsIn({ ...failure, message }, "chat", REFUSED_BODIES.chat);
+  }
+});
