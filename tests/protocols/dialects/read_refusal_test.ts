@@ -65,9 +65,10 @@ assert(Array.isArray(rows));
 const REFUSALS = rows.map((row) => refusalOf(JSON.parse(JSON.stringify(row))));
 
 Deno.test("real refusals are understood, and none teaches anything else", async (t) => {
-  assert(REFUSALS.length >= 120);
+  const quoted = REFUSALS.filter(({ source }) => source.startsWith("https://"));
+  assert(quoted.length >= 120, String(quoted.length));
   for (const { by, source, teaches, read } of REFUSALS) {
-    assert.match(source, /^https:\/\//);
+    assert.match(source, /^https:\/\/|^reported$/);
     await t.step(`${by}: ${teaches.join(", ") || "nothing"}`, () => {
       assert.deepEqual([...read].sort(), [...teaches].sort());
     });

@@ -1,0 +1,76 @@
+/* The words of refusals, by what they mean. No sentence of a provider is here, only words that many have. */
+
+/** The words with which a field is refused as such. */
+export const UNSUPPORTED_REGEXP =
+  /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|不支持|非法|不合法|未知|不允许|无法识别/i;
+
+/** The words with which a value is refused. */
+export const VALUE_REGEXP =
+  /\binvalid\b|\bonly\b|\bmust\b|\bshould\b|\bexpected\b|\brequires?\b|\bnot one of\b|\bverified\b|unknown (?:variant|role)|无效|取值/i;
+
+/** The words with which an error concerns a model, or an account, whatever the value of the field. */
+export const FOR_ALL_REGEXP =
+  /\b(?:this|the|the ['"`][^'"`]{1,100}['"`]) model\b|only the default|only [\d.]+ is allowed|(?:may|can) only be|must be verified/i;
+
+/** The words about a value that is out of its bounds, which another caller's may keep. */
+export const BOUNDS_REGEXP =
+  /[<>]=?|\b(?:less|greater|more|fewer) than\b|\bat (?:most|least)\b|\bbetween\b|\babove\b|\bbelow\b|\bexceeds?\b|\btoo (?!complex)\w+|\b(?:max|min)imum\b|\brange\b|范围|大于|小于/i;
+
+/** The words before a list of accepted values, and the list. */
+export const ACCEPTED_REGEXP =
+  /(?:\b(?:supported|valid|allowed|accepted) (?:values|levels|options|inputs|parameters)(?: are)?|\bexpected(?: one of)?|\bone of|\bmust be(?: one of)?|\bshould be(?: one of)?|取值范围)[: ]+(?<list>[^.;\n{}]{1,200})/gi;
+
+/** The words with which a list of accepted values has ended. */
+export const LIST_END_REGEXP =
+  /\b(?:received|got|but|input|at line|with)\b|\] -/i;
+
+/** The words behind which an error speaks of another part of the request. */
+export const CONDITION_REGEXP =
+  /\b(?:when|while|if|unless|together with|in combination|incompatible with|in thinking mode|for non-streaming|tools with reasoning_effort)\b/i;
+
+/** The forms in which a model serves streams alone. */
+export const STREAM_REGEXP =
+  /only supports? (?:the )?stream|non-?stream|stream\W{0,2}(?:=|:|must be(?: set to)?|to)\W{0,2}true|stream ?= ?false|streaming is (?:\w+ )?required|(?:仅|只)支持流/i;
+
+/** The names of the limit of an answer. */
+export const LIMIT_REGEXP =
+  /max\w*[_ ]?(?:completion[_ ]|output[_ ]|new[_ ])?tokens|maximum tokens|output tokens/i;
+
+/** The forms of a highest limit. The group `past` is the first number that is too high. */
+export const HIGHEST_REGEXPS: readonly RegExp[] = [
+  /> ?(?<most>\d{2,7}), which is the maximum/i,
+  /\[ ?\d+ ?, ?(?<most>\d{2,7}) ?\]/,
+  /\bto (?<past>\d{2,7}) \(exclusive/i,
+  /(?:at most|up to|less than or equal to|no more than|not exceed|cannot exceed|limit of|<=?|>|between \d+ and|\bmaximum\b\D{0,40}?|limit(?: is|:)?|不能超过|不超过|小于等于|最大值?为?)\D{0,8}?(?<most>\d{2,7})/i,
+];
+
+/** The words about pictures. */
+export const IMAGE_REGEXP =
+  /\bimages?\b|image_url|input_image|\bvision\b|multi-?modal|mmproj|图片|图像|视觉/i;
+
+/** The words about files. */
+export const FILE_REGEXP =
+  /\b(?:pdfs?|input_file|file_url|documents?)\b|[`'"]file[`'"]/i;
+
+/** The words with which a message may hold text alone. */
+export const TEXT_ONLY_REGEXP =
+  /expected [`'"]text[`'"]|\[ ?['"]text['"] ?\]|untagged enum \w*RequestContent|text-only|content\b.{0,40}must be a (?:valid )?string/i;
+
+/** The words of a schema that a strict tool may not have. */
+export const STRICT_REGEXP =
+  /every key in properties|additionalProperties\W.{0,60}must|optional parameters/i;
+
+/** Words and marks with which an error says something of the request. */
+export const SUBJECT_REGEXP =
+  /[`'"]\w|\w_\w|\w\.\w|\[\d|\d{3}|\b(?:messages?|content|tools?|prompt|tokens?|context|schemas?|formats?|models?|keys?|accounts?|images?|files?|roles?|json|length|empty|missing|required|credits?|balance|quota|billing|limit|permissions?|subscription|access|overloaded|regions?)\b|余额|欠费|[模型消息图片内容角色]{2}/i;
+
+/** Two settings that exclude each other. */
+export const PAIR_REGEXP =
+  /[`'"](?<beside>\w+)[`'"] and [`'"](?<field>\w+)[`'"] cannot both/;
+
+/** The feature that strict tools are. */
+export const OUTPUTS_REGEXP = /structured[_ ]outputs/i;
+
+/** The words of a refused effort, where the model takes others. */
+export const EFFORT_REGEXP =
+  /value|level|effort|variant|must|should|expected|one of|valid/i;
