@@ -24,7 +24,6 @@ import {
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
 import {
-  fieldsOf,
   omitField,
   teachBody,
   teachContent,
@@ -114,9 +113,8 @@ export function writeRequest(
     const taught = [...content.lessons, ...fields.lessons, ...streamed];
     const isOurLimit = request.maxOutputTokens === undefined;
     for (const lesson of taught) {
-      if (lesson.move === "clamp" && isOurLimit) continue;
-      for (const field of fieldsOf(lesson, encoded)) {
-        reportTaught({ ...lesson, field }, to, losses);
+      if (lesson.move !== "clamp" || !isOurLimit) {
+        reportTaught(lesson, to, losses);
       }
     }
     const sealed = sealedIn(allowed);

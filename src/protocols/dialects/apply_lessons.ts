@@ -12,7 +12,7 @@ import {
   withDescription,
 } from "../canonical/request/schema_patterns.ts";
 import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
-import { KEYWORDS, type Lesson, OMITTABLE, PARTS } from "./lessons.ts";
+import type { Lesson } from "./lessons.ts";
 
 /** A request after the lessons that concern it. */
 interface Taught<Value> {
@@ -42,6 +42,11 @@ export function teachContent(
   return teach(request, lessons, changeContent);
 }
 
+/** Returns true when a lesson would change a body. */
+export function concerns(lesson: Lesson, body: JsonObject): boolean {
+  return changeBody(body, lesson) !== body;
+}
+
 /**
  * Returns a lesson about strict tools alone, where these caused the refusal of a body. So one caller's strict tool does
  * not change another's ordinary one.
@@ -50,7 +55,7 @@ export function narrowest(lesson: Lesson, refused: JsonObject): Lesson {
   const isWide = lesson.move !== "describe" &&
     !lesson.field.endsWith(".strict");
   const narrow: Lesson = { ...lesson, isStrict: true };
-  return isWide || changeBody(refused, narrow) === refused ? lesson : narrow;
+  return isWide || !concerns(narrow, refused) ? lesson : narrow;
 }
 
 function teach<Value>(
@@ -80,8 +85,6 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
         : body;
     case "nearest":
       return editField(body, field.split("."), nearestEdit(words));
-    case "plain":
-      return withoutPart(body, field);
     case "describe":
       return SCHEMA_PATHS.reduce(
         (edited, path) =>
@@ -111,34 +114,6 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
     case "stream":
       return body;
   }
-}
-
-/** Returns the body without a part. Keywords of its schemas move into words. */
-function withoutPart(body: JsonObject, part: string): JsonObject {
-  const inPart: readonly Lesson[] = part === "schema"
-    ? KEYWORDS.map((field) => ({ move: "describe", field, words: [] }))
-    : partFields(part).map((field) => ({
-      ...{ move: "omit", field, words: [] },
-      ...(part === "strict" ? { isStrict: true } : {}),
-    }));
-  return inPart.reduce(changeBody, body);
-}
-
-/** Returns the fields of a part, in all protocols. */
-function partFields(part: string): readonly string[] {
-  return Object.values(OMITTABLE).flat()
-    .filter((field) => PARTS[part]?.test(field));
-}
-
-/** Returns the fields that a lesson takes from a body. */
-export function fieldsOf(
-  { move, field }: Lesson,
-  body: JsonObject,
-): readonly string[] {
-  if (move !== "plain") return [field];
-  const fields = partFields(field)
-    .filter((one) => omitField(body, one) !== body);
-  return fields.length === 0 ? [field] : fields;
 }
 
 /** Returns the body without a field. The path has `[]` after each list: `messages[].reasoning_content`. */

@@ -19,7 +19,6 @@ export interface Lesson {
    * - `describe`: move the keyword of schemas into the description beside it.
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
    * - `stream`: ask for a stream, whatever the caller asked for.
-   * - `plain`: leave the part of the request out; while it is only suspected, `words` says so.
    */
   readonly move:
     | "omit"
@@ -28,12 +27,13 @@ export interface Lesson {
     | "clamp"
     | "describe"
     | "mention"
-    | "stream"
-    | "plain";
+    | "stream";
   readonly field: string;
   readonly words: readonly string[];
   /** True when it concerns strict tools and formats alone; absent for others. */
   readonly isStrict?: true | undefined;
+  /** The way to the cause of a refusal that named nothing: a later request shows whether it was this field. */
+  readonly cause?: "suspected" | "found" | undefined;
 }
 
 /**
@@ -107,29 +107,6 @@ export const CONTENT_KINDS: Readonly<Record<string, string>> = {
   document: "file",
 };
 
-/** The parts of a request that it may do without, where a refusal names none, with the names of their fields. */
-export const PARTS: Readonly<Record<string, RegExp>> = {
-  schema: /^$/,
-  strict: /\.strict$/,
-  reasoning:
-    /^(?:reasoning|thinking|output_config|include|messages\[\]\.reasoning)/,
-  tier: /^service_tier$/,
-  cache: /cache/,
-  settings:
-    /^(?:verbosity|text\.|user|safety|metadata|parallel|stream_options|truncation)/,
-  sampling: /^(?:temperature|top_|seed|random_seed|frequency_|presence_)/,
-};
-
-/** Returns a lesson about a part that may have caused a refusal. */
-export function suspect(part: string): Lesson {
-  return { move: "plain", field: part, words: ["suspected"] };
-}
-
-/** Returns true while nothing has shown that the part of a lesson caused the refusal. */
-export function isSuspect({ move, words }: Lesson): boolean {
-  return move === "plain" && words.length > 0;
-}
-
 /** The fields with the limit of an answer. */
 export const LIMIT_FIELDS: readonly string[] = [
   "max_tokens",
@@ -141,21 +118,19 @@ export const LIMIT_FIELDS: readonly string[] = [
 export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
 /** Returns a lesson in words, for the log: `omit temperature`, `nearest reasoning_effort: low, high`. */
-export function lessonText({ move, field, words, isStrict }: Lesson): string {
-  if (move === "omit" && words.length > 0) {
-    return `omit ${field} beside ${words.join()}`;
-  }
-  const where = isStrict ? " of strict tools" : "";
-  return words.length === 0
-    ? `${move} ${field}${where}`
-    : `${move} ${field}: ${words.join(", ")}`;
+export function lessonText(lesson: Lesson): string {
+  const { move, words, cause } = lesson;
+  const beside = move === "omit" ? "" : `: ${words.join(", ")}`;
+  return subjectOf(lesson) + (words.length === 0 ? "" : beside) +
+    (cause === undefined ? "" : ` (${cause})`);
 }
 
 /** Returns the text that is the same for two lessons of which the later one counts. */
-export function subjectOf(lesson: Lesson): string {
-  return lessonText(
-    lesson.move === "omit" ? lesson : { ...lesson, words: [] },
-  );
+export function subjectOf({ move, field, words, isStrict }: Lesson): string {
+  const beside = move === "omit" && words.length > 0
+    ? ` beside ${words.join()}`
+    : "";
+  return `${move} ${field}${beside}${isStrict ? " of strict tools" : ""}`;
 }
 
 /** Returns earlier and later lessons. Of two about the same subject, the later one counts. */
@@ -167,6 +142,8 @@ export function merged(
   return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
 }
 
+const CAUSES: readonly unknown[] = ["suspected", "found"];
+
 /** Returns true when a value from another gateway is a lesson of these tables. */
 export function isLesson(value: unknown): value is Lesson {
   if (typeof value !== "object" || value === null) return false;
@@ -174,6 +151,7 @@ export function isLesson(value: unknown): value is Lesson {
   const { move, field, words } = value;
   if (typeof field !== "string" || !Array.isArray(words)) return false;
   if ("isStrict" in value && value.isStrict !== true) return false;
+  if ("cause" in value && !CAUSES.includes(value.cause)) return false;
   switch (move) {
     case "omit":
       return words.length <= 1 &&
@@ -188,9 +166,6 @@ export function isLesson(value: unknown): value is Lesson {
         words.every((word) => EFFORT_WORDS.includes(word));
     case "stream":
       return field === "stream" && words.length === 0;
-    case "plain":
-      return Object.hasOwn(PARTS, field) && words.length <= 1 &&
-        words.every((word) => word === "suspected");
     case "clamp":
       return LIMIT_FIELDS.includes(field) && words.length === 1 &&
         /^\d{2,7}$/.test(String(words[0]));

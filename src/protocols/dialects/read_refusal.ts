@@ -8,7 +8,7 @@ import {
 import type { Protocol } from "../../core/protocol.ts";
 import type { Failure } from "../canonical/failure/failure.ts";
 import { withoutQuotes } from "../canonical/failure/quoted_texts.ts";
-import { omitField } from "./apply_lessons.ts";
+import { concerns, narrowest, omitField } from "./apply_lessons.ts";
 import {
   CONTENT_KINDS,
   EFFORT_FIELD,
@@ -20,8 +20,6 @@ import {
   LIMIT_FIELDS,
   OMITTABLE,
   OTHER_SPELLING,
-  PARTS,
-  suspect,
 } from "./lessons.ts";
 import {
   isIn,
@@ -112,7 +110,7 @@ export function lessonsIn(
     const isPlain = isRequestError(refusal) &&
       namesNothing(text, protocol, sent) &&
       withoutQuotes(text, sent, /./) === text;
-    return isPlain ? Object.keys(PARTS).map(suspect) : [];
+    return isPlain ? suspects(protocol, sent) : [];
   }
   const own = withoutQuotes(text, sent, namesOf(named));
   const lessons = (own === text ? named : read(own)).filter((lesson) =>
@@ -121,6 +119,18 @@ export function lessonsIn(
   );
   const distinct = new Map(lessons.map((one) => [lessonText(one), one]));
   return [...distinct.values()].slice(0, MAX_LESSONS);
+}
+
+/** Returns a lesson for each field without which a body is plainest. */
+function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
+  const fields = (OMITTABLE[protocol] ?? []).map((field) =>
+    ({ move: "omit", field, words: [], cause: "suspected" }) as const
+  );
+  const keywords = KEYWORDS.map((field) =>
+    ({ move: "describe", field, words: [], cause: "suspected" }) as const
+  );
+  return [...fields, ...keywords].map((one) => narrowest(one, sent))
+    .filter((one) => concerns(one, sent));
 }
 
 /** Returns true when a refusal names no part of the request. A grammar is what became of its schemas. */

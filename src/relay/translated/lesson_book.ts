@@ -158,12 +158,12 @@ export function createLessonBook(
 }
 
 /** Returns the lesson that two callers have learned alike: what both were refused. `undefined` when none have. */
-function alike(kept: readonly Kept[]): Lesson | undefined {
+function alike(all: readonly Kept[]): Lesson | undefined {
+  // Nothing shows that two refusals without a name had one cause.
+  const kept = all.filter(({ lesson: { cause } }) => cause === undefined);
   const [first, second] = kept;
   if (first === undefined || second === undefined) return undefined;
   const { lesson } = first;
-  // Nothing shows that two refusals without a name had one cause.
-  if (lesson.move === "plain") return undefined;
   if (lesson.move === "clamp") {
     const [, limit = ""] = kept.map(({ lesson: { words } }) => Number(words[0]))
       .sort((one, other) => one - other).map(String);

@@ -161,7 +161,7 @@ async function sendAndLearn(
     if (!mayLearn || refusal === undefined) throw asRequestError(refused);
     if (probe !== undefined && budget.spend(connection.id)) {
       // The part that was sent again is the cause.
-      teach([{ ...probe, words: [] }], true);
+      teach([{ ...probe, cause: "found" }], true);
       refusal = undefined;
     }
   }

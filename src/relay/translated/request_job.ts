@@ -25,7 +25,6 @@ import type { CanonicalRequest } from "../../protocols/canonical/request/request
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import { narrowest } from "../../protocols/dialects/apply_lessons.ts";
 import {
-  isSuspect,
   type Lesson,
   lessonText,
   merged,
@@ -157,7 +156,9 @@ export async function translateBody(
     ? []
     : lessonsIn(job.refusal, job.to, before.body)
       .map((lesson) => narrowest(lesson, before.body));
-  const probe = job.probes ? before.lessons.find(isSuspect) : undefined;
+  const probe = job.probes
+    ? before.lessons.find(({ cause }) => cause === "suspected")
+    : undefined;
   const { body, request, ...written } = probe !== undefined
     ? write(job.lessons.filter((one) => one !== probe))
     : taught.length === 0

@@ -7,10 +7,7 @@ import {
   objectOf,
 } from "../../../src/core/json.ts";
 import { PROTOCOLS } from "../../../src/core/protocol.ts";
-import {
-  isSuspect,
-  lessonText,
-} from "../../../src/protocols/dialects/lessons.ts";
+import { lessonText } from "../../../src/protocols/dialects/lessons.ts";
 import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createRandom } from "../../support/fakes/random.ts";
@@ -54,9 +51,10 @@ function refusalOf(row: JsonObject): Refusal {
   return {
     ...{ by: String(row.by), source: String(row.source) },
     teaches: listOf(row.teaches).map(String),
-    read: lessons.length > 0 && lessons.every(isSuspect)
-      ? ["plain"]
-      : lessons.map(lessonText),
+    read:
+      lessons.length > 0 && lessons.every(({ cause }) => cause !== undefined)
+        ? ["plain"]
+        : lessons.map(lessonText),
   };
 }
 

@@ -270,7 +270,7 @@ Deno.test("a refusal that names nothing gets the plainest body once, and the nex
   const [whole, plainest] = first.sent;
   assert.deepEqual(Object.keys(plainest ?? {}).sort(), ["messages", "model"]);
   let sent: readonly JsonObject[] = [];
-  for (let request = 0; request < 8; request++) {
+  for (let request = 0; request < 12; request++) {
     const next = await ask();
     assert.equal(next.status, 200);
     assert(next.sent.length <= 2);
@@ -605,4 +605,29 @@ Deno.test("another gateway's lesson counts here, if it is one of our own tables"
   assert.equal(sent.length, 1);
   assert.deepEqual(dropped, ["temperature"]);
   assert.doesNotMatch(second.lines.text(), /lesson_learned/);
+});
+
+Deno.test("a grammar that cannot be parsed leads to the strict tools, for their caller alone", async () => {
+  const scene = await openLessonScene((body) =>
+    JSON.stringify(body).includes('"strict":true')
+      ? "failed to parse grammar"
+      : undefined
+  );
+  const tool = {
+    ...{ type: "function", name: "f", strict: true },
+    parameters: { type: "object", properties: { a: { type: "string" } } },
+  };
+  const ask = async (caller: "alice" | "bob" | "carol") =>
+    (await scene.ask(
+      "responses",
+      { input: "Hi", tools: [tool], user: "u" },
+      caller,
+    ))
+      .sent.length;
+  for (const caller of ["alice", "bob"] as const) {
+    assert.equal(await ask(caller), 2);
+    for (let request = 0; request < 8; request++) await ask(caller);
+    assert.equal(await ask(caller), 1);
+  }
+  assert.equal(await ask("carol"), 2);
 });

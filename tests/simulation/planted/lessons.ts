@@ -48,8 +48,8 @@ export const LESSON_FAULTS: FaultsByFile = {
   "relay/translated/relay_translated.ts": [
     {
       name: "a refusal teaches nothing",
-      text: "    } else if (!mayLearn || refusalIn(refused)",
-      wrong: "    } else if (mayLearn || refusalIn(refused)",
+      text: "    if (!mayLearn || refusal === undefined)",
+      wrong: "    if (mayLearn || refusal === undefined)",
     },
     {
       name: "a strict connection learns",
@@ -58,18 +58,23 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "a request learns without end",
-      text: "      record.facts.taught = (record.facts.taught ?? 0) + 1;\n",
+      text: "    record.facts.taught = (record.facts.taught ?? 0) + 1;\n",
       wrong: "",
     },
     {
       name: "a lesson replaces the ones before it",
-      text: "      taught = merged(taught, learned);\n",
-      wrong: "      taught = learned;\n",
+      text: "    taught = merged(taught, lessons);\n",
+      wrong: "    taught = lessons;\n",
+    },
+    {
+      name: "a suspected field is never sent again",
+      text: "const probes = refused === undefined;",
+      wrong: "const probes = false;",
     },
     {
       name: "a lesson that its provider has not confirmed is kept",
-      text: "    if (response.status < 300) {\n      const applied",
-      wrong: "    if (response.status > 0) {\n      const applied",
+      text: "    if (response.status < 300) {\n      if (probe",
+      wrong: "    if (response.status > 0) {\n      if (probe",
     },
     {
       name: "what was dropped is not named",
