@@ -118,10 +118,7 @@ function configLines(
       const learned = results
         .filter(({ connection, model }) => connection === name && model === id)
         .flatMap(({ lessons }) => lessons)
-        .filter((lesson) =>
-          lesson.startsWith(OMIT) && !lesson.includes(" beside ")
-        )
-        .map((lesson) => lesson.slice(OMIT.length));
+        .flatMap((lesson) => OMIT_REGEXP.exec(lesson)?.[1] ?? []);
       return learned.length === 0 ? [] : [{
         connection: name,
         model: id,
@@ -131,4 +128,5 @@ function configLines(
   );
 }
 
-const OMIT = "omit ";
+/** A lesson that the option `omit` makes permanent. */
+const OMIT_REGEXP = /^omit (\S+)$/;

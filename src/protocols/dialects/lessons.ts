@@ -117,6 +117,16 @@ export const LIMIT_FIELDS: readonly string[] = [
 /** The efforts of all protocols. */
 export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
+/** Returns the first suspected fields, which are sent again together: those of one part of the request. */
+export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
+  const part = ({ move, field }: Lesson) =>
+    move === "omit" ? field.split(/[_.[]/, 1)[0] : move;
+  const suspects = lessons.filter(({ cause }) => cause === "suspected");
+  return suspects.filter((one, _at, [first = one]) =>
+    part(one) === part(first)
+  );
+}
+
 /** Returns a lesson in words, for the log: `omit temperature`, `nearest reasoning_effort: low, high`. */
 export function lessonText(lesson: Lesson): string {
   const { move, words, cause } = lesson;

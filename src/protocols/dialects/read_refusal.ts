@@ -48,13 +48,14 @@ const MAX_LENGTH = 16_000;
 /** The most lessons of one error. */
 const MAX_LESSONS = 8;
 
-/** Returns true when a failure may be the refusal of a field, or of pictures, which any status may be. */
-export function isFieldRefusal(
-  { kind, status = 0, message }: FieldRefusal,
-): boolean {
+/** Returns true when a failure may be the refusal of a field, or of pictures, which some providers answer with 404 or 500. */
+export function isFieldRefusal(refusal: FieldRefusal): boolean {
+  const { status = 0, message } = refusal;
   if (message.length > MAX_LENGTH) return false;
-  return isRequestError({ kind, status }) ||
-    [400, 404, 415, 422, 500].includes(status) && isAboutContent(message);
+  return isRequestError(refusal) ||
+    isAboutContent(message) &&
+      (status === 415 ||
+        [404, 500].includes(status) && !isConditional(refusal));
 }
 
 function isRequestError(
@@ -129,8 +130,10 @@ function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
   const keywords = KEYWORDS.map((field) =>
     ({ move: "describe", field, words: [], cause: "suspected" }) as const
   );
-  return [...fields, ...keywords].map((one) => narrowest(one, sent))
-    .filter((one) => concerns(one, sent));
+  return [...fields, ...keywords].flatMap((one) => {
+    const narrow = narrowest(one, sent);
+    return narrow === one ? [one] : [narrow, one];
+  }).filter((one) => concerns(one, sent));
 }
 
 /** Returns true when a refusal names no part of the request. A grammar is what became of its schemas. */

@@ -2,7 +2,7 @@
 
 /** The words with which a field is refused as such. */
 export const UNSUPPORTED_REGEXP =
-  /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|不支持|非法|不合法|未知|不允许|无法识别/i;
+  /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|compiled|configured|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|不支持|非法|不合法|未知|不允许|无法识别/i;
 
 /** The words with which a value is refused. */
 export const VALUE_REGEXP =

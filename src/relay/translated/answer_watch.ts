@@ -181,7 +181,7 @@ export interface TranslateAnswerOptions {
   readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
-  readonly translated: Omit<TranslatedBody, "body" | "learned">;
+  readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
   readonly services: Uses<
     | "reasoningMemory"
     | "deadlines"

@@ -41,8 +41,12 @@ export interface LessonBook {
     caller: Caller,
     lessons: readonly Lesson[],
   ): void;
-  /** Forgets a caller's lesson, because the provider accepted a request without it. */
-  forget(deployment: Deployment, caller: Caller, lesson: Lesson): void;
+  /** Forgets a caller's lessons, because the provider accepted a request without them. */
+  forget(
+    deployment: Deployment,
+    caller: Caller,
+    lessons: readonly Lesson[],
+  ): void;
   /** Keeps a lesson of another thread or replica. A model that is not in the configuration is ignored. */
   follow(taught: TaughtLesson, config: Pick<Config, "connections">): void;
 }
@@ -58,7 +62,7 @@ interface LessonBookOptions {
 const KEPT_MS = 86_400_000;
 
 /** The most lessons of a caller about a model, far more than any needs. */
-const MAX_LESSONS = 32;
+const MAX_LESSONS = 64;
 
 /** The most callers of one lesson; the oldest gives way. Two are enough for it to hold for all. */
 const MAX_CALLERS = 64;
@@ -144,10 +148,12 @@ export function createLessonBook(
         log.write("lesson_learned", { ...head, lesson, config });
       }
     },
-    forget({ connection, model }, caller, lesson) {
-      const taught = { token: tokenDigest(caller), lesson, ms: 0 };
-      add(model, taught);
-      publish?.({ connectionId: connection.id, model: model.id, ...taught });
+    forget({ connection, model }, caller, lessons) {
+      for (const lesson of lessons) {
+        const taught = { token: tokenDigest(caller), lesson, ms: 0 };
+        add(model, taught);
+        publish?.({ connectionId: connection.id, model: model.id, ...taught });
+      }
     },
     follow({ connectionId, model: modelId, ...taught }, config) {
       const model = config.connections.find(({ id }) => id === connectionId)

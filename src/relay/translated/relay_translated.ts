@@ -144,7 +144,7 @@ async function sendAndLearn(
     noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.status < 300) {
-      if (probe !== undefined) lessonBook.forget(deployment, caller, probe);
+      lessonBook.forget(deployment, caller, probe);
       const applied = new Set(lessons.map(lessonText));
       const kept = lasting.filter((one) => applied.has(lessonText(one)));
       lessonBook.keep(deployment, caller, kept);
@@ -159,9 +159,9 @@ async function sendAndLearn(
     }
     refusal = refusalIn(refused);
     if (!mayLearn || refusal === undefined) throw asRequestError(refused);
-    if (probe !== undefined && budget.spend(connection.id)) {
-      // The part that was sent again is the cause.
-      teach([{ ...probe, cause: "found" }], true);
+    if (probe.length > 0 && budget.spend(connection.id)) {
+      // What was sent again is the cause.
+      teach(probe.map((one) => ({ ...one, cause: "found" })), true);
       refusal = undefined;
     }
   }

@@ -28,6 +28,7 @@ import {
   type Lesson,
   lessonText,
   merged,
+  probeOf,
 } from "../../protocols/dialects/lessons.ts";
 import {
   type FieldRefusal,
@@ -96,8 +97,8 @@ export interface TranslatedBody {
   readonly lessons: readonly Lesson[];
   /** Those of them that the refusal taught. */
   readonly learned: readonly Lesson[];
-  /** The lesson about a suspected part that was not applied. */
-  readonly probe?: Lesson | undefined;
+  /** The lessons about suspected fields that were not applied. */
+  readonly probe: readonly Lesson[];
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
@@ -156,11 +157,9 @@ export async function translateBody(
     ? []
     : lessonsIn(job.refusal, job.to, before.body)
       .map((lesson) => narrowest(lesson, before.body));
-  const probe = job.probes
-    ? before.lessons.find(({ cause }) => cause === "suspected")
-    : undefined;
-  const { body, request, ...written } = probe !== undefined
-    ? write(job.lessons.filter((one) => one !== probe))
+  const probe = job.probes ? probeOf(before.lessons) : [];
+  const { body, request, ...written } = probe.length > 0
+    ? write(job.lessons.filter((one) => !probe.includes(one)))
     : taught.length === 0
     ? before
     : write(merged(job.lessons, taught));

@@ -299,7 +299,7 @@ Deno.test("a caller with many lessons pushes out no other's", async () => {
   for (let count = 0; count < 100; count++) {
     book.keep(deployment, alice, [omit(`field-${count}`)]);
   }
-  assert.equal(book.known(deployment, alice).length, 32);
+  assert.equal(book.known(deployment, alice).length, 64);
   assert.deepEqual(book.known(deployment, bob), [omit("temperature")]);
   for (let count = 0; count < 100; count++) {
     const name = `caller-${count}`;

@@ -430,6 +430,7 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       dropped: new Set(),
       lessons: [],
       learned: [],
+      probe: [],
       reasoning: [],
     },
   });

@@ -73,8 +73,8 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "a lesson that its provider has not confirmed is kept",
-      text: "    if (response.status < 300) {\n      if (probe",
-      wrong: "    if (response.status > 0) {\n      if (probe",
+      text: "    if (response.status < 300) {\n      lessonBook.forget",
+      wrong: "    if (response.status > 0) {\n      lessonBook.forget",
     },
     {
       name: "what was dropped is not named",
