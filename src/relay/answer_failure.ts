@@ -34,6 +34,8 @@ export function answerFailure(
   const { resetsAtMs = NaN, ...failure } = secrets.leaveOut(
     CODECS[protocol].decodeFailure(status, body),
   );
+  // No wait makes a request smaller.
+  if (failure.kind === "too_large") return failure;
   const nowMs = clock.now();
   const waitMs = retryAfterMs(headers, nowMs) ?? failure.retryAfterMs ??
     saneWaitMs(Math.max(0, resetsAtMs - nowMs));

@@ -70,6 +70,13 @@ const RETRY_BY_KIND = {
   untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
 
+/** A rate limit that one request exceeds by itself is that of an account, so that another one may serve it. */
+function retryAfter({ kind, status }: AttemptFailure) {
+  return kind === "too_large" && status === 429
+    ? "elsewhere"
+    : RETRY_BY_KIND[kind];
+}
+
 /** Returns true when an attempt sent its request. One that the translation refused was none. */
 export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
   return kind !== "untranslatable";
@@ -146,7 +153,7 @@ function attemptsAfter(
   const last = sent.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  const retry = RETRY_BY_KIND[failure.kind];
+  const retry = retryAfter(failure);
   if (retry === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
     candidates.filter((one) => sent.every((other) => other.candidate !== one));

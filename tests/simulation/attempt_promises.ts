@@ -74,6 +74,27 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "a request that a rate limit can never let pass is not sent there again":
+    function* (world) {
+      for (const [one, entries] of exchanges(world)) {
+        const refused = entries.filter(({ isOversized }) => isOversized);
+        for (const entry of refused) {
+          const { provider, body } = entry;
+          const again = entries.slice(entries.indexOf(entry) + 1)
+            .find((later) =>
+              later.provider === provider && later.body.model === body.model &&
+              !isLost(entry, world)
+            );
+          if (again !== undefined) yield `#${one.number} again at ${provider}`;
+        }
+        const wasLost = refused.some((entry) => isLost(entry, world));
+        const isLast = entries.length > 0 && refused.length === entries.length;
+        const mayRepeat = one.headers?.get("x-should-retry") !== "false";
+        if (isLast && one.status === 429 && mayRepeat && !wasLost) {
+          yield `#${one.number} may be repeated by its client`;
+        }
+      }
+    },
   "a provider's Retry-After is kept to": function* (world) {
     for (const [one, entries] of exchanges(world)) {
       for (const [at, entry] of entries.entries()) {

@@ -153,6 +153,38 @@ async function work(
   }));
 }
 
+/** Returns a scene in which requests that are too large for a rate limit come between many others. */
+function oversized(entry: Readonly<Record<string, unknown>>): Scene {
+  const each = 12;
+  const many = (stage: Stage) =>
+    Array.from(
+      { length: each },
+      () => stage.ask({ agent: "bob", isStream: false }),
+    );
+  return {
+    setting: () => narrow({ max_concurrent: undefined, ...entry }),
+    async live(stage) {
+      take(stage, 5000);
+      const before = many(stage);
+      await stage.sleep(LATE_MS);
+      for (const agent of ["alice", "carol", "alice", "carol"]) {
+        stage.provider("a").planned.unshift({ fate: "oversized request" });
+        const one = await stage.ask({ agent });
+        assert.equal(one.status, 429);
+        assert.equal(one.headers?.get("x-should-retry"), "false");
+        assert.equal(stage.entries(one).length, 1, "it is sent once");
+      }
+      const after = many(stage);
+      const all = await Promise.all([...before, ...after]);
+      for (const one of all) {
+        assert.equal(one.status, 200);
+        assert.equal(stage.line(one).waited_ms, undefined, "nobody waits");
+        near(tookMs(one), 5000, "nobody is later");
+      }
+    },
+  };
+}
+
 /** Scenes of requests that wait for their turn. */
 export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "a request waits for a slot, and its line says how long": {
@@ -643,6 +675,11 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.ledger.length, before + 20);
     },
   },
+  "requests that are too large for a rate limit delay nobody": oversized({}),
+  "requests that are too large for a rate limit delay nobody, with slots":
+    oversized({ max_concurrent: 25 }),
+  "requests that are too large for a rate limit delay nobody, without a queue":
+    oversized({ queue: undefined }),
   "a hundred of one caller wait, and background work gives its place": {
     setting: () => narrow({ queue: { max_wait: 600_000 } }),
     async live(stage) {

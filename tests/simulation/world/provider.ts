@@ -41,6 +41,8 @@ export interface LedgerEntry {
   retryAfter?: number;
   /** The field that the provider does not know, so that it refused the request. */
   refused?: string;
+  /** True when a 429 was about the size of this request alone. */
+  isOversized?: boolean;
   /** The tokens that the provider charged for it. */
   charged?: number;
   /** The payload that left the provider. */
@@ -61,6 +63,7 @@ const FATES = [
   "long rate limit",
   "unauthorized",
   "bad request",
+  "oversized request",
   "reset before",
   "close before",
   "silence",
@@ -131,7 +134,12 @@ const MOODS: readonly Mood[] = [
   { "answer": 70, "silence": 30 },
   { "answer": 60, "refused": 60, "hanging": 20 },
   { "refused": 100 },
-  { "answer": 80, "unauthorized": 10, "bad request": 10 },
+  {
+    "answer": 80,
+    "unauthorized": 10,
+    "bad request": 5,
+    "oversized request": 5,
+  },
   { "answer": 40, "interim": 30, "cut off": 10, "early refusal": 20 },
   { "answer": 60, "surplus": 40 },
 ];
@@ -376,6 +384,12 @@ export class SimulatedProvider {
           429,
           { retryAfter: retryAfter ?? 600 + random.below(1e6) },
         );
+      case "oversized request":
+        entry.isOversized = true;
+        return this.#refuse(entry, line, 429, {
+          message: random.pick(OVERSIZED),
+          retryAfter: random.pick([0, 0, 60]),
+        });
       case "unauthorized":
         return this.#refuse(entry, line, 401);
       case "bad request":
@@ -553,6 +567,12 @@ const OPEN_ENDED: ReadonlySet<Fate> = new Set(["silence", "stall", "linger"]);
 
 /** The number of events with which a provider shows that it works on an answer. */
 const WAITING_EVENTS = 100;
+
+/** What providers answer to a request that exceeds a rate limit by itself. */
+const OVERSIZED = [
+  "Request too large for model-one on tokens per min (TPM): Limit 30000, Requested 36055. The input or output tokens must be reduced.",
+  "Extra usage is required for long context requests.",
+];
 
 const INTERIM = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
 

@@ -691,7 +691,7 @@ const OTHER_ROWS: Readonly<Record<string, OtherRow>> = {
     source: "https://github.com/cline/cline/issues/4971",
   },
   "OpenAI: too much for a minute": {
-    kind: "rate_limited",
+    kind: "too_large",
     status: 429,
     body: envelope(
       "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.",

@@ -1,5 +1,6 @@
 import { wordList } from "../../../core/collections.ts";
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import { numberIn } from "./context_overflow.ts";
 import { walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import {
@@ -10,6 +11,7 @@ import {
   REASONING_ROWS,
   type RefusalRow,
   RIGHTS_ROWS,
+  SIZE_ROWS,
 } from "./refusal_words.ts";
 
 /** The error that a failure was read from. */
@@ -23,6 +25,7 @@ interface RefusalEvidence {
  * Returns the failure with the kind of its refusal, as far as the body shows it:
  *
  * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change it.
+ * - `too_large`: the request alone exceeds a rate limit of the account, so that no wait helps.
  * - `authentication`: the provider rejected the gateway's key, also with 400, or with 403 because it has expired.
  * - `permission`: a 403 about the gateway's rights or its account.
  * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
@@ -35,7 +38,9 @@ export function readRefusal(
 ): Failure {
   const kind = refusedKind(failure, body);
   if (kind === undefined) return failure;
-  return kind === "filtered" ? filtered(failure, status) : { ...failure, kind };
+  if (kind === "filtered") return filtered(failure, status);
+  // Clients repeat a request after a code about the rate.
+  return { ...failure, kind, ...(kind === "too_large" && { code: undefined }) };
 }
 
 /** Returns true when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
@@ -68,6 +73,7 @@ function refusedKind(
   const clues = readClues(body);
   if (refusesContent(clues)) return "filtered";
   if (kind === "context_too_long") return undefined;
+  if (kind === "rate_limited" && isLargerThanLimit(clues)) return "too_large";
   if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
   if (status !== 403) return undefined;
   if (matchesAny([EXPIRED_KEY], clues)) return "authentication";
@@ -90,6 +96,19 @@ function refusesContent(clues: Clues): boolean {
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
   return !matchesAny([CLOSED_ACCOUNT], clues) &&
     CONTENT_ROWS.some((row) => hasWords(row, clues));
+}
+
+/** The numbers in an error of a rate limit: its size, and what the request alone would take of it. */
+const LIMIT_REGEXP = /\blimit:? ([\d,]+)/i;
+const REQUESTED_REGEXP = /\brequested:? ([\d,]+)/i;
+
+/** Returns true when a request is larger than a rate limit, which it would exceed at any time. */
+function isLargerThanLimit(clues: Clues): boolean {
+  return matchesAny(SIZE_ROWS, clues) ||
+    clues.texts.some((text) =>
+      numberIn(REQUESTED_REGEXP.exec(text)?.[1]) >
+        numberIn(LIMIT_REGEXP.exec(text)?.[1])
+    );
 }
 
 function matchesAny(rows: readonly RefusalRow[], clues: Clues): boolean {

@@ -222,6 +222,22 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
   },
 ];
 
+/** Errors of a rate limit that a request exceeds by itself, or for which the account lacks the credits. */
+export const SIZE_ROWS: readonly RefusalRow[] = [
+  {
+    provider: "OpenAI, Groq and others",
+    words:
+      /\brequest (?:is )?too large\b|\b(?:tokens|size|length) must be reduced\b|\breduce your message size\b|\btoo many tokens in (?:this|the|your) (?:request|prompt)\b|\bsingle request\b/i,
+    source: "https://github.com/continuedev/continue/issues/10602",
+  },
+  {
+    provider: "Anthropic",
+    words:
+      /\b(?:extra usage|credits?) (?:is|are) required for [^.]{0,40}context\b/i,
+    source: "https://github.com/anthropics/claude-code/issues/62199",
+  },
+];
+
 /** Refusals of earlier reasoning that is bound to another conversation, changed, or from another provider. */
 export const REASONING_ROWS: readonly RefusalRow[] = [
   {
