@@ -121,8 +121,11 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     ...shared,
     clock,
-    onRead: (connection, { reading }) =>
-      isGood(reading) && health.noteReading(connection, () => reading),
+    onRead(connection, { reading }) {
+      if (!isGood(reading)) return;
+      health.noteReading(connection, () => reading);
+      health.noteUsedUp(connection, reading);
+    },
   });
   const quotas = createQuotaService({ clock, poller, harvest });
   const identity = createIdentity({

@@ -1,3 +1,4 @@
+import { saneWaitMs } from "../core/retry_after.ts";
 import type { TimeSpan } from "../core/time/calendar.ts";
 import { amounts, type KnownAmounts, percentAmounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
@@ -130,6 +131,41 @@ export function hasRoom(windows: readonly QuotaWindow[]): boolean {
   const limits = reported.filter((one) => !isBalance(one));
   return limits.length > 0 && !limits.some(isExhausted) ||
     reported.some((one) => isBalance(one) && !isExhausted(one));
+}
+
+/** Returns {@linkcode exhaustedMs}; 0 while something else pays: credits, a budget for extra usage or a balance. */
+export function usedUpMs(
+  windows: readonly QuotaWindow[],
+  nowMs: number,
+): number {
+  const isUsedUp = ({ type }: QuotaWindow) =>
+    windows.some((one) => one.type === type && isExhausted(one));
+  const pays = (one: QuotaWindow) =>
+    /^(?:BALANCE|SPEND_LIMIT|CREDIT_LIMIT)\b/.test(one.type) &&
+    !isUsedUp(one) && hasRoom([one]);
+  return windows.some(pays) ? 0 : exhaustedMs(windows, nowMs);
+}
+
+/**
+ * Returns the time until the last used-up window of all models resets, in milliseconds. Windows of single models or
+ * features do not count, because they may not concern a request.
+ */
+export function exhaustedMs(
+  windows: readonly QuotaWindow[],
+  nowMs: number,
+): number {
+  const shared = windows.filter(limitsEveryModel);
+  return longestRestMs(shared.filter(isExhausted), nowMs);
+}
+
+/** Returns the time until the last of some windows resets, in milliseconds; 0 if no reset is plausible. */
+export function longestRestMs(
+  windows: readonly QuotaWindow[],
+  nowMs: number,
+): number {
+  const restMs = ({ resets_at }: QuotaWindow) =>
+    saneWaitMs(Date.parse(resets_at ?? "") - nowMs) ?? 0;
+  return Math.max(0, ...windows.map(restMs));
 }
 
 /**

@@ -51,7 +51,10 @@ export interface Notices {
 /** The parts of a gateway that use notices. */
 interface NoticeTargets {
   readonly poller: Pick<Poller, "learn">;
-  readonly health?: Pick<Health, "follow" | "noteReading" | "noteShortage">;
+  readonly health?: Pick<
+    Health,
+    "follow" | "noteReading" | "noteUsedUp" | "noteShortage"
+  >;
   readonly harvest?: Pick<Harvest, "learn">;
   readonly conversations?: Pick<Conversations, "follow">;
   readonly lessonBook?: Pick<LessonBook, "follow">;
@@ -80,6 +83,7 @@ export function followNotice(
   const reading = fromPlain(notice.reading);
   if (isGood(reading)) health?.noteReading(connection, () => reading);
   if (notice.kind === "polled") {
+    if (isGood(reading)) health?.noteUsedUp(connection, reading);
     return poller.learn(connection, { reading, ttlMs: notice.ttlMs });
   }
   if (isGood(reading)) harvest?.learn(connection, reading);

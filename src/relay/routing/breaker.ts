@@ -57,6 +57,8 @@ export class Breaker {
   #coolSinceMs = 0;
   /** The time until which readings end no cool-down, because one did so in vain. */
   #distrustUntilMs = 0;
+  /** The time until which a reading that shows the quota used up counts for nothing. */
+  #paidUntilMs = 0;
   #needsProbe = false;
   /** The start of the first probe since the last cool-down. */
   #probingSinceMs: number | undefined;
@@ -145,7 +147,12 @@ export class Breaker {
    * @returns True when that ended the probing.
    */
   answered(attempt: BreakerAttempt): boolean {
-    if (attempt.isLimitProbe) return this.isCurrent(attempt) && this.endWait();
+    if (attempt.isLimitProbe) {
+      const paidUntilMs = this.#requestedUntilMs;
+      const hasEnded = this.isCurrent(attempt) && this.endWait();
+      if (hasEnded) this.#paidUntilMs = paidUntilMs;
+      return hasEnded;
+    }
     if (!this.isCurrent(attempt) || !this.#needsProbe) return false;
     this.#needsProbe = false;
     return true;
@@ -262,6 +269,12 @@ export class Breaker {
     if (!isTrusted || !this.endWait()) return false;
     this.#distrustUntilMs = nowMs + LIMIT_PROBE_MS;
     return true;
+  }
+
+  /** Begins a long wait, unless one lasts already, or a probe was answered in this window: something else pays. */
+  noteUsedUp(waitMs: number): void {
+    if (this.isWaiting || this.#clock.elapsedMs() < this.#paidUntilMs) return;
+    this.coolFor(waitMs);
   }
 
   #coolAsRequested(forMs: number, requestedMs: number): void {

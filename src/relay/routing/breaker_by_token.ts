@@ -122,6 +122,11 @@ export class BreakerByToken {
     if (ended.length > 0) this.#limited.forget();
   }
 
+  /** Cools down for all after a reading of the quota that shows it used up; see {@linkcode Breaker.noteUsedUp}. */
+  noteUsedUp(waitMs: number): void {
+    this.#forAll.noteUsedUp(waitMs);
+  }
+
   /** Records the end of a complete answer. */
   succeeded(attempt: TokenAttempt): void {
     if (!this.#forAll.isCurrent(attempt.forAll)) return this.dismissed(attempt);

@@ -9,7 +9,7 @@ import { FAILURE_WORD_BY_KIND } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { GoodReading } from "../../quotas/reading.ts";
-import { hasRoom } from "../../quotas/window.ts";
+import { hasRoom, usedUpMs } from "../../quotas/window.ts";
 import { lastingCause } from "../attempt_failure.ts";
 import {
   type AttemptCooling,
@@ -21,6 +21,7 @@ import {
   type CoolDown,
   type LastingCause,
   type LimitProbe,
+  LONG_MS,
   tokenDigest,
 } from "./cool_down.ts";
 
@@ -150,6 +151,17 @@ export class Health {
     const reading = read();
     if (reading === undefined || !hasRoom(reading.windows)) return;
     for (const breaker of waiting) breaker.noteRoom(reading.checkedAtMs);
+  }
+
+  /** Takes a reading of `/limits` that shows the quota used up for evidence like a 429 with the time of the reset. */
+  noteUsedUp(connection: Connection, reading: GoodReading): void {
+    const { clock } = this.#options;
+    const waitMs = usedUpMs(reading.windows, clock.now());
+    if (waitMs < LONG_MS) return;
+    this.#limited.add(connection);
+    for (const model of connection.models) {
+      this.#breakerOf(model).noteUsedUp(waitMs);
+    }
   }
 
   /** Remembers a shortage of another thread of the same machine. */

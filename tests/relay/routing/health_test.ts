@@ -19,6 +19,8 @@ import {
   createFakeClock,
   type FakeClock,
 } from "../../support/fakes/fake_clock.ts";
+import { period } from "../../../src/quotas/period.ts";
+import { quotaWindow } from "../../../src/quotas/window.ts";
 import { steps } from "../../support/steps.ts";
 
 interface Scene {
@@ -757,3 +759,67 @@ function probeLimit(
     ...{ hasNoAlternative: true, isLastResort: true },
   });
 }
+
+const RESET = new Date(NOW_MS + 2 * 3_600_000).toISOString();
+
+/** Returns a reading of windows of five hours, each with its type and its used percent. */
+function readingOf(...windows: readonly (readonly [string, number])[]) {
+  return {
+    checkedAtMs: NOW_MS,
+    windows: windows.map(([type, usedPercent]) =>
+      quotaWindow({
+        ...{ type, usedPercent, unit: "percent", resetsAt: RESET },
+        period: period(5, "hour"),
+      })
+    ),
+  };
+}
+
+Deno.test("a reading that shows the quota used up is evidence like a 429 with its reset, for every model and caller", async () => {
+  const scene = await begin();
+  const { health, one, other, alice, bob, clock } = scene;
+  health.noteUsedUp(one.connection, readingOf(["USAGE_LIMIT", 100]));
+  for (const caller of [alice, bob]) {
+    for (const deployment of [one, other]) {
+      assert.equal(health.waitMs(deployment, caller), 2 * 3_600_000);
+    }
+  }
+  // Later readings postpone no probe.
+  clock.advance(240_000);
+  health.noteUsedUp(one.connection, readingOf(["USAGE_LIMIT", 100]));
+  assert.equal(health.nextTryMs(one, alice), 60_000);
+  health.noteReading(one.connection, () => ({
+    ...readingOf(["USAGE_LIMIT", 20]),
+    checkedAtMs: clock.now(),
+  }));
+  assert.equal(health.waitMs(one, alice), 0);
+});
+
+Deno.test("a reading is no evidence while anything is left, something else pays, or a single model is limited", async () => {
+  const readings = [
+    readingOf(["USAGE_LIMIT", 99]),
+    readingOf(["USAGE_LIMIT", 100], ["SPEND_LIMIT:extra_usage", 30]),
+    readingOf(["USAGE_LIMIT:opus", 100]),
+    readingOf(["TIME_LIMIT", 100]),
+  ];
+  for (const reading of readings) {
+    const { health, one, alice } = await begin();
+    health.noteUsedUp(one.connection, reading);
+    assert.equal(health.restMs(one, alice), 0);
+  }
+});
+
+Deno.test("a probe that is answered shows that something pays, so that readings until the reset count for nothing", async () => {
+  const { health, one, alice, clock } = await begin();
+  const usedUp = readingOf(["USAGE_LIMIT", 100]);
+  health.noteUsedUp(one.connection, usedUp);
+  clock.advance(300_000);
+  const probe = health.begin(one, {
+    ...{ caller: alice, isRepeat: false },
+    ...{ hasNoAlternative: true, isLastResort: true },
+  });
+  probe?.answered();
+  probe?.succeeded();
+  health.noteUsedUp(one.connection, usedUp);
+  assert.equal(health.restMs(one, alice), 0);
+});

@@ -12,6 +12,18 @@ async function loseConnection(stage: Stage, name: string): Promise<void> {
   for (let count = 0; count < 3; count++) await stage.ask();
 }
 
+/** Reads the quotas again; some readings fail. */
+async function readLimits(stage: Stage, times: number): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    await stage.sleep(61_000);
+    await stage.gateway.handler(
+      new Request("http://gateway.example/v1/limits", {
+        headers: { authorization: "Bearer mg_secret_of_alice" },
+      }),
+    ).then((response) => response.text());
+  }
+}
+
 /** Scenes of cool-downs, probes, long waits and conversations. */
 export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   "three failures keep one caller away for a second": {
@@ -265,17 +277,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
     async live(stage) {
       const limited = { fate: "rate limit", retryAfter: 3000 } as const;
-      /** Reads the quota again; some readings fail. */
-      const read = async (times: number) => {
-        for (let count = 0; count < times; count++) {
-          await stage.sleep(61_000);
-          await stage.gateway.handler(
-            new Request("http://gateway.example/v1/limits", {
-              headers: { authorization: "Bearer mg_secret_of_alice" },
-            }),
-          ).then((response) => response.text());
-        }
-      };
+      const read = (times: number) => readLimits(stage, times);
       stage.plan("a", limited, limited);
       assert.equal((await stage.ask()).status, 429);
       assert.deepEqual(stage.route(await stage.ask()), [], "it waits");
@@ -289,6 +291,39 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"]);
     },
   },
+  "a reading that shows the quota used up keeps requests away until it resets":
+    {
+      setting: () => ({ connections: { a: {}, b: {} }, quota: 1_000_000 }),
+      async live(stage) {
+        const { quota } = stage.provider("a");
+        await stage.served();
+        await readLimits(stage, 2);
+        assert.deepEqual(await stage.served(), ["a"], "something is left");
+        quota?.charge(1_000_000);
+        await readLimits(stage, 3);
+        for (const agent of ["alice", "bob"]) {
+          assert.deepEqual(await stage.served({ agent }), ["b"]);
+        }
+        quota?.giveBack();
+        await readLimits(stage, 3);
+        assert.deepEqual(await stage.served(), ["a"], "it came back");
+      },
+    },
+  "a reading that shows the only quota used up is a final error with the time":
+    {
+      setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
+      async live(stage) {
+        await stage.served();
+        stage.provider("a").quota?.charge(1_000_000);
+        await readLimits(stage, 3);
+        const one = await stage.ask();
+        assert.equal(one.status, 429);
+        assert.deepEqual(stage.route(one), [], "nothing is sent");
+        assert.equal(one.headers?.get("x-should-retry"), "false");
+        const seconds = Number(one.headers?.get("retry-after"));
+        assert(seconds > 60 && seconds <= 300, `${seconds}`);
+      },
+    },
   "a wait of days is cut to an hour": {
     async live(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
