@@ -34,6 +34,12 @@ import {
   schemaFaults,
 } from "./support/gateway/config_schema.ts";
 import { everyMetric } from "./support/gateway/every_metric.ts";
+import {
+  cellOf,
+  COLUMN_NAMES,
+  formOf,
+  TABLE,
+} from "./support/dialects/failure_table.ts";
 import { readPages } from "./support/program/pages.ts";
 import { parseYaml } from "./support/yaml.ts";
 
@@ -390,6 +396,33 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/api/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
   "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };
+
+Deno.test("the table of refusals has each form of tests/fixtures/failures.yaml", () => {
+  const names = new Map<string, string[]>();
+  for (const [service, row] of Object.entries(TABLE)) {
+    const first = typeof row === "string" ? row : service;
+    names.set(first, [...names.get(first) ?? [], `\`${service}\``]);
+  }
+  const rows = [
+    ["service", ...COLUMN_NAMES.map((name) => name.replaceAll("_", " "))],
+    ...[...names].map(([service, all]) => [
+      all.join(", "),
+      ...COLUMN_NAMES.map((column) => cellOf(formOf(service, column))),
+    ]),
+  ];
+  const printed = rows.map((row) => `| ${row.join(" | ")} |`);
+  const cells = (line: string) => line.split("|").map((cell) => cell.trim());
+  const [, section = ""] = pageOf("docs/failover.md").split(
+    "### What a refusal means\n",
+  );
+  const found = section.split("\n").filter((line) => line.startsWith("| "));
+  assert.deepEqual(
+    found.slice(0, rows.length + 1).filter((line) => !/^\| -/.test(line))
+      .map(cells),
+    printed.map(cells),
+    `\n${printed.join("\n")}`,
+  );
+});
 
 Deno.test("no page uses a word that CONTRIBUTING rejects", () => {
   for (const [name, text] of pages) {

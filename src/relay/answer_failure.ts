@@ -1,10 +1,12 @@
 import type { JsonValue } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { retryAfterMs, saneWaitMs } from "../core/retry_after.ts";
+import { midnightMs } from "../core/time/calendar.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
 import {
   type Failure,
+  isOverLimit,
   shownFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
@@ -22,7 +24,7 @@ export interface AnswerFailureOptions {
 
 /**
  * Decodes an error response. Its headers name the retry time (RFC 9110, section 10.2.3); its body counts only if they
- * do not. A reset becomes a wait, because whether it is final depends on the other connections.
+ * do not. A reset becomes a wait; see {@linkcode withWait}.
  *
  * @param body `undefined` when the body cannot be read.
  */
@@ -31,15 +33,33 @@ export function answerFailure(
   body: JsonValue | undefined,
   { protocol, secrets, clock }: AnswerFailureOptions,
 ): Failure {
-  const { resetsAtMs = NaN, ...failure } = secrets.leaveOut(
+  const failure = secrets.leaveOut(
     CODECS[protocol].decodeFailure(status, body),
   );
   // No wait makes a request smaller.
-  if (failure.kind === "too_large") return failure;
+  if (isOverLimit(failure)) return failure;
   const nowMs = clock.now();
-  const waitMs = retryAfterMs(headers, nowMs) ?? failure.retryAfterMs ??
-    saneWaitMs(Math.max(0, resetsAtMs - nowMs));
-  return { ...failure, retryAfterMs: waitMs };
+  return withWait(
+    {
+      ...failure,
+      retryAfterMs: retryAfterMs(headers, nowMs) ?? failure.retryAfterMs,
+    },
+    nowMs,
+  );
+}
+
+/** Returns a failure whose reset is a wait from now, because whether it is final depends on the other connections. */
+export function withWait(failure: Failure, nowMs: number): Failure {
+  const { resetsAtMs, resetsDaily, retryAfterMs, ...rest } = failure;
+  const dailyMs = resetsDaily === undefined
+    ? -Infinity
+    : midnightMs(resetsDaily, nowMs) - nowMs;
+  const waitMs = retryAfterMs ??
+    saneWaitMs(Math.max(0, (resetsAtMs ?? NaN) - nowMs));
+  return {
+    ...rest,
+    retryAfterMs: dailyMs > (waitMs ?? 0) ? dailyMs : waitMs,
+  };
 }
 
 /** Records an upstream's failure that the caller receives as the response. */

@@ -3,6 +3,7 @@ import {
   type Failure,
   type FailureKind,
   isLastingKind,
+  mayPass,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import {
@@ -84,20 +85,12 @@ export function evidenceOf(
   return { kind: withStatus(kind, status), status, retryAfterMs };
 }
 
-/** The failures of the upstream itself that may be over at the next attempt. */
-const PASSING: ReadonlySet<FailureKind> = new Set([
-  "overloaded",
-  "timeout",
-  "server",
-  "broken",
-]);
-
 /**
- * The statuses from 500 that are worth another attempt: those of docs/failover.md, and Cloudflare's for an origin in
+ * The statuses of failures that are worth another attempt: those of docs/failover.md, and Cloudflare's for an origin in
  * trouble. A 501 or 505 would only repeat.
  */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([
-  ...[500, 502, 503, 504, 529],
+  ...[408, 500, 502, 503, 504, 529],
   ...[520, 521, 522, 523, 524],
 ]);
 
@@ -106,9 +99,8 @@ function withStatus(
   kind: FailureKind,
   status: number | undefined,
 ): FailureKind {
-  if (!PASSING.has(kind) || status === undefined || status < 400) return kind;
+  const isOfUpstream = mayPass(kind) && kind !== "rate_limited";
+  if (!isOfUpstream || status === undefined || status < 400) return kind;
   if (status === 429) return "rate_limited";
-  return status === 408 || PASSING_STATUSES.has(status)
-    ? kind
-    : "invalid_request";
+  return PASSING_STATUSES.has(status) ? kind : "invalid_request";
 }

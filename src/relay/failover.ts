@@ -1,7 +1,11 @@
 import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import {
+  type Failure,
+  UpstreamFailure,
+} from "../protocols/canonical/failure/failure.ts";
+import { withWait } from "./answer_failure.ts";
 import type { AnyResponse } from "./direct_response.ts";
 import { type Attempt, endsAtOutput, noteDeployment } from "./attempt.ts";
 import {
@@ -12,6 +16,7 @@ import {
 import type { Exchange } from "./exchange.ts";
 import { passFailure } from "./final_failure.ts";
 import { createLimitGate, type LimitedRequest } from "./limit_gate.ts";
+import { NativeFailure } from "./native/native_failure.ts";
 import { relayNative } from "./native/relay_native.ts";
 import {
   type FailedAttempt,
@@ -179,7 +184,7 @@ async function runAttempt(
   services:
     & Parameters<typeof relayNative>[1]
     & Parameters<typeof relayTranslated>[2]
-    & Uses<"health" | "renewedConnection">,
+    & Uses<"health" | "renewedConnection" | "quotas">,
 ): Promise<AnyResponse | FailedAttempt> {
   const { record } = context.exchange;
   const attempt = attemptOf(
@@ -205,13 +210,19 @@ async function runAttempt(
         slot.completed?.();
       } else if (ending === "upstream_broken") {
         report.failed(
-          attempt.lateFailure ? evidenceOf(attempt.lateFailure) : BROKE_OFF,
+          attempt.lateFailure
+            ? evidenceOf(withWait(attempt.lateFailure, services.clock.now()))
+            : BROKE_OFF,
         );
       } else report.dismissed();
       slot.leave();
     });
     return answer;
-  } catch (thrown) {
+  } catch (error) {
+    const thrown =
+      error instanceof UpstreamFailure && !(error instanceof NativeFailure)
+        ? new UpstreamFailure(withWait(error.failure, services.clock.now()))
+        : error;
     const evidence = attemptFailureOf(thrown);
     if (evidence === undefined) {
       report.dismissed();

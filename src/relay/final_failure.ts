@@ -66,12 +66,11 @@ export function passFailure(
     throw refusal?.thrown;
   }
   const ofOwn = sent.filter(({ candidate }) => own.includes(candidate));
-  const allFitting = (ofOwn.length > 0 ? ofOwn : sent)
-    .filter(({ failure }) => fitsOutlook(failure, outlook));
   // A request that is too large for one account may be served by another in a moment.
-  const fitting =
-    allFitting.findLast(({ failure }) => failure.kind !== "too_large") ??
-      allFitting.at(-1);
+  const rank = (one: FailedAttempt) => Number(one.failure.kind !== "too_large");
+  const fitting = (ofOwn.length > 0 ? ofOwn : sent)
+    .filter(({ failure }) => fitsOutlook(failure, outlook))
+    .toSorted((one, other) => rank(one) - rank(other)).at(-1);
   const last = fitting ?? sent.at(-1);
   if (last === undefined) noteDeployment(undefined, facts);
   else facts.failure = FAILURE_WORD_BY_KIND[last.failure.kind];

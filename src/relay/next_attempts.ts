@@ -1,6 +1,7 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import { oncePer } from "../core/memo.ts";
 import { backoffMs } from "../core/time/backoff.ts";
+import { isOverLimit } from "../protocols/canonical/failure/failure.ts";
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
 import type { Candidate, Candidates } from "./routing/candidate.ts";
 
@@ -69,13 +70,6 @@ const RETRY_BY_KIND = {
   not_found: "nothing",
   untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
-
-/** A rate limit that one request exceeds by itself is that of an account, so that another one may serve it. */
-function retryAfter({ kind, status }: AttemptFailure) {
-  return kind === "too_large" && status === 429
-    ? "elsewhere"
-    : RETRY_BY_KIND[kind];
-}
 
 /** Returns true when an attempt sent its request. One that the translation refused was none. */
 export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
@@ -153,7 +147,10 @@ function attemptsAfter(
   const last = sent.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  const retry = retryAfter(failure);
+  // A rate limit that one request exceeds by itself is that of an account, so that another one may serve it.
+  const retry = isOverLimit(failure)
+    ? "elsewhere"
+    : RETRY_BY_KIND[failure.kind];
   if (retry === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
     candidates.filter((one) => sent.every((other) => other.candidate !== one));

@@ -59,3 +59,13 @@ function monthOf(date: Date): TimeSpan {
 function modulo(value: number, length: number): number {
   return ((value % length) + length) % length;
 }
+
+/** Returns the next midnight in a zone such as `Asia/Shanghai`, in milliseconds since 1970; an hour off if clocks change. */
+export function midnightMs(timeZone: string, nowMs: number): number {
+  const text = new Intl.DateTimeFormat("en-GB", {
+    ...{ timeZone, hourCycle: "h23", timeStyle: "medium" },
+  }).format(nowMs);
+  const [hour = 0, minute = 0, second = 0] = text.split(":").map(Number);
+  const passedMs = 1000 * (3600 * hour + 60 * minute + second);
+  return nowMs - modulo(nowMs, 1000) - passedMs + MS_BY_WINDOW.day;
+}

@@ -1,39 +1,17 @@
 import type { ErrorKind, GatewayError } from "../../core/error.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
-import {
-  numberIn,
-  saysOverflow,
-} from "../canonical/failure/context_overflow.ts";
-import {
-  type ErrorWords,
-  readErrorWords,
-} from "../canonical/failure/error_words.ts";
+import { numberIn } from "../canonical/failure/context_overflow.ts";
 import {
   ERROR_TYPES,
   type Failure,
   type FailureKind,
-  kindOfStatus,
   SHAPE_BY_KIND,
   shownFailure,
+  shownStatus,
 } from "../canonical/failure/failure.ts";
-import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
-import { readRefusal } from "../canonical/failure/refusal.ts";
+import { readFailure } from "../canonical/failure/failure_kind.ts";
 import { withCapability } from "./capability.ts";
-
-const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
-  ["invalid_request_error", "invalid_request"],
-  ["authentication_error", "authentication"],
-  ["billing_error", "quota"],
-  ["permission_error", "permission"],
-  ["not_found_error", "not_found"],
-  ["conflict_error", "invalid_request"],
-  ["request_too_large", "too_large"],
-  ["rate_limit_error", "rate_limited"],
-  ["timeout_error", "timeout"],
-  ["api_error", "server"],
-  ["overloaded_error", "overloaded"],
-]);
 
 /** Returns the status, for an error without one, and the type of a kind, in Anthropic's words. */
 function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
@@ -45,27 +23,19 @@ function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
   ];
 }
 
-const QUOTA_REGEXP =
-  /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
-
 /** Parses an error body of any shape. The status is 200 for an error inside an answer. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
 ): Failure {
-  const words = readErrorWords(body);
-  const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
-  const reportedStatus = status >= 400 ? status : shapeOf(kind)[0];
-  const failure: Failure = {
-    kind,
-    status: reportedStatus,
-    message: words.message ?? `The provider answered with status ${status}`,
-    type: words.type === undefined
-      ? undefined
-      : { protocol: "messages", value: words.type },
-    code: words.code,
-  };
-  return readRefusal(failure, { status, body });
+  const failure = readFailure(
+    status,
+    body,
+    "messages",
+    "The provider answered with status 200",
+  );
+  const reported = failure.status ?? shapeOf(failure.kind)[0];
+  return { ...failure, status: reported, param: undefined };
 }
 
 /**
@@ -81,18 +51,10 @@ export function encodeFailure(
     ? shownFailure(failure)
     : { ...failure, kind: "invalid_request" as const, status: 400, message };
   return {
-    status: statusOf(shown),
+    // Claude Code recognizes a prompt that is too long by 400 alone.
+    status: shownStatus(shown) ?? shapeOf(shown.kind)[0],
     body: { type: "error", error: errorObject(shown), request_id: requestId },
   };
-}
-
-/**
- * Returns the provider's status, if it has one. A prompt that is too long always has 400, the only status by which
- * Claude Code recognizes it.
- */
-function statusOf({ kind, status }: Failure): number {
-  const isOwn = status !== undefined && status >= 400 && status <= 599;
-  return isOwn && kind !== "context_too_long" ? status : shapeOf(kind)[0];
 }
 
 /** Returns the `error` object of a body or of an `error` event. */
@@ -104,30 +66,6 @@ export function errorObject(failure: Failure): JsonObject {
     message: kind === "context_too_long" ? contextMessage(message) : message,
     ...(code === undefined ? {} : { details: { error_code: code } }),
   };
-}
-
-/** Returns the kind of an error by its message, else by its type, else by its status. */
-function kindOf(status: number, words: ErrorWords): FailureKind {
-  if (isOverflow(status, words)) return "context_too_long";
-  // A 401 concerns the gateway's own credential, which the caller cannot change. The type does not matter.
-  if (status === 401) return "authentication";
-  const { type = "", message = "" } = words;
-  return unlessQuota(KIND_BY_TYPE.get(type) ?? kindOfStatus(status), message);
-}
-
-function kindInside(words: ErrorWords): FailureKind {
-  if (saysOverflow(words)) return "context_too_long";
-  const kind = KIND_BY_TYPE.get(words.type ?? "") ?? kindOfWords(words);
-  return kind === "server" && words.status !== undefined
-    ? kindOf(words.status, words)
-    : unlessQuota(kind, words.message ?? "");
-}
-
-/** Returns `quota` when the message names a quota. Some providers report it under other types. */
-function unlessQuota(kind: FailureKind, message: string): FailureKind {
-  const mayBeQuota = kind === "invalid_request" || kind === "too_large" ||
-    kind === "rate_limited";
-  return mayBeQuota && QUOTA_REGEXP.test(message) ? "quota" : kind;
 }
 
 /** Returns an error of the gateway in the form of Messages (docs/design.md#errors). */

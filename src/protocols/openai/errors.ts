@@ -4,6 +4,7 @@ import {
   ERROR_TYPES,
   type Failure,
   SHAPE_BY_KIND,
+  shownStatus,
 } from "../canonical/failure/failure.ts";
 
 /** Returns an error of the gateway in the form of both OpenAI protocols (docs/design.md#errors). */
@@ -28,13 +29,10 @@ export function openAiType({ kind }: Failure): string {
 /** The code of an exceeded context, on which clients of both protocols shorten their conversation. */
 export const OVERFLOW_CODE = "context_length_exceeded";
 
-/**
- * Returns the provider's status, or a default when it has none or one of another protocol. A prompt that is too long
- * always has the same status.
- */
-export function openAiStatus({ kind, status }: Failure): number {
-  if (status === undefined || status < 400 || status > 599 || status === 529) {
-    return SHAPE_BY_KIND[kind][0];
-  }
-  return kind === "context_too_long" ? SHAPE_BY_KIND[kind][0] : status;
+/** Returns the provider's status, or a default when it has none that callers may see, or one of another protocol. */
+export function openAiStatus(failure: Failure): number {
+  const status = shownStatus(failure);
+  return status === undefined || status === 529
+    ? SHAPE_BY_KIND[failure.kind][0]
+    : status;
 }

@@ -1,24 +1,13 @@
-import { lookup, wordSet } from "../../core/collections.ts";
+import { wordSet } from "../../core/collections.ts";
 import type { GatewayError } from "../../core/error.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
-import { saneWaitMs } from "../../core/retry_after.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
-import {
-  type ErrorWords,
-  readErrorWords,
-} from "../canonical/failure/error_words.ts";
 import {
   type Failure,
   type FailureKind,
-  kindOfStatus,
   shownFailure,
 } from "../canonical/failure/failure.ts";
-import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
-import { readRefusal } from "../canonical/failure/refusal.ts";
+import { readFailure } from "../canonical/failure/failure_kind.ts";
 import {
   encodeOpenAiError,
   openAiStatus,
@@ -31,23 +20,13 @@ export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
 ): Failure {
-  const words = readErrorWords(body);
-  const failure: Failure = {
-    kind: kindOf(status, words),
-    status: status >= 400 ? status : undefined,
-    message: words.message ??
-      (status >= 400
-        ? `The provider answered with status ${status}`
-        : "The provider ended the answer without a reason"),
-    type: words.type === undefined
-      ? undefined
-      : { protocol: "responses", value: words.type },
-    code: words.code,
-    param: words.param,
-    retryAfterMs: resetIn(body) ?? delayIn(words.message),
-    ...(status >= 400 ? { resetsAtMs: resetAt(body) } : {}),
-  };
-  return readRefusal(failure, { status, body });
+  const failure = readFailure(
+    status,
+    body,
+    "responses",
+    "The provider ended the answer without a reason",
+  );
+  return status >= 400 ? failure : { ...failure, status: undefined };
 }
 
 /** Returns a failure as an HTTP error. */
@@ -106,78 +85,8 @@ const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   rate_limited: "rate_limit_exceeded",
 };
 
-const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
-  context_length_exceeded: "context_too_long",
-  insufficient_quota: "quota",
-  usage_limit_reached: "quota",
-  usage_not_included: "quota",
-  rate_limit_exceeded: "rate_limited",
-  server_is_overloaded: "overloaded",
-  slow_down: "overloaded",
-  content_filter: "filtered",
-  cyber_policy: "filtered",
-  bio_policy: "filtered",
-  image_content_policy_violation: "filtered",
-  invalid_prompt: "invalid_request",
-  server_error: "server",
-};
-
-/** Returns the kind that the error's code, type or message names, or else the kind of the status. */
-function kindOf(status: number, words: ErrorWords): FailureKind {
-  if (isOverflow(status, words)) return "context_too_long";
-  const { type = "", code = "" } = words;
-  const named = lookup(KIND_BY_CODE, code) ?? lookup(KIND_BY_CODE, type);
-  if (status >= 400) {
-    return named !== undefined && isPlausible(named, status)
-      ? named
-      : kindOfStatus(status);
-  }
-  if (named !== undefined) return named;
-  return code.includes("image") ? "invalid_request" : kindInsideAnswer(words);
-}
-
-/** Returns the kind that the error's code, type or message names, or else the kind of the status in the body. */
-function kindInsideAnswer(words: ErrorWords): FailureKind {
-  const kind = kindOfWords(words);
-  return kind === "server" && words.status !== undefined
-    ? kindOf(words.status, words)
-    : kind;
-}
-
-/** Returns false when a code must not replace the kind of the status, such as a rejected credential. */
-function isPlausible(kind: FailureKind, status: number): boolean {
-  return status !== 401 && status !== 403 || kind === "quota";
-}
-
-/** Returns the time until an exhausted ChatGPT window resets, in milliseconds. */
-function resetIn(body: JsonValue | undefined): number | undefined {
-  return secondsIn(errorIn(body)?.resets_in_seconds);
-}
-
-/** Returns the time at which an exhausted ChatGPT window resets, in milliseconds since 1970. */
-function resetAt(body: JsonValue | undefined): number | undefined {
-  const seconds = errorIn(body)?.resets_at;
-  return typeof seconds === "number" ? seconds * 1000 : undefined;
-}
-
-function errorIn(body: JsonValue | undefined): JsonObject | undefined {
-  const error = isJsonObject(body) ? body.error : undefined;
-  return isJsonObject(error) ? error : undefined;
-}
-
-function secondsIn(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" ? saneWaitMs(value * 1000) : undefined;
-}
-
-const DELAY_REGEXP = /try again in (\d+(?:\.\d+)?)\s*(ms|s|seconds?)\b/i;
-
-/** Returns the delay that a rate limit's message names, in milliseconds. */
-function delayIn(message: string | undefined): number | undefined {
-  const [, amount, unit] = DELAY_REGEXP.exec(message ?? "") ?? [];
-  if (amount === undefined) return undefined;
-  const unitMs = unit?.toLowerCase() === "ms" ? 1 : 1000;
-  return saneWaitMs(Math.ceil(Number(amount) * unitMs));
-}
+/** The words after which Codex waits. */
+const DELAY_REGEXP = /try again in \d+(?:\.\d+)?\s*(?:ms|s|seconds?)\b/i;
 
 function withDelay({ message, kind, retryAfterMs }: Failure): string {
   if (

@@ -1,11 +1,16 @@
 import { isJsonObject, parseJson } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
-import { saneWaitHeader, stopHeaders } from "../../core/retry_after.ts";
+import {
+  retryAfterText,
+  saneWaitHeader,
+  stopHeaders,
+} from "../../core/retry_after.ts";
 import {
   type Failure,
   isFinal,
   isHidden,
+  isOverLimit,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -33,7 +38,8 @@ export class NativeFailure extends UpstreamFailure {
 
   /**
    * Returns the upstream's own response and finishes the record. If the failure is final, adds the headers that stop
-   * clients, except those that the upstream sent. Its `retry-after` is shortened to the gateway's own next try.
+   * clients, except those that the upstream sent, and `retry-after` for a time in the body. A provider's own
+   * `retry-after` is shortened to the gateway's own next try.
    */
   pass({ record }: Exchange, { untilMs, nowMs }: PassOptions): Response {
     const { status, bytes, protocol } = this.#response;
@@ -42,8 +48,17 @@ export class NativeFailure extends UpstreamFailure {
         ? { ...stopHeaders(protocol, status) }
         : {},
     );
+    const waitMs = untilMs === undefined
+      ? this.failure.retryAfterMs
+      : untilMs - nowMs;
+    if (waitMs !== undefined) {
+      headers.set("retry-after", retryAfterText(waitMs));
+    }
     for (const [name, value] of this.#response.headers) {
       const isWait = name === "retry-after" || name === "retry-after-ms";
+      // Some providers ask clients to repeat any 429, even one that is about the size of a request.
+      const isAdvice = isWait || name === "x-should-retry";
+      if (isAdvice && isOverLimit(this.failure)) continue;
       const sent = isWait && untilMs !== undefined
         ? saneWaitHeader(name, value, nowMs, untilMs - nowMs)
         : value;

@@ -35,6 +35,7 @@ import {
   operationUrl,
   vertexEdits,
 } from "../../upstream/vertex_claude.ts";
+import { answerFailure } from "../answer_failure.ts";
 import { endingOf, holdBack, openBody } from "../answer_body.ts";
 import {
   type Attempt,
@@ -276,7 +277,7 @@ function throwFailure(
       throw brokenUpstream("it ended before it began");
     case "failure":
       throw new UpstreamFailure(
-        secrets.leaveOut(CODECS[protocol].decodeFailure(200, beginning.body)),
+        answerFailure(response, beginning.body, { protocol, secrets, clock }),
       );
     case "refusal": {
       const { bytes } = beginning;

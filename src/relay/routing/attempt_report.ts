@@ -1,8 +1,13 @@
 import type { Connection } from "../../config/config.ts";
-import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Harvest } from "../../quotas/harvest.ts";
-import { isExhausted, limitsEveryModel } from "../../quotas/window.ts";
+import type { QuotaService } from "../../quotas/service.ts";
+import {
+  exhaustedMs,
+  isExhausted,
+  limitsEveryModel,
+  longestRestMs,
+} from "../../quotas/window.ts";
 import {
   type AttemptFailure,
   type AttemptFailureKind,
@@ -210,36 +215,34 @@ function settleConnection(
 
 /** The state that {@linkcode withWindow} reads. */
 interface QuotaKnowledge {
-  readonly harvest: Harvest;
-  readonly clock: Clock;
+  readonly harvest: Pick<Harvest, "reading">;
+  readonly quotas: Pick<QuotaService, "known">;
+  readonly clock: Pick<Clock, "now">;
 }
 
 /** The maximum age of a window from the headers of the same response, in milliseconds. */
 const FRESH_MS = 1000;
 
 /**
- * Separates an exhausted window from too many requests at once, if a 429 has no retry time. The windows in the headers
- * of the same response decide: those of all models, or else those of some.
+ * Adds the reset of an exhausted window to a limit without a retry time. The windows in the headers of the same response
+ * separate it from too many requests at once: those of all models, or else those of some. A quota that the response
+ * itself names may also be a window of `/limits`.
  */
 export function withWindow(
   failure: AttemptFailure,
   connection: Connection,
-  { harvest, clock }: QuotaKnowledge,
+  { harvest, quotas, clock }: QuotaKnowledge,
 ): AttemptFailure {
   if (!isLimit(failure) || failure.retryAfterMs !== undefined) return failure;
   const reading = harvest.reading(connection);
   const nowMs = clock.now();
-  if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
-    return failure;
-  }
-  const exhausted = reading.windows.filter(isExhausted);
+  const isFresh = reading !== undefined &&
+    nowMs - reading.checkedAtMs <= FRESH_MS;
+  const exhausted = isFresh ? reading.windows.filter(isExhausted) : [];
   const shared = exhausted.filter(limitsEveryModel);
-  const waitMs = Math.max(
-    ...(shared.length > 0 ? shared : exhausted).map(({ resets_at }) =>
-      saneWaitMs(Date.parse(resets_at ?? "") - nowMs) ?? 0
-    ),
-  );
-  return waitMs > 0
-    ? { ...failure, kind: "quota", retryAfterMs: waitMs }
-    : failure;
+  const seenMs = longestRestMs(shared.length > 0 ? shared : exhausted, nowMs);
+  const waitMs = seenMs === 0 && failure.kind === "quota"
+    ? exhaustedMs(quotas.known(connection), nowMs)
+    : seenMs;
+  return waitMs ? { ...failure, kind: "quota", retryAfterMs: waitMs } : failure;
 }

@@ -1,10 +1,9 @@
-import type { Caller, Connection } from "../../config/config.ts";
+import type { Caller } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
-import { saneWaitMs } from "../../core/retry_after.ts";
 import { minuteText } from "../../core/time/minute_text.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { QuotaService } from "../../quotas/service.ts";
-import { isExhausted, limitsEveryModel } from "../../quotas/window.ts";
+import { exhaustedMs } from "../../quotas/window.ts";
 import {
   type Failure,
   type LastingKind,
@@ -114,30 +113,12 @@ function outlookFor(
     const isBusy = restMs === 0 && last === undefined;
     return { kind: "soon", atMs: nowMs + restMs, isBusy };
   }
-  const resetMs = exhaustedUntilMs(deployment.connection, { quotas, nowMs });
-  const atMs = Math.max(nowMs + waitMs, resetMs);
+  const resetMs = exhaustedMs(quotas.known(deployment.connection), nowMs);
+  const atMs = nowMs + Math.max(waitMs, resetMs);
   const tryAtMs = nowMs + health.nextTryMs(deployment, caller);
   return restMs > 0 && tryAtMs < atMs
     ? { kind: "exhausted", atMs, tryAtMs }
     : { kind: "exhausted", atMs };
-}
-
-/**
- * Returns the time at which the last exhausted window resets, in milliseconds since 1970; 0 if no reset time is
- * plausible. Windows of single models or features do not count, because they may not concern the request.
- */
-function exhaustedUntilMs(
-  connection: Connection,
-  { quotas, nowMs }: {
-    readonly quotas: Pick<QuotaService, "known">;
-    readonly nowMs: number;
-  },
-): number {
-  const resets = quotas.known(connection)
-    .filter((window) => isExhausted(window) && limitsEveryModel(window))
-    .map(({ resets_at }) => Date.parse(resets_at ?? ""))
-    .filter((ms) => saneWaitMs(ms - nowMs) !== undefined);
-  return Math.max(0, ...resets);
 }
 
 /** Returns the error of an outlook, for a request whose own failures do not fit it. */

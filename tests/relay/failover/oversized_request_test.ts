@@ -15,6 +15,8 @@ const OVERSIZED = [
   ],
   ["Extra usage is required for long context requests.", {
     "retry-after": "3600",
+    // As Anthropic sends with each 429.
+    "x-should-retry": "true",
   }],
   ["Usage credits are required for long context requests.", {}],
   ["Rate limit reached on tokens per minute: Limit 8000, Requested 9,012.", {

@@ -25,12 +25,12 @@ const DATA_REGEXP = /^data: ?(\{.*)$/m;
 
 /** Returns true when an answer or an event is an error despite its successful HTTP status. */
 export function isErrorBody(body: JsonObject): boolean {
-  const { error, base_resp, message, code } = body;
+  const { error, base_resp, msg, message = msg, code } = body;
   if (reports(error, body)) return true;
   if (body.type === "error" || body.success === false) return true;
   // MiniMax reports each failure there, and success as 0.
   if (isJsonObject(base_resp)) return Number(base_resp.status_code) > 0;
-  // vLLM, SGLang, SiliconFlow, Cerebras: an error without an envelope.
+  // vLLM, SGLang, SiliconFlow, Cerebras, Z.ai: an error without an envelope.
   return body.object === "error" ||
     typeof message === "string" && reports(code, body);
 }
@@ -75,7 +75,7 @@ const FAILURE_REGEXP = new RegExp([
   String.raw`"error"\s*:\s*["{]`,
   String.raw`"type"\s*:\s*"error"`,
   String.raw`"status"\s*:\s*"failed"`,
-  String.raw`"message"\s*:\s*"`,
+  String.raw`"(?:message|msg)"\s*:\s*"`,
   String.raw`"errors"\s*:\s*\[|"success"\s*:\s*false`,
   String.raw`"base_resp"|"choices"\s*:\s*null`,
 ].join("|"));

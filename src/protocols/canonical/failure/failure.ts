@@ -18,6 +18,8 @@ export interface Failure {
   readonly retryAfterMs?: number | undefined;
   /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before it would fail. */
   readonly resetsAtMs?: number | undefined;
+  /** The time zone at whose midnight an exhausted quota resets. */
+  readonly resetsDaily?: string | undefined;
 }
 
 /**
@@ -236,6 +238,22 @@ export function asStreamError(failure: Failure): Failure {
 /** The words for a temporary failure or a failure of the server. */
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
+
+/** Returns true for a request that exceeds a rate limit by itself. A body that is too large has 413. */
+export function isOverLimit(
+  { kind, status }: { readonly kind: string; readonly status?: unknown },
+): boolean {
+  return kind === "too_large" && status !== 413;
+}
+
+/** Returns the provider's status, unless it is none of an error, or one that hides a limit or a long prompt. */
+export function shownStatus({ kind, status }: Failure): number | undefined {
+  if (status === undefined || status < 400 || status > 599) return undefined;
+  const isLimit = kind === "quota" || kind === "rate_limited";
+  const isHidden = isLimit && status !== 402 && status !== 429 ||
+    kind === "context_too_long";
+  return isHidden ? undefined : status;
+}
 
 const CODE_REGEXP = /^[\w.:-]{1,64}$/;
 

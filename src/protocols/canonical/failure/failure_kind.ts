@@ -1,105 +1,206 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup, wordList } from "../../../core/collections.ts";
+import type { JsonValue } from "../../../core/json.ts";
+import type { Protocol } from "../../../core/protocol.ts";
 import { saysOverflow } from "./context_overflow.ts";
-import type { ErrorWords } from "./error_words.ts";
-import type { FailureKind } from "./failure.ts";
+import { type ErrorWords, readErrorWords } from "./error_words.ts";
+import { readTimes } from "./error_times.ts";
+import { type Failure, type FailureKind, kindOfStatus } from "./failure.ts";
+import { limitKind } from "./limit_kind.ts";
+import { type Clues, readClues, readRefusal } from "./refusal.ts";
 
 /**
- * The statuses of errors that may be about the length of a prompt. These are errors of the request, Together's 403
- * (https://docs.together.ai/docs/error-codes), and server errors that a long prompt causes. 200 is for an error inside
- * an answer. Errors about the credential or the rate are excluded.
+ * Reads an error of any shape, in any protocol, with or without a status. Codes and details decide first, then the
+ * provider's own words, then words of any provider, and last the status.
+ *
+ * @param httpStatus The status of the response; 200 for an error inside an answer, which may name another.
+ * @param unexplained The message of an error inside an answer that has none.
  */
-const OVERFLOW_STATUSES: ReadonlySet<number> = new Set([
-  ...[200, 400, 403, 413, 422],
-  ...[500, 502],
-]);
+export function readFailure(
+  httpStatus: number,
+  body: JsonValue | undefined,
+  protocol: Protocol,
+  unexplained: string,
+): Failure {
+  const words = readErrorWords(body);
+  const clues = readClues(body);
+  const status = httpStatus >= 400 ? httpStatus : words.status;
+  const isBeijing = BEIJING_REGEXP.test(
+    [...clues.codes, ...clues.texts].join("\n"),
+  );
+  const times = readTimes(clues, isBeijing);
+  const kind = kindOf(status, words, { ...clues, ...times });
+  const failure: Failure = {
+    kind,
+    status,
+    message: words.message ??
+      (status === undefined
+        ? unexplained
+        : `The provider answered with status ${status}`),
+    type: words.type === undefined
+      ? undefined
+      : { protocol, value: words.type },
+    // Clients repeat a request after a code about the rate.
+    code: kind === "quota" && namedKind({ code: words.code }) === "rate_limited"
+      ? undefined
+      : words.code,
+    param: words.param,
+    retryAfterMs: undefined,
+    ...(TIMED_KINDS.has(kind) && times),
+    ...(kind === "quota" && clues.isDaily && { resetsDaily: GOOGLE_ZONE }),
+    ...(clues.codes.has("1304") && { resetsDaily: "Asia/Shanghai" }),
+  };
+  return readRefusal(failure, httpStatus, clues);
+}
 
-/** Returns true when the status and the text of an error mean that the prompt is too long. */
-export function isOverflow(status: number, words: ErrorWords): boolean {
-  return OVERFLOW_STATUSES.has(status) && saysOverflow(words);
+/** Quotas of a day with Google end there: https://ai.google.dev/gemini-api/docs/rate-limits */
+const GOOGLE_ZONE = "America/Los_Angeles";
+
+/** A Chinese text, or the codes and words of Z.ai, whose dates have no zone. */
+const BEIJING_REGEXP = /\p{Script=Han}|\blimit will reset at\b|^13[0-2]\d$/mu;
+
+/** The kinds of which a time to wait means something. */
+const TIMED_KINDS: ReadonlySet<FailureKind> = new Set(
+  ["quota", "rate_limited", "overloaded", "timeout", "server"],
+);
+
+/** Errors that may be about the length of a prompt: of the request, Together's 403, and of a server that it broke. */
+const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
+  [undefined, 400, 403, 413, 422, 500, 502],
+);
+
+/** Returns the kind of an error, before its refusals are read. */
+function kindOf(
+  status: number | undefined,
+  words: ErrorWords,
+  clues: Clues & Pick<Failure, "retryAfterMs">,
+): FailureKind {
+  // It concerns the gateway's own credential, which the caller cannot change. The words do not matter.
+  if (status === 401) return "authentication";
+  if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
+    return "context_too_long";
+  }
+  const named = namedKind(words, clues);
+  const kind = named !== undefined && isPlausible(named, status)
+    ? named
+    : status === undefined
+    ? "server"
+    : kindOfStatus(status);
+  return limitKind(kind, kind === named, { ...words, status }, clues);
 }
 
 /** Returns the kind of an error without any status, by its code or else by its type. */
 export function kindOfWords(words: ErrorWords): FailureKind {
-  if (saysOverflow(words)) return "context_too_long";
-  const { type = "", code = "" } = words;
-  if (words.isBaseResponse) return lookup(KIND_BY_BASE_CODE, code) ?? "server";
-  return lookup(KIND_BY_WORD, code.toLowerCase()) ??
-    lookup(KIND_BY_WORD, type.toLowerCase()) ?? "server";
+  return namedKind(words) ?? "server";
 }
 
-/** Codes and types that providers of more than one protocol use, in lower case. */
-const KIND_BY_WORD: Readonly<Record<string, FailureKind>> = {
-  // https://platform.openai.com/docs/guides/error-codes
-  insufficient_quota: "quota",
-  billing_hard_limit_reached: "quota",
-  rate_limit_exceeded: "rate_limited",
-  invalid_api_key: "authentication",
-  model_not_found: "not_found",
-  content_filter: "filtered",
-  content_policy_violation: "filtered",
-  unsupported_parameter: "invalid_request",
-  unsupported_value: "invalid_request",
-  unknown_parameter: "invalid_request",
-  missing_required_parameter: "invalid_request",
-  invalid_value: "invalid_request",
-  invalid_type: "invalid_request",
-  invalid_prompt: "invalid_request",
-  server_error: "server",
-  server_is_overloaded: "overloaded",
-  slow_down: "overloaded",
-  // https://docs.claude.com/en/api/errors
-  invalid_request_error: "invalid_request",
-  authentication_error: "authentication",
-  billing_error: "quota",
-  permission_error: "permission",
-  not_found_error: "not_found",
-  request_too_large: "too_large",
-  rate_limit_error: "rate_limited",
-  timeout_error: "timeout",
-  api_error: "server",
-  overloaded_error: "overloaded",
-  // https://ai.google.dev/gemini-api/docs/troubleshooting
-  invalid_argument: "invalid_request",
-  failed_precondition: "invalid_request",
-  unauthenticated: "authentication",
-  permission_denied: "permission",
-  not_found: "not_found",
-  resource_exhausted: "rate_limited",
-  internal: "server",
-  unavailable: "overloaded",
-  deadline_exceeded: "timeout",
-  // https://platform.moonshot.ai/docs/api/chat
-  exceeded_current_quota_error: "quota",
-  rate_limit_reached_error: "rate_limited",
-  engine_overloaded_error: "overloaded",
-  // https://docs.z.ai/api-reference/api-code
-  "1113": "quota",
-  "1210": "invalid_request",
-  "1211": "not_found",
-  "1213": "invalid_request",
-  "1214": "invalid_request",
-  "1301": "filtered",
-  "1302": "rate_limited",
-  "1303": "rate_limited",
-  "1304": "quota",
-  "1305": "overloaded",
-  "1308": "quota",
-  "1309": "quota",
-  "1310": "quota",
-  "1312": "overloaded",
+/** Returns the kind that the codes of an error name. A used-up quota counts at each level of a router's error. */
+function namedKind(
+  { type = "", code = "", isBaseResponse }: ErrorWords,
+  { codes, texts }: Pick<Clues, "codes" | "texts"> = readClues(undefined),
+): FailureKind | undefined {
+  if (isBaseResponse) return lookup(KIND_BY_BASE_CODE, code);
+  const base = texts.map((text) => BASE_CODE_REGEXP.exec(text)?.[1] ?? "")
+    .map((digits) => lookup(KIND_BY_BASE_CODE, digits));
+  const kindOfWord = (word: string) => lookup(KIND_BY_WORD, word.toLowerCase());
+  const all = [...codes].map(kindOfWord);
+  return [...all, ...base].find((kind) => kind === "quota") ??
+    base.find((kind) => kind !== undefined) ??
+    kindOfWord(code) ?? kindOfWord(type) ??
+    (/image/.test(code) ? "invalid_request" : undefined) ??
+    all.find((kind) => kind === "rate_limited" || kind === "overloaded");
+}
+
+/** MiniMax's code at the end of its message, on the paths of other providers' protocols. */
+const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
+
+/** The kinds that a code may name beside some statuses. */
+const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
+  402: new Set(["quota"]),
+  403: new Set(["quota", "rate_limited", "permission"]),
+  429: new Set(["quota", "rate_limited", "overloaded", "permission"]),
 };
 
+/** The kinds that no error of the request has, and one that says no more than its status. */
+const NO_MISTAKES: ReadonlySet<FailureKind> = new Set(
+  ["overloaded", "timeout", "server", "invalid_request"],
+);
+
+/** The kinds that no error of a server has: relays say of each of their troubles that there is no such model. */
+const MISTAKES: ReadonlySet<FailureKind> = new Set(
+  ["invalid_request", "not_found", "too_large"],
+);
+
+/** Returns false when a code must not replace the kind of the status, such as a rejected credential. */
+function isPlausible(kind: FailureKind, status = 200): boolean {
+  const named = NAMED_BY_STATUS[status];
+  if (named !== undefined) return named.has(kind);
+  if (status < 400) return true;
+  if (status >= 500) return !MISTAKES.has(kind);
+  if (status === 413 && kind === "rate_limited") return false;
+  return !NO_MISTAKES.has(kind);
+}
+
+/** Codes and types of errors, in lower case, by the kind that they name. Further sources: tests/fixtures/failures.yaml. */
+const KIND_BY_WORD = byCode({
+  // https://platform.openai.com/docs/guides/error-codes, https://docs.claude.com/en/api/errors, ChatGPT's back end,
+  // Moonshot, New API, DashScope, Volcengine; the last lines: https://docs.z.ai/api-reference/api-code
+  quota: `
+    insufficient_quota billing_hard_limit_reached usage_limit_reached
+    usage_not_included billing_error exceeded_current_quota_error
+    insufficient_user_quota pre_consume_token_quota_failed arrearage
+    accountoverdueerror setlimitexceeded creditserror budget_exceeded
+    1113 1304 1308 1309 1310 1316 1317 1318 1319 1320 1321
+  `,
+  rate_limited: `
+    rate_limit_exceeded rate_limit_error rate_limit_reached_error
+    resource_exhausted ratelimitexceeded userratelimitexceeded
+    throttlingexception too_many_requests too_many_requests_error 1302 1303
+  `,
+  authentication: `
+    invalid_api_key invalidapikey authentication_error unauthenticated
+    1000 1001 1002 1003 1004
+  `,
+  permission: `
+    permission_error permission_denied permission_denied_error access_denied
+    1220 1311 1313
+  `,
+  not_found: "model_not_found not_found_error not_found 1211",
+  too_large: "request_too_large",
+  filtered: `
+    content_filter content_policy_violation image_content_policy_violation
+    cyber_policy bio_policy 1301
+  `,
+  invalid_request: `
+    unsupported_parameter unsupported_value unknown_parameter
+    missing_required_parameter invalid_value invalid_type invalid_prompt
+    invalid_request_error invalid_argument failed_precondition conflict_error
+    1210 1213 1214
+  `,
+  overloaded: `
+    server_is_overloaded slow_down overloaded_error unavailable
+    engine_overloaded_error serveroverloaded 1305 1312 3505
+  `,
+  timeout: "timeout_error deadline_exceeded",
+  server: "server_error api_error internal",
+});
+
 /** MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode */
-const KIND_BY_BASE_CODE: Readonly<Record<string, FailureKind>> = {
-  "1001": "timeout",
-  "1002": "rate_limited",
-  "1004": "authentication",
-  "1008": "quota",
-  "1026": "filtered",
-  "1027": "filtered",
-  "1039": "rate_limited",
-  "1041": "rate_limited",
-  "2013": "invalid_request",
-  "2049": "authentication",
-  "2056": "quota",
-};
+const KIND_BY_BASE_CODE = byCode({
+  timeout: "1001",
+  rate_limited: "1002 1039 1041",
+  authentication: "1004 2049",
+  quota: "1008 2056",
+  filtered: "1026 1027",
+  invalid_request: "2013",
+});
+
+function byCode(
+  table: Readonly<Partial<Record<FailureKind, string>>>,
+): Readonly<Record<string, FailureKind>> {
+  const kinds: Record<string, FailureKind> = {};
+  let kind: FailureKind;
+  for (kind in table) {
+    for (const word of wordList(table[kind] ?? "")) kinds[word] = kind;
+  }
+  return kinds;
+}

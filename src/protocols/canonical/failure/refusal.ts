@@ -1,25 +1,22 @@
 import { wordList } from "../../../core/collections.ts";
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
 import { numberIn } from "./context_overflow.ts";
-import { walkError } from "./error_words.ts";
+import { plainWords, walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import {
-  CLOSED_ACCOUNT,
+  CLOSED_ROWS,
   CONTENT_ROWS,
-  EXPIRED_KEY,
+  EXPIRED_ROWS,
   KEY_ROWS,
   REASONING_ROWS,
   type RefusalRow,
   RIGHTS_ROWS,
   SIZE_ROWS,
 } from "./refusal_words.ts";
-
-/** The error that a failure was read from. */
-interface RefusalEvidence {
-  /** The HTTP status; 200 for an error inside an answer. */
-  readonly status: number;
-  readonly body: JsonValue | undefined;
-}
 
 /**
  * Returns the failure with the kind of its refusal, as far as the body shows it:
@@ -30,17 +27,21 @@ interface RefusalEvidence {
  * - `permission`: a 403 about the gateway's rights or its account.
  * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
  *
- * @param failure The failure by the rules of the protocol. The same object is returned when it is no refusal.
+ * @param failure The same object is returned when it is no refusal.
+ * @param httpStatus 200 for an error inside an answer.
  */
 export function readRefusal(
   failure: Failure,
-  { status, body }: RefusalEvidence,
+  httpStatus: number,
+  clues: Clues,
 ): Failure {
-  const kind = refusedKind(failure, body);
+  const kind = refusedKind(failure, clues);
   if (kind === undefined) return failure;
-  if (kind === "filtered") return filtered(failure, status);
-  // Clients repeat a request after a code about the rate.
-  return { ...failure, kind, ...(kind === "too_large" && { code: undefined }) };
+  if (kind === "filtered") return filtered(failure, httpStatus);
+  if (kind !== "too_large") return { ...failure, kind };
+  // No time helps, and clients repeat after a code about the rate. The status shows that it is no body's size.
+  const { status = 429, message, type, param } = failure;
+  return { kind, status, message, type, param };
 }
 
 /** Returns true when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
@@ -48,7 +49,6 @@ export function refusesReasoning({ message, code }: Failure): boolean {
   return matchesAny(REASONING_ROWS, {
     codes: new Set(code === undefined ? [] : [code]),
     texts: [message],
-    isModeration: false,
   });
 }
 
@@ -66,18 +66,19 @@ function filtered(failure: Failure, httpStatus: number): Failure {
 
 function refusedKind(
   failure: Failure,
-  body: JsonValue | undefined,
+  clues: Clues,
 ): FailureKind | undefined {
   const { status, kind } = failure;
   if (status === 401) return "authentication";
-  const clues = readClues(body);
   if (refusesContent(clues)) return "filtered";
   if (kind === "context_too_long") return undefined;
-  if (kind === "rate_limited" && isLargerThanLimit(clues)) return "too_large";
+  if (kind === "rate_limited" || kind === "quota") {
+    return isLargerThanLimit(clues) ? "too_large" : undefined;
+  }
   if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
   if (status !== 403) return undefined;
-  if (matchesAny([EXPIRED_KEY], clues)) return "authentication";
-  return kind === "quota" || matchesAny(RIGHTS_ROWS, clues)
+  if (matchesAny(EXPIRED_ROWS, clues)) return "authentication";
+  return kind === "permission" || matchesAny(RIGHTS_ROWS, clues)
     ? "permission"
     : "forbidden";
 }
@@ -94,13 +95,13 @@ function keyKind({ status, kind }: Failure): FailureKind | undefined {
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
-  return !matchesAny([CLOSED_ACCOUNT], clues) &&
+  return !matchesAny(CLOSED_ROWS, clues) &&
     CONTENT_ROWS.some((row) => hasWords(row, clues));
 }
 
 /** The numbers in an error of a rate limit: its size, and what the request alone would take of it. */
-const LIMIT_REGEXP = /\blimit:? ([\d,]+)/i;
-const REQUESTED_REGEXP = /\brequested:? ([\d,]+)/i;
+const LIMIT_REGEXP = /\blimit(?: of| is)?:? ([\d,]+)/i;
+const REQUESTED_REGEXP = /\brequested(?: tokens)?:? ([\d,]+)/i;
 
 /** Returns true when a request is larger than a rate limit, which it would exceed at any time. */
 function isLargerThanLimit(clues: Clues): boolean {
@@ -111,25 +112,32 @@ function isLargerThanLimit(clues: Clues): boolean {
     );
 }
 
-function matchesAny(rows: readonly RefusalRow[], clues: Clues): boolean {
+/** The part of the clues that a row can match. */
+type Marks = Pick<Clues, "codes" | "texts">;
+
+function matchesAny(rows: readonly RefusalRow[], clues: Marks): boolean {
   return rows.some((row) => hasCode(row, clues) || hasWords(row, clues));
 }
 
-function hasCode({ codes = [] }: RefusalRow, clues: Clues): boolean {
+function hasCode({ codes }: RefusalRow, clues: Marks): boolean {
   return codes.some((code) => clues.codes.has(code));
 }
 
-function hasWords({ words }: RefusalRow, clues: Clues): boolean {
+function hasWords({ words }: RefusalRow, clues: Marks): boolean {
   return words !== undefined && clues.texts.some((text) => words.test(text));
 }
 
-/** The codes and texts of an error body, from all its levels. */
-interface Clues {
-  /** In lower case, up to the first dot. */
+/** The codes, texts and members of an error body, from all its levels. */
+export interface Clues {
+  /** In lower case, whole and up to the first dot. */
   readonly codes: Set<string>;
+  /** Without links, of which no word counts. */
   readonly texts: string[];
+  readonly members: (readonly [key: string, value: JsonValue | undefined])[];
   /** True when the body has the fields of OpenRouter's moderation. */
   isModeration: boolean;
+  /** True when a quota of Google's has the length of a day. */
+  isDaily: boolean;
 }
 
 /** The fields with codes. `status` is Google's, and `reason` is in its details. */
@@ -137,27 +145,67 @@ const CODE_KEYS = wordList(
   "code type status reason error_code error_type provider_code",
 );
 
-const TEXT_KEYS = wordList("message error detail msg status_msg");
+const TEXT_KEYS = wordList(
+  "message error detail msg status_msg Message error_msg error_description",
+);
 
-function readClues(body: JsonValue | undefined): Clues {
-  const clues: Clues = { codes: new Set(), texts: [], isModeration: false };
-  if (typeof body === "string") clues.texts.push(body);
+/** The part of a text that is read, in characters. */
+const MAX_READ = 4096;
+
+const LINK_REGEXP = /https?:\/\/[^\s"')]+/gi;
+
+/** Z.ai's code at the start of its message, on the paths of other providers' protocols. */
+const TEXT_CODE_REGEXP = /^\[(\d{4})\]/;
+
+/** Collects the clues of an error body. */
+export function readClues(body: JsonValue | undefined): Clues {
+  const clues: Clues = {
+    codes: new Set(),
+    texts: [],
+    members: [],
+    isModeration: false,
+    isDaily: false,
+  };
+  if (typeof body === "string") addText(plainWords(body), clues);
   walkError(body, (error) => collectFrom(error, clues));
   return clues;
+}
+
+function addText(text: string, { codes, texts }: Clues): void {
+  const code = TEXT_CODE_REGEXP.exec(text)?.[1];
+  if (code !== undefined) codes.add(code);
+  texts.push(text.slice(0, MAX_READ).replace(LINK_REGEXP, " "));
 }
 
 function collectFrom(error: JsonObject, clues: Clues): void {
   for (const key of CODE_KEYS) {
     const code = error[key];
     if (typeof code === "string" || typeof code === "number") {
-      clues.codes.add(String(code).toLowerCase().replace(/\..*/, ""));
+      const whole = String(code).toLowerCase();
+      clues.codes.add(whole).add(whole.replace(/\..*/, ""));
     }
   }
   for (const key of TEXT_KEYS) {
     const text = error[key];
-    if (typeof text === "string") clues.texts.push(text);
+    if (typeof text === "string") addText(text, clues);
+  }
+  const { violations, headers } = error;
+  for (const holder of [error, headers]) {
+    if (isJsonObject(holder)) clues.members.push(...Object.entries(holder));
+  }
+  const quotas = Array.isArray(violations) ? violations : [];
+  for (const quota of [error, ...quotas]) {
+    const id = isJsonObject(quota) && (quota.quotaId ?? quota.quota_limit);
+    if (typeof id !== "string") continue;
+    clues.texts.push(asWords(id));
+    clues.isDaily ||= /per_?day/i.test(id);
   }
   if (error.flagged_input !== undefined || Array.isArray(error.reasons)) {
     clues.isModeration = true;
   }
+}
+
+/** Returns a name such as `GenerateRequestsPerDay-FreeTier` or `token_quota_exceeded` as words. */
+export function asWords(name: string): string {
+  return name.replace(/([a-z])(?=[A-Z])/g, "$1 ").replace(/[-_.]/g, " ");
 }

@@ -1,0 +1,89 @@
+import type { ErrorWords } from "./error_words.ts";
+import type { Failure, FailureKind } from "./failure.ts";
+import { asWords, type Clues } from "./refusal.ts";
+
+/** A limit that is over in a moment. */
+const MOMENT_REGEXP =
+  /\bper[-_ ]?(?:\d+[-_ ]?)?(?:min(?:ute)?|sec(?:ond)?)s?\b|\/ ?(?:min|sec)\b|\b[rt]p[ms]\b|\bqps\b|\bconcurren|\bin[- ]?flight\b|\bparallel\b|每(?:分钟|秒)|并发|频率|频繁|速率/i;
+
+/** A limit of hours or longer. */
+const LONG_REGEXP =
+  /\b(?:day|dai?ly|week(?:ly)?|month(?:ly)?|year(?:ly)?|hour(?:ly)?|today|tomorrow|midnight)s?\b|\bsession (?:limit|usage)|\b[rt]pd\b|每[天日周月年]|今[天日]|当[天日周月]|小时|明天/i;
+
+const LIMIT_REGEXP =
+  /\b(?:limit|quota|cap|allowance|allocation|usage|requests?|tokens?|credits?|calls)s?\b|限额|上限|额度|配额|次数|用量/i;
+
+const { raw } = String;
+
+const REACHED =
+  raw`reach\w*|hit|exceed\w*|exhaust\w*|deplet\w*|used (?:up|all)|consumed|over|r[au]n out|out of|overrun`;
+const REACHED_REGEXP = new RegExp(
+  raw`\b(?:${REACHED})\b|达|超出|超过|用完|用尽|耗尽`,
+  "i",
+);
+
+/** A plan or a budget that is used up. */
+const PLAN =
+  raw`(?:usage|spend(?:ing)?|budget|plan|subscription) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
+const PLAN_REGEXP = eitherWay(PLAN, REACHED);
+const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
+
+/** An account that has nothing to pay with. */
+const CREDIT_REGEXP = new RegExp(
+  eitherWay(
+    "balance|credits?|funds?|extra usage",
+    raw`insufficient|(?:not|n't) enough|(?:too )?low|negative|expired|more|${REACHED}`,
+  ).source +
+    raw`|\barrears?\b|\boverdue\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
+  "i",
+);
+
+function eitherWay(one: string, other: string): RegExp {
+  const [first, last] = [one, other].map((words) => `\\b(?:${words})\\b`);
+  const between = "[^.;,!?]{0,60}?";
+  return new RegExp(`${first}${between}${last}|${last}${between}${first}`, "i");
+}
+
+/**
+ * Separates the limits of an account, which last: a plan that is used up, and an account without credit, are `quota`.
+ * What is over in a moment is `rate_limited`. Both may come with a status that says something else.
+ *
+ * @param kind The kind by codes and status.
+ * @param isNamed True when a code has named it.
+ */
+export function limitKind(
+  kind: FailureKind,
+  isNamed: boolean,
+  { status, param }: ErrorWords,
+  clues: Clues & Pick<Failure, "retryAfterMs">,
+): FailureKind {
+  if (status === 402) return kind;
+  const isLimit = kind === "rate_limited" || kind === "quota";
+  const isRefused = kind === "forbidden" ||
+    kind === "permission" && status === 403;
+  const isRequest = kind === "invalid_request" && param === undefined &&
+    (status === undefined || status < 413);
+  const isUnclear = kind === "server" && status === undefined;
+  if (!isLimit && !isRefused && !isRequest && !isUnclear) return kind;
+  const text = [...clues.texts, ...[...clues.codes].map(asWords)].join("\n. ")
+    .replaceAll("_", " ");
+  const isLong = LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
+  // DashScope names a limit of a minute so, with a code of used-up quotas.
+  const isMinute = /(?<!free )\ballocated quota exceeded/i.test(text);
+  if (kind === "quota" && isNamed && !isMinute) return kind;
+  if (isMinute || MOMENT_REGEXP.test(text) && !isLong) {
+    return isLimit || isUnclear ? "rate_limited" : kind;
+  }
+  // Google names each limit a quota.
+  const isGoogle = clues.codes.has("resource_exhausted");
+  const isUsedUp = CREDIT_REGEXP.test(text) ||
+    isLong && (isLimit || !isRequest && REACHED_REGEXP.test(text)) ||
+    !isGoogle && PLAN_REGEXP.test(text) ||
+    !isGoogle && !isRequest && QUOTA_REGEXP.test(text);
+  const isShort = !clues.isDaily &&
+    (clues.retryAfterMs ?? Infinity) < 60_000;
+  if (isUsedUp) return isShort ? "rate_limited" : "quota";
+  return isUnclear && /rate limit|too many requests/i.test(text)
+    ? "rate_limited"
+    : kind;
+}
