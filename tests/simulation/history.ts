@@ -275,8 +275,11 @@ export async function liveHistory(
 /** The time in which everything is counted, and the time in which everybody's usage is read, in milliseconds. */
 const COUNT_MS = 20_000;
 
-/** The quiet time while replicas still look at their store, in milliseconds: longer than any reservation. */
-const STORE_QUIET_MS = 200_000;
+/**
+ * The quiet time while replicas still look at their store, in milliseconds: longer than any reservation, and than the time
+ * to the probe of a quota that was read as used up and came back.
+ */
+const STORE_QUIET_MS = 310_000;
 
 /** Crashes, restarts and drains replicas, and troubles their store, at random moments. */
 function startCrashes(
