@@ -7,7 +7,7 @@ import {
   type FailureKind,
   shownFailure,
 } from "../canonical/failure/failure.ts";
-import { readFailure } from "../canonical/failure/failure_kind.ts";
+import { kindOfWords, readFailure } from "../canonical/failure/failure_kind.ts";
 import {
   encodeOpenAiError,
   openAiStatus,
@@ -61,8 +61,8 @@ function errorCode({ kind, code }: Failure): string | null {
 export function failedError(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   const { kind, code } = shown;
-  const isActionable = kind !== "context_too_long" && code !== undefined &&
-    ACTIONABLE_CODES.has(code);
+  const isActionable = code !== undefined && ACTIONABLE_CODES.has(code) &&
+    kindOfWords({ code }) === kind;
   return {
     code: isActionable ? code : CODE_BY_KIND[kind] ?? "server_error",
     message: withDelay(shown),

@@ -5,7 +5,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import { numberIn } from "./context_overflow.ts";
-import { plainWords, walkError } from "./error_words.ts";
+import { readErrorWords, walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import {
   CLOSED_ROWS,
@@ -166,7 +166,9 @@ export function readClues(body: JsonValue | undefined): Clues {
     isModeration: false,
     isDaily: false,
   };
-  if (typeof body === "string") addText(plainWords(body), clues);
+  if (typeof body === "string") {
+    addText(readErrorWords(body).message ?? "", clues);
+  }
   walkError(body, (error) => collectFrom(error, clues));
   return clues;
 }
