@@ -463,6 +463,8 @@ Deno.test("a long body that a thread has translated is freed at once when it is 
         estimatedInputTokens: 7,
         dropped: new Set(),
         lessons: [],
+        learned: [],
+        probe: [],
         reasoning: [],
       },
     });
