@@ -136,7 +136,9 @@ function isPlausible(kind: FailureKind, status = 200): boolean {
   if (named !== undefined) return named.has(kind);
   if (status < 400) return true;
   if (status >= 500) return !MISTAKES.has(kind);
-  if (status === 413 && kind === "rate_limited") return false;
+  // Both are about the content of the request, which no wait changes.
+  const isContent = status === 413 || status === 422;
+  if (isContent && kind === "rate_limited") return false;
   return !NO_MISTAKES.has(kind);
 }
 
