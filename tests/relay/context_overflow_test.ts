@@ -114,7 +114,11 @@ Deno.test("no fallback gets a request that the provider rejects in similar words
           assert.equal(received.status, status);
           assert.doesNotMatch(received.text, /prompt is too long/);
           assert.doesNotMatch(received.text, /context_length_exceeded/);
-          assert.deepEqual(scene.providers.hosts(), ["one"]);
+          // A translated request may be sent once more without what was refused.
+          const [first, ...more] = scene.providers.hosts();
+          assert.equal(first, "one");
+          assert.deepEqual(more, mode === "native" ? [] : more.slice(0, 1));
+          assert.ok(more.every((host) => host === "one"));
         });
       }
     }

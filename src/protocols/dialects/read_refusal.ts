@@ -124,9 +124,12 @@ export function lessonsIn(
 
 /** Returns a lesson for each field without which a body is plainest. */
 function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
-  const fields = (OMITTABLE[protocol] ?? []).map((field) =>
-    ({ move: "omit", field, words: [], cause: "suspected" }) as const
-  );
+  // Without its options, a stream may not report the usage.
+  const fields = (OMITTABLE[protocol] ?? [])
+    .filter((field) => field !== "stream_options")
+    .map((field) =>
+      ({ move: "omit", field, words: [], cause: "suspected" }) as const
+    );
   const keywords = KEYWORDS.map((field) =>
     ({ move: "describe", field, words: [], cause: "suspected" }) as const
   );
