@@ -83,8 +83,11 @@ export async function sealEdits(
       turns.count(one.end - one.start);
       await turns.next();
       const found = await judge(one, body, attempt, seals);
-      edits.push(...found ?? [cutOf(one, cut.size)]);
-      if (found === undefined) cut.add(one.index);
+      if (found !== undefined) edits.push(...found);
+      else if (isAmongObjects(one, list, body)) {
+        edits.push(cutOf(one, cut.size));
+        cut.add(one.index);
+      }
     }
     isCut ||= cut.size > 0;
     return cut;
@@ -96,7 +99,9 @@ export async function sealEdits(
     else {
       for (const message of list.marked) {
         const { length } = edits;
-        for (const content of await markedIn(body, message, inner)) {
+        // Of several values with the name, parsers take the last.
+        const [content] = (await markedIn(body, message, inner)).slice(-1);
+        if (content !== undefined) {
           const cut = await edit(content);
           if (protocol !== "messages" || !isEmptied(content, cut, body)) {
             continue;
@@ -115,7 +120,7 @@ export async function sealEdits(
 /** An object in a list that may have a seal. */
 interface Marked extends ByteSpan {
   readonly index: number;
-  /** The end of the object before. */
+  /** The end of the object before, or the beginning of the list. */
   readonly before: number;
   /** The start of the next object. */
   next: number | undefined;
@@ -135,7 +140,8 @@ async function markedIn(
   name: string,
 ): Promise<readonly MarkedList[]> {
   const lists: MarkedList[] = [];
-  let [start, marks] = [0, 0];
+  let start: number | undefined;
+  let marks = 0;
   let last: Marked | undefined;
   const sink: StructureSink = {
     quietUntil: 0,
@@ -149,10 +155,13 @@ async function markedIn(
       } else if (event === "element_begins") {
         if (last !== undefined) last.next = offset;
         [start, marks] = [offset, walker.marks];
-      } else if (event === "element_ends" && list !== undefined) {
-        const before = last?.end ?? start;
+      } else if (event === "element_ends") {
+        // Of a list in the list, only the end is reported.
+        if (list === undefined || start === undefined) return;
+        const before = last?.end ?? list.start + 1;
         const index = list.count++;
         last = { start, end: offset, index, before, next: undefined };
+        start = undefined;
         if (walker.marks > marks) list.marked.push(last);
       } else if (event === "value_ends" && list !== undefined) {
         list.end = offset;
@@ -245,6 +254,18 @@ function isEmptied(
   return blocks.every(({ type, text }, index) =>
     cut.has(index) ||
     type === "text" && typeof text === "string" && text.trim() === ""
+  );
+}
+
+/** Returns true for an object whose neighbours are objects, too. No provider accepts others, so their list stays. */
+function isAmongObjects(
+  { start, before, next, end }: Marked,
+  list: MarkedList,
+  body: HeldBody,
+): boolean {
+  const after = { start: end, end: next ?? list.end - 1 };
+  return [{ start: before, end: start }, after].every((gap) =>
+    ["", ","].includes(decoder.decode(bodyPart(body, gap)).trim())
   );
 }
 

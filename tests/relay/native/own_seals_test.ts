@@ -323,6 +323,31 @@ Deno.test("a native Responses request reaches its provider without the gateway's
   assert.equal((await forward("responses", passing)).text, renamed(passing));
 });
 
+Deno.test("a list that no provider accepts stays, and a body with two contents is forwarded", async (t) => {
+  const { forward } = await openScene();
+  const one = item("mg1.A");
+  const lists = [
+    `5,${one}`,
+    `${one}, "x"`,
+    `[],${one},${USER}`,
+    `[${one}],${USER}`,
+    `${USER},[${one}]`,
+    `${USER},7,${one}`,
+  ];
+  await steps(t, lists, async (list) => {
+    const whole = body("input", list);
+    assert.equal((await forward("responses", whole)).text, renamed(whole));
+  });
+  const [first, second] = [
+    `[${thinking(OTHER)}]`,
+    `[${thinking(OTHER)},${TEXT}]`,
+  ];
+  const two = (last: string) =>
+    body("messages", `${USER},{"content":${first},"content":${last}}`);
+  const { text } = await forward("messages", two(second));
+  assert.equal(text, renamed(two(`[${TEXT}]`)));
+});
+
 Deno.test("a native Chat request reaches its provider without the gateway's seals", async () => {
   const { forward } = await openScene();
   const message = (list: string) =>
