@@ -8,12 +8,7 @@ import {
   nextAttempts,
 } from "./next_attempts.ts";
 import type { QueuedRequest } from "./queue/queue.ts";
-import {
-  type ConnectionSlot,
-  FULL,
-  type WaitingPlace,
-  type WaitResult,
-} from "./queue/slots.ts";
+import { type ConnectionSlot, FULL, type WaitingPlace } from "./queue/slots.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
@@ -105,12 +100,12 @@ export class AttemptAdmission {
         ? waitingPlaces(unserved, this.#services)
           .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
-      const stop = memory.wait((error) => control.cancel(error));
-      const wait = async (): Promise<WaitResult> =>
-        places.length === 0
-          ? FULL
-          : await this.#place.wait(hadRoom ? places.map(afterPause) : places);
-      const result = await wait().finally(stop);
+      let result = FULL;
+      if (places.length > 0) {
+        const stop = memory.wait((error) => control.cancel(error));
+        result = await this.#place
+          .wait(hadRoom ? places.map(afterPause) : places).finally(stop);
+      }
       hadRoom = result.kind === "room";
       if (result.kind === "room") this.#before = failed.length;
       else if (home !== undefined) mayStay = false;
