@@ -137,8 +137,16 @@ async function readForm(
   }
 }
 
+/** A host such as `service.1` is valid in HTTP, but not in a URL. */
+const NO_ADDRESS = {
+  error: "invalid_request",
+  error_description:
+    "Cannot find the gateway's public address: the host header is no host of a URL. Use another name.",
+};
+
 function metadata(request: CallerRequest): Response {
-  const base = publicAddress(request) ?? new URL(request.url).origin;
+  const base = publicAddress(request) ?? URL.parse(request.url)?.origin;
+  if (base === undefined) return answer(400, NO_ADDRESS);
   return answer(200, {
     issuer: base,
     device_authorization_endpoint: base + SIGN_IN_PATHS.device,

@@ -318,3 +318,23 @@ Deno.test("people sign in at one issuer, whose name is its address", async () =>
     ["identity[0].sign_in: needs an issuer that is a URL."],
   );
 });
+
+Deno.test("a caller whose host is none of a URL gets no addresses, and reads why", async () => {
+  const signIn = createSignIn(createFakeClock(NOW_MS));
+  const path = "/.well-known/oauth-authorization-server";
+  const host = "service.1:80";
+  const request = {
+    ...{ method: "GET", url: `http://${host}${path}`, body: null },
+    headers: new Headers({ host }),
+    bytes: () => Promise.resolve(new Uint8Array()),
+    signal: new AbortController().signal,
+  };
+  const response = await signIn.respond(path, request, {
+    config: await minimalConfig({ identity: [identityFile(SIGN_IN)] }),
+    deadlines: createDeadlines(createFakeTimers()),
+    client: createFetchClient(() => assert.fail("asked")),
+  });
+  assert.equal(response?.status, 400);
+  const { error_description } = await response.json();
+  assert.match(error_description, /host header/);
+});
