@@ -9,8 +9,8 @@ export class TtlCache<Key, Value> {
     Key,
     { value: Value; expiresAtMs: number; owner: string }
   >();
-  /** The number of values of each owner. */
-  readonly #counts = new Map<string, number>();
+  /** The keys of each owner, in the order in which they were set. */
+  readonly #keys = new Map<string, Set<Key>>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -52,7 +52,7 @@ export class TtlCache<Key, Value> {
   ): void {
     // Deleted first, because a map keeps the position in which a key was first set.
     this.#delete(key);
-    this.#counts.set(owner, 1 + (this.#counts.get(owner) ?? 0));
+    this.#keys.set(owner, (this.#keys.get(owner) ?? new Set()).add(key));
     this.#entries.set(key, {
       value,
       expiresAtMs: this.#clock.elapsedMs() + ttlMs,
@@ -62,19 +62,18 @@ export class TtlCache<Key, Value> {
   }
 
   #dropOne(): void {
-    const most = Math.max(...this.#counts.values());
-    for (const [key, { owner }] of this.#entries) {
-      if (this.#counts.get(owner) === most) return this.#delete(key);
-    }
+    let most = new Set<Key>();
+    for (const own of this.#keys.values()) if (own.size > most.size) most = own;
+    for (const key of most) return this.#delete(key);
   }
 
   #delete(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
-    const count = this.#counts.get(entry.owner) ?? 0;
-    if (count > 1) this.#counts.set(entry.owner, count - 1);
-    else this.#counts.delete(entry.owner);
+    const own = this.#keys.get(entry.owner);
+    own?.delete(key);
+    if (own?.size === 0) this.#keys.delete(entry.owner);
   }
 
   /** Drops every value whose key is not among `keys`. */
