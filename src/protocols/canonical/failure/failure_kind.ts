@@ -6,7 +6,7 @@ import { type ErrorWords, readErrorWords } from "./error_words.ts";
 import { readTimes } from "./error_times.ts";
 import { type Failure, type FailureKind, kindOfStatus } from "./failure.ts";
 import { limitKind } from "./limit_kind.ts";
-import { type Clues, readClues, readRefusal } from "./refusal.ts";
+import { type Clues, ofAccount, readClues, readRefusal } from "./refusal.ts";
 
 /**
  * Reads an error of any shape, in any protocol, with or without a status. Codes and details decide first, then the
@@ -28,7 +28,12 @@ export function readFailure(
     [...clues.codes, ...clues.texts].join("\n"),
   );
   const times = readTimes(clues, isBeijing);
-  const kind = kindOf(status, words, { ...clues, ...times });
+  const isOfRequest = kindOfWords(words) === "invalid_request";
+  const account = ofAccount(clues, {
+    status: status ?? (isOfRequest ? 400 : undefined),
+    param: words.param,
+  });
+  const kind = kindOf(status, words, { ...account, ...times });
   const failure: Failure = {
     kind,
     status,
@@ -148,7 +153,8 @@ const KIND_BY_WORD = byCode({
   // Moonshot, New API, DashScope, Volcengine; the last lines: https://docs.z.ai/api-reference/api-code
   quota: `
     insufficient_quota billing_hard_limit_reached usage_limit_reached
-    usage_not_included billing_error exceeded_current_quota_error
+    usage_not_included billing_error billing_not_active
+    exceeded_current_quota_error
     insufficient_user_quota pre_consume_token_quota_failed arrearage
     accountoverdueerror setlimitexceeded creditserror budget_exceeded
     1113 1304 1308 1309 1310 1316 1317 1318 1319 1320 1321

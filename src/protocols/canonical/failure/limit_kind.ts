@@ -32,7 +32,7 @@ const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 const CREDIT_REGEXP = new RegExp(
   eitherWay(
     "balance|credits?|funds?|extra usage",
-    raw`insufficient|(?:not|n't) enough|(?:too )?low|negative|expired|more|${REACHED}`,
+    raw`insufficient|not enough|(?:not|\w+n't) have (?:any|enough)|(?:too )?low|negative|expired|more|${REACHED}`,
   ).source +
     raw`|\barrears?\b|\boverdue\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
   "i",
@@ -54,14 +54,14 @@ function eitherWay(one: string, other: string): RegExp {
 export function limitKind(
   kind: FailureKind,
   isNamed: boolean,
-  { status, param }: ErrorWords,
+  { status }: Pick<ErrorWords, "status">,
   clues: Clues & Pick<Failure, "retryAfterMs">,
 ): FailureKind {
   if (status === 402) return kind;
   const isLimit = kind === "rate_limited" || kind === "quota";
   const isRefused = kind === "forbidden" ||
     kind === "permission" && status === 403;
-  const isRequest = kind === "invalid_request" && param === undefined &&
+  const isRequest = kind === "invalid_request" &&
     (status === undefined || status < 413);
   const isUnclear = kind === "server" && status === undefined;
   if (!isLimit && !isRefused && !isRequest && !isUnclear) return kind;
@@ -69,7 +69,8 @@ export function limitKind(
     .replaceAll("_", " ");
   const isLong = LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
   // DashScope names a limit of a minute so, with a code of used-up quotas.
-  const isMinute = /(?<!free )\ballocated quota exceeded/i.test(text);
+  const isMinute = !isLong &&
+    /(?<!free )\ballocated quota exceeded/i.test(text);
   if (kind === "quota" && isNamed && !isMinute) return kind;
   if (isMinute || MOMENT_REGEXP.test(text) && !isLong) {
     return isLimit || isUnclear ? "rate_limited" : kind;

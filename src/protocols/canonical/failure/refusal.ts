@@ -75,7 +75,8 @@ function refusedKind(
   if (kind === "rate_limited" || kind === "quota") {
     return isLargerThanLimit(clues) ? "too_large" : undefined;
   }
-  if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
+  const account = ofAccount(clues, failure);
+  if (matchesAny(KEY_ROWS, account)) return keyKind(failure);
   if (status !== 403) return undefined;
   if (matchesAny(EXPIRED_ROWS, clues)) return "authentication";
   return kind === "permission" || matchesAny(RIGHTS_ROWS, clues)
@@ -125,6 +126,31 @@ function hasCode({ codes }: RefusalRow, clues: Marks): boolean {
 
 function hasWords({ words }: RefusalRow, clues: Marks): boolean {
   return words !== undefined && clues.texts.some((text) => words.test(text));
+}
+
+/** An error in the text of a relay, up to the inner message: `AnthropicException - {"error":{"message":"`. */
+const RELAYED_REGEXP =
+  /^[\w.: -]{0,100}(?:Exception|Error|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
+
+/** The first mark or word of a part of the request. What follows may be the caller's text. */
+const PART_REGEXP =
+  /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b/i;
+
+/**
+ * Returns the clues to the state of the account. An error about the request may quote it, and no caller's text may stop
+ * the connection for all. So there, a message counts only up to the first part of the request that it names.
+ */
+export function ofAccount(
+  clues: Clues,
+  { status = 0, param }: Pick<Failure, "status" | "param">,
+): Clues {
+  if (status < 400 || [401, 402, 403, 429].includes(status)) return clues;
+  const texts = param !== undefined ? [] : clues.texts.map((text) => {
+    const own = text.replace(RELAYED_REGEXP, "");
+    const [head = ""] = own.split(PART_REGEXP, 1);
+    return head;
+  });
+  return { ...clues, texts };
 }
 
 /** The codes, texts and members of an error body, from all its levels. */

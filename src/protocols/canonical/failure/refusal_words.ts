@@ -64,7 +64,7 @@ export const CONTENT_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
 /** The error of a closed account. It may mention the content for which the account was closed. */
 export const CLOSED_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:clacky-ai/openclacky/issues/192 account_deactivated deactivated deactivated_workspace access_terminated_error
-    /\b(account|organi[sz]ation|workspace|api key|access)( \S+){0,2} (is|was|been) (\w+ )?(disabled|deactivated|terminated|suspended|banned|revoked)\b|^Access terminated\b/
+    /\b(account|organi[sz]ation|workspace|api key|access)( \S+){0,2} (is|was|been) (\w+ )?(disabled|deactivated|terminated|suspended|banned|restricted|revoked)\b|^Access terminated\b/
 `);
 
 /** The error of a key that was good and is no more. A new one of the same account is accepted. */
@@ -97,7 +97,7 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
   https://ai.google.dev/gemini-api/docs/troubleshooting permission_denied permission-denied consumer_suspended
   https://www.volcengine.com/docs/82379/1299023 accessdenied accessdeniedexception
   gh:RooCodeInc/Roo-Code/issues/515
-    /\b(api[ _-]?key|key limit|credentials?|token|account|organi[sz]ation|project|workspace|team|permissions?|scopes?|not authorized|unauthorized|do(es)? not have access|subscription|plan|balance|credits?|quota|region|country|territory)\b/
+    /\b(api[ _-]?key|key limit|credentials?|token|account|organi[sz]ation|project|workspace|team|permissions?|scopes?|unauthorized|authorized|have access|signature|subscription|plan|balance|credits?|quota|region|country|territory)\b/
 `),
 ];
 

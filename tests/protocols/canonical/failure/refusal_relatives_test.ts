@@ -316,6 +316,50 @@ const ROWS: readonly Row[] = [
     openAi("Try again later (error code 1234)"),
     "rate_limited",
   ],
+  [
+    "DashScope, a plan of hours",
+    429,
+    openAi("hour allocated quota exceeded.", { code: "insufficient_quota" }),
+    "quota",
+  ],
+  [
+    "OpenAI, an account without a payment",
+    429,
+    openAi("Your account is not active, please check your billing details.", {
+      code: "billing_not_active",
+    }),
+    "quota",
+  ],
+  [
+    "xAI, a team without credits",
+    403,
+    {
+      code: "The caller does not have permission to execute the operation",
+      error:
+        "Your newly created team doesn't have any credits or licenses yet.",
+    },
+    "quota",
+  ],
+  [
+    "Groq, an organization",
+    400,
+    openAi("Organization has been restricted. Please reach out to support."),
+    "authentication",
+  ],
+  [
+    "Bedrock, a model",
+    403,
+    { message: "You don't have access to the model with the model ID." },
+    "permission",
+  ],
+  [
+    "LiteLLM, an account without credit",
+    400,
+    openAi(
+      'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}',
+    ),
+    "quota",
+  ],
 ];
 
 for (const [name, status, body, kind, waitSeconds] of ROWS) {
