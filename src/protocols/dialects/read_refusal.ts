@@ -264,7 +264,10 @@ function lessonsOf(
   const isLasting = (isRefused || WORDS.FOR_ALL_REGEXP.test(text)) &&
     !WORDS.BOUNDS_REGEXP.test(text);
   return (field === undefined ? others : [field])
-    .filter((one) => isLasting || one.startsWith("stop"))
+    .filter((one) =>
+      isLasting || /^(?:stop|thinking\.type$)/.test(path.join(".")) ||
+      one.startsWith("stop")
+    )
     .map((one) => ({ move: "omit", field: one, words: [] }));
 }
 

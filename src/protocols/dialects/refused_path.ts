@@ -30,13 +30,17 @@ export function mentionsIn(sentence: string): readonly (readonly string[])[] {
       }
       const steps = stepsOf(path);
       const isQuoted = /[`'"[(]$/.test(before) && /^[`'"\])]/.test(after) ||
-        /(?:parameter|argument|field|property|key|name|option|setting|supplied|model|valid|参数)s?\W{0,4}$/i
+        /(?:parameter|argument|field|propert(?:y|ie)|key|name|option|setting|supplied|model|valid|参数)s?\W{0,4}(?:\w+, ){0,9}$/i
           .test(before) ||
         /^\W{0,3}(?:parameter|argument|field|property|key|option|setting|参数|: )/i
           .test(after);
       const isOrdinary = steps.length === 1 &&
         ORDINARY_NAMES.includes(steps[0] ?? "");
-      return steps.length === 0 || isOrdinary && !isQuoted ? [] : [steps];
+      const isOfTool = steps[0] === "name" &&
+        /\b(?:function|tool) $/i.test(before);
+      return steps.length === 0 || isOfTool || isOrdinary && !isQuoted
+        ? []
+        : [steps];
     },
   );
 }
