@@ -137,8 +137,7 @@ const FOR_TESTS: readonly string[] = [
   "observe/facts.ts#WAITS",
   "observe/log_events.ts#LOG_EVENTS",
   // Each row of these tables is held to its examples and sources.
-  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_MESSAGES",
-  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_CODES",
+  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_ROWS",
   "protocols/dialects/claude_models.ts#CLAUDE_MODELS",
   "protocols/dialects/endpoint_models.ts#ENDPOINT_MODELS",
   "protocols/dialects/openai_models.ts#OPENAI_MODELS",

@@ -1,20 +1,12 @@
-import { refusalRows } from "./refusal_words.ts";
-
-/** The fields of an error that can report a prompt that is too long. */
-interface OverflowWords {
-  readonly message?: string | undefined;
-  readonly type?: string | undefined;
-  readonly code?: string | undefined;
-}
+import type { ErrorWords } from "./error_words.ts";
+import { type RefusalRow, refusalRows } from "./refusal_words.ts";
 
 /**
- * All known messages, each with a page that quotes it. Others that run the same server send the same. A pattern matches
- * no other error of its provider. The last ones are a client's, for servers with words of their own.
+ * All known messages, each with a page that quotes it, and the codes of providers whose messages alone are ambiguous.
+ * Others that run the same server send the same. A pattern matches no other error of its provider. The last patterns
+ * are a client's, for servers with words of their own.
  */
-export const OVERFLOW_MESSAGES: readonly (readonly [
-  source: string,
-  pattern: RegExp,
-])[] = refusalRows(String.raw`
+export const OVERFLOW_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:RooCodeInc/Roo-Code/issues/5816 /\bprompt\b.{0,60}\bis too long\b/
   gh:docker/docker-agent/issues/569 /input length and \x60?max_tokens\x60? exceed context limit/
   gh:openai/codex/issues/2921 /exceeds? the (?:model's )?context (?:window|limit|length)/
@@ -57,12 +49,6 @@ export const OVERFLOW_MESSAGES: readonly (readonly [
     /\b(?:prompt|input)(?: tokens?| text| messages?)?(?: is| are)? too (?:long|large)\b|reduce the length of (?:the |your )?(?:input )?(?:prompt|input)\b/
   gh:badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts
     /\b(?:prompt|input)(?: tokens?| token count| length)?(?: [\d,]+| \([\d, a-z]+\))? (?:exceeds?|exceeded|cannot exceed|is (?:greater|longer|larger) than) (?:(?:the|model'?s|max(?:imum)?|allowed|number of) ){0,4}(?:limit|length|tokens?|input|max_\w+|[\d,]+)\b/
-`).flatMap(({ source, words }) => words ? [[source, words] as const] : []);
-
-/** Complete codes and types in lower case, for providers whose messages alone are ambiguous, with their sources. */
-export const OVERFLOW_CODES: Readonly<Record<string, string>> = Object
-  .fromEntries(
-    refusalRows(String.raw`
   gh:xtekky/gpt4free/issues/137 context_length_exceeded
   gh:zeroclaw-labs/zeroclaw/issues/4124 1261
   https://docs.mistral.ai/resources/known-limitations 3051
@@ -71,8 +57,7 @@ export const OVERFLOW_CODES: Readonly<Record<string, string>> = Object
   gh:ggml-org/llama.cpp/pull/15780 exceed_context_size_error
   gh:crmne/ruby_llm/blob/fb5a49bf/spec/fixtures/vcr_cassettes too_many_prompt_tokens
   https://docs.claude.com/en/api/handling-stop-reasons model_context_window_exceeded
-`).flatMap(({ codes, source }) => codes.map((code) => [code, source])),
-  );
+`);
 
 /** Other errors with similar messages: an output limit that is too high, and a rate limit. */
 const OTHER_MEANINGS: readonly RegExp[] = [
@@ -82,17 +67,15 @@ const OTHER_MEANINGS: readonly RegExp[] = [
 ];
 
 /** Returns true when an error of any provider reports a prompt that is too long for the model. */
-export function saysOverflow(words: OverflowWords): boolean {
-  if (isOverflowCode(words.code) || isOverflowCode(words.type)) return true;
-  const message = words.message ?? "";
-  return OVERFLOW_MESSAGES.some(([, pattern]) => pattern.test(message)) &&
-    !OTHER_MEANINGS.some((pattern) => pattern.test(message)) &&
-    !isOutputAlone(message);
-}
-
-function isOverflowCode(code: string | undefined): boolean {
-  return code !== undefined &&
-    Object.hasOwn(OVERFLOW_CODES, code.toLowerCase());
+export function saysOverflow(words: ErrorWords): boolean {
+  const { message = "", type = "", code = "" } = words;
+  const named = [type, code].map((word) => word.toLowerCase());
+  return OVERFLOW_ROWS.some(({ codes }) =>
+    codes.some((one) => named.includes(one))
+  ) ||
+    OVERFLOW_ROWS.some((row) => row.words?.test(message)) &&
+      !OTHER_MEANINGS.some((pattern) => pattern.test(message)) &&
+      !isOutputAlone(message);
 }
 
 const LIMIT_REGEXP = /context length (?:is only|is|of) ([\d,]+)/i;
