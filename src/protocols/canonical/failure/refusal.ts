@@ -130,7 +130,7 @@ function hasWords({ words }: RefusalRow, clues: Marks): boolean {
 
 /** An error in the text of a relay, up to the inner message: `AnthropicException - {"error":{"message":"`. */
 const RELAYED_REGEXP =
-  /^[\w.: -]{0,100}(?:Exception|Error|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
+  /^(?:litellm\.\w+: )?(?:Error code: )?(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
 
 /** The first mark or word of a part of the request. What follows may be the caller's text. */
 const PART_REGEXP =

@@ -16,6 +16,7 @@ Deno.test("no text of a caller in an error about the request stops the connectio
     (text: string) => `tools.0.custom.input_schema.properties.${text}`,
     (text: string) => `messages[2]: cannot read ${text}`,
     (text: string) => `Invalid tool name: ${text}`,
+    (text: string) => `messages.1: IOException - {"message":"${text}"}`,
     (text: string) => `Cannot parse arguments - {"message":"${text}"}`,
     (text: string) =>
       `litellm.BadRequestError: OpenAIException - {"error":{"message":"Missing '${text}'"}}`,
