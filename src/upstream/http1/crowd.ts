@@ -6,6 +6,9 @@ import { setImmediate } from "node:timers";
  */
 const MANY_READS = 64;
 
+/** The number of reads from which the end of a turn is awaited, so that a few sockets cost nothing. */
+const SOME_READS = 32;
+
 /** The most turns of a crowd: enough for a thousand sockets. Many busy streams are a crowd without an end. */
 const MAX_TURNS = 8;
 
@@ -23,7 +26,7 @@ export interface Crowd {
 /** The crowd of this thread's event loop. */
 export const eventLoopCrowd: Crowd = createCrowd();
 
-/** Creates an empty crowd. It counts reads over several turns, because to count each turn has its cost. */
+/** Creates an empty crowd. The first few reads may be of several turns, because to await each turn's end has its cost. */
 function createCrowd(): Crowd {
   let reads = 0;
   let turns = 0;
@@ -40,9 +43,9 @@ function createCrowd(): Crowd {
 
   return {
     countRead() {
-      if (++reads < MANY_READS || crowd !== undefined) return;
-      crowd = Promise.withResolvers();
-      setImmediate(endTurn);
+      reads += 1;
+      if (reads === SOME_READS && crowd === undefined) setImmediate(endTurn);
+      if (reads === MANY_READS) crowd ??= Promise.withResolvers();
     },
     get end() {
       return crowd?.promise;
