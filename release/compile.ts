@@ -15,11 +15,16 @@ export function resultText(
   { output, bytes }: { readonly output: string; readonly bytes: number },
 ): string {
   if (outcome === "no base") {
-    return "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land. " +
-      "Name a local copy in DENORT_BIN.\n";
+    return "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land, or read from the path in " +
+      "DENORT_BIN. Name a local copy there.\n";
   }
   if (outcome === "failed") {
     return `Cannot compile: the compiler failed. Its report:\n${report.trimEnd()}\n`;
+  }
+  if (outcome === "does not run") {
+    const [printed = ""] = report.split("\nStack backtrace");
+    return "Cannot compile: the new executable does not run. Its base must be of the version of Deno that compiles: " +
+      `see DENORT_BIN. It printed:\n${printed.trimEnd()}\n`;
   }
   const command = (args: string) => `  ./${output} ${args}`.padEnd(56);
   return `Made ${output} (${

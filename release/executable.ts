@@ -1,6 +1,7 @@
 import { unusedFiles } from "./packages.ts";
 import { writeProgram } from "./program.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
+import { VERSION } from "../src/core/version.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -42,13 +43,17 @@ export const TARGETS: readonly Target[] = [
 
 /** The result of a compilation. */
 export interface Compiled {
-  readonly outcome: "made" | "no base" | "failed";
-  /** The output of the compiler. */
+  readonly outcome: "made" | "no base" | "failed" | "does not run";
+  /** The output of the compiler, or of the file that does not run. */
   readonly report: string;
 }
 
-/** Matches a failed download of the compiler's base, or a base for another target. */
-const NO_BASE_REGEXP = /error sending request|dl\.deno\.land/i;
+/** Matches a failed download of the compiler's base, a base for another target, or a wrong path. */
+const NO_BASE_REGEXP =
+  /error sending request|dl\.deno\.land|could not find denort/i;
+
+/** The longest wait for a new executable to print its version, in milliseconds. */
+const VERSION_TIMEOUT_MS = 60_000;
 
 const ARGUMENTS = [
   "compile",
@@ -63,7 +68,8 @@ const ARGUMENTS = [
 ];
 
 /**
- * Compiles an executable.
+ * Compiles an executable. One for this machine is first run with `--version`; an older file stays until then, because a
+ * base of another version of Deno gives a file that ends at its start.
  *
  * @param options.target Default: this machine.
  * @param options.output The path of the file to write, below the repository.
@@ -77,12 +83,14 @@ export async function compileExecutable(
   const { main, included } = await writeProgram();
   const unused = await unusedArguments();
   const compiler = await compilerPath(target);
+  const [, folder = "", name = output] = output.match(/^(.*\/)?(.*)$/) ?? [];
+  const unproven = `${folder}new-${name}`;
   const { success, stdout, stderr } = await new Deno.Command(compiler, {
     args: [
       ...ARGUMENTS,
       ...included.flatMap((path) => ["--include", path]),
       ...unused,
-      ...["--target", target, "--output", output, main],
+      ...["--target", target, "--output", unproven, main],
     ],
     cwd: ROOT,
     clearEnv: true,
@@ -91,9 +99,34 @@ export async function compileExecutable(
   }).output();
   const decoder = new TextDecoder();
   const report = decoder.decode(stdout) + decoder.decode(stderr);
-  if (success) return { outcome: "made", report };
-  const outcome = NO_BASE_REGEXP.test(report) ? "no base" : "failed";
-  return { outcome, report };
+  if (!success) {
+    const outcome = NO_BASE_REGEXP.test(report) ? "no base" : "failed";
+    return { outcome, report };
+  }
+  const path = new URL(unproven, ROOT);
+  const failure = target === Deno.build.target
+    ? await startFailure(path)
+    : undefined;
+  if (failure !== undefined) {
+    await Deno.remove(path);
+    return { outcome: "does not run", report: failure };
+  }
+  await Deno.rename(path, new URL(output, ROOT));
+  return { outcome: "made", report };
+}
+
+/** Runs an executable with `--version`. Returns what it printed if that is not the version; `undefined` if it is. */
+async function startFailure(path: URL): Promise<string | undefined> {
+  const { success, stdout, stderr } = await new Deno.Command(path, {
+    args: ["--version"],
+    stdin: "null",
+    signal: AbortSignal.timeout(VERSION_TIMEOUT_MS),
+  }).output();
+  const decoder = new TextDecoder();
+  const printed = decoder.decode(stdout);
+  return success && printed.includes(VERSION)
+    ? undefined
+    : printed + decoder.decode(stderr);
 }
 
 /** Returns the arguments that leave out the files that nobody loads. A command line of Windows is too short for them. */

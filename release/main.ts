@@ -30,7 +30,7 @@ async function writeExecutables(): Promise<boolean> {
     });
     outcomes.push(outcome);
     if (outcome === "made") console.error(`Compiled ${output}`);
-    else if (outcome === "failed") {
+    else if (outcome !== "no base") {
       console.error(`Cannot compile ${output}: ${report}`);
     } else {
       console.error(
@@ -38,7 +38,8 @@ async function writeExecutables(): Promise<boolean> {
       );
     }
   }
-  return outcomes.includes("made") && !outcomes.includes("failed");
+  return outcomes.includes("made") &&
+    !outcomes.some((outcome) => /failed|does not run/.test(outcome));
 }
 
 function executableName({ name }: Target): string {

@@ -419,3 +419,28 @@ testNeeding(
     assert.equal(Buffer.compare(first, second), 0);
   },
 );
+
+testNeeding(
+  "compile keeps the old executable where the new one does not run, and where there is no base",
+  lack,
+  async () => {
+    if ("reason" in compiled) return;
+    const before = await Deno.stat(compiled.path);
+    const bases = {
+      // The compiler takes any program for its base.
+      [Deno.execPath()]: /the new executable does not run/,
+      "/nowhere/denort": /read from the path in DENORT_BIN/,
+    };
+    for (const [base, expected] of Object.entries(bases)) {
+      const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["task", "--quiet", "compile"],
+        env: { DENORT_BIN: base, NO_COLOR: "1" },
+        stdin: "null",
+      }).output();
+      assert.equal(success, false);
+      assert.match(new TextDecoder().decode(stderr), expected);
+    }
+    const after = await Deno.stat(compiled.path);
+    assert.deepEqual([after.ino, after.size], [before.ino, before.size]);
+  },
+);

@@ -50,8 +50,18 @@ Deno.test("compile prints what to do where the base of the executable cannot be 
   const compiled = { outcome: "no base", report } as const;
   assert.equal(
     resultText(compiled, { output: OUTPUT, bytes: 0 }),
-    "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land. " +
-      "Name a local copy in DENORT_BIN.\n",
+    "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land, or read from the path in " +
+      "DENORT_BIN. Name a local copy there.\n",
+  );
+});
+
+Deno.test("compile prints why a new executable does not run", () => {
+  const report = "error: no binary section\n\nStack backtrace:\n   0: x\n";
+  const compiled = { outcome: "does not run", report } as const;
+  assert.equal(
+    resultText(compiled, { output: OUTPUT, bytes: 0 }),
+    "Cannot compile: the new executable does not run. Its base must be of the version of Deno that compiles: " +
+      "see DENORT_BIN. It printed:\nerror: no binary section\n",
   );
 });
 
