@@ -103,6 +103,19 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
   }
 });
 
+Deno.test("every table of the documentation has a line below its heads, and rows without a gap", () => {
+  for (const [path, text] of pages) {
+    // A renderer shows other rows as plain text.
+    const tables = text.replace(/^```[^]*?^```$/gm, "").matchAll(
+      /(?<=^|\n(?!\|).*\n)(?:\|.*\n)+/g,
+    );
+    for (const [table] of tables) {
+      const [, second = ""] = table.split("\n");
+      assert.match(second, /^(\| *:?-+:? *)+\|$/, `${path}: ${table}`);
+    }
+  }
+});
+
 Deno.test("the reference of the configuration has a row for every option of the schema", () => {
   const [, section = ""] = pageOf("docs/configuration.md").split(
     "## Every option\n",
