@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { z } from "zod";
 import manifest from "../deno.json" with { type: "json" };
 import { createGateway } from "../src/app.ts";
 import { createLiveConfig } from "../src/config/live_config.ts";
@@ -41,7 +42,7 @@ import {
   TABLE,
 } from "./support/dialects/failure_table.ts";
 import { readPages } from "./support/program/pages.ts";
-import { parseYaml } from "./support/yaml.ts";
+import { parseYaml, yamlObject } from "./support/yaml.ts";
 
 type EventRow = (typeof LOG_EVENTS)[keyof typeof LOG_EVENTS];
 
@@ -114,6 +115,28 @@ Deno.test("every table of the documentation has a line below its heads, and rows
       assert.match(second, /^(\| *:?-+:? *)+\|$/, `${path}: ${table}`);
     }
   }
+});
+
+/** Matches a model with its price in one mapping. */
+const PRICED_REGEXP = /\bid: ([\w.-]+),?\s+price: (\{[^{}]*\})/g;
+
+Deno.test("every page has the price of docs/prices.md for a model that is listed there", () => {
+  const page = pageOf("docs/prices.md");
+  const shown = [...documentation.matchAll(PRICED_REGEXP)]
+    .map(([, id = "", price = ""]) => ({ id, price: yamlObject(price) }));
+  const listed = blocks("yaml").filter((text) => page.includes(text))
+    .flatMap((text) => listedSchema.parse(parseYaml(text)).models);
+  assert.ok(listed.length > 10);
+  const isListed = (id: string) => listed.some((model) => model.id === id);
+  assert.ok(shown.filter(({ id }) => isListed(id)).length > 5);
+  for (const { id, price } of shown) {
+    const model = listed.find((one) => one.id === id);
+    if (model !== undefined) assert.partialDeepStrictEqual(model.price, price);
+  }
+});
+
+const listedSchema = z.object({
+  models: z.array(z.object({ id: z.string(), price: z.looseObject({}) })),
 });
 
 Deno.test("the reference of the configuration has a row for every option of the schema", () => {
