@@ -9,6 +9,7 @@ import { CLIENTS as PROGRAMS } from "./clients/programs.ts";
 import { PYTHON_SDKS } from "./clients/python_sdks.ts";
 import { SEEN_FAILURES } from "./clients/seen_failures.ts";
 import { readSeenRows } from "./clients/seen_table.ts";
+import { commandHelp, type CommandSpec } from "../src/cli/command.ts";
 import { COMMANDS } from "../src/cli/mod.ts";
 import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
@@ -235,14 +236,50 @@ Deno.test("the changelog begins with the unreleased changes, then with this vers
   assert.equal(headings[1]?.split(" ")[0], VERSION);
 });
 
+/** The tasks of a clone that run a command of the program, each with the arguments that it gives. */
+const COMMAND_TASKS = Object.entries(manifest.tasks).flatMap(
+  ([task, { command }]) => {
+    const [, args] = command.match(/ src\/main\.ts (.+)$/) ??
+      command.match(/ src\/cli\/(login)\/main\.ts$/) ?? [];
+    return args === undefined ? [] : [{ task, args }];
+  },
+);
+
 Deno.test("a task with the name of a command runs that command", () => {
-  const { demo, dev, init, limits, setup, token, usage } = manifest.tasks;
-  const tasks = { demo, dev, init, limits, setup, token, usage };
-  for (const [task, { command }] of Object.entries(tasks)) {
-    assert.ok(COMMANDS.some(({ spec }) => spec.name === task), task);
-    assert.match(command, new RegExp(`src/main\\.ts ${task}( new)?$`));
-  }
+  const isCommand = (name: string) =>
+    COMMANDS.some(({ spec }) => spec.name === name);
+  const tasks = COMMAND_TASKS.filter(({ task }) => isCommand(task));
+  assert.ok(tasks.length > 8);
+  for (const { task, args } of tasks) assert.equal(args.split(" ")[0], task);
 });
+
+Deno.test("the page on running the gateway has each command with its task and its options, as --help has them", () => {
+  const [, section = ""] = pageOf("docs/running.md").split("## Commands\n");
+  const [table = ""] = section.match(/(?<=\n\n)(\|.*\n)+/) ?? [];
+  const rows = table.replace(/ +/g, " ").trimEnd().split("\n").slice(2);
+  assert.deepEqual(rows, COMMANDS.flatMap(({ spec }) => commandRows(spec)));
+});
+
+/** The rows of a command in the table of commands, to paste there where one is missing. */
+function commandRows(spec: CommandSpec): string[] {
+  const { name, operands, summary } = spec;
+  const tasks = COMMAND_TASKS
+    .filter(({ args }) => args.split(" ")[0] === name)
+    .map(({ task }) => `\`task ${task}\``);
+  const words = operands === undefined ? name : `${name} ${operands}`;
+  const cells = [
+    [`**\`${words}\`**`, tasks.join(", "), summary],
+    ...commandHelp(spec).matchAll(/^ {2}(--.+?) {2,}(.+)$/gm).map((
+      [, option, effect],
+    ) => [`\`${option}\``, "", effect]),
+  ];
+  return cells.map((row) =>
+    `| ${row.join(" | ")} |`.replace(/ +/g, " ").replace(
+      /(?<=[a-z])\|(?=[a-z])/g,
+      "\\|",
+    )
+  );
+}
 
 Deno.test("every task that the documentation names exists", () => {
   const named = [...documentation.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
