@@ -4,10 +4,12 @@ import { login } from "./cli/login/here.ts";
 
 const [command, ...rest] = Deno.args;
 
-/** Runs every command but `login`, which is the only one that writes files. */
+/** Runs every command but `login`. */
 async function runOther(): Promise<number> {
   // With every permission, as from the source, Deno would then refuse to read /dev/stdin, too.
-  if (Deno.build.standalone) Deno.permissions.revokeSync({ name: "write" });
+  if (Deno.build.standalone && command !== "token") {
+    Deno.permissions.revokeSync({ name: "write" });
+  }
   // A server loads no other command, which saves time and memory.
   if (command === "serve" && !rest.some(isHelp)) {
     const { runServe } = await import("./cli/commands/serve.ts");

@@ -64,8 +64,9 @@ Deno.test("token prints its usage after bad arguments", async () => {
       out: "",
       error:
         "Cannot run token: it needs the word new, and one name or --many FILE.\n" +
-        "usage: model-gateway token new [NAME] [--many FILE] [--ignore-columns] [--group NAMES]\n" +
-        "       [--connections NAMES] [--models IDS] [--expires TIME] [--config FILE]\n" +
+        "usage: model-gateway token new [NAME] [--many FILE] [--ignore-columns] [--to FILE]\n" +
+        "       [--secrets FILE] [--group NAMES] [--connections NAMES] [--models IDS]\n" +
+        "       [--expires TIME] [--config FILE]\n" +
         "Run model-gateway token --help for more.\n",
     });
   }
