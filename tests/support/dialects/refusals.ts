@@ -307,14 +307,6 @@ export const GATEWAY_REFUSALS = named({
       type: "request_forbidden",
     }),
   },
-  "OpenRouter, what the key may spend": {
-    status: 403,
-    body: error({
-      message:
-        "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys",
-      code: 403,
-    }),
-  },
   "Google, a key of another service": {
     status: 403,
     body: [

@@ -48,7 +48,7 @@ export const OVERFLOW_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts
     /\b(?:prompt|input)(?: tokens?| text| messages?)?(?: is| are)? too (?:long|large)\b|reduce the length of (?:the |your )?(?:input )?(?:prompt|input)\b/
   gh:badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts
-    /\b(?:prompt|input)(?: tokens?| token count| length)?(?: [\d,]+| \([\d, a-z]+\))? (?:exceeds?|exceeded|cannot exceed|is (?:greater|longer|larger) than) (?:(?:the|model'?s|max(?:imum)?|allowed|number of) ){0,4}(?:limit|length|tokens?|input|max_\w+|[\d,]+)\b/
+    /\b(?:prompt|input|total tokens|tokens in request)(?: tokens?| token count| length)?(?: [\d,]+| \([\d, a-z]+\))? (?:exceeds?|exceeded|cannot exceed|(?:is )?(?:greater|longer|larger|more) than) (?:(?:the|model'?s|max(?:imum)?|allowed|number of) ){0,4}(?:limit|length|tokens?|input|max_\w+|[\d,]+)\b/
   gh:xtekky/gpt4free/issues/137 context_length_exceeded
   gh:zeroclaw-labs/zeroclaw/issues/4124 1261
   https://docs.mistral.ai/resources/known-limitations 3051

@@ -17,7 +17,7 @@ const INSTANT_KEY_REGEXP =
 export function readTimes(
   { members, texts }: Pick<Clues, "members" | "texts">,
   isBeijing: boolean,
-): Pick<Failure, "retryAfterMs" | "resetsAtMs"> {
+): Pick<Failure, "retryAfterMs" | "resetsAtMs" | "resetsDaily"> {
   for (const [key, value] of members) {
     const name = key.toLowerCase().replace(/[^a-z]/g, "");
     const isDelay = DELAY_KEY_REGEXP.test(name);
@@ -32,9 +32,16 @@ export function readTimes(
     if (resetsAtMs !== undefined) return { resetsAtMs };
     const retryAfterMs = delayIn(text);
     if (retryAfterMs !== undefined) return { retryAfterMs };
+    const time = TIME_REGEXP.exec(text)?.[1];
+    // It is midnight in the zone that is as far behind.
+    if (time !== undefined) return { resetsDaily: `-${time}` };
   }
   return {};
 }
+
+/** A time of each day, such as "resets at 10:00 UTC". */
+const TIME_REGEXP =
+  /\bresets? at ([01]\d:[0-5]\d|2[0-3]:[0-5]\d) ?(?:UTC|GMT|Z)\b/i;
 
 const MS_BY_UNIT: readonly (readonly [unit: RegExp, ms: number])[] = [
   [/^(?:ms|milli|毫秒)/i, 1],

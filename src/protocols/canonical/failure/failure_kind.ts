@@ -77,7 +77,7 @@ const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
 function kindOf(
   status: number | undefined,
   words: ErrorWords,
-  clues: Clues & Pick<Failure, "retryAfterMs">,
+  clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   // It concerns the gateway's own credential, which the caller cannot change. The words do not matter.
   if (status === 401) return "authentication";
@@ -127,7 +127,7 @@ const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
 
 /** The kinds that no error of the request has, and one that says no more than its status. */
 const NO_MISTAKES: ReadonlySet<FailureKind> = new Set(
-  ["overloaded", "timeout", "server", "invalid_request"],
+  ["overloaded", "timeout", "invalid_request"],
 );
 
 /** The kinds that no error of a server has: relays say of each of their troubles that there is no such model. */
@@ -140,10 +140,13 @@ function isPlausible(kind: FailureKind, status = 200): boolean {
   const named = NAMED_BY_STATUS[status];
   if (named !== undefined) return named.has(kind);
   if (status < 400) return true;
+  // Such a code says less than a status such as 503.
+  if (kind === "server") return kindOfStatus(status) === kind;
   if (status >= 500) return !MISTAKES.has(kind);
-  // Both are about the content of the request, which no wait changes.
-  const isContent = status === 413 || status === 422;
-  if (isContent && kind === "rate_limited") return false;
+  // Both are about the content of the request, which no wait and no other key changes.
+  if (status === 413 || status === 422) {
+    if (kind === "rate_limited" || kind === "authentication") return false;
+  }
   return !NO_MISTAKES.has(kind);
 }
 

@@ -22,9 +22,12 @@ const REACHED_REGEXP = new RegExp(
   "i",
 );
 
+/** The shortest wait, in milliseconds, that is longer than any limit of a minute asks for. */
+const LONG_WAIT_MS = 600_000;
+
 /** A plan or a budget that is used up. */
 const PLAN =
-  raw`(?:usage|spend(?:ing)?|budget|plan|subscription) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
+  raw`(?:usage|spend(?:ing)?|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
 const PLAN_REGEXP = eitherWay(PLAN, REACHED);
 const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 
@@ -34,7 +37,7 @@ const CREDIT_REGEXP = new RegExp(
     "balance|credits?|funds?|extra usage",
     raw`insufficient|not enough|(?:not|\w+n't) have (?:any|enough)|(?:too )?low|negative|expired|more|${REACHED}`,
   ).source +
-    raw`|\barrears?\b|\boverdue\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
+    raw`|\barrears?\b|\b(?:overdue|past due)\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
   "i",
 );
 
@@ -55,7 +58,7 @@ export function limitKind(
   kind: FailureKind,
   isNamed: boolean,
   { status }: Pick<ErrorWords, "status">,
-  clues: Clues & Pick<Failure, "retryAfterMs">,
+  clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   if (status === 402) return kind;
   const isLimit = kind === "rate_limited" || kind === "quota";
@@ -67,13 +70,21 @@ export function limitKind(
   if (!isLimit && !isRefused && !isRequest && !isUnclear) return kind;
   const text = [...clues.texts, ...[...clues.codes].map(asWords)].join("\n. ")
     .replaceAll("_", " ");
-  const isLong = LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
-  // DashScope names a limit of a minute so, with a code of used-up quotas.
+  const isLong = clues.resetsDaily !== undefined ||
+    LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
+  // DashScope names a limit of a minute so, with a code of used-up quotas:
+  // https://www.alibabacloud.com/help/en/model-studio/rate-limit
   const isMinute = !isLong &&
-    /(?<!free )\ballocated quota exceeded/i.test(text);
+    (/(?<!free )\ballocated quota exceeded/i.test(text) ||
+      clues.isAlibaba && /\bexceeded your current quota/i.test(text));
   if (kind === "quota" && isNamed && !isMinute) return kind;
+  const waitMs = clues.retryAfterMs ?? 0;
+  if (isLimit && waitMs >= LONG_WAIT_MS) return "quota";
   if (isMinute || MOMENT_REGEXP.test(text) && !isLong) {
-    return isLimit || isUnclear ? "rate_limited" : kind;
+    const isReached = LIMIT_REGEXP.test(text) && REACHED_REGEXP.test(text);
+    return isLimit || isUnclear || isRefused && isReached
+      ? "rate_limited"
+      : kind;
   }
   // Google names each limit a quota.
   const isGoogle = clues.codes.has("resource_exhausted");

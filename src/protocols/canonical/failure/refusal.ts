@@ -102,7 +102,7 @@ function refusesContent(clues: Clues): boolean {
 
 /** The numbers in an error of a rate limit: its size, and what the request alone would take of it. */
 const LIMIT_REGEXP = /\blimit(?: of| is)?:? ([\d,]+)/i;
-const REQUESTED_REGEXP = /\brequested(?: tokens)?:? ([\d,]+)/i;
+const REQUESTED_REGEXP = /\brequested(?: tokens)?:? ~?([\d,]+)/i;
 
 /** Returns true when a request is larger than a rate limit, which it would exceed at any time. */
 function isLargerThanLimit(clues: Clues): boolean {
@@ -134,7 +134,7 @@ const RELAYED_REGEXP =
 
 /** The first mark or word of a part of the request. What follows may be the caller's text. */
 const PART_REGEXP =
-  /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b/i;
+  /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b|参数|消息|内容|字段|输入|工具|函数|提示|属性|名称/i;
 
 /**
  * Returns the clues to the state of the account. An error about the request may quote it, and no caller's text may stop
@@ -164,6 +164,8 @@ export interface Clues {
   isModeration: boolean;
   /** True when a quota of Google's has the length of a day. */
   isDaily: boolean;
+  /** True when the error refers to a page of Alibaba Cloud. */
+  isAlibaba: boolean;
 }
 
 /** The fields with codes. `status` is Google's, and `reason` is in its details. */
@@ -191,6 +193,7 @@ export function readClues(body: JsonValue | undefined): Clues {
     members: [],
     isModeration: false,
     isDaily: false,
+    isAlibaba: false,
   };
   if (typeof body === "string") {
     addText(readErrorWords(body).message ?? "", clues);
@@ -199,10 +202,11 @@ export function readClues(body: JsonValue | undefined): Clues {
   return clues;
 }
 
-function addText(text: string, { codes, texts }: Clues): void {
+function addText(text: string, clues: Clues): void {
   const code = TEXT_CODE_REGEXP.exec(text)?.[1];
-  if (code !== undefined) codes.add(code);
-  texts.push(text.slice(0, MAX_READ).replace(LINK_REGEXP, " "));
+  if (code !== undefined) clues.codes.add(code);
+  clues.isAlibaba ||= /\b(?:aliyun|alibabacloud)\.com\//.test(text);
+  clues.texts.push(text.slice(0, MAX_READ).replace(LINK_REGEXP, " "));
 }
 
 function collectFrom(error: JsonObject, clues: Clues): void {

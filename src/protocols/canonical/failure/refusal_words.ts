@@ -81,6 +81,8 @@ export const KEY_ROWS: readonly RefusalRow[] = [
   https://docs.x.ai/docs/key-information/debugging /^Incorrect API key provided/
   https://ai.google.dev/gemini-api/docs/troubleshooting api_key_invalid /^API key (not valid|expired)\b/
   https://docs.claude.com/en/api/errors authentication_error
+  gh:anymorph-ai/Claudable/issues/45
+    /^[^.]{0,40}\b(?:credential|key|token|subscription)s? (?:is|are) (?:only|not) (?:authorized|allowed|valid) for\b/
 `),
 ];
 

@@ -183,7 +183,7 @@ const ROWS: readonly Row[] = [
         }],
       },
     },
-    "rate_limited",
+    "quota",
     581_981,
   ],
   [
@@ -339,6 +339,47 @@ const ROWS: readonly Row[] = [
         "Your newly created team doesn't have any credits or licenses yet.",
     },
     "quota",
+  ],
+  [
+    "OpenRouter, what the key may spend in a day",
+    403,
+    openAi("Key limit exceeded (daily limit).", { code: 403 }),
+    "quota",
+  ],
+  [
+    "Kimi, concurrent requests",
+    403,
+    openAi(
+      "You've reached your concurrent request limit. Please wait for your ongoing requests to finish and try again.",
+      { type: "access_terminated_error" },
+    ),
+    "rate_limited",
+  ],
+  [
+    "OpenAI, too busy",
+    503,
+    openAi("The model is overloaded.", { type: "server_error" }),
+    "overloaded",
+  ],
+  [
+    "GitHub Models, a day",
+    429,
+    openAi("Rate limit exceeded. Please wait 6400 seconds before retrying."),
+    "quota",
+    6400,
+  ],
+  [
+    "a time of each day",
+    429,
+    openAi("Free quota used (30 requests / 5h). Resets at 10:00 UTC."),
+    "quota",
+    79_200,
+  ],
+  [
+    "a Chinese error that quotes the request",
+    400,
+    openAi("请求参数有误：用户输入 余额不足"),
+    "invalid_request",
   ],
   [
     "Groq, an organization",
