@@ -3,6 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
   objectOf,
 } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
@@ -93,13 +94,16 @@ export function lessonsIn(
   sent: JsonObject = {},
 ): readonly Lesson[] {
   if (!isFieldRefusal(refusal)) return [];
-  const { message, param = "", code = "" } = refusal;
+  const { message, param = relayedParam(message), code = "" } = refusal;
   // Some providers have a sentence there.
   const isPath = !/\s/.test(param);
   const path = isPath ? stepsOf(param) : [];
+  // Of several faults, `param` has the first place.
+  const isOneOf = message.startsWith(`${param}: `) &&
+    /; [\w.]+: /.test(message);
   const isKnown = sent[path[0] ?? ""] !== undefined || isSchemaPath(path) ||
     Object.keys(sent).length === 0;
-  const place = isKnown ? path : [];
+  const place = isKnown && !isOneOf ? path : [];
   const coded = /^un(?:supported|known|recognized)_/.test(code)
     ? `${message} (unsupported)`
     : message;
@@ -108,9 +112,10 @@ export function lessonsIn(
     readLessons({ text: words, place, protocol, sent });
   const named = read(text);
   if (named.length === 0) {
+    const isCompiled = WORDS.COMPILED_REGEXP.test(text);
     const isPlain = isRequestError(refusal) &&
-      namesNothing(text, protocol, sent) &&
-      withoutQuotes(text, sent, /./) === text;
+      (isCompiled || namesNothing(text, protocol, sent)) &&
+      withoutQuotes(text, sent, isCompiled ? /(?!)/ : /./) === text;
     return isPlain ? suspects(protocol, sent) : [];
   }
   const own = withoutQuotes(text, sent, namesOf(named));
@@ -120,6 +125,14 @@ export function lessonsIn(
   );
   const distinct = new Map(lessons.map((one) => [lessonText(one), one]));
   return [...distinct.values()].slice(0, MAX_LESSONS);
+}
+
+/** Returns the field that an error in the text of a relay names, after its message; "" for none. */
+function relayedParam(message: string): string {
+  const params = /^(?:litellm\.\w+: |\w+Exception - )/.test(message)
+    ? [...message.matchAll(/["']param["']: ?["']([\w.[\]]+)["']/g)]
+    : [];
+  return params.at(-1)?.[1] ?? "";
 }
 
 /** Returns a lesson for each field without which a body is plainest. */
@@ -139,13 +152,12 @@ function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
   }).filter((one) => concerns(one, sent));
 }
 
-/** Returns true when a refusal names no part of the request. A grammar is what became of its schemas. */
+/** Returns true when a refusal names no part of the request. */
 function namesNothing(
   text: string,
   protocol: Protocol,
   sent: JsonObject,
 ): boolean {
-  if (/\bgrammar\b/i.test(text)) return true;
   const fields = OMITTABLE[protocol] ?? [];
   return !WORDS.SUBJECT_REGEXP.test(text) &&
     !mentionsIn(text).some((path) =>
@@ -169,7 +181,8 @@ function readLessons(reading: Reading): readonly Lesson[] {
   const { text, sent, protocol, place } = reading;
   const content = contentLessons(reading);
   if (content.length > 0) return content;
-  if (WORDS.STREAM_REGEXP.test(text) && sent.stream !== true) {
+  const isOfOptions = /\bstream[ _]options\b/i.test(text);
+  if (WORDS.STREAM_REGEXP.test(text) && !isOfOptions && sent.stream !== true) {
     return [{ move: "stream", field: "stream", words: [] }];
   }
   const limits = limitLessons(reading);
@@ -184,6 +197,7 @@ function readLessons(reading: Reading): readonly Lesson[] {
   const whole = withPaths(text);
   const accepted: string[] = [];
   const rest = whole.replace(WORDS.ACCEPTED_REGEXP, (found, list: string) => {
+    if (WORDS.BOUNDS_REGEXP.test(list)) return found;
     const [values = ""] = list.split(WORDS.LIST_END_REGEXP, 1);
     accepted.push(...values.toLowerCase().match(/[\w-]{1,32}/g) ?? []);
     return found.slice(0, -list.length) + list.slice(values.length);
@@ -312,8 +326,14 @@ function effortLessons(
   return isValue && words.length > 0 ? [{ move: "nearest", field, words }] : [];
 }
 
-function roleLessons({ text, accepted }: Sentence): readonly Lesson[] {
-  const field = /\b(?:developer|system)\b/.exec(text)?.[0] ?? "";
+function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
+  // Of a value that is not named, the newest is meant.
+  const isSent = /\bvalue\b/i.test(text) &&
+    listOf(sent.messages).some((one) =>
+      isJsonObject(one) && one.role === "developer"
+    );
+  const field = /\b(?:developer|system)\b/.exec(text)?.[0] ??
+    (isSent ? "developer" : "");
   const other = lookup(OTHER_SPELLING, field);
   const isAccepted = accepted.length === 0 || accepted.includes(other ?? "");
   return other === undefined || !isAccepted

@@ -57,8 +57,10 @@ export function withPaths(message: string): string {
       /Unknown name "([^"]{1,100})" at '([^']{1,300})'/g,
       "Unknown name $2.$1 ",
     )
+    .replace(/(?<!\w)penalty\b/gi, "frequency_penalty, presence_penalty")
+    .replace(/thinking (?=type)/gi, "thinking.")
     .replace(
-      /stop (?=sequences)|reasoning (?=effort)|parallel tool (?=calls)|cache (?=control)|service (?=tier)/gi,
+      /stop (?=sequences)|stream (?=options)|reasoning (?=effort)|parallel tool (?=calls)|cache (?=control)|service (?=tier)/gi,
       (words) => words.replaceAll(" ", "_"),
     );
 }

@@ -6,11 +6,11 @@ export const UNSUPPORTED_REGEXP =
 
 /** The words with which a value is refused. */
 export const VALUE_REGEXP =
-  /\binvalid\b|\bonly\b|\bmust\b|\bshould\b|\bexpected\b|\brequires?\b|\bnot one of\b|\bverified\b|unknown (?:variant|role)|无效|取值/i;
+  /\binvalid\b|\bonly\b|\bmust\b|\bshould\b|\bexpected\b|\brequires?\b|\bnot one of\b|\btoo (?:many|long)\b|\bverified\b|unknown (?:variant|role)|无效|取值/i;
 
 /** The words with which an error concerns a model, or an account, whatever the value of the field. */
 export const FOR_ALL_REGEXP =
-  /\b(?:this|the|the ['"`][^'"`]{1,100}['"`]) model\b|only the default|only [\d.]+ is allowed|(?:may|can) only be|must be verified/i;
+  /\b(?:this|the|the ['"`][^'"`]{1,100}['"`]) model\b|only the default|\bsame value\b|only [\d.]+ is allowed|(?:may|can) only be|must be verified/i;
 
 /** The words about a value that is out of its bounds, which another caller's may keep. */
 export const BOUNDS_REGEXP =
@@ -18,7 +18,7 @@ export const BOUNDS_REGEXP =
 
 /** The words before a list of accepted values, and the list. */
 export const ACCEPTED_REGEXP =
-  /(?:\b(?:supported|valid|allowed|accepted) (?:values|levels|options|inputs|parameters)(?: are)?|\bexpected(?: one of)?|\bone of|\bmust be(?: one of)?|\bshould be(?: one of)?|取值范围)[: ]+(?<list>[^.;\n{}]{1,200})/gi;
+  /(?:\b(?:supported|valid|allowed|accepted) (?:values|levels|options|inputs|parameters)(?: are)?|\bvalues(?= \()|\bexpected(?: one of)?|\bone of|\bmust be(?: one of)?|\bshould be(?: one of)?|取值范围)[: ]+(?<list>[^.;\n{}]{1,200})/gi;
 
 /** The words with which a list of accepted values has ended. */
 export const LIST_END_REGEXP =
@@ -63,6 +63,10 @@ export const STRICT_REGEXP =
 /** Words and marks with which an error says something of the request. */
 export const SUBJECT_REGEXP =
   /[`'"]\w|\w_\w|\w\.\w|\[\d|\d{3}|\b(?:messages?|content|tools?|prompt|tokens?|context|schemas?|formats?|models?|keys?|accounts?|images?|files?|roles?|json|length|empty|missing|required|credits?|balance|quota|billing|limit|permissions?|subscription|access|overloaded|regions?)\b|余额|欠费|[模型消息图片内容角色]{2}/i;
+
+/** The words about what a server makes of schemas. Such an error names none of them as the caller did. */
+export const COMPILED_REGEXP =
+  /\bgrammar\b|\bschema\b.{0,40}\b(?:compil|conver)/i;
 
 /** Two settings that exclude each other. */
 export const PAIR_REGEXP =
