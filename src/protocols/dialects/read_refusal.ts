@@ -327,13 +327,12 @@ function effortLessons(
 }
 
 function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
-  // Of a value that is not named, the newest is meant.
-  const isSent = /\bvalue\b/i.test(text) &&
-    listOf(sent.messages).some((one) =>
-      isJsonObject(one) && one.role === "developer"
-    );
+  // Of a value that is not named, the newest role is meant.
+  const isNewest =
+    /^(?!.*\b(?:user|assistant|tool)\b).*\bvalue\b/is.test(text) &&
+    listOf(sent.messages).some((one) => objectOf(one).role === "developer");
   const field = /\b(?:developer|system)\b/.exec(text)?.[0] ??
-    (isSent ? "developer" : "");
+    (isNewest ? "developer" : "");
   const other = lookup(OTHER_SPELLING, field);
   const isAccepted = accepted.length === 0 || accepted.includes(other ?? "");
   return other === undefined || !isAccepted

@@ -49,7 +49,8 @@ interface Walk {
 
 /** The fields that may contain another error. In a router's error, `raw` holds the provider's error as text. */
 const HOLDER_KEYS = wordList(`
-  error errors innererror details detail message metadata raw base_resp
+  error errors innererror details detail message metadata raw data
+  base_resp
 `);
 
 /** The most items of a list that are read. */

@@ -8,7 +8,7 @@ const MOMENT_REGEXP =
 
 /** A limit of hours or longer. */
 const LONG_REGEXP =
-  /\b(?:day|dai?ly|week(?:ly)?|month(?:ly)?|year(?:ly)?|hour(?:ly)?|today|tomorrow|midnight)s?\b|\bsession (?:limit|usage)|\b[rt]pd\b|每[天日周月年]|今[天日]|当[天日周月]|小时|明天/i;
+  /\b(?:day|dai?ly|week(?:ly)?|month(?:ly)?|year(?:ly)?|hour(?:ly)?|today|tomorrow|midnight)s?\b|\bsession (?:limit|usage)|\b[rt]pd\b|\bper \d{4,6} ?s(?:ec\w*)?\b|每[天日周月年]|今[天日]|当[天日周月]|小时|明天/i;
 
 const LIMIT_REGEXP =
   /\b(?:limit|quota|cap|allowance|allocation|usage|requests?|tokens?|credits?|calls)s?\b|限额|上限|额度|配额|次数|用量/i;
@@ -27,14 +27,14 @@ const LONG_WAIT_MS = 600_000;
 
 /** A plan or a budget that is used up. */
 const PLAN =
-  raw`(?:usage|spend(?:ing)?|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
+  raw`(?:usage|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
 const PLAN_REGEXP = eitherWay(PLAN, REACHED);
 const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 
 /** An account that has nothing to pay with. */
 const CREDIT_REGEXP = new RegExp(
   eitherWay(
-    "balance|credits?|funds?|extra usage",
+    "balance|credits?|funds?|extra usage|spend(?:ing)? (?:limit|cap)s?",
     raw`insufficient|not enough|(?:not|\w+n't) have (?:any|enough)|(?:too )?low|negative|expired|more|${REACHED}`,
   ).source +
     raw`|\barrears?\b|\b(?:overdue|past due)\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,

@@ -82,7 +82,7 @@ export const KEY_ROWS: readonly RefusalRow[] = [
   https://ai.google.dev/gemini-api/docs/troubleshooting api_key_invalid /^API key (not valid|expired)\b/
   https://docs.claude.com/en/api/errors authentication_error
   gh:anymorph-ai/Claudable/issues/45
-    /^[^.]{0,40}\b(?:credential|key|token|subscription)s? (?:is|are) (?:only|not) (?:authorized|allowed|valid) for\b/
+    /^[^.]{0,40}\b(?:credential|api key|access token|subscription) is (?:only|not) authorized\b/
 `),
 ];
 
