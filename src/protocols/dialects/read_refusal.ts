@@ -379,7 +379,7 @@ function limitLessons({ text, place, sent }: Reading): readonly Lesson[] {
 
 /** Returns true when a text has a value in quotation marks, or behind a colon or a word for it. */
 function quotes(text: string, value: string): boolean {
-  const pattern = `(?:["'\`]|: |\\blevel |\\beffort )${value}\\b`;
+  const pattern = `(?:["'\`]|: |\\b(?:level|effort|value) )${value}\\b`;
   return new RegExp(pattern, "i").test(text);
 }
 
