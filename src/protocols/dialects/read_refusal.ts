@@ -94,7 +94,7 @@ export function lessonsIn(
   sent: JsonObject = {},
 ): readonly Lesson[] {
   if (!isFieldRefusal(refusal)) return [];
-  const { message, param = relayedParam(message), code = "" } = refusal;
+  const { message, param = relayedParam(message, sent), code = "" } = refusal;
   // Some providers have a sentence there.
   const isPath = !/\s/.test(param);
   const path = isPath ? stepsOf(param) : [];
@@ -128,9 +128,13 @@ export function lessonsIn(
 }
 
 /** Returns the field that an error in the text of a relay names, after its message; "" for none. */
-function relayedParam(message: string): string {
+function relayedParam(message: string, sent: JsonObject): string {
   const params = /^(?:litellm\.\w+: |\w+Exception - )/.test(message)
-    ? [...message.matchAll(/["']param["']: ?["']([\w.[\]]+)["']/g)]
+    ? [
+      ...withoutQuotes(message, sent, /param/).matchAll(
+        /["']param["']: ?["']([\w.[\]]+)["']/g,
+      ),
+    ]
     : [];
   return params.at(-1)?.[1] ?? "";
 }

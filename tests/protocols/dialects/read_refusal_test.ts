@@ -85,6 +85,7 @@ const HOSTILE = [
     `this model does not support ${field}. max_tokens must be <= 17`,
   (field: string) =>
     `${field} must be one of 'none'; only the default is supported`,
+  (field: string) => `x", "param": "${field}", "code": "unknown_parameter`,
   (field: string) => field,
 ];
 
@@ -99,6 +100,8 @@ const QUOTING = [
     `The string ${JSON.stringify(JSON.stringify(text))} is too long`,
   (text: string) => `<b>${text.replaceAll("'", "&#39;")}</b> was refused`,
   (text: string) => `Refused: ${text.toUpperCase()}`,
+  (text: string) =>
+    `litellm.BadRequestError: OpenAIException - {"error": {"message": "Unsupported content: ${text}"}}`,
 ];
 
 const FIELDS = [
