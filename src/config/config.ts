@@ -1,5 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
+import type { Lesson } from "../protocols/dialects/lessons.ts";
 import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
 import type { InputKind, QuotaKind } from "./quota_kinds.ts";
 import type { JsonQuota } from "./schema/quota.ts";
@@ -188,6 +189,8 @@ export interface ConnectionModel {
   readonly maxOutputTokens: number | undefined;
   /** Body fields removed from its translated requests, besides those of the connection. */
   readonly omit: readonly string[];
+  /** Changes to its translated requests; absent: none. */
+  readonly lessons?: readonly Lesson[] | undefined;
   readonly input: readonly InputKind[] | undefined;
   /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
   readonly efforts: readonly string[] | undefined;

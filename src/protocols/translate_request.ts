@@ -7,7 +7,12 @@ import {
   type Sealed,
 } from "./canonical/content/sealed.ts";
 import { watchableStops } from "./canonical/answer/stop_strings.ts";
-import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
+import type {
+  CallerCodec,
+  Codec,
+  Target,
+  ToolSupport,
+} from "./canonical/codec.ts";
 import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import {
   createLosses,
@@ -28,7 +33,7 @@ import {
   teachBody,
   teachContent,
 } from "./dialects/apply_lessons.ts";
-import { type Lesson, lessonText } from "./dialects/lessons.ts";
+import { type Lesson, lessonText, PREFILL } from "./dialects/lessons.ts";
 
 interface RequestTranslation {
   /** The upstream's protocol. */
@@ -100,7 +105,13 @@ export function writeRequest(
     const allowed = withoutRefused(prepared, translation.refused);
     dropInnerSettings(allowed, to.protocol, losses);
     const content = teachContent(allowed, lessons);
-    const bridged = bridgeTools(content.value, to.toolSupport(target));
+    const renames = lessons.filter(({ move }) => move === "rename");
+    const support = renames.reduce<ToolSupport>((all, { words }) => ({
+      ...all,
+      maxNameLength: Math.min(all.maxNameLength, Number(words[0])),
+      hasPlainNames: true,
+    }), to.toolSupport(target));
+    const bridged = bridgeTools(content.value, support);
     const streamed = request.stream || streamOnly
       ? []
       : lessons.filter(({ move }) => move === "stream");
@@ -110,7 +121,12 @@ export function writeRequest(
       { target, reportDropped: losses.reportDropped },
     );
     const fields = teachBody(encoded, lessons);
-    const taught = [...content.lessons, ...fields.lessons, ...streamed];
+    const taught = [
+      ...content.lessons,
+      ...(bridged.aliases.size > 0 ? renames : []),
+      ...fields.lessons,
+      ...streamed,
+    ];
     const isOurLimit = request.maxOutputTokens === undefined;
     for (const lesson of taught) {
       if (lesson.move !== "clamp" || !isOurLimit) {
@@ -203,11 +219,12 @@ function adjust(
   return { ...kept, ...force };
 }
 
-/** Reports the loss that a lesson causes. Another spelling, or a stream that the gateway gathers, causes none. */
+/** Reports the loss that a lesson causes. Another spelling or name, or a stream that the gateway gathers, causes none. */
 function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
-  if (lesson.move === "respell" || lesson.move === "stream") return;
+  const { move, field } = lesson;
+  if (["respell", "rename", "stream"].includes(move)) return;
   losses.reportDropped(
-    lesson.move === "mention" ? "messages" : fieldOf(lesson.field, to),
+    move === "mention" || field === PREFILL ? "messages" : fieldOf(field, to),
     `this model's provider refused it before (${lessonText(lesson)})`,
   );
 }

@@ -251,6 +251,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     upstream: [undefined, "u"],
     max_output_tokens: [undefined, 5],
     omit: [undefined, ["top_p"]],
+    lessons: [undefined, ["describe pattern"]],
     "aliases[].id": ["x", "y"],
     "aliases[].listed": [undefined, false],
     listed: [undefined, false],

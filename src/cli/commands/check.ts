@@ -5,7 +5,7 @@ import type {
 } from "../../config/config.ts";
 import { credentialHeader } from "../../config/credential.ts";
 import { describeConfig } from "../../config/describe.ts";
-import type { Problem } from "../../config/problems.ts";
+import { type Problem, quote, suggestion } from "../../config/problems.ts";
 import { randomIds } from "../../core/ids.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
 import { systemClock } from "../../core/time/timers.ts";
@@ -153,6 +153,18 @@ async function checkLive(
   io: CliIo & RequestTools,
 ): Promise<number> {
   if (!flags.has("live")) return EXIT.good;
+  const model = values.get("model");
+  const models = config.connections.filter(({ enabled }) => enabled)
+    .flatMap((one) => one.models.map(({ id }) => id));
+  if (model !== undefined && !models.includes(model)) {
+    const near = suggestion(model, models);
+    io.writeError(
+      `Cannot try the model ${quote(model)}: no enabled connection has it${
+        near || ". Name one by its id."
+      }\n`,
+    );
+    return EXIT.failed;
+  }
   const probes = [
     ...await probeConnections(config, io),
     ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
@@ -166,7 +178,7 @@ async function checkLive(
   if (!flags.has("try")) return areGood ? EXIT.good : EXIT.failed;
   const results = await tryModels(config, {
     ...{ fetch: io.fetch, deadline: io.deadline },
-    model: values.get("model"),
+    model,
     elapsedMs: systemClock.elapsedMs,
     onProgress: (line) => io.writeError(`${line}\n`),
   });

@@ -1,12 +1,13 @@
 import type { Config } from "../../config/config.ts";
-import { omitLine } from "../../relay/translated/lesson_book.ts";
+import { configLine, strictest } from "../../relay/translated/lesson_book.ts";
 import { alignColumns } from "../table.ts";
-import { sentOf, type TrialResult } from "./try_models.ts";
+import { lessonsOf, sentOf, type TrialResult } from "./try_models.ts";
 
 /** A line for the entry of a model in the file. */
 interface ConfigLine {
   readonly connection: string;
-  readonly model: string;
+  /** Absent for a line of the connection itself. */
+  readonly model?: string;
   readonly line: string;
 }
 
@@ -30,8 +31,12 @@ export function tryReport(tried: TriedModels): string {
     } where the file has prices.`,
     ...(lines.length === 0 ? [] : [
       "To avoid the refusals that taught the gateway something, put this into the file:",
-      ...lines.map(({ connection, model, line }) =>
-        `  ${connection}, models: { id: ${model}, ${line} }`
+      ...new Set(
+        lines.map(({ connection, model, line }) =>
+          model === undefined
+            ? `  ${connection}, ${line}`
+            : `  ${connection}, models: { id: ${model}, ${line} }`
+        ),
       ),
     ]),
     "",
@@ -41,7 +46,9 @@ export function tryReport(tried: TriedModels): string {
 /** Returns the same as {@linkcode tryReport} as one line of JSON. */
 export function tryJson(tried: TriedModels): string {
   const { requests, tokens, costUsd } = sumsOf(tried.results);
-  const results = tried.results.map(({ costUsd: cost_usd, ...result }) => ({
+  const results = tried.results.map((
+    { costUsd: cost_usd, requests: _, ...result },
+  ) => ({
     ...result,
     cost_usd,
   }));
@@ -109,24 +116,26 @@ function sumsOf(results: readonly TrialResult[]) {
   };
 }
 
-/** Returns the lines that make lessons permanent, with the fields that the file omits already. */
+/** Returns the lines that make lessons permanent, with what the file has already. */
 function configLines(
   { results, config }: TriedModels,
 ): readonly ConfigLine[] {
-  return config.connections.flatMap(({ name, models }) =>
-    models.flatMap(({ id, omit }) => {
+  return config.connections.flatMap(({ name: connection, models }) =>
+    models.flatMap(({ id: model, omit, lessons: known = [] }) => {
       const learned = results
-        .filter(({ connection, model }) => connection === name && model === id)
-        .flatMap(({ lessons }) => lessons)
-        .flatMap((lesson) => OMIT_REGEXP.exec(lesson)?.[1] ?? []);
-      return learned.length === 0 ? [] : [{
-        connection: name,
-        model: id,
-        line: omitLine([...omit, ...learned]),
-      }];
+        .filter((one) => one.connection === connection && one.model === model)
+        .map(lessonsOf).reduce(strictest, []);
+      if (learned.length === 0) return [];
+      const all = strictest(known, learned);
+      const others = all.filter(({ move }) => move !== "stream");
+      return [
+        ...(others.length === all.length
+          ? []
+          : [{ connection, line: "stream_only: true" }]),
+        ...(others.length === 0
+          ? []
+          : [{ connection, model, line: configLine(others, omit) }]),
+      ];
     })
   );
 }
-
-/** A lesson that the option `omit` makes permanent. */
-const OMIT_REGEXP = /^omit (\S+)$/;

@@ -1,83 +1,215 @@
+import type { Deployment } from "../../config/config.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
-import { PROBES, PROMPT, TOOL_PROMPT } from "../../http/wording/probes.js";
+import {
+  PROBES,
+  PROMPT,
+  TOOL,
+  TOOL_PROMPT,
+} from "../../http/wording/probes.js";
 import { dialectOf } from "../../protocols/chat/dialect.ts";
-import type { Deployment } from "../../config/config.ts";
+import {
+  EFFORT_FIELDS,
+  EFFORT_WORDS,
+  LIMIT_FIELDS,
+} from "../../protocols/dialects/lessons.ts";
+import { CODECS } from "../../protocols/mod.ts";
+import {
+  readRequest,
+  writeRequest,
+} from "../../protocols/translate_request.ts";
 
 /** The body of a request. */
-type Body = Readonly<Record<string, unknown>>;
+type Body = Readonly<Record<string, JsonValue>>;
 
 /** One small request to a model. */
 export interface Trial {
   /** What it tries, such as `a tool`. */
   readonly name: string;
   /** Returns the body; `undefined` when the answer before it has nothing to continue. */
-  body(before: JsonValue | undefined): Body | undefined;
+  body(
+    before: JsonValue | undefined,
+  ): Readonly<Record<string, unknown>> | undefined;
   /** Returns the reason why an answer with status 200 does not show that it works; `undefined` when it does. */
   fault?(text: string, answer: JsonValue | undefined): string | undefined;
+  /** Lists of lessons to try one after another when the provider's refusal has named no cause. */
+  readonly remedies?: readonly (readonly string[])[] | undefined;
 }
 
 /** The most tokens of an answer, enough for a sentence behind some reasoning. */
 const MAX_TOKENS = 400;
 
+/** The output limit that coding agents send. */
+const AGENT_TOKENS = 64_000;
+
+/** Limits to try below it. */
+const LOWER_LIMITS = [32_768, 16_384, 8192, 4096];
+
 /** The efforts to try where the configuration names none. */
 const EFFORTS = ["none", "low", "medium", "high", "xhigh", "max"];
 
+/** A name with all that the protocols allow: 64 characters, a digit at the beginning, and a hyphen. */
+const TOOL_NAME = "7-note".padEnd(64, "_number");
+
+/** A schema with keywords that some providers refuse. */
+const PATTERNS = {
+  type: "object",
+  properties: {
+    word: { type: "string", pattern: "^[a-z]+$", minLength: 1, maxLength: 9 },
+    day: { type: "string", format: "date", default: "2030-01-01" },
+    number: { type: "integer", minimum: 0, maximum: 9, multipleOf: 1 },
+    list: {
+      ...{ type: "array", items: { type: "string" } },
+      ...{ minItems: 0, maxItems: 3, uniqueItems: true },
+    },
+  },
+  additionalProperties: false,
+};
+
+/** The keywords of {@linkcode PATTERNS}. */
+const KEYWORDS = [
+  ...["pattern", "minLength", "maxLength", "format", "default", "minimum"],
+  ...["maximum", "multipleOf", "minItems", "maxItems", "uniqueItems"],
+  ...["additionalProperties"],
+].map((keyword) => `describe ${keyword}`);
+
 /**
  * Returns the requests that try a model in a caller's protocol. A tool loop follows the request whose answer it
- * continues.
+ * continues. What the protocol cannot say is left out.
  */
 export function trialsOf(
   { connection, model }: Deployment,
   protocol: Protocol,
 ): readonly Trial[] {
-  const { body, tool, streamEnd, callsTool } = PROBES[protocol];
-  const spelling = SPELLINGS[protocol];
+  const { streamEnd, callsTool } = PROBES[protocol];
   const target = { service: connection.service, model: model.upstream };
-  const ask = (prompt: string, fields: Body = {}): Body => ({
-    ...body(model.id, prompt),
-    [spelling.limitField(target)]: MAX_TOKENS,
-    ...fields,
-  });
-  const simple = (name: string, fields: Body, prompt = PROMPT): Trial => ({
-    name,
-    body: () => ask(prompt, fields),
-  });
+  const limit = protocol === "chat"
+    ? dialectOf(target).limitField
+    : "max_tokens";
+  const ask = (fields: Body, prompt = PROMPT) =>
+    written({
+      ...{ model: model.id, [limit]: MAX_TOKENS },
+      messages: [{ role: "user", content: prompt }],
+      ...fields,
+    }, protocol);
+  const trial = (
+    name: string,
+    fields: Body,
+    { prompt = PROMPT, ...more }:
+      & Partial<Pick<Trial, "fault" | "remedies">>
+      & { readonly prompt?: string } = {},
+  ): readonly Trial[] => {
+    const body = ask(fields, prompt);
+    return body === undefined ? [] : [{ name, body: () => body, ...more }];
+  };
+  const streamFault = (text: string) =>
+    streamEnd.test(text) ? undefined : "it broke off";
   const takesPictures = model.input?.includes("image") ?? true;
   const efforts = (model.efforts ?? EFFORTS).filter((effort) =>
     protocol !== "messages" || effort !== "none" && effort !== "minimal"
   );
   return [
-    simple("a word", {}),
-    {
-      ...simple("a stream", { stream: true }),
-      fault: (text) => streamEnd.test(text) ? undefined : "it broke off",
-    },
-    simple("a temperature", { temperature: 0.5 }),
-    ...(spelling.stop === undefined
-      ? []
-      : [simple("a stop string", spelling.stop, "Say START and then END.")]),
-    simple("a schema", spelling.schema),
-    ...(takesPictures ? [simple("a picture", spelling.picture)] : []),
-    ...efforts.map((effort) =>
-      simple(`effort ${effort}`, spelling.effort(effort))
+    ...trial("a word", {}),
+    ...trial("a stream", { stream: true }, { fault: streamFault }),
+    ...trial("a temperature", { temperature: 0.5 }, {
+      remedies: [["omit temperature"]],
+    }),
+    ...trial("a stop string", { stop: ["END"] }, {
+      prompt: "Say START and then END.",
+      remedies: [["omit stop", "omit stop_sequences"]],
+    }),
+    ...trial("a high limit", { stream: true, [limit]: AGENT_TOKENS }, {
+      fault: streamFault,
+      remedies: LOWER_LIMITS.map((most) =>
+        LIMIT_FIELDS.map((field) => `clamp ${field}: ${most}`)
+      ),
+    }),
+    ...trial("a schema", { response_format: FORMAT }),
+    ...(takesPictures
+      ? [
+        ...trial("a picture", { messages: [PICTURE] }),
+        ...trial("an earlier picture", {
+          messages: [PICTURE, ANSWER, { role: "user", content: PROMPT }],
+        }, { remedies: [["mention image"]] }),
+      ]
+      : []),
+    ...trial("a begun answer", {
+      messages: [{ role: "user", content: PROMPT }, ANSWER],
+    }, { remedies: [["omit prefill"]] }),
+    ...efforts.flatMap((effort) =>
+      trial(`effort ${effort}`, { reasoning_effort: effort }, {
+        remedies: [EFFORT_FIELDS.map((field) => {
+          const others = EFFORT_WORDS.filter((word) => word !== effort);
+          return `nearest ${field}: ${others.join(", ")}`;
+        })],
+      })
     ),
-    {
-      ...simple("a tool", { tools: [tool] }, TOOL_PROMPT),
-      fault: (_text, answer) =>
-        callsTool(answer) ? undefined : "it called no tool",
-    },
+    ...trial("a strict tool", {
+      tools: [toolOf({ strict: true, parameters: STRICT })],
+    }, {
+      remedies: [
+        ["tools[].function.strict", "tools[].strict"].map((field) =>
+          `omit ${field} of strict tools`
+        ),
+      ],
+    }),
+    ...trial("patterns", { tools: [toolOf({ parameters: PATTERNS })] }, {
+      remedies: [KEYWORDS],
+    }),
+    ...trial("a long tool name", { tools: [toolOf({ name: TOOL_NAME })] }, {
+      remedies: [64, 32].map((length) => [`rename tools: ${length}`]),
+    }),
+    ...trial("a tool", { tools: [toolOf()] }, {
+      prompt: TOOL_PROMPT,
+      fault: (text, answer) =>
+        streamEnd.test(text) || callsTool(answer)
+          ? undefined
+          : "it called no tool",
+    }),
     {
       name: "a tool loop",
-      body: (before) => {
-        const loop = callsTool(before)
-          ? spelling.loop(TOOL_PROMPT, before)
-          : undefined;
-        return loop && ask(TOOL_PROMPT, { tools: [tool], ...loop });
-      },
+      body: (before) =>
+        callsTool(before)
+          ? {
+            ...ask({ tools: [toolOf()] }),
+            ...LOOPS[protocol](before),
+          }
+          : undefined,
     },
   ];
 }
+
+/** Another gateway accepts whatever the protocols have. */
+const PLAIN_TARGET = {
+  ...{ service: "gateway", connectionId: "", model: "" },
+  maxOutputTokens: undefined,
+};
+
+/** Returns a body of Chat Completions in a protocol; `undefined` where the protocol lacks one of its fields. */
+function written(
+  { reasoning_effort, ...chat }: Body,
+  protocol: Protocol,
+): Body | undefined {
+  const effort = reasoning_effort === undefined ? {} : { reasoning_effort };
+  if (protocol === "chat") return { ...chat, ...effort };
+  const isMessages = protocol === "messages";
+  const { body, dropped } = writeRequest(
+    readRequest({ ...chat, ...(isMessages ? {} : effort) }, CODECS.chat),
+    {
+      ...{ to: CODECS[protocol], target: PLAIN_TARGET },
+      ...{ strict: false, streamOnly: false, force: {}, omit: [] },
+    },
+  );
+  return dropped.size > 0 ? undefined : {
+    ...body,
+    ...(chat.model === undefined ? {} : { model: chat.model }),
+    ...(isMessages && reasoning_effort !== undefined
+      ? { output_config: { effort: reasoning_effort } }
+      : {}),
+  };
+}
+
+const STRICT = { ...TOOL.schema, additionalProperties: false };
 
 const SCHEMA = {
   type: "object",
@@ -86,136 +218,88 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
+const FORMAT = {
+  type: "json_schema",
+  json_schema: { name: "word", strict: true, schema: SCHEMA },
+};
+
+/** Returns the tool of {@linkcode TOOL_PROMPT}, with other fields. */
+function toolOf(fields: Body = {}): JsonValue {
+  const { name, description, schema: parameters } = TOOL;
+  return {
+    type: "function",
+    function: { ...{ name, description, parameters }, ...fields },
+  };
+}
+
 /** A red square of 32 by 32 pixels; some providers refuse smaller ones. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC";
 
-const PNG_URL = `data:image/png;base64,${PNG}`;
+const PICTURE = {
+  role: "user",
+  content: [
+    { type: "text", text: PROMPT },
+    { type: "image_url", image_url: { url: `data:image/png;base64,${PNG}` } },
+  ],
+};
+
+const ANSWER = { role: "assistant", content: "O" };
 
 const RESULT = "Noted.";
 
-/** The parts of the requests that each protocol spells in its own way. */
-interface Spelling {
-  /** The field of the limit of an answer. */
-  limitField(target: Parameters<typeof dialectOf>[0]): string;
-  readonly effort: (effort: string) => Body;
-  /** Absent where the protocol has no stop strings. */
-  readonly stop?: Body;
-  readonly schema: Body;
-  readonly picture: Body;
-  /** Continues an answer that has calls: repeats it, with a result for each call. */
-  readonly loop: (prompt: string, answer: JsonValue | undefined) => Body;
-}
-
-const SPELLINGS: Readonly<Record<Protocol, Spelling>> = {
-  chat: {
-    limitField: (target) => dialectOf(target).limitField,
-    effort: (effort) => ({ reasoning_effort: effort }),
-    stop: { stop: ["END"] },
-    schema: {
-      response_format: {
-        type: "json_schema",
-        json_schema: { name: "word", strict: true, schema: SCHEMA },
-      },
-    },
-    picture: {
-      messages: [{
-        role: "user",
-        content: [
-          { type: "text", text: PROMPT },
-          { type: "image_url", image_url: { url: PNG_URL } },
-        ],
-      }],
-    },
-    loop: (prompt, answer) => {
-      const [choice] = listAt(answer, "choices");
-      const message = fieldOf(choice, "message");
-      return {
-        messages: [
-          { role: "user", content: prompt },
-          message,
-          ...listAt(message, "tool_calls").map((call) => ({
-            role: "tool",
-            tool_call_id: fieldOf(call, "id"),
+/** Continues an answer that has calls, in each protocol: repeats it, with a result for each call. */
+const LOOPS: Readonly<
+  Record<
+    Protocol,
+    (answer: JsonValue | undefined) => Readonly<Record<string, unknown>>
+  >
+> = {
+  chat: (answer) => {
+    const [choice] = listAt(answer, "choices");
+    const message = fieldOf(choice, "message");
+    return {
+      messages: [
+        { role: "user", content: TOOL_PROMPT },
+        message,
+        ...listAt(message, "tool_calls").map((call) => ({
+          role: "tool",
+          tool_call_id: fieldOf(call, "id"),
+          content: RESULT,
+        })),
+      ],
+    };
+  },
+  messages: (answer) => {
+    const content = listAt(answer, "content");
+    return {
+      messages: [
+        { role: "user", content: TOOL_PROMPT },
+        { role: "assistant", content },
+        {
+          role: "user",
+          content: ofType(content, "tool_use").map((call) => ({
+            type: "tool_result",
+            tool_use_id: fieldOf(call, "id"),
             content: RESULT,
           })),
-        ],
-      };
-    },
-  },
-  messages: {
-    limitField: () => "max_tokens",
-    effort: (effort) => ({ output_config: { effort } }),
-    stop: { stop_sequences: ["END"] },
-    schema: {
-      output_config: { format: { type: "json_schema", schema: SCHEMA } },
-    },
-    picture: {
-      messages: [{
-        role: "user",
-        content: [
-          { type: "text", text: PROMPT },
-          {
-            type: "image",
-            source: { type: "base64", media_type: "image/png", data: PNG },
-          },
-        ],
-      }],
-    },
-    loop: (prompt, answer) => {
-      const content = listAt(answer, "content");
-      return {
-        messages: [
-          { role: "user", content: prompt },
-          { role: "assistant", content },
-          {
-            role: "user",
-            content: ofType(content, "tool_use").map((call) => ({
-              type: "tool_result",
-              tool_use_id: fieldOf(call, "id"),
-              content: RESULT,
-            })),
-          },
-        ],
-      };
-    },
-  },
-  responses: {
-    limitField: () => "max_output_tokens",
-    effort: (effort) => ({ reasoning: { effort } }),
-    schema: {
-      text: {
-        format: {
-          type: "json_schema",
-          name: "word",
-          strict: true,
-          schema: SCHEMA,
         },
-      },
-    },
-    picture: {
-      input: [{
-        role: "user",
-        content: [
-          { type: "input_text", text: PROMPT },
-          { type: "input_image", image_url: PNG_URL },
-        ],
-      }],
-    },
-    loop: (prompt, answer) => {
-      const output = listAt(answer, "output");
-      return {
-        input: [
-          { role: "user", content: prompt },
-          ...output,
-          ...ofType(output, "function_call").map((call) => ({
-            type: "function_call_output",
-            call_id: fieldOf(call, "call_id"),
-            output: RESULT,
-          })),
-        ],
-      };
-    },
+      ],
+    };
+  },
+  responses: (answer) => {
+    const output = listAt(answer, "output");
+    return {
+      input: [
+        { role: "user", content: TOOL_PROMPT },
+        ...output,
+        ...ofType(output, "function_call").map((call) => ({
+          type: "function_call_output",
+          call_id: fieldOf(call, "call_id"),
+          output: RESULT,
+        })),
+      ],
+    };
   },
 };
 

@@ -1,5 +1,10 @@
 import { createGateway } from "../../app.ts";
-import type { Caller, Config, Deployment } from "../../config/config.ts";
+import type {
+  Caller,
+  Config,
+  ConnectionModel,
+  Deployment,
+} from "../../config/config.ts";
 import { createLiveConfig } from "../../config/live_config.ts";
 import { shorten } from "../../core/error.ts";
 import {
@@ -19,6 +24,13 @@ import {
   nativeProtocols,
   servedProtocols,
 } from "../../relay/routing/candidate.ts";
+import {
+  type Lesson,
+  lessonOf,
+  lessonText,
+} from "../../protocols/dialects/lessons.ts";
+import { lessonsIn } from "../../protocols/dialects/read_refusal.ts";
+import { strictest } from "../../relay/translated/lesson_book.ts";
 import { readText } from "../../streams/byte_reader.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import type { RequestTools } from "../gateway_client.ts";
@@ -45,6 +57,8 @@ export interface TrialResult {
   readonly lessons: readonly string[];
   /** The reason, in the provider's words where it refused; "" when it works. */
   readonly reason: string;
+  /** The requests that were sent for it. */
+  readonly requests: number;
   /** The tokens of the request and the answer, as far as they are known. */
   readonly tokens: number;
   /** The cost in US dollars, where the model has a price. */
@@ -113,8 +127,10 @@ export async function tryModels(
 }
 
 /** Returns the number of requests that were sent. */
-export function sentOf(results: readonly TrialResult[]): number {
-  return results.filter(({ result }) => result !== "untried").length;
+export function sentOf(
+  results: readonly Pick<TrialResult, "requests">[],
+): number {
+  return results.reduce((sum, { requests }) => sum + requests, 0);
 }
 
 /** A model in a protocol that the gateway offers for it. */
@@ -124,7 +140,7 @@ interface TriedPath {
   readonly mode: TrialResult["mode"];
 }
 
-/** Tries one path. Stops when even the request for a word fails. */
+/** Tries one path. Stops when the request for a word fails, or the provider gives no answer. */
 async function* tryPath(
   path: TriedPath,
   options: TryOptions & {
@@ -134,36 +150,123 @@ async function* tryPath(
   },
 ): AsyncGenerator<TrialResult> {
   const { deployment: { connection, model }, protocol, mode } = path;
-  const ask = openGateway(path, options);
+  let taught = model.lessons ?? [];
+  let ask = openGateway(path, taught, options);
   const head = {
     ...{ connection: connection.name, model: model.id },
     ...{ protocol, mode },
   };
-  let before: Answer | undefined;
+  let before: JsonValue | undefined;
   let failed: string | undefined;
   for (const trial of trialsOf(path.deployment, protocol)) {
-    const body = trial.body(before?.body);
-    const untried = failed ?? (options.mayAsk() ? undefined : BOUND) ??
-      (body === undefined ? "there was no call to answer" : undefined);
-    if (untried !== undefined) {
-      yield { ...head, trial: trial.name, ...UNTRIED, reason: untried };
+    const body = trial.body(before);
+    const reason = failed ?? (options.mayAsk() ? undefined : BOUND);
+    if (body === undefined || reason !== undefined) {
+      const untried = { ...UNTRIED, reason: reason ?? NO_CALL };
+      yield { ...head, trial: trial.name, ...untried };
       continue;
     }
-    before = await ask(body);
-    const result = resultOf(trial, before);
-    if (trial.name === "a word" && result.result === "refused") {
+    const sums = { requests: 0, tokens: 0, costUsd: 0 };
+    const send = async (by: typeof ask): Promise<Sent> => {
+      const answer = await by(body);
+      const result = resultOf(trial, answer, model);
+      sums.requests++;
+      sums.tokens += result.tokens;
+      sums.costUsd += result.costUsd;
+      return { by, answer, result };
+    };
+    const sendWith = async (lessons: readonly Lesson[]) => {
+      if (!options.mayAsk()) return undefined;
+      const all = strictest(taught, lessons);
+      const sent = await send(openGateway(path, all, options));
+      if (sent.answer.status !== 200 || isSuspecting(sent.answer)) {
+        return undefined;
+      }
+      if (mode === "translated") return sent;
+      const learned = { lessons: lessons.map(lessonText) };
+      const result = { ...sent.result, result: "without", ...learned } as const;
+      return { ...sent, result };
+    };
+    const first = await send(ask);
+    const remedies = remediesOf(first.answer, trial, path);
+    const { answer, by, result } = await heal(remedies, sendWith) ?? first;
+    [before, ask] = [answer.body, by];
+    taught = strictest(taught, lessonsOf(result));
+    if (result.result === "refused" && trial.name === "a word") {
       failed = "a word failed";
+    } else if (answer.status === 0 || answer.line.failure === "unreachable") {
+      failed = "the provider gave no answer";
     }
-    yield { ...head, trial: trial.name, ...result };
+    yield { ...head, trial: trial.name, ...result, ...sums };
   }
 }
 
+/** A request that was sent, by a gateway. */
+interface Sent {
+  readonly by: ReturnType<typeof openGateway>;
+  readonly answer: Answer;
+  readonly result: ReturnType<typeof resultOf>;
+}
+
+/** Finds the first remedy that the provider accepts, with only the parts that it needs. */
+async function heal(
+  remedies: readonly (readonly Lesson[])[],
+  sendWith: (lessons: readonly Lesson[]) => Promise<Sent | undefined>,
+): Promise<Sent | undefined> {
+  for (const remedy of remedies) {
+    let healed = await sendWith(remedy);
+    if (healed === undefined) continue;
+    for (const part of remedy.map(lessonText)) {
+      const all = lessonsOf(healed.result);
+      const fewer = all.filter((one) => lessonText(one) !== part);
+      if (fewer.length === all.length || fewer.length === 0) continue;
+      healed = await sendWith(fewer) ?? healed;
+    }
+    return healed;
+  }
+  return undefined;
+}
+
+/** Returns true when the provider refused something that it did not name. */
+function isSuspecting({ line }: Answer): boolean {
+  return textsOf(line.lesson).some((text) => text.endsWith("(suspected)"));
+}
+
+/** Returns the lists of lessons that may avoid a refusal. */
+function remediesOf(
+  answer: Answer,
+  { remedies = [] }: Trial,
+  { protocol, mode }: TriedPath,
+): readonly (readonly Lesson[])[] {
+  const { status, reason: message } = answer;
+  const isRefused = [400, 413, 415, 422].includes(status);
+  if (!isRefused && !isSuspecting(answer)) return [];
+  if (mode === "translated") {
+    return remedies.map((texts) =>
+      texts.flatMap((text) => lessonOf(text) ?? [])
+    );
+  }
+  const refusal = { kind: "invalid_request", status, message } as const;
+  return lessonsIn(refusal, protocol).filter(({ move }) => move === "stream")
+    .map((lesson) => [lesson]);
+}
+
+/** Returns the lessons of results that may last. */
+export function lessonsOf(
+  { lessons }: Pick<TrialResult, "lessons">,
+): readonly Lesson[] {
+  return lessons.flatMap((text) => lessonOf(text) ?? []);
+}
+
 const BOUND = "the most requests or the time are used up";
+
+const NO_CALL = "there was no call to answer";
 
 const UNTRIED = {
   result: "untried",
   dropped: [],
   lessons: [],
+  requests: 0,
   tokens: 0,
   costUsd: 0,
 } as const;
@@ -182,9 +285,15 @@ interface Answer {
 function resultOf(
   trial: Trial,
   { status, text, body, line, reason }: Answer,
-): Omit<TrialResult, "connection" | "model" | "protocol" | "mode" | "trial"> {
+  { lessons: known = [] }: Pick<ConnectionModel, "lessons">,
+): Omit<
+  TrialResult,
+  "connection" | "model" | "protocol" | "mode" | "trial" | "requests"
+> {
   const usage = isJsonObject(line.usage) ? line.usage : {};
-  const [dropped, lessons] = [textsOf(line.dropped), textsOf(line.lesson)];
+  const [dropped, applied] = [textsOf(line.dropped), textsOf(line.lesson)];
+  const old = known.map(lessonText);
+  const lessons = applied.filter((text) => !old.includes(text));
   const sums = {
     tokens: Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0),
     costUsd: Number(line.cost_usd ?? 0),
@@ -216,16 +325,23 @@ const CALLER = {
   limits: [],
 } as const satisfies Omit<Caller, "connectionIds">;
 
-/** Opens a gateway that serves one model of one connection. Returns a function that sends it a request. */
+/** Opens a gateway that serves one model of one connection with lessons. Returns a function that sends it a request. */
 function openGateway(
-  { deployment, protocol }: TriedPath,
+  { deployment, protocol, mode }: TriedPath,
+  lessons: readonly Lesson[],
   { config, fetch, deadline }: TryOptions & { readonly config: Config },
-): (body: unknown) => Promise<Answer> {
+): (body: Readonly<Record<string, unknown>>) => Promise<Answer> {
   const model = {
     ...deployment.model,
     ...{ aliases: [], fallbacks: [], quotaRouting: false },
+    lessons,
   };
   const connection = { ...deployment.connection, models: [model] };
+  // No lesson changes the body of a native request.
+  const fields = mode === "native" &&
+      lessons.some(({ move }) => move === "stream")
+    ? { stream: true }
+    : {};
   const connectionIds = new Set([connection.id]);
   let onLine = (_line: JsonObject) => {};
   const { handler } = createGateway({
@@ -255,7 +371,7 @@ function openGateway(
         "content-type": "application/json",
         "anthropic-version": "2023-06-01",
       },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...body, ...fields }),
       signal: deadline(DEADLINE_MS),
     });
     try {

@@ -1,5 +1,6 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
+import { lessonOf } from "../../protocols/dialects/lessons.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
@@ -120,9 +121,16 @@ function checkRoutingFields(
     }
   }
   checkOmit(fields.omit, { path, findings });
-  fields.models.forEach(({ omit }, index) =>
-    checkOmit(omit, { path: [...path, "models", index], findings })
-  );
+  fields.models.forEach(({ omit, lessons }, index) => {
+    const ofModel = [...path, "models", index];
+    checkOmit(omit, { path: ofModel, findings });
+    lessons.forEach((text, at) => {
+      if (lessonOf(text) !== undefined) return;
+      const message =
+        "is no lesson. Copy one from `check --live --try` or the log's `lesson`.";
+      findings.problem([...ofModel, "lessons", at], message);
+    });
+  });
 }
 
 function checkOmit(
@@ -232,6 +240,9 @@ function resolveModel(
     contextWindow: fields.context_window,
     maxOutputTokens: fields.max_output_tokens,
     omit: fields.omit,
+    ...(fields.lessons.length > 0 && {
+      lessons: fields.lessons.flatMap((text) => lessonOf(text) ?? []),
+    }),
     input: fields.input,
     efforts: fields.reasoning,
     fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),

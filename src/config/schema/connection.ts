@@ -148,6 +148,9 @@ const modelSchema = z.preprocess(
     omit: z.array(text()).default([]).describe(
       "Fields removed from its translated requests, besides those of the connection.",
     ),
+    lessons: z.array(text()).default([]).describe(
+      "Changes to its translated requests, in the words of `check --live --try` and of the log's `lesson`.",
+    ),
     input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
       "The kinds of input that it accepts, reported to clients. Default: the provider's value.",
     ),

@@ -13,7 +13,7 @@
  */
 
 /** A tool that any model can call without further knowledge. */
-const TOOL = {
+export const TOOL = {
   name: "note_number",
   description: "Notes a number.",
   schema: {

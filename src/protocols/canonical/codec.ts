@@ -193,6 +193,8 @@ export interface ToolSupport {
   readonly namespaces: boolean;
   /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`. Longer ones are cut and hashed. */
   readonly maxNameLength: number;
+  /** True when tool names must begin with a letter, and may not contain `-`; absent: false. */
+  readonly hasPlainNames?: boolean | undefined;
   /** True when the names of arguments must have the form that Claude demands; absent: false. */
   readonly limitsPropertyNames?: boolean | undefined;
 }

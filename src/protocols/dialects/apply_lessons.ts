@@ -12,7 +12,7 @@ import {
   withDescription,
 } from "../canonical/request/schema_patterns.ts";
 import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
-import type { Lesson } from "./lessons.ts";
+import { type Lesson, PREFILL } from "./lessons.ts";
 
 /** A request after the lessons that concern it. */
 interface Taught<Value> {
@@ -110,8 +110,7 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
         );
     case "clamp":
       return clampLimit(body, field, Number(word));
-    case "mention":
-    case "stream":
+    default:
       return body;
   }
 }
@@ -242,6 +241,11 @@ function changeContent(
   request: CanonicalRequest,
   { move, field }: Lesson,
 ): CanonicalRequest {
+  if (field === PREFILL && request.turns.at(-1)?.role === "assistant") {
+    const blocks = [{ kind: "text", text: "Continue." }] as const;
+    const turns = [...request.turns, { role: "user", blocks } as const];
+    return { ...request, continues: false, turns };
+  }
   if (move !== "mention") return request;
   const last = request.turns.findLastIndex(({ role }) => role === "user");
   const turns = request.turns.map((turn, index) =>

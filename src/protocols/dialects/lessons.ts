@@ -19,6 +19,8 @@ export interface Lesson {
    * - `describe`: move the keyword of schemas into the description beside it.
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
    * - `stream`: ask for a stream, whatever the caller asked for.
+   * - `rename`: send names of tools that have only letters, digits and `_`, and at most the characters in `words`. No
+   *   refusal teaches it.
    */
   readonly move:
     | "omit"
@@ -27,7 +29,8 @@ export interface Lesson {
     | "clamp"
     | "describe"
     | "mention"
-    | "stream";
+    | "stream"
+    | "rename";
   readonly field: string;
   readonly words: readonly string[];
   /** True when it concerns strict tools and formats alone; absent for others. */
@@ -114,6 +117,9 @@ export const LIMIT_FIELDS: readonly string[] = [
   "max_output_tokens",
 ];
 
+/** The beginning of an answer, which the caller wants the model to continue. No refusal teaches to leave it out. */
+export const PREFILL = "prefill";
+
 /** The efforts of all protocols. */
 export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
@@ -133,6 +139,20 @@ export function lessonText(lesson: Lesson): string {
   const beside = move === "omit" ? "" : `: ${words.join(", ")}`;
   return subjectOf(lesson) + (words.length === 0 ? "" : beside) +
     (cause === undefined ? "" : ` (${cause})`);
+}
+
+const LESSON_REGEXP =
+  /^(?<move>\w+) (?<field>\S+?)(?: beside (?<beside>\S+?))?(?<strict> of strict tools)?(?:: (?<words>.+))?$/;
+
+/** Reads the words of {@linkcode lessonText}; `undefined` when they are no lesson that may last. */
+export function lessonOf(text: string): Lesson | undefined {
+  const { move, field, beside, strict, words = beside } =
+    LESSON_REGEXP.exec(text)?.groups ?? {};
+  const lesson = {
+    ...{ move, field, words: words?.split(", ") ?? [] },
+    ...(strict === undefined ? {} : { isStrict: true }),
+  };
+  return isLesson(lesson) ? lesson : undefined;
 }
 
 /** Returns the text that is the same for two lessons of which the later one counts. */
@@ -164,16 +184,19 @@ export function isLesson(value: unknown): value is Lesson {
   if ("cause" in value && !CAUSES.includes(value.cause)) return false;
   switch (move) {
     case "omit":
-      return words.length <= 1 &&
-        Object.values(OMITTABLE).some((fields) =>
-          [field, ...words].every((one) => fields.includes(one))
-        );
+      return field === PREFILL && words.length === 0 || words.length <= 1 &&
+          Object.values(OMITTABLE).some((fields) =>
+            [field, ...words].every((one) => fields.includes(one))
+          );
     case "respell":
       return words.length === 1 && lookup(OTHER_SPELLING, field) === words[0];
     case "nearest":
       return EFFORT_FIELDS.includes(field) && words.length > 0 &&
         words.length <= EFFORT_WORDS.length &&
         words.every((word) => EFFORT_WORDS.includes(word));
+    case "rename":
+      return field === "tools" && words.length === 1 &&
+        /^[1-9]\d{1,2}$/.test(String(words[0]));
     case "stream":
       return field === "stream" && words.length === 0;
     case "clamp":

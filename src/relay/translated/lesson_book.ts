@@ -10,6 +10,8 @@ import {
   EFFORT_WORDS,
   type Lesson,
   lessonText,
+  merged,
+  PREFILL,
   subjectOf,
 } from "../../protocols/dialects/lessons.ts";
 import { tokenDigest } from "../routing/cool_down.ts";
@@ -184,6 +186,20 @@ function alike(all: readonly Kept[]): Lesson | undefined {
     : { ...lesson, words };
 }
 
+/** Returns earlier and later lessons. Of two about the same subject, the stricter one counts. */
+export function strictest(
+  earlier: readonly Lesson[],
+  later: readonly Lesson[],
+): readonly Lesson[] {
+  return merged(
+    earlier,
+    later.map((one) => {
+      const known = earlier.find((two) => subjectOf(two) === subjectOf(one));
+      return known === undefined ? one : both(known, one);
+    }),
+  );
+}
+
 /** Returns the stricter one of two lessons about a subject: an error may name only one of the refused efforts. */
 function both(earlier: Lesson, later: Lesson): Lesson {
   if (later.move === "clamp") {
@@ -194,27 +210,31 @@ function both(earlier: Lesson, later: Lesson): Lesson {
   return words.length === 0 ? later : { ...later, words };
 }
 
-/** Returns the options of the model that make lessons permanent; `undefined` when none does. */
-function configLine(lessons: readonly Lesson[]): string | undefined {
-  const omitted = lessons.filter(({ move, words, isStrict }) =>
-    move === "omit" && words.length === 0 && !isStrict
+/** Returns the options of a model that make lessons permanent, besides the fields that it omits already. */
+export function configLine(
+  lessons: readonly Lesson[],
+  omit: readonly string[] = [],
+): string {
+  const isOmitted = ({ move, field, words, isStrict }: Lesson) =>
+    move === "omit" && words.length === 0 && !isStrict && field !== PREFILL;
+  const omitted = lessons.filter(isOmitted).map(({ field }) => field);
+  const limits = lessons.filter(({ move }) => move === "clamp")
+    .map(({ words }) => Number(words[0]));
+  const others = lessons.filter((one) =>
+    !isOmitted(one) && one.move !== "clamp"
   );
-  const limits = lessons.filter(({ move }) => move === "clamp");
-  const options = [
-    ...(omitted.length === 0 ? [] : [omitLine(omitted.map(fieldOf))]),
-    ...limits.map(({ words }) => `max_output_tokens: ${words.join()}`),
-  ];
-  return options.length === 0 ? undefined : options.join(", ");
+  return [
+    ...listOption("omit", omitted.length === 0 ? [] : [...omit, ...omitted]),
+    ...(limits.length === 0
+      ? []
+      : [`max_output_tokens: ${Math.min(...limits)}`]),
+    ...listOption("lessons", others.map(lessonText)),
+  ].join(", ");
 }
 
-function fieldOf({ field }: Lesson): string {
-  return field;
-}
-
-/** Returns the option of a model that leaves fields out of translated requests. */
-export function omitLine(fields: readonly string[]): string {
-  const names = [...new Set(fields)].map((field) =>
-    field.includes("[") ? `"${field}"` : field
+function listOption(name: string, values: readonly string[]): string[] {
+  const texts = [...new Set(values)].map((value) =>
+    /^\w[\w.]*$/.test(value) ? value : JSON.stringify(value)
   );
-  return `omit: [${names.join(", ")}]`;
+  return texts.length === 0 ? [] : [`${name}: [${texts.join(", ")}]`];
 }

@@ -245,7 +245,8 @@ function translateFor(
   { translation, reasoningMemory, lessonBook }: RequestServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
-  const { connection } = deployment;
+  const { connection, model } = deployment;
+  const known = lessonBook.known(deployment, exchange.caller);
   const callerSha256 = exchange.caller.sha256;
   return translation.request(
     {
@@ -259,10 +260,10 @@ function translateFor(
       strict: connection.strict,
       streamOnly: connection.streamOnly,
       force: connection.force,
-      omit: [...connection.omit, ...deployment.model.omit],
+      omit: [...connection.omit, ...model.omit],
       lessons: connection.strict
         ? []
-        : merged(lessonBook.known(deployment, exchange.caller), taught),
+        : [known, taught].reduce(merged, model.lessons ?? []),
       refusal,
       probes,
       recallable: reasoningMemory.known(callerSha256),

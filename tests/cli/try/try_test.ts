@@ -18,6 +18,7 @@ import {
 import { isServiceName } from "../../../src/config/services.ts";
 import { starterFile } from "../../../src/config/starter.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
+import { parseYaml } from "../../support/yaml.ts";
 import {
   FAKE_KEY,
   FAKE_PROVIDERS,
@@ -92,7 +93,7 @@ Deno.test("check --try tries each model natively and by translation, and shows t
   const { code, out, error, sent } = await check(TRY);
   assert.equal(code, 0);
   const all =
-    "a word, a stream, a temperature, a stop string, a schema, a picture, effort low, effort high, a tool, a tool loop";
+    "a word, a stream, a temperature, a stop string, a high limit, a schema, a picture, an earlier picture, a begun answer, effort low, effort high, a strict tool, patterns, a long tool name, a tool, a tool loop";
   const rows = out.split("\n").map((row) => row.replace(/ {2,}/g, " | "));
   assert.deepEqual(rows.slice(0, 3), [
     `main | m | chat, native | works | ${all}`,
@@ -101,9 +102,9 @@ Deno.test("check --try tries each model natively and by translation, and shows t
       all.replace("a stop string, ", "")
     }`,
   ]);
-  assert.match(out, /\nSent 29 requests with \d+ tokens, for about \$0\.0000/);
+  assert.match(out, /\nSent 47 requests with \d+ tokens, for about \$0\.0000/);
   assert.doesNotMatch(out, /omit/);
-  assert.equal(sent.length, 30);
+  assert.equal(sent.length, 48);
   assert.match(error, /^Trying main: m, chat, native \(1 of 3\)\n/);
 });
 
@@ -136,6 +137,186 @@ Deno.test("check --try shows the provider's words, the lesson of a refusal, and 
   );
 });
 
+/** Returns the text of what a body asks with a tool. */
+function toolsOf({ tools }: JsonObject): string {
+  return JSON.stringify(tools ?? "");
+}
+
+function textOf({ messages }: JsonObject): string {
+  return JSON.stringify(messages);
+}
+
+function isFromUser({ messages }: JsonObject): boolean {
+  assert.ok(Array.isArray(messages));
+  const last = messages.at(-1);
+  return !isJsonObject(last) || last.role !== "assistant";
+}
+
+/** A feature that a provider refuses: in clear words, or in words that no reader understands. */
+const REFUSED: readonly {
+  readonly feature: string;
+  readonly refuses: (body: JsonObject) => boolean;
+  readonly words: string;
+  readonly line: string;
+  readonly unclear: string;
+}[] = [
+  {
+    feature: "a temperature",
+    refuses: ({ temperature }) => temperature !== undefined,
+    words: "Unsupported parameter: 'temperature'",
+    line: "omit: [temperature]",
+    unclear: "omit: [temperature]",
+  },
+  {
+    feature: "a stop string",
+    refuses: ({ stop }) => stop !== undefined,
+    words: "This model does not support the stop parameter.",
+    line: "omit: [stop]",
+    unclear: "omit: [stop]",
+  },
+  {
+    feature: "a strict tool",
+    refuses: (body) => toolsOf(body).includes('"strict":true'),
+    words: "Tools with strict=True are not supported by this model",
+    line: 'lessons: ["omit tools[].function.strict of strict tools"]',
+    unclear: 'lessons: ["omit tools[].function.strict of strict tools"]',
+  },
+  {
+    feature: "effort high",
+    refuses: ({ reasoning_effort }) => reasoning_effort === "high",
+    words: "reasoning_effort: Input should be 'low' or 'medium'",
+    line: 'lessons: ["nearest reasoning_effort: low, medium"]',
+    unclear:
+      'lessons: ["nearest reasoning_effort: none, minimal, low, medium, xhigh, max"]',
+  },
+  {
+    feature: "patterns",
+    refuses: (body) => toolsOf(body).includes('"pattern"'),
+    words: "Unsupported JSON schema fields: {'pattern'}",
+    line: 'lessons: ["describe pattern"]',
+    unclear: 'lessons: ["describe pattern"]',
+  },
+  {
+    feature: "a long tool name",
+    refuses: (body) => /"name":"\d/.test(toolsOf(body)),
+    words: "Function name is invalid, must start with a letter",
+    line: 'lessons: ["rename tools: 64"]',
+    unclear: 'lessons: ["rename tools: 64"]',
+  },
+  {
+    feature: "a long tool name",
+    refuses: (body) => /"name":"[\w-]{41}/.test(toolsOf(body)),
+    words: "The tool's name has too many letters",
+    line: 'lessons: ["rename tools: 32"]',
+    unclear: 'lessons: ["rename tools: 32"]',
+  },
+  {
+    feature: "an earlier picture",
+    refuses: (body) => textOf(body).includes("image_url"),
+    words: "This is not a multimodal model: image input is not supported",
+    line: 'lessons: ["mention image"]',
+    unclear: 'lessons: ["mention image"]',
+  },
+  {
+    feature: "a high limit",
+    refuses: ({ max_tokens }) => Number(max_tokens) > 8192,
+    words: "max_tokens must be less than or equal to 8192",
+    line: "max_output_tokens: 8192",
+    unclear: "max_output_tokens: 8192",
+  },
+  {
+    feature: "a begun answer",
+    refuses: (body) => !isFromUser(body),
+    words: "The last message must be from the user",
+    line: 'lessons: ["omit prefill"]',
+    unclear: 'lessons: ["omit prefill"]',
+  },
+];
+
+for (const { feature, refuses, words, line, unclear } of REFUSED) {
+  for (
+    const [kind, message, row] of [
+      ["clear words", words, line],
+      ["a number alone", "1210", unclear],
+      [
+        "words without a name",
+        "Request contains an invalid argument.",
+        unclear,
+      ],
+      ["words of its own", "The flux of your 'gizmo' is out of phase", unclear],
+    ] as const
+  ) {
+    Deno.test(`check --try finds the line for a model that refuses ${feature} in ${kind} (${words})`, async () => {
+      const { code, out, config } = await tryRefusing((body) =>
+        refuses(body) ? message : undefined
+      );
+      assert.equal(code, 0, out);
+      assert.deepEqual(config, [`  main, models: { id: m, ${row} }`], out);
+      const translated = out.split("\n")
+        .filter((one) => one.includes("refused ")).slice(1);
+      assert.ok(
+        translated.every((one) => /refused +a picture:/.test(one)),
+        out,
+      );
+      // The line prevents the refusals.
+      const lines = parseYaml(`{ id: m, upstream: demo-a, ${row} }`);
+      const again = await tryRefusing(
+        (body) => refuses(body) ? message : undefined,
+        lines,
+      );
+      assert.deepEqual(again.config, [], again.out);
+    });
+  }
+}
+
+/** Tries the model in front of a judge. Returns the lines for the file. */
+async function tryRefusing(
+  judge: Judge,
+  model: unknown = { id: "m", upstream: "demo-a", reasoning: ["low", "high"] },
+) {
+  const checked = await check(TRY, { judge, connection: { models: [model] } });
+  const [, lines = ""] = checked.out.split("put this into the file:\n");
+  return { ...checked, config: lines.split("\n").filter(Boolean) };
+}
+
+Deno.test("the documentation shows the results of a model and the lines for it", async () => {
+  const { out } = await check(TRY, {
+    judge: (body) => {
+      if (body.temperature !== undefined) {
+        return "Unsupported parameter: 'temperature'";
+      }
+      if (Number(body.max_tokens) > 8192) {
+        return "max_tokens must be at most 8192";
+      }
+      return toolsOf(body).includes('"strict":true')
+        ? "Tools with strict=True are not supported"
+        : undefined;
+    },
+    connection: {
+      models: [{
+        ...{ id: "m", upstream: "demo-a" },
+        ...{ reasoning: ["low"], input: ["text"] },
+      }],
+    },
+  });
+  const page = await Deno.readTextFile(
+    new URL("../../../docs/running.md", import.meta.url),
+  );
+  assert.ok(page.includes("```text\n" + out + "```\n"), out);
+});
+
+Deno.test("check --try finds the line for a provider that only streams, and tries everything else with it", async () => {
+  const { code, out, config } = await tryRefusing(({ stream }) =>
+    stream === true ? undefined : "This model only support stream mode"
+  );
+  assert.equal(code, 0, out);
+  assert.deepEqual(config, ["  main, stream_only: true"]);
+  assert.match(out, /chat, native +works without +a word: learned to stream/);
+  assert.match(out, /translated +works without +a word, /);
+  assert.doesNotMatch(out, /refused /);
+  assert.match(out, /not tried +a tool loop: there was no call to answer/);
+});
+
 Deno.test("check --try sends nothing more to a model that fails the first request", async () => {
   const { code, out, sent } = await check(TRY, {
     judge: () => `No such model; the key is ${UPSTREAM_KEY}`,
@@ -145,6 +326,45 @@ Deno.test("check --try sends nothing more to a model that fails the first reques
   assert.match(out, /refused +a word: The provider answered with status 400/);
   assert.match(out, /not tried +a stream, .*: a word failed\n/);
   assert.ok(!out.includes(UPSTREAM_KEY));
+});
+
+Deno.test("check --try names a model that no connection has, and sends nothing", async () => {
+  const connection = { models: [{ id: "glm-5", upstream: "demo-a" }] };
+  for (
+    const [model, words] of [
+      ["nosuch", "has it. Name one by its id."],
+      ["glm-6", 'has it. Did you mean "glm-5"?'],
+    ] as const
+  ) {
+    const { code, out, error, sent } = await check(
+      [...TRY, "--model", model],
+      { connection },
+    );
+    assert.deepEqual([code, out, sent.length], [1, "", 0]);
+    assert.equal(
+      error,
+      `Cannot try the model "${model}": no enabled connection ${words}\n`,
+    );
+  }
+});
+
+Deno.test("check --try ends the row of a model when its provider cannot be reached", async () => {
+  const { code, out, sent } = await check([...TRY, "--model", "m"], {
+    judge: ({ temperature }) => {
+      if (temperature !== undefined) throw new TypeError("connection refused");
+      return undefined;
+    },
+  });
+  assert.equal(code, 0);
+  const [row = "", failed, untried] = out.split("\n");
+  assert.match(row, /chat, native +works +a word, a stream$/);
+  assert.match(failed ?? "", /refused +a temperature: .*(reach|connect)/);
+  assert.match(
+    untried ?? "",
+    /not tried +a stop string, .*: the provider gave no answer$/,
+  );
+  const paths = sent.filter(({ method }) => method === "POST").length;
+  assert.ok(paths <= 3 * 5, `${paths} requests`);
 });
 
 Deno.test("check --try tries one model alone, and prints JSON", async () => {

@@ -49,6 +49,9 @@ const PROBLEMS = yamlTable(`
 { force: { model: x } } → connections[0].force.model: ${ROUTED}
 { force: { stream: true } } → connections[0].force.stream: ${ROUTED}
 { omit: [a, model] } → connections[0].omit[1]: must not be model, which every request needs.
+{ models: [{ id: a, lessons: ["omit temperature", "omit messages"] }] } →
+  connections[0].models[0].lessons[1]: is no lesson. Copy one from \`check --live --try\` or the
+  log's \`lesson\`.
 { quota: { url: nowhere } } → connections[0].quota.url: must be a URL such as
   https://api.example.com/v1.
 { models: [a, b, { id: a }] } → connections[0].models[2]: has the id of connections[0].models[0].

@@ -94,6 +94,7 @@ connections:
     context_window: 1000
     max_output_tokens: 5
     omit: [top_p]
+    lessons: [describe pattern]
     input: [text, image, pdf, audio]
     reasoning: [low, high]
     fallbacks: [short]

@@ -8,6 +8,7 @@ import { teachBody } from "../../../src/protocols/dialects/apply_lessons.ts";
 import {
   isLesson,
   type Lesson,
+  lessonOf,
   lessonText,
 } from "../../../src/protocols/dialects/lessons.ts";
 import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
@@ -352,3 +353,30 @@ for (const protocol of PROTOCOLS) {
     }
   });
 }
+
+Deno.test("the words of each lesson are read back as the same lesson", () => {
+  const texts = [
+    ...LESSONS.flatMap(([, taught]) => taught),
+    ...["omit prefill", "rename tools: 32", "stream stream", "mention image"],
+    "omit top_p beside temperature",
+    "omit tools[].function.strict of strict tools",
+    "describe pattern of strict tools",
+    "clamp max_tokens: 8192",
+  ];
+  assert.ok(texts.length > 20);
+  for (const text of texts) {
+    const lesson = lessonOf(String(text));
+    assert.ok(lesson !== undefined, String(text));
+    assert.equal(lessonText(lesson), text);
+  }
+});
+
+Deno.test("words that are no lesson are not read as one", () => {
+  for (
+    const text of [
+      ...["", "omit", "omit messages", "omit temperature, top_p", "drop user"],
+      ...["clamp max_tokens", "clamp max_tokens: 9", "rename tools: 5"],
+      ...["describe type", "omit temperature (suspected)", "stream"],
+    ]
+  ) assert.equal(lessonOf(text), undefined, text);
+});

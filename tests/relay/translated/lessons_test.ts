@@ -67,6 +67,74 @@ Deno.test("the line of the log, in the model's entry, prevents the first refusal
   assert.deepEqual(dropped, ["temperature"]);
 });
 
+Deno.test("the lessons of a model's entry change its requests as learned ones do", async () => {
+  const lessons = [
+    "describe pattern",
+    "nearest reasoning_effort: low, medium",
+    "omit tools[].function.strict of strict tools",
+  ];
+  const scene = await openLessonScene(() => undefined, {
+    connection: { models: [{ id: "m", lessons }] },
+  });
+  const word = { type: "string", pattern: "^a" };
+  const { sent, dropped, line } = await scene.ask("messages", {
+    ...HELLO,
+    output_config: { effort: "high" },
+    tools: [{
+      ...{ name: "f", strict: true },
+      input_schema: { type: "object", properties: { word } },
+    }],
+  });
+  assert.equal(sent.length, 1);
+  const text = JSON.stringify(sent);
+  assert.match(text, /"reasoning_effort":"medium"/);
+  assert.doesNotMatch(text, /"strict"|"pattern"/);
+  assert.equal(dropped.join(), "pattern,output_config.effort,tools[].strict");
+  assert.deepEqual(line.lesson, lessons);
+});
+
+Deno.test("a lesson about names sends plain ones, and the caller gets its own back", async () => {
+  const scene = await openLessonScene(() => undefined, {
+    connection: { models: [{ id: "m", lessons: ["rename tools: 32"] }] },
+  });
+  const names = ["7-notes", "get-a-very-long-name-of-a-tool-here", "plain_1"];
+  const { sent: [body], dropped } = await scene.ask("messages", {
+    ...HELLO,
+    tools: names.map((name) => ({ name, input_schema: { type: "object" } })),
+  });
+  const sent = JSON.stringify(body).match(/"name":"[^"]+"/g) ?? [];
+  assert.deepEqual(
+    sent.map((text) => text.replace(/_[0-9a-f]{8}"/, "_…")),
+    [
+      '"name":"t7_notes_…',
+      '"name":"get_a_very_long_name_of_…',
+      '"name":"plain_1"',
+    ],
+  );
+  assert.ok(sent.every((text) => text.length <= 32 + '"name":""'.length));
+  assert.deepEqual(dropped, []);
+});
+
+Deno.test("a lesson about a begun answer asks the model to go on", async () => {
+  const scene = await openLessonScene(() => undefined, {
+    connection: { models: [{ id: "m", lessons: ["omit prefill"] }] },
+  });
+  const messages = [
+    { role: "user", content: "Hello" },
+    { role: "assistant", content: "He" },
+  ];
+  const { sent: [body], dropped } = await scene.ask("messages", {
+    ...{ max_tokens: 100, messages },
+  });
+  assert.deepEqual(body?.messages, [
+    ...messages,
+    { role: "user", content: "Continue." },
+  ]);
+  assert.deepEqual(dropped, ["messages"]);
+  const { sent: [other] } = await scene.ask("messages", HELLO);
+  assert.deepEqual(other?.messages, HELLO.messages);
+});
+
 Deno.test("a reload forgets what refusals have taught", async () => {
   const scene = await openLessonScene(refusing("temperature"));
   const asked = { ...HELLO, temperature: 0.5 };

@@ -99,7 +99,10 @@ function sentTool(tool: ToolReference, support: ToolSupport): ToolReference {
     : `${namespace}__${name}`;
   return {
     kind: support.custom ? kind : "function",
-    name: fitId(flat, { maxLength: support.maxNameLength }),
+    name: fitId(flat, {
+      maxLength: support.maxNameLength,
+      isPlain: support.hasPlainNames,
+    }),
     namespace: support.namespaces ? namespace : undefined,
   };
 }

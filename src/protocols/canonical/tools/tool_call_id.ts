@@ -8,9 +8,12 @@ interface IdRule {
   readonly maxLength: number;
   /** True when it may contain any character; if false, only `A-Z a-z 0-9 _ -`. */
   readonly anyCharacter?: boolean | undefined;
+  /** True when it must begin with a letter, and may not contain `-`. */
+  readonly isPlain?: boolean | undefined;
 }
 
 const LEGAL_REGEXP = /^[A-Za-z0-9_-]+$/;
+const PLAIN_REGEXP = /^[A-Za-z]\w*$/;
 const HASH_LENGTH = 8;
 
 /**
@@ -18,13 +21,17 @@ const HASH_LENGTH = 8;
  * The hash keeps different ids different. The same input gives the same output, for calls and for their results.
  */
 export function fitId(id: string, rule: IdRule): string {
-  const isLegal = rule.anyCharacter === true || LEGAL_REGEXP.test(id);
+  const isLegal = rule.anyCharacter === true ||
+    (rule.isPlain ? PLAIN_REGEXP : LEGAL_REGEXP).test(id);
   if (id.length <= rule.maxLength && isLegal) return id;
   const hash = createHash("sha256").update(id).digest("hex").slice(
     0,
     HASH_LENGTH,
   );
-  const cleaned = id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  const legal = id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  const cleaned = rule.isPlain
+    ? legal.replaceAll("-", "_").replace(/^[^A-Za-z]/, "t$&")
+    : legal;
   return `${cleaned.slice(0, rule.maxLength - HASH_LENGTH - 1)}_${hash}`;
 }
 
