@@ -1,6 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
-import type { Lesson } from "../protocols/dialects/lessons.ts";
 import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
 import type { InputKind, QuotaKind } from "./quota_kinds.ts";
 import type { JsonQuota } from "./schema/quota.ts";
@@ -189,8 +188,8 @@ export interface ConnectionModel {
   readonly maxOutputTokens: number | undefined;
   /** Body fields removed from its translated requests, besides those of the connection. */
   readonly omit: readonly string[];
-  /** Changes to its translated requests; absent: none. */
-  readonly lessons?: readonly Lesson[] | undefined;
+  /** Changes to its translated requests, each in the words of a lesson; absent: none. */
+  readonly lessons?: readonly string[] | undefined;
   readonly input: readonly InputKind[] | undefined;
   /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
   readonly efforts: readonly string[] | undefined;

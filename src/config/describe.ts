@@ -1,5 +1,4 @@
 import { stringifyYaml } from "../core/std.ts";
-import { lessonText } from "../protocols/dialects/lessons.ts";
 import { assignedModels } from "./assignment.ts";
 import type {
   Access,
@@ -162,7 +161,7 @@ function describeModel(model: ConnectionModel): string {
     phrase("a context of", model.contextWindow, "tokens"),
     phrase("at most", model.maxOutputTokens, "output tokens"),
     phrase("without", model.omit),
-    phrase("by the lessons", model.lessons?.map(lessonText)),
+    phrase("by the lessons", model.lessons),
     phrase("takes", input),
     efforts?.length === 0 ? "does not reason" : phrase("reasons", efforts),
     phrase("falls back to", fallbacks),

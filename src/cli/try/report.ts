@@ -121,12 +121,12 @@ function configLines(
   { results, config }: TriedModels,
 ): readonly ConfigLine[] {
   return config.connections.flatMap(({ name: connection, models }) =>
-    models.flatMap(({ id: model, omit, lessons: known = [] }) => {
+    models.flatMap(({ id: model, omit, lessons }) => {
       const learned = results
         .filter((one) => one.connection === connection && one.model === model)
         .map(lessonsOf).reduce(strictest, []);
       if (learned.length === 0) return [];
-      const all = strictest(known, learned);
+      const all = strictest(lessonsOf({ lessons }), learned);
       const others = all.filter(({ move }) => move !== "stream");
       return [
         ...(others.length === all.length

@@ -11,6 +11,7 @@ import { dialectOf } from "../../protocols/chat/dialect.ts";
 import {
   EFFORT_FIELDS,
   EFFORT_WORDS,
+  KEYWORDS,
   LIMIT_FIELDS,
 } from "../../protocols/dialects/lessons.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -65,13 +66,6 @@ const PATTERNS = {
   },
   additionalProperties: false,
 };
-
-/** The keywords of {@linkcode PATTERNS}. */
-const KEYWORDS = [
-  ...["pattern", "minLength", "maxLength", "format", "default", "minimum"],
-  ...["maximum", "multipleOf", "minItems", "maxItems", "uniqueItems"],
-  ...["additionalProperties"],
-].map((keyword) => `describe ${keyword}`);
 
 /**
  * Returns the requests that try a model in a caller's protocol. A tool loop follows the request whose answer it
@@ -154,7 +148,7 @@ export function trialsOf(
       ],
     }),
     ...trial("patterns", { tools: [toolOf({ parameters: PATTERNS })] }, {
-      remedies: [KEYWORDS],
+      remedies: [KEYWORDS.map((keyword) => `describe ${keyword}`)],
     }),
     ...trial("a long tool name", { tools: [toolOf({ name: TOOL_NAME })] }, {
       remedies: [64, 32].map((length) => [`rename tools: ${length}`]),

@@ -150,7 +150,7 @@ async function* tryPath(
   },
 ): AsyncGenerator<TrialResult> {
   const { deployment: { connection, model }, protocol, mode } = path;
-  let taught = model.lessons ?? [];
+  let taught = lessonsOf(model);
   let ask = openGateway(path, taught, options);
   const head = {
     ...{ connection: connection.name, model: model.id },
@@ -251,9 +251,9 @@ function remediesOf(
     .map((lesson) => [lesson]);
 }
 
-/** Returns the lessons of results that may last. */
+/** Returns the lessons of a result, or of a model, that may last. */
 export function lessonsOf(
-  { lessons }: Pick<TrialResult, "lessons">,
+  { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {
   return lessons.flatMap((text) => lessonOf(text) ?? []);
 }
@@ -292,8 +292,7 @@ function resultOf(
 > {
   const usage = isJsonObject(line.usage) ? line.usage : {};
   const [dropped, applied] = [textsOf(line.dropped), textsOf(line.lesson)];
-  const old = known.map(lessonText);
-  const lessons = applied.filter((text) => !old.includes(text));
+  const lessons = applied.filter((text) => !known.includes(text));
   const sums = {
     tokens: Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0),
     costUsd: Number(line.cost_usd ?? 0),
@@ -334,7 +333,7 @@ function openGateway(
   const model = {
     ...deployment.model,
     ...{ aliases: [], fallbacks: [], quotaRouting: false },
-    lessons,
+    lessons: lessons.map(lessonText),
   };
   const connection = { ...deployment.connection, models: [model] };
   // No lesson changes the body of a native request.

@@ -240,9 +240,7 @@ function resolveModel(
     contextWindow: fields.context_window,
     maxOutputTokens: fields.max_output_tokens,
     omit: fields.omit,
-    ...(fields.lessons.length > 0 && {
-      lessons: fields.lessons.flatMap((text) => lessonOf(text) ?? []),
-    }),
+    ...(fields.lessons.length > 0 && { lessons: fields.lessons }),
     input: fields.input,
     efforts: fields.reasoning,
     fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),

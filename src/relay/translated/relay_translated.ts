@@ -1,5 +1,9 @@
 import { setImmediate } from "node:timers";
-import type { Config, Deployment } from "../../config/config.ts";
+import type {
+  Config,
+  ConnectionModel,
+  Deployment,
+} from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
 import { MAIN_OPERATIONS, type Protocol } from "../../core/protocol.ts";
 import type { Target } from "../../protocols/canonical/codec.ts";
@@ -8,6 +12,7 @@ import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import {
   type Lesson,
+  lessonOf,
   lessonText,
   merged,
 } from "../../protocols/dialects/lessons.ts";
@@ -38,6 +43,7 @@ import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
+import { strictest } from "./lesson_book.ts";
 import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import { isLent, type TranslatedBodyLoan } from "./translation.ts";
 
@@ -261,9 +267,12 @@ function translateFor(
       streamOnly: connection.streamOnly,
       force: connection.force,
       omit: [...connection.omit, ...model.omit],
-      lessons: connection.strict
-        ? []
-        : [known, taught].reduce(merged, model.lessons ?? []),
+      lessons: merged(
+        connection.strict
+          ? lessonsOf(model)
+          : strictest(lessonsOf(model), known),
+        taught,
+      ),
       refusal,
       probes,
       recallable: reasoningMemory.known(callerSha256),
@@ -281,6 +290,10 @@ function translateFor(
     },
   );
 }
+
+const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
+  lessons.flatMap((text) => lessonOf(text) ?? [])
+);
 
 /** The object is the same for all requests, because codecs use it as a key. */
 const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
