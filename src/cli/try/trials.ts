@@ -196,7 +196,7 @@ function written(
   );
   return dropped.size > 0 ? undefined : {
     ...body,
-    ...(chat.model === undefined ? {} : { model: chat.model }),
+    model: chat.model ?? "",
     ...(isMessages && reasoning_effort !== undefined
       ? { output_config: { effort: reasoning_effort } }
       : {}),
@@ -205,16 +205,9 @@ function written(
 
 const STRICT = { ...TOOL.schema, additionalProperties: false };
 
-const SCHEMA = {
-  type: "object",
-  properties: { word: { type: "string" } },
-  required: ["word"],
-  additionalProperties: false,
-};
-
 const FORMAT = {
   type: "json_schema",
-  json_schema: { name: "word", strict: true, schema: SCHEMA },
+  json_schema: { name: "number", strict: true, schema: STRICT },
 };
 
 /** Returns the tool of {@linkcode TOOL_PROMPT}, with other fields. */
