@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { oncePer } from "../../core/memo.ts";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   type CacheSpelling,
@@ -15,6 +16,7 @@ import {
   type OpenAiModelRules,
   openAiModelRules,
 } from "../dialects/openai_models.ts";
+import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import {
   type ThinkingRules,
   wantsReasoningOfCalls,
@@ -31,8 +33,10 @@ export interface ChatDialect extends ChatRules {
   readonly reasoningOfCalls: boolean;
   /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
   readonly marksTools: boolean;
-  /** True for a Claude behind a provider that passes the schemas of tools on to it. */
+  /** True for a Claude behind a provider that passes the tools on to it. */
   readonly isClaude: boolean;
+  /** The schemas of tools and formats that the provider accepts. */
+  readonly subset: SchemaSubset;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -56,12 +60,12 @@ export const dialectOf: (
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
-    checksSchemas: rules.checksSchemas || isOpenAi,
     thinking,
     openAi,
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
+    subset: schemaSubsetOf({ service, model }),
     effort: rulesFor(rules.effortModels, model),
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && service !== "gateway" &&

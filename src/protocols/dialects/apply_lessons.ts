@@ -7,10 +7,7 @@ import {
 } from "../../core/json.ts";
 import type { Block, ResultContent } from "../canonical/content/block.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request/request.ts";
-import {
-  mapSchemas,
-  withDescription,
-} from "../canonical/request/schema_patterns.ts";
+import { mapSchemas, withDescription } from "../canonical/schema/keywords.ts";
 import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
 import { type Lesson, PREFILL } from "./lessons.ts";
 

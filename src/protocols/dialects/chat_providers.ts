@@ -15,7 +15,6 @@ import {
   NVIDIA_MODELS,
   XAI_MODELS,
 } from "./effort_models.ts";
-import { SCHEMA_SOURCES } from "./openai_models.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
@@ -28,10 +27,7 @@ import {
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai", "openai-chat"],
-    sources: [
-      "https://developers.openai.com/api/reference/resources/chat",
-      ...SCHEMA_SOURCES,
-    ],
+    sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: OPENAI_CHAT,
   },
   {
@@ -40,7 +36,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: {
       ...OPENAI_CHAT,
-      checksSchemas: false,
       reasoningField: "reasoning_content",
       cache: "cache_control",
       topK: true,
@@ -85,12 +80,9 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: [
       "https://platform.kimi.ai/docs/api/chat",
       "https://platform.kimi.ai/docs/api/partial",
-      // "when using anyOf, type should be defined in anyOf items instead of the parent schema"
-      "https://github.com/MoonshotAI/kimi-cli/issues/1595",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
-      moonshotSchemas: true,
       maxStops: 5,
       reasoning: "switch",
       models: KIMI_MODELS,
@@ -218,7 +210,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/vectorize-io/hindsight/issues/3518",
       // Its efforts, and `reasoning_content`
       "https://github.com/earendil-works/pi/issues/9645",
-      ...SCHEMA_SOURCES,
     ],
     rules: { ...OPENAI_CHAT, cache: undefined },
     otherModels: COMPATIBLE_CHAT,

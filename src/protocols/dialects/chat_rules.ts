@@ -30,13 +30,6 @@ export interface ChatRules {
   readonly mixedStrict: boolean;
   /** True when `tool_choice` may name a tool; if false, the request offers that tool alone, and demands a call. */
   readonly namedChoice: boolean;
-  /** True when schemas must be Moonshot's own subset of JSON Schema. */
-  readonly moonshotSchemas: boolean;
-  /**
-   * True when the provider checks all schemas as OpenAI does: it compiles patterns with a simpler engine than
-   * JavaScript's, and demands items of each list and arguments without a choice at the root.
-   */
-  readonly checksSchemas: boolean;
   /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
   /** The most tokens of an answer that is not streamed. For more, the gateway asks for a stream and gathers it. */
@@ -110,8 +103,6 @@ export const OPENAI_CHAT: ChatRules = {
   formatsWithTools: true,
   mixedStrict: true,
   namedChoice: true,
-  moonshotSchemas: false,
-  checksSchemas: true,
   reasoning: "effort",
   maxWholeTokens: Infinity,
   filePart: "file",
@@ -143,7 +134,6 @@ export const COMPATIBLE_CHAT: ChatRules = {
   systemAnywhere: false,
   textParts: false,
   fullToolset: false,
-  checksSchemas: false,
   maxEffort: "high",
   reasoningField: "reasoning_content",
   openaiSettings: false,

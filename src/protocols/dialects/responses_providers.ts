@@ -1,5 +1,4 @@
 import { wordList } from "../../core/collections.ts";
-import { SCHEMA_SOURCES } from "./openai_models.ts";
 
 /** A provider's dialect of Responses, compared with OpenAI's. */
 export interface ResponsesRules {
@@ -25,11 +24,6 @@ export interface ResponsesRules {
   readonly openAiOnly: boolean;
   /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
-  /**
-   * True when the provider checks all schemas as OpenAI does: it compiles patterns with a simpler engine than
-   * JavaScript's, and demands items of each list and arguments without a choice at the root.
-   */
-  readonly checksSchemas: boolean;
   /** True when the provider searches the web and returns log probabilities. */
   readonly hostedTools: boolean;
 }
@@ -52,7 +46,6 @@ const OPENAI: ResponsesRules = {
   alwaysReasons: false,
   openAiOnly: true,
   fitsModel: false,
-  checksSchemas: true,
   hostedTools: true,
 };
 
@@ -63,7 +56,6 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   userField: "user",
   cacheMarks: false,
   openAiOnly: false,
-  checksSchemas: false,
   hostedTools: false,
 };
 
@@ -73,7 +65,6 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     services: ["openai", "openai-chat"],
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
-      ...SCHEMA_SOURCES,
     ],
     rules: OPENAI,
   },
@@ -105,7 +96,6 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       minOutputTokens: 1,
       openAiOnly: false,
       fitsModel: true,
-      checksSchemas: false,
     },
   },
   {
@@ -126,7 +116,6 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     services: ["azure"],
     sources: [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses",
-      ...SCHEMA_SOURCES,
     ],
     rules: { ...OPENAI, cacheMarks: false, hostedTools: false },
   },

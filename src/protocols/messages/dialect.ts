@@ -1,5 +1,7 @@
 import { oncePer } from "../../core/memo.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import type { StrictRoom } from "../canonical/schema/enforceable_schema.ts";
+import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,
@@ -7,6 +9,7 @@ import {
   type MessagesRules,
   parseClaudeModel,
 } from "../dialects/claude_models.ts";
+import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
@@ -15,6 +18,8 @@ interface MessagesDialect extends MessagesRules {
   readonly dropsMismatches: boolean;
   /** True for Claude, which limits the names of a tool's arguments. */
   readonly limitsPropertyNames: boolean;
+  /** The schemas of tools that the provider accepts. */
+  readonly subset: SchemaSubset;
 }
 
 /** The state that each step of encoding a request needs. */
@@ -23,6 +28,7 @@ export interface Scope {
   readonly context: RequestContext;
   readonly cache: CacheWriter;
   readonly ids: HistoryIds;
+  readonly strict: StrictRoom;
 }
 
 /** The rules of compatible servers. They run open models, which cannot verify signatures. */
@@ -62,6 +68,7 @@ export const dialectOf: (
       providerOf(target)?.dropsMismatches === true,
     limitsPropertyNames: target.service !== "gateway" &&
       parseClaudeModel(target.model) !== undefined,
+    subset: schemaSubsetOf(target),
   };
 });
 

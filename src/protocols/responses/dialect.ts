@@ -1,5 +1,6 @@
 import { oncePer } from "../../core/memo.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import {
   type OpenAiModelRules,
   openAiModelRules,
@@ -10,10 +11,13 @@ import {
   RESPONSES_PROVIDERS,
   type ResponsesRules,
 } from "../dialects/responses_providers.ts";
+import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
+  /** The schemas of tools and formats that the provider accepts. */
+  readonly subset: SchemaSubset;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -30,8 +34,7 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
-    checksSchemas: rules.checksSchemas ||
-      openAiModelRules(model) !== undefined,
+    subset: schemaSubsetOf({ service, model }),
   };
 });
 

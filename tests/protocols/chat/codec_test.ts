@@ -48,6 +48,7 @@ codecContract({
     },
   ],
   respellings: respellings(`
+^response_format.json_schema.schema.$schema$ → every schema is written in draft 2020-12
 ^stream$ → \`stream: false\` is the default
 ^stream_options$ → usage is always asked for
 .file.filename$ → a file without a name is refused

@@ -98,6 +98,8 @@ codecContract({
   respellings: respellings(`
 ^stream$ → \`stream: false\` is the default
 ^tools$ → an empty list is none
+^tools[].input_schema.$schema$ → every schema is written in draft 2020-12
+^output_config.format.schema.$schema$ → every schema is written in draft 2020-12
 ^system$ → a string is one block of text
 ^messages[].content([].content)?$ → a string is one block of text
 ^messages[].content[].is_error$ → \`is_error: false\` is the default

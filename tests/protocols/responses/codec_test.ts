@@ -66,6 +66,7 @@ codecContract({
   ],
   differences: [],
   respellings: respellings(`
+^text.format.schema.$schema$ → every schema is written in draft 2020-12
 ^store$ → the default is true, and no upstream shall keep anything
 ^include$ → what is not kept upstream must come back encrypted
 ^stream$ → false is the default

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   parseJson,
 } from "../../../core/json.ts";
-import { rootObject } from "../request/root_object.ts";
+import { rootObject } from "../schema/root_object.ts";
 import { fitId } from "./tool_call_id.ts";
 
 /** New names of a call's arguments by their old ones. */

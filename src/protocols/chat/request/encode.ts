@@ -19,7 +19,8 @@ import {
   shortId,
   takenShared,
 } from "../../openai/settings.ts";
-import { isClosedSchema } from "../../canonical/request/schema.ts";
+import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { fitSchema } from "../../canonical/schema/schema_subset.ts";
 import {
   type ChatDialect,
   dialectOf,
@@ -29,7 +30,7 @@ import {
 import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import type { Tooling } from "../../canonical/tools/tool.ts";
-import { encodeTooling, fitSchema } from "../tools/encode.ts";
+import { encodeTooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 
@@ -181,15 +182,17 @@ function encodeSchemaFormat(
   format: Extract<OutputFormat, { type: "schema" }>,
   scope: Scope,
 ): JsonObject {
-  const { name, description, schema } = format;
+  const { name, description } = format;
+  const { dialect, context } = scope;
+  const schema = fitSchema(format.schema, dialect.subset, context);
   return {
     response_format: {
       type: "json_schema",
       json_schema: {
         name: name ?? "output",
         ...(description === undefined ? {} : { description }),
-        schema: fitSchema(schema, scope),
-        ...encodeStrict(format, scope),
+        schema,
+        ...encodeStrict({ ...format, schema }, scope),
       },
     },
   };

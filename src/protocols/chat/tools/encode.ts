@@ -6,15 +6,8 @@ import {
   encodeHostedTool,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import {
-  isClosedSchema,
-  objectSchema,
-} from "../../canonical/request/schema.ts";
-import {
-  openAiParameters,
-  rootObject,
-} from "../../canonical/request/root_object.ts";
-import { fitOpenAiSchema } from "../../canonical/request/schema_patterns.ts";
+import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
   type CallableTool,
@@ -27,7 +20,6 @@ import {
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
-import { moonshotSchema } from "./moonshot_schema.ts";
 
 /** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
@@ -139,7 +131,8 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
 }
 
 function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
-  const parameters = encodeParameters(tool.parameters, scope);
+  const { dialect, context } = scope;
+  const parameters = fitArguments(tool.parameters, dialect.subset, context);
   return {
     type: "function",
     function: {
@@ -150,27 +143,6 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
     },
     ...markTool(tool, scope),
   };
-}
-
-function encodeParameters(
-  parameters: JsonObject | undefined,
-  scope: Scope,
-): JsonObject {
-  const schema = objectSchema(parameters);
-  if (scope.dialect.isClaude) return rootObject(schema);
-  return fitSchema(
-    scope.dialect.checksSchemas ? openAiParameters(schema) : schema,
-    scope,
-  );
-}
-
-/** Returns the schema in the form that the provider accepts. */
-export function fitSchema(
-  schema: JsonObject,
-  { dialect, context }: Scope,
-): JsonObject {
-  if (dialect.moonshotSchemas) return moonshotSchema(schema);
-  return dialect.checksSchemas ? fitOpenAiSchema(schema, context) : schema;
 }
 
 /** Returns `strict`, without which a tool works whose schema does not qualify for it. */

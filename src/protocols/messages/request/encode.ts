@@ -13,7 +13,10 @@ import type {
 } from "../../canonical/request/request.ts";
 import { dialectOf, type Scope } from "../dialect.ts";
 import { encodeTooling } from "../tools/encode.ts";
-import { enforceableSchema } from "../tools/enforceable_schema.ts";
+import {
+  createStrictRoom,
+  enforceableSchema,
+} from "../../canonical/schema/enforceable_schema.ts";
 import { createHistoryIds } from "../tools/tool_call_ids.ts";
 import { createCacheWriter, encodeCache, markKeyedPrefix } from "./cache.ts";
 import { DROP_MISMATCHES } from "./preserved_thinking.ts";
@@ -43,14 +46,16 @@ export function encodeRequest(
     context,
     cache: createCacheWriter(request),
     ids: createHistoryIds(),
+    strict: createStrictRoom(),
   };
   dropForeignExtras(request, "messages", context);
   dropSettings(request, scope);
   if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request, "messages");
+  // The format is strict before any tool is, because the caller parses the answer.
+  const format = encodeFormat(request.format, scope);
   const tooling = encodeTooling(request, scope);
   const turns = encodeTurns(request.turns, scope);
-  const format = encodeFormat(request.format, scope);
   const { system, messages } = markKeyedPrefix(request, {
     system: [...turns.system, ...format.instructions],
     messages: withNudge(turns.messages, tooling.nudge),
@@ -185,7 +190,7 @@ function encodeFormat(format: OutputFormat | undefined, scope: Scope): Format {
   const described = { description: format.description, ...format.schema };
   const wanted = present(described);
   const schema = scope.dialect.schemas ? enforceableSchema(wanted) : undefined;
-  if (schema !== undefined) {
+  if (schema !== undefined && scope.strict.takes(schema, "format")) {
     return { config: { type: "json_schema", schema }, instructions: [] };
   }
   if (scope.dialect.schemas && format.strict === true) reject(scope);

@@ -6,7 +6,9 @@ import {
   encodeHostedTool,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { rootObject } from "../../canonical/request/root_object.ts";
+import { enforceableSchema } from "../../canonical/schema/enforceable_schema.ts";
+import { rootObject } from "../../canonical/schema/root_object.ts";
+import { fitSchema } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
   type FunctionTool,
@@ -18,7 +20,6 @@ import {
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
-import { enforceableSchema } from "./enforceable_schema.ts";
 import { typedToolOf } from "./decode.ts";
 
 /** Encodes the tools, and the choice as far as the model allows it. */
@@ -78,19 +79,21 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   };
 }
 
-/** Returns the schema, with `strict` if it qualifies. Without, any strict tool works. */
+/** Returns the schema, with `strict` if it qualifies and fits the limits. Without, any strict tool works. */
 function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
-  const schema = rootObject(tool.parameters);
+  const { dialect, context, strict } = scope;
+  const root = rootObject(tool.parameters);
+  const schema = fitSchema(root, dialect.subset, context);
   if (tool.strict !== true) return { input_schema: schema };
-  const enforceable = scope.dialect.schemas
-    ? enforceableSchema(schema)
-    : undefined;
-  if (enforceable !== undefined) {
+  const enforceable = dialect.schemas ? enforceableSchema(root) : undefined;
+  if (enforceable !== undefined && strict.takes(enforceable, "tool")) {
     return { input_schema: enforceable, strict: true };
   }
-  scope.context.reportDropped(
+  context.reportDropped(
     "toolStrictness",
-    "this model's provider cannot enforce this schema of arguments",
+    enforceable === undefined
+      ? "this model's provider cannot enforce this schema of arguments"
+      : `this model's provider enforces no further tool beside the others: ${tool.name}`,
   );
   return { input_schema: schema };
 }

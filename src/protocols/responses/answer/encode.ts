@@ -6,7 +6,10 @@ import type {
   CanonicalRequest,
   Turn,
 } from "../../canonical/request/request.ts";
-import { isClosedSchema } from "../../canonical/request/schema.ts";
+import {
+  isClosedSchema,
+  objectSchema,
+} from "../../canonical/schema/object_schema.ts";
 import { hasFlag } from "../fields.ts";
 import { wantsCompaction } from "../request/opaque_item.ts";
 import { encodeServiceTier } from "../../openai/settings.ts";
@@ -55,7 +58,10 @@ export function finalFields(
 }
 
 /** Writes the tools of the request unchanged. */
-const UNCHANGED: ToolFit = { reportDropped() {}, schema: (schema) => schema };
+const UNCHANGED: ToolFit = {
+  reportDropped() {},
+  schema: objectSchema,
+};
 
 /** The identity of one answer, which is the same in every object of its stream. */
 export interface ResponseIdentity {

@@ -22,7 +22,8 @@ import {
 } from "../../openai/settings.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { hasFlag } from "../fields.ts";
-import { encodeTooling, fitSchema } from "../tools/encode.ts";
+import { fitSchema } from "../../canonical/schema/schema_subset.ts";
+import { encodeTooling } from "../tools/encode.ts";
 import { searchFields } from "../tools/web_search.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat } from "./settings.ts";
@@ -123,7 +124,10 @@ function isInstructions(turn: Turn): boolean {
 
 function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
   const text = present({
-    format: encodeFormat(request.format, (schema) => fitSchema(schema, scope)),
+    format: encodeFormat(
+      request.format,
+      (schema) => fitSchema(schema, scope.dialect.subset, scope.context),
+    ),
     verbosity: request.verbosity,
   });
   return Object.keys(text).length === 0 ? {} : { text };

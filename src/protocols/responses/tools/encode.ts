@@ -6,10 +6,8 @@ import {
   type LossReport,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import {
-  isClosedSchema,
-  objectSchema,
-} from "../../canonical/request/schema.ts";
+import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
   type CallableTool,
@@ -21,8 +19,6 @@ import {
   type ToolReference,
   type WebSearch,
 } from "../../canonical/tools/tool.ts";
-import { openAiParameters } from "../../canonical/request/root_object.ts";
-import { fitOpenAiSchema } from "../../canonical/request/schema_patterns.ts";
 import type { Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
@@ -31,7 +27,7 @@ import { chooseSearch, encodeSearch, isServedSearch } from "./web_search.ts";
 /** The functions that fit a tool to the provider. */
 export interface ToolFit extends LossReport {
   /** Returns a schema of arguments that the provider accepts. */
-  schema(schema: JsonObject): JsonObject;
+  schema(schema: JsonObject | undefined): JsonObject;
 }
 
 /** Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
@@ -42,11 +38,7 @@ export function encodeTooling(
   const { toolChoice, parallelTools } = request;
   const fit: ToolFit = {
     reportDropped: context.reportDropped,
-    schema: (schema) =>
-      fitSchema(
-        dialect.checksSchemas ? openAiParameters(schema) : schema,
-        { dialect, context },
-      ),
+    schema: (schema) => fitArguments(schema, dialect.subset, context),
   };
   const { tools: offered, choice: given } = dialect.fullToolset
     ? { tools: request.tools, choice: toolChoice }
@@ -69,14 +61,6 @@ export function encodeTooling(
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
     parallel_tool_calls: hasTools ? parallelTools : undefined,
   });
-}
-
-/** Returns the schema in the form that the provider accepts. */
-export function fitSchema(
-  schema: JsonObject,
-  { dialect, context }: Scope,
-): JsonObject {
-  return dialect.checksSchemas ? fitOpenAiSchema(schema, context) : schema;
 }
 
 /** Returns the web search tool for the setting of Chat Completions. */
@@ -133,7 +117,7 @@ function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
 function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   const { name, description } = tool;
   const parameters = fit.schema(
-    objectSchema(metadataObject(tool, "parameters") ?? tool.parameters),
+    metadataObject(tool, "parameters") ?? tool.parameters,
   );
   return {
     type: "function",

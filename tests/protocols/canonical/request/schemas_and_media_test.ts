@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { wordList } from "../../../../src/core/collections.ts";
-import { isPortablePattern } from "../../../../src/protocols/canonical/request/portable_pattern.ts";
+import { isPortablePattern } from "../../../../src/protocols/canonical/schema/portable_pattern.ts";
 import {
   isClosedSchema,
   objectSchema,
-} from "../../../../src/protocols/canonical/request/schema.ts";
+} from "../../../../src/protocols/canonical/schema/object_schema.ts";
 import {
   invalidField,
   invalidIssue,

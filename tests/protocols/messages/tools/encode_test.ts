@@ -5,8 +5,8 @@ import type {
   FunctionTool,
   Tool,
 } from "../../../../src/protocols/canonical/tools/tool.ts";
-import { enforceableSchema } from "../../../../src/protocols/messages/tools/enforceable_schema.ts";
-import { rootObject } from "../../../../src/protocols/canonical/request/root_object.ts";
+import { enforceableSchema } from "../../../../src/protocols/canonical/schema/enforceable_schema.ts";
+import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
 import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
 import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
@@ -203,15 +203,14 @@ Deno.test("rootObject() follows a root that is only a reference", () => {
     properties: { a: {} },
   });
   assert.deepEqual(rootObject({ $ref: "#/$defs/Out", $defs }), {
-    $defs,
     type: "object",
+    description: "Must match the schema #/$defs/Out",
   });
   assert.deepEqual(rootObject({ type: "string" }), { type: "object" });
 });
 
 Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {
   const schema = {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
     title: "T",
     properties: {

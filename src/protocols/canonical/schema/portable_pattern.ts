@@ -33,6 +33,32 @@ export function isPortablePattern(pattern: string): boolean {
   return compiles(pattern);
 }
 
+/** One part of a pattern from which llama.cpp makes a grammar: a character, an escape or a class. */
+const GRAMMAR_PART = String
+  .raw`[^\\[\]^$]|\\(?:[$.[\]()|{}*+?\\"nrt^]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4})|\[\^?(?:[^\\\]]|\\(?:[[\]\\"nrt]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}))+\]`;
+
+const GRAMMAR_REGEXP = new RegExp(`^\\^(?:${GRAMMAR_PART})+\\$$`);
+
+/**
+ * Returns true when llama.cpp makes a valid grammar of a pattern: it is portable and anchored at both ends, without
+ * `\d`, `\w`, lazy repetitions and groups that begin with `?`.
+ */
+export function isGrammarPattern(pattern: string): boolean {
+  if (!isPortablePattern(pattern) || !GRAMMAR_REGEXP.test(pattern)) {
+    return false;
+  }
+  const bare = pattern.replaceAll(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x");
+  if (/\(\?|[*+?}][?+]/.test(bare)) return false;
+  let depth = 0;
+  for (const one of bare) {
+    if (one === "(") depth++;
+    if (one === ")") depth--;
+    // An alternative outside of a group has only one of the anchors.
+    if (one === "|" && depth === 0) return false;
+  }
+  return true;
+}
+
 /** Returns true when parentheses, repetitions and ranges are valid. */
 function compiles(pattern: string): boolean {
   try {

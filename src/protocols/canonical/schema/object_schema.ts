@@ -3,17 +3,19 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
+import { normalSchema } from "./normal_schema.ts";
+import { followRoot } from "./root_object.ts";
 
-/** Returns a schema of function arguments that all upstreams accept: an object with properties and no `$schema`. */
+/** Returns a schema of function arguments that all upstreams accept: an object with properties, in draft 2020-12. */
 export function objectSchema(schema: JsonObject | undefined): JsonObject {
-  const { $schema: _dialect, ...rest } = schema ?? {};
-  if (rest.type !== undefined && rest.type !== "object") return rest;
-  const combined = "anyOf" in rest || "oneOf" in rest || "allOf" in rest ||
-    "$ref" in rest;
+  const normal = followRoot(normalSchema(schema ?? {}));
+  if (normal.type !== undefined && normal.type !== "object") return normal;
+  const combined = "anyOf" in normal || "oneOf" in normal ||
+    "allOf" in normal || "$ref" in normal;
   return {
-    ...rest,
+    ...normal,
     type: "object",
-    ...(rest.properties === undefined && !combined ? { properties: {} } : {}),
+    ...(normal.properties === undefined && !combined ? { properties: {} } : {}),
   };
 }
 

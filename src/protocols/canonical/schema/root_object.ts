@@ -1,17 +1,20 @@
+import { lookup, wordList } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
+  objectOf,
   objectsOf,
   present,
 } from "../../../core/json.ts";
-import { objectSchema } from "./schema.ts";
-import { withDescription } from "./schema_patterns.ts";
+import { withDescription } from "./keywords.ts";
+import { normalSchema } from "./normal_schema.ts";
 
 /** The properties of an object, and the names of those that it requires. */
 interface Fields {
   readonly properties: JsonObject;
-  readonly required: readonly JsonValue[];
+  readonly required: JsonValue[];
 }
 
 /** The state of reading a schema's choices. */
@@ -34,64 +37,52 @@ const MAX_CHARACTERS = 256 * 1024;
 
 /**
  * Returns the schema of a function's arguments with an object at its root, without a reference or a choice there. A
- * choice becomes one object with the properties of all. A property is required when all of them require it.
+ * choice becomes one object with the properties of all. A property is required when all of them require it. OpenAI
+ * rejects 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the root (https://github.com/langchain-ai/langchainjs/issues/9804).
+ * The last two move into the description.
  */
 export function rootObject(schema: JsonObject | undefined): JsonObject {
-  if (schema === undefined) return { type: "object", properties: {} };
-  const { $ref: _cycle, ...root } = follow(schema);
-  const { anyOf, oneOf, allOf, ...rest } = root;
-  const isChoice = [anyOf, oneOf, allOf].some((list) => Array.isArray(list));
-  if (!isChoice) return { ...rest, type: "object" };
-  const { properties, required } = combine(root, {
-    root: schema,
-    read: new Map([[schema, NO_FIELDS]]),
-    depth: 0,
-    room: { characters: MAX_CHARACTERS },
-  });
-  return { ...rest, type: "object", properties, required: [...required] };
-}
-
-/**
- * Returns the schema of a function's arguments for OpenAI, which demands an object with properties and rejects
- * 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the root (https://github.com/langchain-ai/langchainjs/issues/9804). The last
- * two move into the description.
- */
-export function openAiParameters(schema: JsonObject): JsonObject {
-  const { enum: values, not, ...rest } = objectSchema(rootObject(schema));
+  const normal = normalSchema(schema ?? { properties: {} });
+  const root = followRoot(normal);
+  const { $ref, anyOf, oneOf, allOf, enum: values, not, ...rest } = root;
+  const isChoice = [$ref, anyOf, oneOf, allOf].some((one) => one !== undefined);
+  const fields = isChoice
+    ? combine(root, {
+      root: normal,
+      read: new Map([[normal, NO_FIELDS]]),
+      depth: 0,
+      room: { characters: MAX_CHARACTERS },
+    })
+    : {};
+  const object = { ...rest, type: "object", ...fields };
   const moved = present({ enum: values, not });
   return Object.keys(moved).length === 0
-    ? rest
-    : withDescription(rest, `Must match ${JSON.stringify(moved)}`);
+    ? object
+    : withDescription(object, `Must match ${JSON.stringify(moved)}`);
 }
 
-/** Returns the root with the definition that it refers to. */
-function follow(schema: JsonObject): JsonObject {
+/** The fields that may be beside a reference at the root, if the definition takes its place. */
+const BESIDE_ROOT = wordList("$ref $defs type title description $comment");
+
+/** Returns the root with the fields of the definition that it refers to, if it has no others. */
+export function followRoot(schema: JsonObject): JsonObject {
   let root = schema;
-  for (
-    let depth = 0;
-    typeof root.$ref === "string" && depth < MAX_DEPTH;
-    depth++
-  ) {
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const { $ref, ...rest } = root;
-    root = { ...rest, ...resolve($ref, schema) };
+    const isBare = Object.keys(rest).every((one) => BESIDE_ROOT.includes(one));
+    if (typeof $ref !== "string" || !isBare) break;
+    root = { ...definitionOf($ref, schema), ...rest };
   }
   return root;
 }
 
-/** Resolves a reference such as `#/$defs/city`. */
-export function resolve(
+/** Returns the definition that a reference of a {@linkcode normalSchema} names. */
+export function definitionOf(
   reference: string,
-  root: JsonObject,
-): JsonObject | undefined {
-  const [start, ...path] = reference.split("/");
-  if (start !== "#") return undefined;
-  let place: JsonValue | undefined = root;
-  for (const key of path) {
-    place = isJsonObject(place) && Object.hasOwn(place, key)
-      ? place[key]
-      : undefined;
-  }
-  return isJsonObject(place) ? place : undefined;
+  { $defs }: JsonObject,
+): JsonObject {
+  const name = reference.slice("#/$defs/".length);
+  return objectOf(lookup(objectOf($defs), name));
 }
 
 function fieldsOf(schema: JsonObject, trail: Trail): Fields {
@@ -108,16 +99,15 @@ function fieldsOf(schema: JsonObject, trail: Trail): Fields {
 function combine(schema: JsonObject, trail: Trail): Fields {
   const { $ref, properties, required } = schema;
   const target = typeof $ref === "string"
-    ? resolve($ref, trail.root)
-    : undefined;
-  const parts = [target, ...objectsOf(schema.allOf)]
-    .filter((part) => part !== undefined)
+    ? [definitionOf($ref, trail.root)]
+    : [];
+  const parts = [...target, ...objectsOf(schema.allOf)]
     .map((part) => fieldsOf(part, trail));
   const choices = [schema.anyOf, schema.oneOf].flatMap(objectsOf)
     .map((choice) => fieldsOf(choice, trail));
   const own: Fields = {
-    properties: isJsonObject(properties) ? properties : {},
-    required: Array.isArray(required) ? required : [],
+    properties: objectOf(properties),
+    required: [...listOf(required)],
   };
   const all = [own, ...parts];
   return {
@@ -182,8 +172,8 @@ function mapped(
 }
 
 function requiredByAll(choices: readonly Fields[]): JsonValue[] {
-  const [first, ...others] = choices.map(({ required }) => required);
-  return (first ?? []).filter((name) =>
-    others.every((names) => names.includes(name))
+  const [first, ...others] = choices.map(({ required }) => new Set(required));
+  return [...first ?? []].filter((name) =>
+    others.every((names) => names.has(name))
   );
 }

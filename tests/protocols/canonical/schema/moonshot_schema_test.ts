@@ -78,8 +78,6 @@ a type is read from the other keywords: { properties: { b: {} } } → { type: ob
 branches of branches are branches: { anyOf: [{ anyOf: [{ type: string }, { type: number }] },
   { type: [boolean, "null"] }] } → { anyOf: [{ type: string }, { type: number }, { type: boolean },
   { type: "null" }] }
-a reference has no type beside it, and names \`$defs\`: { type: object, description: d,
-  "$ref": "#/definitions/b" } → { description: d, "$ref": "#/$defs/b" }
 what is inside is fitted too: { type: object, properties: { b: { type: array,
   items: { const: 1 } } }, additionalProperties: { type: [string, number] } } → { type: object,
   properties: { b: { type: array, items: { type: number, enum: [1] } } },
@@ -104,6 +102,39 @@ Deno.test("definitions for Kimi have one name, and are fitted", () => {
       $defs: { b: { type: "string", enum: ["x"] } },
     },
   );
+});
+
+Deno.test("beside a reference for Kimi nothing remains: the words move into its definition", () => {
+  const b = { type: "string", description: "A city" };
+  const parameters = atKimi({ $ref: "#/definitions/b", description: "From" }, {
+    definitions: { b, unused: {} },
+  });
+  assert.deepEqual(parameters, {
+    type: "object",
+    properties: { a: { $ref: "#/$defs/b" } },
+    $defs: { b: { type: "string", description: "A city\n\nFrom" } },
+  });
+});
+
+Deno.test("two uses of a definition with other words beside them get a definition each at Kimi", () => {
+  const node = { type: "object", properties: { next: { $ref: "#/$defs/n" } } };
+  const parameters = atKimi({}, {
+    properties: {
+      a: { $ref: "#/$defs/n", description: "First" },
+      c: { $ref: "#/$defs/n", minProperties: 1 },
+    },
+    $defs: { n: node },
+  });
+  const properties = { next: { $ref: "#/$defs/n_2" } };
+  assert.deepEqual(parameters, {
+    type: "object",
+    properties: { a: { $ref: "#/$defs/n" }, c: { $ref: "#/$defs/n_1" } },
+    $defs: {
+      n: { type: "object", properties, description: "First" },
+      n_1: { type: "object", properties, minProperties: 1 },
+      n_2: { type: "object", properties },
+    },
+  });
 });
 
 Deno.test("a format for Kimi is held to the same subset, and others get theirs as given", () => {

@@ -1,0 +1,189 @@
+import { wordSet } from "../../../core/collections.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  objectsOf,
+} from "../../../core/json.ts";
+import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
+import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
+
+/** The keywords of a schema that providers can enforce. Others move to the description. */
+const KNOWN_KEYWORDS = wordSet(`
+  $ref $defs title description default type enum const
+  anyOf allOf properties required additionalProperties items format minItems
+`);
+const KNOWN_FORMATS: ReadonlySet<unknown> = wordSet(`
+  date-time time date duration email hostname uri ipv4 ipv6 uuid
+`);
+
+/**
+ * Returns a schema that providers can enforce. Objects are closed, `oneOf` becomes `anyOf`, and other keywords move to
+ * the description.
+ *
+ * @returns `undefined` when closing would change its meaning or the provider rejects it: objects with arbitrary keys,
+ * recursion, and external references.
+ */
+export function enforceableSchema(schema: JsonObject): JsonObject | undefined {
+  const normal = normalSchema(schema);
+  if (inOrder(normal) === undefined) return undefined;
+  try {
+    return close(normal);
+  } catch (error) {
+    if (error instanceof OpenSchemaError) return undefined;
+    throw error;
+  }
+}
+
+class OpenSchemaError extends Error {
+  override readonly name = "OpenSchemaError";
+}
+
+function close(schema: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  const moved: string[] = [];
+  // Without its first items, the schema of the others would hold for all.
+  const isTuple = schema.prefixItems !== undefined;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const isKnown = keyword === "format"
+      ? KNOWN_FORMATS.has(value)
+      : keyword === "minItems"
+      ? value === 0 || value === 1
+      : KNOWN_KEYWORDS.has(keyword) && !(isTuple && keyword === "items");
+    if (keyword === "oneOf") kept.anyOf = value;
+    else if (isKnown) kept[keyword] = value;
+    else moved.push(`${keyword}: ${JSON.stringify(value)}`);
+  }
+  const isUnknown = String(schema.description).includes(UNKNOWN_REFERENCE);
+  if (isUnknown || objectsIn(schema) > 1) throw new OpenSchemaError();
+  if (isObjectSchema(kept)) closeObject(schema, kept);
+  const closed = mapInside(kept, close);
+  return moved.length === 0
+    ? closed
+    : withDescription(closed, `{${moved.join(", ")}}`);
+}
+
+/** Returns how many schemas give a value its properties. Closing two would leave no valid value. */
+function objectsIn(
+  { $ref, properties, anyOf, oneOf, allOf }: JsonObject,
+): number {
+  const isObject = (one: JsonObject) => objectsIn(one) > 0;
+  return [$ref, properties].filter((one) => one !== undefined).length +
+    objectsOf(allOf).filter(isObject).length +
+    [anyOf, oneOf].filter((list) => objectsOf(list).some(isObject)).length;
+}
+
+function isObjectSchema({ type, properties }: JsonObject): boolean {
+  return type === "object" || type === undefined && properties !== undefined ||
+    Array.isArray(type) && type.includes("object");
+}
+
+/** Closes an object. A map or an object with arbitrary keys cannot be closed, because it would become empty. */
+function closeObject(
+  { properties, additionalProperties, patternProperties }: JsonObject,
+  kept: JsonObject,
+): void {
+  const isMap = isJsonObject(additionalProperties) ||
+    patternProperties !== undefined ||
+    properties === undefined && additionalProperties !== false;
+  if (isMap) throw new OpenSchemaError();
+  kept.additionalProperties = false;
+}
+
+/** Returns the definitions, each behind those that it refers to; `undefined` when they form a cycle. */
+function inOrder(
+  { $defs }: JsonObject,
+): readonly (readonly [name: string, schema: JsonObject])[] | undefined {
+  const schemas = new Map(
+    Object.entries(objectOf($defs)).map(([name, one]) => [name, objectOf(one)]),
+  );
+  const waiting = new Map<string, number>();
+  const users = new Map<string, string[]>();
+  for (const [name, schema] of schemas) {
+    const needed = referencesIn(schema);
+    waiting.set(name, needed.length);
+    for (const one of needed) users.set(one, [...users.get(one) ?? [], name]);
+  }
+  const ready = [...schemas.keys()].filter((name) => waiting.get(name) === 0);
+  // The list grows while it is read.
+  for (const name of ready) {
+    for (const user of users.get(name) ?? []) {
+      const left = (waiting.get(user) ?? 0) - 1;
+      waiting.set(user, left);
+      if (left === 0) ready.push(user);
+    }
+  }
+  return ready.length === schemas.size
+    ? ready.map((name) => [name, schemas.get(name) ?? {}])
+    : undefined;
+}
+
+/** Returns the names of the definitions that a schema refers to. */
+function referencesIn(schema: JsonObject): string[] {
+  const names: string[] = [];
+  mapSchemas(schema, (inner) => {
+    const { $ref } = inner;
+    if (typeof $ref === "string") names.push($ref.slice("#/$defs/".length));
+    return inner;
+  });
+  return names;
+}
+
+/** The strict schemas of a request, which share a limit. */
+export interface StrictRoom {
+  /** Returns true when an {@linkcode enforceableSchema} fits beside those that were taken before, and takes it. */
+  takes(schema: JsonObject, kind: "tool" | "format"): boolean;
+}
+
+/**
+ * Returns the room for the strict schemas of one request: at most 20 tools, and in all of them 24 parameters that are
+ * optional and 16 that have several types (https://platform.claude.com/docs/en/build-with-claude/structured-outputs).
+ * A definition counts each time that it is used.
+ */
+export function createStrictRoom(): StrictRoom {
+  let [tools, optional, unions] = [20, 24, 16];
+  return {
+    takes(schema, kind) {
+      const isTool = kind === "tool" ? 1 : 0;
+      const more = total(schema, optionalIn);
+      const choices = total(schema, unionsIn);
+      if (tools < isTool || optional < more || unions < choices) return false;
+      [tools, optional, unions] = [
+        tools - isTool,
+        optional - more,
+        unions - choices,
+      ];
+      return true;
+    },
+  };
+}
+
+/** Returns the sum of a count over a schema and the definitions that it uses. */
+function total(
+  schema: JsonObject,
+  count: (schema: JsonObject) => number,
+): number {
+  const sums = new Map<string, number>();
+  const sumOf = ({ $defs: _others, ...one }: JsonObject) => {
+    let sum = 0;
+    mapSchemas(one, (inner) => {
+      sum += count(inner);
+      return inner;
+    });
+    return referencesIn(one)
+      .reduce((all, name) => all + (sums.get(name) ?? 0), sum);
+  };
+  for (const [name, one] of inOrder(schema) ?? []) sums.set(name, sumOf(one));
+  return sumOf(schema);
+}
+
+function optionalIn({ properties, required }: JsonObject): number {
+  const names = new Set(listOf(required));
+  return Object.keys(objectOf(properties))
+    .filter((name) => !names.has(name)).length;
+}
+
+function unionsIn({ type, anyOf }: JsonObject): number {
+  return Array.isArray(anyOf) || Array.isArray(type) ? 1 : 0;
+}

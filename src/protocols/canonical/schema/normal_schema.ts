@@ -1,0 +1,385 @@
+import { lookup, wordList, wordSet } from "../../../core/collections.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  objectOf,
+  present,
+} from "../../../core/json.ts";
+import { oncePer } from "../../../core/memo.ts";
+import {
+  mapInside,
+  SCHEMA_LISTS,
+  SCHEMA_MAPS,
+  SCHEMAS,
+  withDescription,
+} from "./keywords.ts";
+
+/** A schema, and the URI of the resource around it. */
+interface Place {
+  readonly schema: JsonValue;
+  readonly base: string;
+  /** True inside `$defs`. A schema there that has its own definition is a reference, which bounds the output. */
+  readonly isDefinition?: boolean;
+}
+
+/** A schema that gets a name in `$defs`, if a reference needs it. */
+interface Definition extends Place {
+  readonly name: string;
+}
+
+type Check = (value: JsonValue | undefined) => boolean;
+
+/** The values that keywords may have. Others are left out, and so are keywords that name a draft or a place. */
+const CHECKS: ReadonlyMap<string, Check> = new Map(
+  ([
+    [
+      (value) => typeof value === "number",
+      "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+    ],
+    [
+      (value) => Number.isInteger(value) && Number(value) >= 0,
+      `minLength maxLength minItems maxItems minProperties maxProperties
+      minContains maxContains`,
+    ],
+    [
+      (value) => typeof value === "string",
+      `title description pattern format $ref $comment contentEncoding
+      contentMediaType`,
+    ],
+    [
+      (value) => typeof value === "boolean",
+      "uniqueItems readOnly writeOnly deprecated",
+    ],
+    [(value) => listOf(value).length > 0, "enum examples"],
+    [
+      () => false,
+      `$schema $id id $anchor $dynamicAnchor $dynamicRef $recursiveAnchor
+      $recursiveRef $vocabulary`,
+    ],
+  ] satisfies [Check, string][]).flatMap(([check, words]) =>
+    wordList(words).map((keyword) => [keyword, check])
+  ),
+);
+
+/** The URI of a schema without an id. */
+const ROOT_URI = "schema:/";
+
+/** The words in the description of a schema that had a reference to nothing. */
+export const UNKNOWN_REFERENCE = "Must match the schema";
+
+const DEFINITIONS = ["$defs", "definitions"];
+
+const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+const TYPES = wordSet("string number integer boolean object array null");
+
+/**
+ * Returns a schema of any draft as valid draft 2020-12 with the same meaning. Every reference names a definition in the
+ * `$defs` of the root, so that other parts may move. Ids, anchors and unused definitions are gone. Values that no draft
+ * allows are left out, such as `required: null` and unknown types. Each list has `items`.
+ *
+ * A reference to nothing moves into the description. The output is at most about twice as large as the input.
+ */
+export const normalSchema: (schema: JsonObject) => JsonObject = oncePer(
+  (schema) => new Normalizer(schema).write(),
+);
+
+class Normalizer {
+  readonly #root: JsonObject;
+  /** The schemas with an id or an anchor. */
+  readonly #byUri = new Map<string, Place>();
+  readonly #definitions = new Map<JsonValue, Definition>();
+  readonly #names = new Set<string>();
+  /** The definitions that the output refers to. */
+  readonly #needed = new Set<Definition>();
+  /** The keywords of the root that no draft knows, and that hold targets of references. */
+  readonly #holders = new Set<string>();
+  readonly #seen = new Set<JsonValue>();
+  readonly #references: { readonly reference: string; base: string }[] = [];
+  #count = 2;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+    const whole: Place = { schema: root, base: ROOT_URI };
+    this.#byUri.set(ROOT_URI, whole);
+    const base = baseOf(root, ROOT_URI);
+    for (const keyword of DEFINITIONS) {
+      for (const [name, schema] of Object.entries(objectOf(root[keyword]))) {
+        if (isJsonObject(schema)) this.#define({ schema, base }, name);
+      }
+    }
+    this.#collect(whole);
+    // The list grows while it is read: a target may hold further references.
+    for (const { reference, base } of this.#references) {
+      const place = this.#find(reference, base);
+      if (!isJsonObject(place?.schema)) continue;
+      this.#define(place, reference);
+      const [, holder = ""] = reference.split("/");
+      if (
+        ![SCHEMAS, SCHEMA_LISTS, SCHEMA_MAPS].some((one) => one.has(holder))
+      ) {
+        this.#holders.add(holder);
+      }
+      this.#collect(place);
+    }
+  }
+
+  write(): JsonObject {
+    const main = this.#write({ schema: this.#root, base: ROOT_URI });
+    const definitions: [string, JsonObject][] = [];
+    // The set grows while it is read.
+    for (const one of this.#needed) {
+      definitions.push([
+        one.name,
+        this.#write({ ...one, isDefinition: true }),
+      ]);
+    }
+    return definitions.length === 0
+      ? main
+      : { ...main, $defs: Object.fromEntries(definitions) };
+  }
+
+  /** Finds the ids, anchors and references of a schema and of those in it. */
+  #collect(place: Place): void {
+    const { schema } = place;
+    if (!isJsonObject(schema) || this.#seen.has(schema)) return;
+    this.#seen.add(schema);
+    const base = baseOf(schema, place.base);
+    const { $id, id, $anchor = $id ?? id, $dynamicAnchor } = schema;
+    for (const anchor of [$anchor, $dynamicAnchor]) {
+      if (typeof anchor !== "string") continue;
+      const uri = `${base}#${anchor.replace("#", "")}`;
+      if (!this.#byUri.has(uri)) this.#byUri.set(uri, place);
+    }
+    if (!this.#byUri.has(base)) this.#byUri.set(base, place);
+    for (const keyword of REFERENCES) {
+      const reference = schema[keyword];
+      if (typeof reference === "string") {
+        this.#references.push({ reference, base });
+      }
+    }
+    mapInside(schema, (inner) => {
+      this.#collect({ schema: inner, base });
+      return inner;
+    });
+  }
+
+  /**
+   * Finds the schema that a reference means: a JSON pointer, an anchor or the URI of a resource. A reference that is
+   * wrong by the rules means the definition with its last word as a name, such as `#/components/schemas/City`.
+   */
+  #find(reference: string, base: string): Place | undefined {
+    const [start = "", fragment = ""] = (URL.parse(reference, base)?.href ?? "")
+      .split("#");
+    const anchored = this.#byUri.get(`${start}#${fragment}`);
+    if (anchored !== undefined) return anchored;
+    const resource = this.#byUri.get(start);
+    const pointer = decoded(fragment);
+    if (resource !== undefined && pointer === "") return resource;
+    const whole: Place = { schema: this.#root, base: ROOT_URI };
+    const last = decoded(reference.split(/[#/]/).at(-1) ?? "");
+    return [
+      follow(resource ?? whole, pointer),
+      follow(whole, pointer),
+      ...DEFINITIONS.map((keyword) => follow(whole, `/${keyword}/${last}`)),
+    ].find((place) => place !== undefined);
+  }
+
+  /** Returns the definition of a schema, with a name like the last part of `path` if it has none yet. */
+  #define({ schema, base }: Place, path: string): Definition {
+    const known = this.#definitions.get(schema);
+    if (known !== undefined) return known;
+    const last = path.split(/[#/]/).at(-1)?.replaceAll(/[^\w.-]/g, "_");
+    const wanted = last === undefined || last === "" ? "root" : last;
+    let name = wanted;
+    while (this.#names.has(name)) name = `${wanted}_${this.#count++}`;
+    const definition = { name, schema, base };
+    this.#names.add(name);
+    this.#definitions.set(schema, definition);
+    return definition;
+  }
+
+  #write(place: Place): JsonObject {
+    const schema = objectOf(place.schema);
+    const inside = { ...place, base: baseOf(schema, place.base) };
+    const fields = new Map<string, JsonValue>();
+    for (const [keyword, value] of Object.entries(modern(schema))) {
+      if (schema === this.#root && this.#holders.has(keyword)) continue;
+      const written = this.#writeKeyword(keyword, {
+        ...inside,
+        schema: value ?? null,
+      });
+      if (written !== undefined) fields.set(keyword, written);
+    }
+    const items = fields.get("items") ?? !fields.has("unevaluatedItems");
+    const isList = [fields.get("type")].flat().includes("array");
+    if (isList && items === true) fields.set("items", {});
+    const { $ref: reference, ...rest } = Object.fromEntries(fields);
+    if (typeof reference !== "string") return rest;
+    const target = this.#find(reference, inside.base)?.schema;
+    if (typeof target === "boolean") {
+      return target ? rest : { ...rest, not: {} };
+    }
+    const definition = this.#definitions.get(target ?? null);
+    return definition === undefined
+      ? withDescription(rest, `${UNKNOWN_REFERENCE} ${reference}`)
+      : { ...Object.fromEntries(fields), ...this.#refer(definition) };
+  }
+
+  #refer(definition: Definition): JsonObject {
+    this.#needed.add(definition);
+    return { $ref: `#/$defs/${definition.name}` };
+  }
+
+  /** Returns the value of a keyword as 2020-12 allows it; `undefined` when it allows none like it. */
+  #writeKeyword(keyword: string, place: Place): JsonValue | undefined {
+    const { schema: value } = place;
+    if (SCHEMAS.has(keyword)) return this.#writeInner(place);
+    const writeObject = (schema: JsonValue = null) => {
+      const inner = this.#writeInner({ ...place, schema });
+      return inner === false ? { not: {} } : objectOf(inner);
+    };
+    if (SCHEMA_LISTS.has(keyword)) {
+      const list = isJsonObject(value) ? [value] : listOf(value);
+      return list.length === 0 ? undefined : list.map(writeObject);
+    }
+    if (DEFINITIONS.includes(keyword)) return undefined;
+    if (SCHEMA_MAPS.has(keyword)) return writeMap(value, writeObject);
+    if (keyword === "type") return typesOf(value);
+    if (keyword === "required") return namesOf(value);
+    if (keyword === "dependentRequired") {
+      return writeMap(value, (names) => namesOf(names) ?? []);
+    }
+    return CHECKS.get(keyword)?.(value) === false ? undefined : value;
+  }
+
+  /** Returns a schema inside another; `undefined` for what is none. An empty list is PHP's empty object. */
+  #writeInner(place: Place): JsonValue | undefined {
+    const { schema, isDefinition = false } = place;
+    if (typeof schema === "boolean") return schema;
+    if (Array.isArray(schema) && schema.length === 0) return {};
+    if (!isJsonObject(schema)) return undefined;
+    const definition = isDefinition ? this.#definitions.get(schema) : undefined;
+    return definition === undefined
+      ? this.#write(place)
+      : this.#refer(definition);
+  }
+}
+
+/** Returns the URI against which the references of a schema are resolved. Draft 4 spells `$id` as `id`. */
+function baseOf(schema: JsonValue, base: string): string {
+  const { $id, id = undefined } = objectOf(schema);
+  const own = typeof $id === "string" ? $id : id;
+  if (typeof own !== "string" || own.startsWith("#")) return base;
+  return URL.parse(own, base)?.href.split("#")[0] ?? base;
+}
+
+/** Follows a JSON pointer; `undefined` when it leads to no schema. */
+function follow(place: Place, pointer: string): Place | undefined {
+  if (!pointer.startsWith("/")) return undefined;
+  let { schema, base } = place;
+  for (const token of pointer.slice(1).split("/")) {
+    const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    base = baseOf(schema, base);
+    const next: JsonValue | undefined = Array.isArray(schema)
+      ? schema.at(/^\d+$/.test(key) ? Number(key) : Infinity)
+      : lookup(objectOf(schema), key);
+    if (next === undefined) return undefined;
+    schema = next;
+  }
+  const isSchema = isJsonObject(schema) || typeof schema === "boolean";
+  return isSchema ? { schema, base } : undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Returns the keywords of 2020-12 in the place of older ones. The schemas inside stay. */
+function modern(schema: JsonObject): JsonObject {
+  const { nullable, dependencies, additionalItems, ...rest } = schema;
+  const { type, items, required } = rest;
+  const [$ref, ...further] = REFERENCES.map((keyword) => schema[keyword])
+    .filter((reference) => typeof reference === "string");
+  const choice = $ref ?? rest.anyOf ?? rest.oneOf ?? rest.allOf;
+  if (nullable === true && type === undefined && choice !== undefined) {
+    const { nullable: _null, ...others } = schema;
+    return { anyOf: [others, { type: "null" }] };
+  }
+  const entries = Object.entries(objectOf(dependencies));
+  const lists = entries.filter(([, one]) => Array.isArray(one));
+  const schemas = entries.filter(([, one]) => !Array.isArray(one));
+  const flagged = Object.entries(objectOf(rest.properties))
+    .filter(([, property]) => objectOf(property).required === true)
+    .map(([name]) => name);
+  const changes: [boolean, JsonObject][] = [
+    [$ref !== undefined, { $ref }],
+    [further.length > 0, {
+      allOf: [...listOf(rest.allOf), ...further.map((one) => ({ $ref: one }))],
+    }],
+    [nullable === true && type !== undefined, {
+      type: [type ?? [], "null"].flat(),
+    }],
+    // Up to draft 4, these are flags of the other bounds.
+    [rest.exclusiveMinimum === true, {
+      minimum: undefined,
+      exclusiveMinimum: rest.minimum,
+    }],
+    [rest.exclusiveMaximum === true, {
+      maximum: undefined,
+      exclusiveMaximum: rest.maximum,
+    }],
+    [Array.isArray(items), {
+      prefixItems: rest.prefixItems ?? items,
+      items: additionalItems,
+    }],
+    [flagged.length > 0, { required: [...listOf(required), ...flagged] }],
+    [lists.length > 0, {
+      dependentRequired: {
+        ...Object.fromEntries(lists),
+        ...objectOf(rest.dependentRequired),
+      },
+    }],
+    [schemas.length > 0, {
+      dependentSchemas: {
+        ...Object.fromEntries(schemas),
+        ...objectOf(rest.dependentSchemas),
+      },
+    }],
+  ];
+  const made = changes.filter(([isMade]) => isMade).map(([, change]) => change);
+  return present(Object.assign(rest, ...made));
+}
+
+function writeMap(
+  map: JsonValue,
+  edit: (value: JsonValue | undefined) => JsonValue,
+): JsonObject | undefined {
+  if (Array.isArray(map)) return {};
+  return isJsonObject(map)
+    ? Object.fromEntries(
+      Object.entries(map).map(([name, value]) => [name, edit(value)]),
+    )
+    : undefined;
+}
+
+/** Returns the known types. Google's SDKs write them in capitals. */
+function typesOf(value: JsonValue): JsonValue | undefined {
+  const known = [value].flat().map((type) => String(type).toLowerCase())
+    .filter((type) => TYPES.has(type));
+  return Array.isArray(value) && known.length > 0
+    ? [...new Set(known)]
+    : known[0];
+}
+
+function namesOf(value: JsonValue | undefined): JsonValue[] | undefined {
+  return Array.isArray(value)
+    ? [...new Set(value.filter((name) => typeof name === "string"))]
+    : undefined;
+}
