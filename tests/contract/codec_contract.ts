@@ -197,6 +197,7 @@ export function plain(value: unknown): unknown {
 /**
  * What every protocol must keep of an answer: all but its id, its time, how its texts are cut into messages, and the
  * spellings that stand beside the neutral meaning. Arguments of a call are compared as JSON, none being the same as `{}`.
+ * No count of tokens written to a cache is the same as 0, which Responses demands.
  */
 export function essence(answer: Answer): unknown {
   const besides = new Set([
@@ -209,6 +210,7 @@ export function essence(answer: Answer): unknown {
   const { id: _id, ...rest } = answer;
   return JSON.parse(JSON.stringify(rest, (key, value) => {
     if (besides.has(key)) return undefined;
+    if (key === "cacheWriteTokens" && value === 0) return undefined;
     return key === "arguments" ? parseJson(value || "{}") ?? value : value;
   }));
 }

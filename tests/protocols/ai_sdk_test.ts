@@ -135,9 +135,11 @@ function expectedFacts(
     usage: {
       input: said.input,
       cached: said.cached ?? 0,
-      // Only the demo's Messages protocol counts them; a Messages caller always reads a number.
+      // Only the demo's Messages protocol counts them. A Messages caller always reads a number, and so does a Responses
+      // caller of a translated answer.
       written: client.showsCacheWrites &&
-          (family === "B" || client.name === "Anthropic Messages")
+          (family === "B" || client.name === "Anthropic Messages" ||
+            client.name === "OpenAI Responses" && family !== "C")
         ? 0
         : undefined,
       output: estimateTokens(spoken) + estimateTokens(thought),

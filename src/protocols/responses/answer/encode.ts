@@ -12,7 +12,7 @@ import {
 } from "../../canonical/schema/object_schema.ts";
 import { hasFlag } from "../fields.ts";
 import { wantsCompaction } from "../request/opaque_item.ts";
-import { encodeServiceTier } from "../../openai/settings.ts";
+import { encodeServiceTier, shortId } from "../../openai/settings.ts";
 import { encodeFormat, encodeReasoning } from "../request/settings.ts";
 import { discardingWriter } from "../stream/item_writer.ts";
 import { createOutputWriter } from "../stream/output_writer.ts";
@@ -99,6 +99,7 @@ export function responseObject(
   return {
     id,
     object: "response",
+    access_programs: null,
     created_at: createdAt,
     completed_at: null,
     status: "in_progress",
@@ -107,13 +108,16 @@ export function responseObject(
     incomplete_details: null,
     model: context.model,
     output: [],
-    usage: null,
+    usage: encodeUsage(estimateUsage(context.estimatedInputTokens, 0)),
     ...settingsOf(context.request),
     ...changes,
   };
 }
 
-/** Returns the settings of the request, with the defaults of missing ones for typed clients. */
+/**
+ * Returns the settings of the request, with the defaults of missing ones for typed clients. Ids and descriptions are
+ * empty when the request has none: Open Responses demands the fields, and OpenAI's schema refuses null in them.
+ */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {
@@ -125,13 +129,13 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     parallel_tool_calls: request.parallelTools ?? true,
     presence_penalty: sampling.presencePenalty ?? 0,
     previous_response_id: null,
-    prompt_cache_key: request.cacheKey ?? null,
+    prompt_cache_key: request.cacheKey ?? "",
     reasoning: {
       effort: null,
       summary: null,
       ...encodeReasoning(request.reasoning),
     },
-    safety_identifier: request.user ?? null,
+    safety_identifier: shortId(request.user ?? ""),
     service_tier: serviceTier === undefined
       ? "default"
       : encodeServiceTier(serviceTier, "responses"),
@@ -151,11 +155,11 @@ function settingsOf(request: CanonicalRequest): JsonObject {
   };
 }
 
-/** Returns the format. A schema has its description or null, and the field `strict`. */
+/** Returns the format. A schema has its description, which may be empty, and the field `strict`. */
 function formatOf({ format }: CanonicalRequest): JsonObject {
   const written = encodeFormat(format) ?? { type: "text" };
   return format?.type === "schema"
-    ? { description: null, strict: isClosedSchema(format.schema), ...written }
+    ? { description: "", strict: isClosedSchema(format.schema), ...written }
     : written;
 }
 

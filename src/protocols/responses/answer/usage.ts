@@ -1,9 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  objectOf,
-  present,
-} from "../../../core/json.ts";
+import { isJsonObject, type JsonObject, objectOf } from "../../../core/json.ts";
 import {
   servedWord,
   tokenCount,
@@ -49,7 +44,7 @@ export function encodeUsage(usage: Usage): JsonObject {
     input_tokens: inputTokens,
     input_tokens_details: {
       cached_tokens: usage.cachedInputTokens ?? 0,
-      ...present({ cache_write_tokens: usage.cacheWriteTokens }),
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
     },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },

@@ -90,7 +90,7 @@ function createPlainWriter(
       if (!isCustom && input === "") writeInput("{}");
       events.write(`${event}.done`, {
         ...place,
-        [isCustom ? "input" : "arguments"]: input,
+        ...(isCustom ? { input } : { name: head.name, arguments: input }),
       });
     },
     close(status) {

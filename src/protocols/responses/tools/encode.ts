@@ -160,7 +160,7 @@ function encodeNamespace(tool: NamespaceTool, fit: ToolFit): JsonObject {
   return {
     type: "namespace",
     name,
-    description: description ?? "",
+    description: description || name,
     tools: [
       ...tools.filter((one) => !isLoaded(one))
         .map((one) => encodeCallable(one, fit)),

@@ -327,7 +327,7 @@ Deno.test("createStreamEncoder() repeats a schema with every field of a format",
   const format = { type: "json_schema", name: "n", schema };
   assert.deepEqual(formatOf({}), {
     ...format,
-    description: null,
+    description: "",
     strict: true,
   });
   const said = { description: "What it is", strict: false };
@@ -365,7 +365,7 @@ Deno.test("createStreamEncoder() repeats the request's settings", () => {
   }]);
   assert.deepEqual(answer.usage, {
     input_tokens: 7,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: 0,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 7,

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { PINNED_FOLDERS } from "../../sdk_types/pinned.ts";
+import { createTypeJudge } from "../../sdk_types/type_judge.ts";
+import { steps } from "../../support/steps.ts";
+import { refusedByFields, UNPUBLISHED_CODES } from "./published_fields.ts";
+import { writtenAnswers } from "./written.ts";
+
+// OpenAI's published types accept every answer and every event that the gateway writes in their place. The types are
+// those of the official SDK, and a list of our own.
+
+const ANSWERS = writtenAnswers();
+
+const SDK = createTypeJudge(
+  PINNED_FOLDERS.openai,
+  "resources/responses/responses.d.ts",
+);
+
+/** Problems of the types that are none on the wire. */
+function isReal(problem: string): boolean {
+  // The SDK adds this field when it reads an answer.
+  if (problem.endsWith(".output_text: is missing")) return false;
+  const code = /error\.code: "(\w+)"/.exec(problem)?.[1];
+  return code === undefined || !UNPUBLISHED_CODES.has(code);
+}
+
+Deno.test("openai-node's types accept every translated answer and event", async (t) => {
+  await steps(t, ANSWERS, ({ whole, events }) => {
+    const problems = [
+      ...(whole === undefined ? [] : SDK.problems("Response", whole)),
+      ...events.flatMap((one) => SDK.problems("ResponseStreamEvent", one)),
+    ];
+    assert.deepEqual(problems.filter(isReal), []);
+  });
+});
+
+Deno.test("every translated answer and event has the fields that OpenAI's schema requires", async (t) => {
+  await steps(t, ANSWERS, ({ whole, events }) => {
+    const bodies = whole === undefined ? events : [whole, ...events];
+    assert.deepEqual(bodies.flatMap(refusedByFields), []);
+  });
+});
+
+Deno.test("openai-node's types refuse an answer without a field, and one with a wrong field", () => {
+  const whole = ANSWERS[0]?.whole;
+  assert.ok(whole);
+  const { usage: _usage, ...rest } = whole;
+  assert.deepEqual(SDK.problems("Response", rest).filter(isReal), []);
+  const wrong = { ...rest, status: "done", model: 5 };
+  assert.equal(SDK.problems("Response", wrong).filter(isReal).length, 2);
+  const { id: _id, ...nameless } = rest;
+  assert.deepEqual(SDK.problems("Response", nameless).filter(isReal), [
+    "Response.id: is missing",
+  ]);
+});
