@@ -32,6 +32,9 @@ const VALUES: Readonly<Record<string, readonly JsonValue[]>> = {
   max_tokens: [9000, 8000],
   max_completion_tokens: [9000],
   max_output_tokens: [9000],
+  // A part of them is never larger.
+  input_tokens: [100, 90],
+  prompt_tokens: [100, 90],
   index: [0, 1],
   output_index: [0, 1],
   content_index: [0, 1],

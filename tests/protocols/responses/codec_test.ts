@@ -169,6 +169,7 @@ Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the even
       inputTokens: 10,
       cachedInputTokens: 4,
       cacheWriteTokens: undefined,
+      cacheWrite1hTokens: undefined,
       outputTokens: 5,
       reasoningTokens: 3,
       speed: undefined,

@@ -8,10 +8,11 @@ import {
   tokenCount,
   type Usage,
 } from "../../canonical/answer/answer.ts";
+import { readInput } from "../../canonical/answer/cache_counts.ts";
 
 /**
  * Parses a `usage` object. `prompt_tokens` includes cached tokens. Also reads the names that some providers borrow from
- * another protocol, and DeepSeek's cache counters.
+ * another protocol.
  *
  * @returns `undefined` when the object has no counts.
  */
@@ -22,6 +23,7 @@ function decodeUsage(
   if (!isJsonObject(value)) return undefined;
   const inputDetails = details(
     value.prompt_tokens_details,
+    value.prompt_token_details,
     value.input_tokens_details,
   );
   const outputDetails = details(
@@ -30,26 +32,21 @@ function decodeUsage(
   );
   const reasoning = tokenCount(outputDetails.reasoning_tokens) ??
     tokenCount(value.reasoning_tokens);
+  const prompt = tokenCount(value.prompt_tokens) ??
+    tokenCount(value.input_tokens);
+  const answer = tokenCount(value.completion_tokens) ??
+    tokenCount(value.output_tokens);
+  if (prompt === undefined && answer === undefined) return undefined;
+  const cache = readInput(value, [prompt, answer]);
   const { input, output } = withHidden(value, {
-    input: tokenCount(value.prompt_tokens) ?? tokenCount(value.input_tokens),
-    output: tokenCount(value.completion_tokens) ??
-      tokenCount(value.output_tokens),
+    input: prompt === undefined ? undefined : cache.inputTokens,
+    output: answer,
     reasoning,
     audio: tokenCount(inputDetails.audio_tokens),
   });
-  if (input === undefined && output === undefined) return undefined;
   return {
+    ...cache,
     inputTokens: input ?? 0,
-    cachedInputTokens: tokenCount(inputDetails.cached_tokens) ??
-      tokenCount(value.prompt_cache_hit_tokens) ??
-      tokenCount(value.cached_tokens) ??
-      tokenCount(value.cache_read_input_tokens),
-    cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens) ??
-      tokenCount(value.cache_creation_input_tokens),
-    cacheWrite1hTokens: tokenCount(
-      details(inputDetails.cache_creation_token_details, value.cache_creation)
-        .ephemeral_1h_input_tokens,
-    ),
     outputTokens: output ?? 0,
     reasoningTokens: reasoning,
     speed: servedWord(value.speed),
@@ -135,10 +132,6 @@ function withHidden(value: JsonObject, counted: Counted): Counted {
   };
 }
 
-function details(
-  own: JsonValue | undefined,
-  other: JsonValue | undefined,
-): JsonObject {
-  if (isJsonObject(own)) return own;
-  return isJsonObject(other) ? other : {};
+function details(...spellings: readonly (JsonValue | undefined)[]): JsonObject {
+  return spellings.find(isJsonObject) ?? {};
 }

@@ -11,6 +11,7 @@ import {
   tokenCount,
   type Usage,
 } from "../../canonical/answer/answer.ts";
+import { readInput } from "../../canonical/answer/cache_counts.ts";
 import { metadataOf } from "../request/fields.ts";
 
 /** The maximum number of fields that are kept of a provider's counts. */
@@ -27,18 +28,9 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   const input = tokenCount(value.input_tokens);
   const output = tokenCount(value.output_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const cached = tokenCount(value.cache_read_input_tokens);
-  const lifetimes = objectOf(value.cache_creation);
-  const written1h = tokenCount(lifetimes.ephemeral_1h_input_tokens);
-  const written5m = tokenCount(lifetimes.ephemeral_5m_input_tokens);
-  const written = tokenCount(value.cache_creation_input_tokens) ??
-    (written1h === undefined ? written5m : written1h + (written5m ?? 0));
   const details = objectOf(value.output_tokens_details);
   return {
-    inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
-    cachedInputTokens: cached,
-    cacheWriteTokens: written,
-    cacheWrite1hTokens: written1h,
+    ...readInput(value, [input, output], true),
     outputTokens: output ?? 0,
     reasoningTokens: tokenCount(details.thinking_tokens),
     speed: servedWord(value.speed),

@@ -4,6 +4,7 @@ import {
   tokenCount,
   type Usage,
 } from "../../canonical/answer/answer.ts";
+import { readInput } from "../../canonical/answer/cache_counts.ts";
 
 /**
  * Reads the `usage` of a response, and the tier that served it. `input_tokens` includes cached tokens. A discounted
@@ -19,14 +20,11 @@ export function usageIn(
   const input = tokenCount(usage.input_tokens);
   const output = tokenCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const inputDetails = objectOf(usage.input_tokens_details);
   const outputDetails = objectOf(usage.output_tokens_details);
   const window = servedWord(objectOf(background_options).completion_window);
   const isUsual = window === undefined || window === "soonest";
   return {
-    inputTokens: input ?? 0,
-    cachedInputTokens: tokenCount(inputDetails.cached_tokens),
-    cacheWriteTokens: tokenCount(inputDetails.cache_write_tokens),
+    ...readInput(usage, [input, output]),
     outputTokens: output ?? 0,
     reasoningTokens: tokenCount(outputDetails.reasoning_tokens),
     speed: servedWord(usage.speed),

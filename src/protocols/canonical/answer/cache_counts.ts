@@ -1,0 +1,59 @@
+import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { tokenCount, type Usage } from "./answer.ts";
+
+const READ_REGEXP = /cached|cache_?(?:read|hit)/i;
+const WRITTEN_REGEXP = /cache_?(?:writ|creat)/i;
+/** Matches a count that Claude's protocol puts beside the input instead of into it. */
+const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
+/** Matches other facts about a cache, and the counts of the output. */
+const OTHER_REGEXP =
+  /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|^(?:output|completion|candidate)/i;
+
+type Count = readonly [name: string, tokens: number];
+
+/** Returns the counts of a usage and of its details. The parts of a count in an object are added up. */
+function countsIn(usage: JsonObject, isInner = false): readonly Count[] {
+  return Object.entries(usage).slice(0, 64).flatMap(([name, value]) => {
+    if (OTHER_REGEXP.test(name)) return [];
+    const tokens = tokenCount(value);
+    if (tokens !== undefined) return [[name, tokens]];
+    const parts = isJsonObject(value) ? countsIn(value, true) : [];
+    const isCache = READ_REGEXP.test(name) || WRITTEN_REGEXP.test(name);
+    if (!isCache || parts.length === 0) return isInner ? [] : parts;
+    const sum = parts.reduce((total, [, part]) => total + part, 0);
+    return [...parts.filter(([part]) => part.includes("_1h")), [name, sum]];
+  });
+}
+
+/**
+ * Reads the input and its cache by the meaning of the fields, since providers have names of their own. Of several counts
+ * of the same, the largest holds. Counts above the input that have Claude's names or fit into the total are beside the
+ * input, which grows by them. Others are cut to the input. With `isClaude`, Claude's names are always beside it.
+ */
+export function readInput(
+  usage: JsonObject,
+  [input = 0, output = 0]: readonly (number | undefined)[],
+  isClaude = false,
+): Omit<Usage, "outputTokens"> {
+  const counts = countsIn(usage);
+  const largest = (regexp: RegExp) =>
+    counts.filter(([name]) => regexp.test(name))
+      .toSorted(([, one], [, other]) => other - one)[0];
+  const [read, written] = [largest(READ_REGEXP), largest(WRITTEN_REGEXP)];
+  const sum = (read?.[1] ?? 0) + (written?.[1] ?? 0);
+  const hidden = (tokenCount(usage.total_tokens) ?? 0) - input - output;
+  const hasNames = [read, written].some((count) =>
+    count !== undefined && count[1] > 0 && BESIDE_REGEXP.test(count[0])
+  );
+  const isBeside = hasNames && (isClaude || sum > input || hidden === sum) ||
+    sum > input && hidden >= sum;
+  const inputTokens = isBeside ? input + sum : input;
+  const cached = read && Math.min(read[1], inputTokens);
+  return {
+    inputTokens,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written &&
+      Math.min(written[1], inputTokens - (cached ?? 0)),
+    cacheWrite1hTokens: largest(/_1h/)?.[1],
+  };
+}
