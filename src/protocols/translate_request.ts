@@ -1,11 +1,7 @@
 import { GatewayError } from "../core/error.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Block } from "./canonical/content/block.ts";
-import {
-  type SealBinding,
-  sealDigest,
-  type Sealed,
-} from "./canonical/content/sealed.ts";
+import { sealDigest, type Sealed } from "./canonical/content/sealed.ts";
 import { watchableStops } from "./canonical/answer/stop_strings.ts";
 import type {
   CallerCodec,
@@ -24,16 +20,15 @@ import {
   REQUEST_FIELDS,
   type RequestField,
 } from "./canonical/request/request.ts";
-import {
-  bridgeTools,
-  type ToolAliases,
-} from "./canonical/tools/bridge_tools.ts";
+import { bridgeTools } from "./canonical/tools/bridge_tools.ts";
 import {
   omitField,
   teachBody,
   teachContent,
 } from "./dialects/apply_lessons.ts";
 import { type Lesson, lessonText, PREFILL } from "./dialects/lessons.ts";
+import { writesTags } from "./dialects/thinking_models.ts";
+import type { AnswerEdits } from "./canonical/tools/restore_tools.ts";
 
 interface RequestTranslation {
   /** The upstream's protocol. */
@@ -58,21 +53,15 @@ interface RequestTranslation {
 }
 
 /** A request in the upstream's protocol, with the data that decoding its answer needs. */
-interface TranslatedRequest {
+interface TranslatedRequest extends AnswerEdits {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
   readonly request: CanonicalRequest;
-  /** For `restoreTools`. */
-  readonly aliases: ToolAliases;
-  /** The stop strings at which the gateway must cut the answer, because the upstream does not accept them. */
-  readonly cuts: readonly string[];
   readonly dropped: ReadonlySet<string>;
   /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
-  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
-  readonly bound?: SealBinding | undefined;
   /** The reason for dropping earlier reasoning, in a word for the log; absent when none was dropped. */
   readonly reasoningDropped?: "refused" | "prefix_changed" | undefined;
 }
@@ -156,6 +145,7 @@ export function writeRequest(
           [],
         nameOf("stop"),
       ),
+      isTagged: writesTags(target.model),
       dropped: losses.dropped,
       lessons: taught,
       reasoning: settled?.reasoning ?? sealed.map(sealDigest),

@@ -1,24 +1,16 @@
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { FrameWriter } from "../streams/sse.ts";
 import { bindReasoning } from "./canonical/answer/bound.ts";
+import { readTaggedReasoning } from "./canonical/answer/tagged_reasoning.ts";
 import { cutAtStops } from "./canonical/answer/stop_strings.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
-import type { SealBinding } from "./canonical/content/sealed.ts";
 import type { AnswerEvent } from "./canonical/stream/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
-import type { ToolAliases } from "./canonical/tools/bridge_tools.ts";
-import { restoreTools } from "./canonical/tools/restore_tools.ts";
+import {
+  type AnswerEdits,
+  restoreTools,
+} from "./canonical/tools/restore_tools.ts";
 import { settleCalls } from "./canonical/tools/settle_calls.ts";
-
-/** The edits of an answer that its request demands. */
-interface AnswerEdits {
-  /** The tools to restore, as `bridgeTools` returns them. */
-  readonly aliases: ToolAliases;
-  /** The stop strings at which the answer must be cut. */
-  readonly cuts: readonly string[];
-  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
-  readonly bound?: SealBinding | undefined;
-}
 
 /**
  * Returns the stage between the decoder and the encoder of an answer.
@@ -26,10 +18,11 @@ interface AnswerEdits {
  * @param isWhole True for an answer that was not streamed, whose calls have no limits of their own.
  */
 export function editAnswer(
-  { aliases, cuts, bound }: AnswerEdits,
+  { aliases, cuts, isTagged, bound }: AnswerEdits,
   isWhole = false,
 ): Stage<AnswerEvent, AnswerEvent> {
   return [
+    ...(isTagged ? [readTaggedReasoning()] : []),
     ...(cuts.length === 0 ? [] : [cutAtStops(cuts)]),
     ...(aliases.size === 0 ? [] : [restoreTools(aliases)]),
     settleCalls(isWhole),

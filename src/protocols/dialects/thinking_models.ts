@@ -288,3 +288,10 @@ export function wantsReasoningOfCalls(model: string): boolean {
   const rules = rulesFor(rows, model);
   return rules !== undefined && rules.byDefault && rules.wantsReasoningOfCalls;
 }
+
+/**
+ * Returns true for a model that begins its text with its reasoning in a tag, where the host does not separate it
+ * (promptfoo/promptfoo#9587, deepseek-ai/DeepSeek-R1#342, RooCodeInc/Roo-Code#8989, sgl-project/sglang#22637).
+ */
+export const writesTags = (model: string): boolean =>
+  /gpt-oss|deepseek[.-]?r1|r1-distill|qw(?:q|en-?3)|minimax-?m\d/i.test(model);

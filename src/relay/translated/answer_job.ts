@@ -3,7 +3,6 @@ import { isDeepJson, parseJson } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { runStage } from "../../core/stage.ts";
 import type { Answer, Usage } from "../../protocols/canonical/answer/answer.ts";
-import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import type { AnswerContext } from "../../protocols/canonical/codec.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 import {
@@ -11,9 +10,9 @@ import {
   unfoldAnswer,
 } from "../../protocols/canonical/answer/fold.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
-import type { SealBinding } from "../../protocols/canonical/content/sealed.ts";
 import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import type { AnswerEdits } from "../../protocols/canonical/tools/restore_tools.ts";
 import { editAnswer } from "../../protocols/translate_stream.ts";
 import { formatFrame } from "../../streams/sse.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
@@ -30,17 +29,15 @@ export const MAX_DEPTH = 1000;
 
 /** A whole answer to translate. */
 export interface AnswerJob
-  extends CallerForm, Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
+  extends
+    CallerForm,
+    AnswerEdits,
+    Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
   /** The upstream's bytes, or the answer that its stream contained. */
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   /** The upstream's protocol. */
   readonly to: Protocol;
   readonly request: CanonicalRequest;
-  readonly aliases: ToolAliases;
-  /** The strings at which the answer must be cut. */
-  readonly cuts: readonly string[];
-  /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
-  readonly bound?: SealBinding | undefined;
 }
 
 /** A whole answer in the caller's protocol, and its facts for the record. */

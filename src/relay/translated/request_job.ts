@@ -12,17 +12,13 @@ import {
   type ImageBlock,
   isToolCall,
 } from "../../protocols/canonical/content/block.ts";
-import {
-  maySend,
-  type SealBinding,
-} from "../../protocols/canonical/content/sealed.ts";
+import { maySend } from "../../protocols/canonical/content/sealed.ts";
 import {
   type RememberedReasoning,
   restoreReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
-import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
 import { narrowest } from "../../protocols/dialects/apply_lessons.ts";
 import {
   type Lesson,
@@ -43,6 +39,7 @@ import {
   readRequest,
   writeRequest,
 } from "../../protocols/translate_request.ts";
+import type { AnswerEdits } from "../../protocols/canonical/tools/restore_tools.ts";
 
 /*
  * The translation of a body is a pure function of plain data. So it can run on this thread or on another, with the same
@@ -79,16 +76,12 @@ export interface RequestJob extends CallerForm {
 }
 
 /** A request in the upstream's protocol, and the data that its answer needs. */
-export interface TranslatedBody {
+export interface TranslatedBody extends AnswerEdits {
   readonly body: Uint8Array<ArrayBuffer>;
   /** True when it requests a stream from the upstream. */
   readonly stream: boolean;
   /** The fields of the caller's request that the encoder of the answer reads. */
   readonly request: CanonicalRequest;
-  /** The aliases for `restoreTools`. */
-  readonly aliases: ToolAliases;
-  /** The strings at which the answer must be cut. */
-  readonly cuts: readonly string[];
   /** A rough count of the request's tokens. */
   readonly estimatedInputTokens: number;
   /** The dropped fields, in the caller's spelling. */
@@ -101,8 +94,6 @@ export interface TranslatedBody {
   readonly probe: readonly Lesson[];
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
-  /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
-  readonly bound?: SealBinding | undefined;
   /** The reason for leaving out earlier reasoning, in a word; absent if none was left out. */
   readonly reasoningDropped?: string | undefined;
 }

@@ -160,6 +160,7 @@ function write(
     to: to.protocol,
     aliases: options.translated.aliases,
     cuts: options.translated.cuts,
+    isTagged: options.translated.isTagged,
     bound: options.translated.bound,
   };
   const { signal } = controller;

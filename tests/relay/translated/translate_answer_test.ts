@@ -42,6 +42,7 @@ async function begin(
           request: requestOf({ stream, tools }),
           aliases: new Map(),
           cuts: [],
+          isTagged: false,
           estimatedInputTokens: 1,
           dropped: new Set(["seed", "a,b", "é".repeat(100)]),
           lessons: [],

@@ -4,6 +4,19 @@ import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import { MAX_FRAME_CHARACTERS } from "../max_sizes.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
 import { type PropertyNames, withNames } from "./property_names.ts";
+import type { SealBinding } from "../content/sealed.ts";
+
+/** The edits of an answer that its request demands. */
+export interface AnswerEdits {
+  /** The tools to restore, as `bridgeTools` returns them. */
+  readonly aliases: ToolAliases;
+  /** The stop strings at which the answer must be cut. */
+  readonly cuts: readonly string[];
+  /** True for a model that may write its reasoning into a tag. */
+  readonly isTagged: boolean;
+  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
+  readonly bound?: SealBinding | undefined;
+}
 
 /** Returns a stage that restores the caller's tools in the calls of an answer: the reverse of `bridgeTools`. */
 export function restoreTools(

@@ -114,10 +114,7 @@ export function responseObject(
   };
 }
 
-/**
- * Returns the settings of the request, with the defaults of missing ones for typed clients. Ids and descriptions are
- * empty when the request has none: Open Responses demands the fields, and OpenAI's schema refuses null in them.
- */
+/** Returns the settings of the request, with defaults. Open Responses demands all, and OpenAI refuses null for ids. */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {

@@ -1,0 +1,89 @@
+import type { Emit, Stage } from "../../../core/stage.ts";
+import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
+
+const TAGS = ["<think>", "<thinking>", "<thought>", "<reasoning>"];
+
+/**
+ * Returns a stage that reads a leading `<think>…</think>` as reasoning, for models that write their reasoning so. Only
+ * the first block is read, and a later tag stays text. A tag that never closes is reasoning to the end of its block.
+ */
+export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
+  let head: BlockStartEvent | undefined;
+  const held: AnswerEvent[] = [];
+  let text = "";
+  /** The closing tag; empty behind it, and `undefined` before the opening tag. */
+  let closing: string | undefined;
+  /** The blocks of reasoning before the text: 0 or 1. */
+  let shift = 0;
+  let isOver = false;
+
+  function pass(events: readonly AnswerEvent[], emit: Emit<AnswerEvent>) {
+    isOver = true;
+    for (const one of events) {
+      emit("index" in one ? { ...one, index: one.index + shift } : one);
+    }
+  }
+
+  function think(index: number, more: string, emit: Emit<AnswerEvent>) {
+    if (more === "") return;
+    if (shift === 0) {
+      emit({ type: "block-start", index, block: { kind: "reasoning" } });
+      emit({ type: "block-part", index, form: "raw" });
+    }
+    shift = 1;
+    emit({ type: "block-delta", index, text: more });
+  }
+
+  function close(index: number, rest: string, emit: Emit<AnswerEvent>) {
+    think(index, rest.trimEnd(), emit);
+    if (shift > 0) emit({ type: "block-end", index });
+    closing = "";
+  }
+
+  function read(head: BlockStartEvent, emit: Emit<AnswerEvent>) {
+    const { index } = head;
+    if (shift === 0 || closing === "") text = text.trimStart();
+    if (closing === undefined) {
+      const tag = TAGS.find((one) => text.startsWith(one));
+      if (tag === undefined) {
+        const mayBegin = TAGS.some((one) => one.startsWith(text));
+        return mayBegin ? undefined : pass([head, ...held], emit);
+      }
+      closing = tag.replace("<", "</");
+      text = text.slice(tag.length).trimStart();
+    }
+    if (closing !== "") {
+      const at = text.indexOf(closing);
+      // The closing tag may arrive in pieces, and the space before it is not reasoning.
+      const ready = text.slice(0, at < 0 ? 1 - closing.length : at).trimEnd();
+      const rest = text.slice(at < 0 ? ready.length : at + closing.length);
+      text = at < 0 ? rest : rest.trimStart();
+      if (at < 0) return think(index, ready, emit);
+      close(index, ready, emit);
+    }
+    if (text !== "") pass([head, { type: "block-delta", index, text }], emit);
+  }
+
+  return {
+    push(event, emit) {
+      if (isOver) return pass([event], emit);
+      if (head === undefined) {
+        if (event.type !== "block-start") return emit(event);
+        if (event.block.kind !== "text") return pass([event], emit);
+        head = event;
+      } else if (event.type === "block-delta" && event.index === head.index) {
+        if (closing === undefined) held.push(event);
+        text += event.text;
+        read(head, emit);
+      } else if (closing === undefined) pass([head, ...held, event], emit);
+      else {
+        if (closing !== "") close(head.index, text, emit);
+        // Without a text, the reasoning has its index.
+        const isAlone = event.type === "block-end" && shift > 0;
+        if (isAlone) shift = 0;
+        pass(isAlone ? [] : [head, event], emit);
+      }
+    },
+    end() {},
+  };
+}
