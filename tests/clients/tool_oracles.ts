@@ -1,0 +1,133 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../src/core/json.ts";
+import {
+  claudeSchemaFault,
+  openAiSchemaFault,
+} from "../support/upstream/schema_rules.ts";
+
+/** A tool as a provider reads it. */
+export interface SentTool {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly strict: boolean;
+}
+
+/** Returns what a host refuses in a tool; `undefined` when it accepts it. */
+type Oracle = (tool: SentTool) => string | undefined;
+
+/** The strictest known rules of each host, with the reports that quote them. */
+export const ORACLES: Readonly<Record<string, Oracle>> = {
+  claude: ({ name, schema }) =>
+    badName(name, /^[a-zA-Z0-9_-]{1,128}$/) ?? badRoot(schema) ??
+      claudeSchemaFault(schema) ?? draftFault(schema),
+  openai: ({ name, schema, strict }) =>
+    badName(name, /^[a-zA-Z0-9_-]{1,64}$/) ?? openAiSchemaFault(schema) ??
+      (strict ? openFault(schema) : undefined),
+  // github.com/kaitranntt/ccs/issues/25, github.com/google-gemini/gemini-cli/issues/2966
+  gemini: ({ name, schema }) =>
+    badName(name, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/) ?? badRoot(schema) ??
+      draftFault(schema),
+  // github.com/MoonshotAI/kimi-code/issues/2661, github.com/lidge-jun/opencodex/issues/2673,
+  // github.com/MoonshotAI/kimi-cli/issues/2061
+  kimi: ({ name, schema }) =>
+    badName(name, /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/) ?? badRoot(schema) ??
+      eachSchema(schema, (one) => {
+        if (one.anyOf !== undefined && one.type !== undefined) {
+          return "type beside anyOf";
+        }
+        return one.$ref !== undefined && Object.keys(one).length > 1
+          ? "words beside $ref"
+          : undefined;
+      }),
+  // github.com/ggml-org/llama.cpp/issues/26930, github.com/ggml-org/llama.cpp/issues/27580
+  llamacpp: ({ schema }) =>
+    badRoot(schema) ??
+      eachSchema(schema, ({ pattern }) =>
+        typeof pattern !== "string" || isPlainPattern(pattern)
+          ? undefined
+          : `pattern ${pattern}`),
+};
+
+function badName(name: string, rule: RegExp): string | undefined {
+  return rule.test(name) ? undefined : `name ${name}`;
+}
+
+function badRoot({ type }: JsonObject): string | undefined {
+  return type === "object" ? undefined : "root without type object";
+}
+
+function isPlainPattern(pattern: string): boolean {
+  return /^\^.*\$$/s.test(pattern) && !/\\[dwsbDWSB]|\(\?/.test(pattern);
+}
+
+/** Refuses older drafts and dangling references. Claude and Gemini's hosts demand draft 2020-12. */
+function draftFault(root: JsonObject): string | undefined {
+  return eachSchema(root, (one) => {
+    if (typeof one.exclusiveMinimum === "boolean") return "exclusiveMinimum";
+    if (typeof one.exclusiveMaximum === "boolean") return "exclusiveMaximum";
+    if (Array.isArray(one.items)) return "items as a tuple";
+    if (one.required !== undefined && !Array.isArray(one.required)) {
+      return "required is no list";
+    }
+    if (one.properties !== undefined && !isJsonObject(one.properties)) {
+      return "properties is no object";
+    }
+    return typeof one.$ref === "string" && !resolves(root, one.$ref)
+      ? `dangling ${one.$ref}`
+      : undefined;
+  });
+}
+
+function resolves(root: JsonObject, reference: string): boolean {
+  if (!reference.startsWith("#")) return false;
+  const found = reference.slice(1).split("/").filter(Boolean)
+    .reduce<JsonValue | undefined>((value, key) => {
+      const name = key.replaceAll("~1", "/").replaceAll("~0", "~");
+      if (Array.isArray(value)) return value[Number(name)];
+      return isJsonObject(value) ? value[name] : undefined;
+    }, root);
+  return found !== undefined;
+}
+
+/** Strict tools close every object and require every property. */
+function openFault(schema: JsonObject): string | undefined {
+  return eachSchema(schema, ({ type, properties, required, ...rest }) => {
+    if (type !== "object") return undefined;
+    const names = isJsonObject(properties) ? Object.keys(properties) : [];
+    const isClosed = rest.additionalProperties === false &&
+      names.every((name) => Array.isArray(required) && required.includes(name));
+    return isClosed ? undefined : "an open object in a strict tool";
+  });
+}
+
+/** The words whose values are schemas by name, lists of schemas, and schemas. */
+const MAPS = ["properties", "$defs", "definitions", "patternProperties"];
+const LISTS = ["anyOf", "oneOf", "allOf", "prefixItems"];
+const SINGLE = ["items", "additionalProperties", "not"];
+
+function eachSchema(
+  schema: JsonObject,
+  fault: (schema: JsonObject) => string | undefined,
+): string | undefined {
+  const own = fault(schema);
+  if (own !== undefined) return own;
+  const inner = [
+    ...MAPS.flatMap((word) => {
+      const map = schema[word];
+      return isJsonObject(map) ? Object.values(map) : [];
+    }),
+    ...LISTS.flatMap((word) => {
+      const list = schema[word];
+      return Array.isArray(list) ? list : [];
+    }),
+    ...SINGLE.flatMap((word) => {
+      const value = schema[word];
+      return Array.isArray(value) ? value : [value];
+    }),
+  ];
+  return inner.filter(isJsonObject).map((one) => eachSchema(one, fault))
+    .find((one) => one !== undefined);
+}
