@@ -53,12 +53,24 @@ const customShape = z.looseObject({
   format: jsonObject.nullish(),
 });
 
-const tool = z.looseObject({
-  type: z.string().nullish(),
-  function: functionShape.nullish(),
-  custom: customShape.nullish(),
-  cache_control: json.nullish(),
-});
+const tool = z.preprocess(
+  nested,
+  z.looseObject({
+    type: z.string().nullish(),
+    function: functionShape.nullish(),
+    custom: customShape.nullish(),
+    cache_control: json.nullish(),
+  }),
+);
+
+/** Nests a tool of Responses (`{type, name, parameters}`) or Messages (`{name, input_schema}`), which Cursor sends. */
+function nested(tool: unknown): unknown {
+  if (!isJsonObject(tool) || typeof tool.name !== "string") return tool;
+  const { type = "function", input_schema, ...shape } = tool;
+  if (!isJsonObject(input_schema) && type !== "function") return tool;
+  const own = { parameters: input_schema, ...shape };
+  return { function: own, ...tool, type: "function" };
+}
 
 const responseFormat = z.looseObject({
   type: z.string(),

@@ -51,9 +51,14 @@ const NESTED_TYPES: ReadonlySet<JsonValue | undefined> = new Set([
   "allowed_tools",
 ]);
 
-/** Converts `{type, function: {name, …}}` into `{type, name, …}`, and a grammar into the `format` of Responses. */
+/** Converts `{type, function: {name, …}}` or a tool of Messages into `{type, name, …}`, and a grammar into a `format`. */
 function flatten(value: JsonValue): JsonValue {
-  if (!isJsonObject(value) || typeof value.type !== "string") return value;
+  if (!isJsonObject(value)) return value;
+  if (isJsonObject(value.input_schema)) {
+    const { input_schema, ...tool } = value;
+    return { ...tool, type: "function", parameters: input_schema };
+  }
+  if (typeof value.type !== "string") return value;
   if (!NESTED_TYPES.has(value.type)) return value;
   const { [value.type]: definition, ...rest } = value;
   if (!isJsonObject(definition)) return value;

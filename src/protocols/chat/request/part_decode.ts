@@ -2,14 +2,20 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
+  objectsOf,
 } from "../../../core/json.ts";
-import type {
-  Block,
-  CacheMark,
-  FileBlock,
+import {
+  type Block,
+  type CacheMark,
+  type FileBlock,
+  isToolCall,
+  type ResultContent,
 } from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
+import { givenArguments } from "../../canonical/tools/tool.ts";
+import { decodeThinkingBlocks } from "../answer/reasoning_details.ts";
 import { decodeCache } from "../dialect.ts";
 
 /** The place of a list of parts in the request. */
@@ -20,7 +26,10 @@ interface PartsPlace {
   readonly cacheHolder: { readonly [key: string]: unknown };
 }
 
-/** Parses a `content`, a string or a list of parts; throws `invalid_request`, which names the part. */
+/**
+ * Parses a `content`, a string or a list of parts; throws `invalid_request`, which names the part. Cursor sends blocks
+ * of Messages for Claude's calls and results (https://github.com/automazeio/vibeproxy/issues/411).
+ */
 export function decodeParts(
   content: string | readonly JsonObject[] | undefined,
   place: PartsPlace,
@@ -58,12 +67,28 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
       };
     case "image_url":
       return decodeImage(part, place);
+    case "image":
+      return decodeImage(
+        { image_url: urlOfSource(objectOf(part.source)) },
+        place,
+      );
+    case "tool_use":
+      return {
+        kind: "function_call",
+        id: textIn(part.id || undefined, `${param}.id`),
+        name: textIn(part.name || undefined, `${param}.name`),
+        arguments: givenArguments(part.input),
+        cache,
+      };
+    case "tool_result":
+      return decodeResult(part, place);
     case "file":
       return decodeFile(part, place);
     case "input_audio":
       return decodeAudio(part, place);
     case "thinking":
-      return {
+    case "redacted_thinking":
+      return decodeThinkingBlocks([part])[0] ?? {
         kind: "reasoning",
         parts: [{ form: "raw", text: thinkingText(part.thinking) }],
       };
@@ -79,6 +104,35 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
         weight: "reject",
       };
   }
+}
+
+/** Parses a result in the form of Messages. */
+function decodeResult(part: JsonObject, { cache, param }: PartPlace): Block {
+  const place = `${param}.content`;
+  const content = Array.isArray(part.content)
+    ? objectsOf(part.content)
+    : textIn(part.content ?? "", place);
+  return {
+    kind: "tool_result",
+    callId: textIn(part.tool_use_id || undefined, `${param}.tool_use_id`),
+    callKind: "function",
+    content: decodeParts(content, { param: place, cacheHolder: {} })
+      .filter(isResultContent),
+    isError: part.is_error === true,
+    cache,
+  };
+}
+
+/** Returns true for a part that the result of a tool may hold. */
+export function isResultContent(block: Block): block is ResultContent {
+  return !isToolCall(block) && block.kind !== "reasoning" &&
+    block.kind !== "tool_result" &&
+    block.kind !== "refusal" && block.kind !== "audio";
+}
+
+/** Returns the URL of an image in the form of Messages. */
+function urlOfSource({ media_type, data, url }: JsonObject): JsonValue {
+  return url ?? `data:${String(media_type)};base64,${String(data)}`;
 }
 
 function decodeImage(part: JsonObject, { param, cache }: PartPlace): Block {

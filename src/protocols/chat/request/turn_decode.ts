@@ -1,10 +1,8 @@
 import { isJsonObject } from "../../../core/json.ts";
 import {
   type Block,
-  isToolCall,
   type OpaqueBlock,
   type ReasoningBlock,
-  type ResultContent,
   type ToolCallBlock,
 } from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
@@ -18,7 +16,7 @@ import {
   sealedOfDetails,
   textOfDetails,
 } from "../answer/reasoning_details.ts";
-import { decodeParts } from "./part_decode.ts";
+import { decodeParts, isResultContent } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /** Reads each message as a turn, results in a row as one; throws `invalid_request`, which names the message. */
@@ -28,8 +26,9 @@ export function decodeMessages(
   const turns: Turn[] = [];
   const customIds = new Set<string>();
   let results: Block[] | undefined;
-  messages.forEach((message, index) => {
-    const turn = decodeMessage(message, `messages[${index}]`, customIds);
+  messages.flatMap((message, index) =>
+    splitResults(decodeMessage(message, `messages[${index}]`, customIds))
+  ).forEach((turn) => {
     for (const block of turn.blocks) {
       if (block.kind === "custom_call") customIds.add(block.id);
     }
@@ -44,6 +43,17 @@ export function decodeMessages(
     }
   });
   return turns;
+}
+
+/** Returns the results in a user's message as a turn of their own before the rest. */
+function splitResults(turn: Turn): readonly Turn[] {
+  const results = turn.blocks.filter(({ kind }) => kind === "tool_result");
+  if (turn.role !== "user" || results.length === 0) return [turn];
+  const blocks = turn.blocks.filter(({ kind }) => kind !== "tool_result");
+  return [
+    { role: "tool", blocks: results },
+    ...(blocks.length === 0 ? [] : [{ ...turn, blocks }]),
+  ];
 }
 
 const ROLES: ReadonlyMap<string, Role> = new Map<string, Role>([
@@ -188,12 +198,6 @@ function decodeResult(
     content: decodeContent(message, param).filter(isResultContent),
     isError: false,
   };
-}
-
-function isResultContent(block: Block): block is ResultContent {
-  return !isToolCall(block) && block.kind !== "reasoning" &&
-    block.kind !== "tool_result" &&
-    block.kind !== "refusal" && block.kind !== "audio";
 }
 
 /** Returns an id for the deprecated `function_call`, which has none. Its result names the function. */

@@ -41,6 +41,9 @@ export function decodeToolChoice(
   if (choice === undefined) return undefined;
   if (typeof choice === "string") return decodeChoiceWord(choice);
   if (choice.type === "allowed_tools") return decodeAllowed(choice);
+  if (["auto", "any", "none"].includes(String(choice.type))) {
+    return decodeChoiceWord(String(choice.type));
+  }
   const tool = decodeReference(choice);
   if (tool !== undefined) return { type: "tool", tool };
   return { type: "hosted", protocol: "chat", value: choice };
