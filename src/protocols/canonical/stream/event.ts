@@ -119,6 +119,9 @@ export function brokenEvent(fault: string): FailureEvent {
   return { type: "failure", failure: brokenAnswer(fault) };
 }
 
+/** The fault of an answer that lacks a call, because the provider did not send its name. */
+export const NAMELESS_CALL = "The provider called a tool without a name";
+
 /** Returns the event that ends an answer above one of the gateway's limits, with an {@linkcode oversizedAnswer}. */
 export function oversizedEvent(fault: string): FailureEvent {
   return { type: "failure", failure: oversizedAnswer(fault) };

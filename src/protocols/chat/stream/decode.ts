@@ -96,8 +96,9 @@ export class ChunkReader {
     if (!this.#hasStarted) {
       return emit(brokenEvent("The provider's stream contained no answer"));
     }
-    this.#deltas.finish(this.#pages, emit);
-    const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);
+    const given = this.#stop ?? { reason: "end" };
+    this.#deltas.finish(given.reason, this.#pages, emit);
+    const stop = settleStop(given, this.#deltas);
     if (stop.reason === "context_full" && !this.#deltas.hasBlocks) {
       return emit({ type: "failure", failure: CONTEXT_FULL });
     }

@@ -6,6 +6,7 @@ import {
   nonEmptyText,
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
+import type { StopReason } from "../../canonical/answer/answer.ts";
 import type { Citation, OpaqueBlock } from "../../canonical/content/block.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 import { MAX_BLOCKS, MAX_HELD_CHARACTERS } from "../../canonical/max_sizes.ts";
@@ -71,10 +72,14 @@ export class DeltaReader {
   }
 
   /** Ends the answer. The `pages` that the provider lists beside it are cited for all of the last text. */
-  finish(pages: readonly Citation[], emit: Emit<AnswerEvent>): void {
+  finish(
+    reason: StopReason,
+    pages: readonly Citation[],
+    emit: Emit<AnswerEvent>,
+  ): void {
     if (!this.#hasSources) this.#blocks.citeWhole(pages, emit);
     this.#blocks.close(emit);
-    this.#calls.finish(emit);
+    this.#calls.finish(reason, this.hasBlocks, emit);
     for (const sealed of [this.#details.take(), this.#signature]) {
       if (sealed !== undefined) this.#blocks.emitSealed(sealed, emit);
     }

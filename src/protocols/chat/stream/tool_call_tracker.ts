@@ -1,11 +1,13 @@
 import type { Ids } from "../../../core/ids.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
+import { isGoodEnd, type StopReason } from "../../canonical/answer/answer.ts";
 import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,
   type BlockHead,
   brokenEvent,
+  NAMELESS_CALL,
 } from "../../canonical/stream/event.ts";
 import { type CallDelta, CallDraft, readPiece, textOf } from "./call_draft.ts";
 
@@ -18,10 +20,14 @@ export interface ToolCallTracker {
     emit: Emit<AnswerEvent>,
   ): void;
   /**
-   * Begins each call that has a name but no arguments, and closes every block. Calls without a name are dropped. Pieces
-   * that cannot be assembled fail the answer.
+   * Begins each call that has a name but no arguments, and closes every block. Pieces that cannot be assembled fail the
+   * answer, and so does a call without a name, unless the answer was cut off or the piece is empty beside other content.
    */
-  finish(emit: Emit<AnswerEvent>): void;
+  finish(
+    reason: StopReason,
+    hasBlocks: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void;
   /** The number of calls, begun or not. After `MAX_BLOCKS`, further calls are ignored. */
   readonly count: number;
   /** True when a call has become a block. */
@@ -85,7 +91,18 @@ class Tracker implements ToolCallTracker {
     }
   }
 
-  finish(emit: Emit<AnswerEvent>): void {
+  finish(
+    reason: StopReason,
+    hasBlocks: boolean,
+    emit: Emit<AnswerEvent>,
+  ): void {
+    const isAnswered = hasBlocks && reason !== "tool_calls";
+    const isLost = ({ name, hasText, wireId }: CallDraft) =>
+      name === "" &&
+      (hasText || !this.hasBegun && (wireId !== "" || !isAnswered));
+    if (isGoodEnd({ reason }) && this.#drafts.some(isLost)) {
+      return emit(brokenEvent(NAMELESS_CALL));
+    }
     for (const draft of inOrder(this.#drafts).filter(isCall)) {
       if (draft.isMixedUp) {
         return emit(brokenEvent("The provider mixed up its tool calls"));

@@ -15,6 +15,7 @@ import {
   type AnswerEvent,
   type BlockHead,
   brokenEvent,
+  NAMELESS_CALL,
   oversizedEvent,
   type StartEvent,
 } from "../../canonical/stream/event.ts";
@@ -61,7 +62,7 @@ class OpenBlocks {
       return emit(brokenEvent("The provider began a block without a type"));
     }
     if (block.type === "tool_use" && !optionalText(block.name)) {
-      return emit(brokenEvent("The provider called a tool without a name"));
+      return emit(brokenEvent(NAMELESS_CALL));
     }
     if (this.#nextIndex + this.#trackers.size >= MAX_BLOCKS) {
       return emit(oversizedEvent("The provider's answer has too many parts"));

@@ -101,4 +101,6 @@ export interface ReaderScope {
   readonly blocks: BlockEmitter;
   /** Ids for calls that have none. */
   readonly ids: Ids;
+  /** Ends the answer as broken. */
+  fail(fault: string): void;
 }

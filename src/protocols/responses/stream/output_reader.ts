@@ -11,6 +11,8 @@ import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {
   type AnswerEvent,
   type BlockHead,
+  brokenEvent,
+  NAMELESS_CALL,
   oversizedEvent,
 } from "../../canonical/stream/event.ts";
 import { createMessageReader, EmittedText } from "./message_reader.ts";
@@ -51,7 +53,8 @@ export class OutputReader {
 
   constructor(ids: Ids, emit: Emit<AnswerEvent>) {
     this.#emit = emit;
-    this.#scope = { ids, blocks: createBlockEmitter(emit) };
+    const fail = (fault: string) => emit(brokenEvent(fault));
+    this.#scope = { ids, fail, blocks: createBlockEmitter(emit) };
   }
 
   /** True when a call of one of the caller's tools has begun. */
@@ -170,11 +173,11 @@ function isCallItem(item: JsonObject): boolean {
 
 /**
  * Creates a reader for a call. The call begins when its id and name are known: usually with the first event, or else
- * with the finished item. A call without a name is left out.
+ * with the finished item. A finished call without a name fails the answer.
  */
 function createCallReader(
   item: JsonObject,
-  { blocks, ids }: ReaderScope,
+  { blocks, ids, fail }: ReaderScope,
 ): ItemReader {
   const isPlain = item.type === "function_call" ||
     item.type === "custom_tool_call";
@@ -212,6 +215,8 @@ function createCallReader(
     finish(whole) {
       const call = decodeCall(whole ?? item);
       if (block === undefined && call !== undefined) {
+        const isCut = (whole ?? item).status === "incomplete";
+        if (call.name === "" && !isCut) fail(NAMELESS_CALL);
         begin({ ...call, id: call.id || ids.next("call") });
       }
       if (whole !== undefined && call !== undefined) complete(textOf(call));
