@@ -132,10 +132,16 @@ function decodeResultContent(
   param: string,
 ): readonly ResultContent[] {
   const { content } = block;
+  if (content === undefined || content === null) return [];
   if (typeof content === "string") return [{ kind: "text", text: content }];
-  return objectsOf(content).map((part, index) =>
-    decodeResultPart(part, `${param}[${index}]`)
-  );
+  if (!Array.isArray(content)) {
+    throw invalidField(param, "must be a string or a list of blocks");
+  }
+  return content.map((part, index) => {
+    const place = `${param}[${index}]`;
+    if (!isJsonObject(part)) throw invalidField(place, "must be an object");
+    return decodeResultPart(part, place);
+  });
 }
 
 function decodeResultPart(part: JsonObject, param: string): ResultContent {
