@@ -9,6 +9,7 @@ import type {
   Target,
   ToolSupport,
 } from "./canonical/codec.ts";
+import { invalidField } from "./canonical/request/invalid_request.ts";
 import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import {
   createLosses,
@@ -100,7 +101,12 @@ export function writeRequest(
       maxNameLength: Math.min(all.maxNameLength, Number(words[0])),
       hasPlainNames: true,
     }), to.toolSupport(target));
-    const bridged = bridgeTools(content.value, support);
+    const bridged = bridgeTools(
+      content.value,
+      support,
+      // Wrapped arguments lose nothing, so even a strict connection accepts them.
+      () => losses.note("messages"),
+    );
     const streamed = request.stream || streamOnly
       ? []
       : lessons.filter(({ move }) => move === "stream");
@@ -109,6 +115,14 @@ export function writeRequest(
       { ...bridged.request, stream },
       { target, reportDropped: losses.reportDropped },
     );
+    const isReadable = (block: Block) =>
+      block.kind === "opaque"
+        ? block.protocol === to.protocol ||
+          (block.text ?? block.content) !== undefined
+        : block.kind !== "reasoning";
+    if (!bridged.request.turns.some(({ blocks }) => blocks.some(isReadable))) {
+      throw invalidField(nameOf("messages"), "has nothing for this model");
+    }
     const fields = teachBody(encoded, lessons);
     const taught = [
       ...content.lessons,

@@ -1,3 +1,4 @@
+import type { Ids } from "../core/ids.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { FrameWriter } from "../streams/sse.ts";
 import { bindReasoning } from "./canonical/answer/bound.ts";
@@ -15,17 +16,19 @@ import { settleCalls } from "./canonical/tools/settle_calls.ts";
 /**
  * Returns the stage between the decoder and the encoder of an answer.
  *
+ * @param ids The source of ids for calls whose own are not unique.
  * @param isWhole True for an answer that was not streamed, whose calls have no limits of their own.
  */
 export function editAnswer(
   { aliases, cuts, isTagged, bound }: AnswerEdits,
+  ids: Ids,
   isWhole = false,
 ): Stage<AnswerEvent, AnswerEvent> {
   return [
     ...(isTagged ? [readTaggedReasoning()] : []),
     ...(cuts.length === 0 ? [] : [cutAtStops(cuts)]),
     ...(aliases.size === 0 ? [] : [restoreTools(aliases)]),
-    settleCalls(isWhole),
+    settleCalls(isWhole, ids),
     ...(bound === undefined ? [] : [bindReasoning(bound)]),
   ].reduce((first, second) => pipe(first, second));
 }

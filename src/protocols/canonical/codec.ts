@@ -195,6 +195,8 @@ export interface ToolSupport {
   readonly maxNameLength: number;
   /** True when tool names must begin with a letter, and may not contain `-`; absent: false. */
   readonly hasPlainNames?: boolean | undefined;
+  /** True when names of tools must begin with a letter; absent: false. */
+  readonly letterFirst?: boolean | undefined;
   /** True when the names of arguments must have the form that Claude demands; absent: false. */
   readonly limitsPropertyNames?: boolean | undefined;
 }

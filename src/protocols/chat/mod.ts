@@ -52,6 +52,8 @@ export const chatCodec: Codec = {
       custom: fullToolset,
       namespaces: false,
       maxNameLength: 64,
+      // OpenAI's names may begin with a digit or a dash. Gemini and Kimi refuse these.
+      letterFirst: !fullToolset,
       limitsPropertyNames: isClaude,
     };
   },

@@ -11,7 +11,6 @@ import {
 } from "../dialects/claude_models.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import type { CacheWriter } from "./request/cache.ts";
-import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
 interface MessagesDialect extends MessagesRules {
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
@@ -27,7 +26,6 @@ export interface Scope {
   readonly dialect: MessagesDialect;
   readonly context: RequestContext;
   readonly cache: CacheWriter;
-  readonly ids: HistoryIds;
   readonly strict: StrictRoom;
 }
 

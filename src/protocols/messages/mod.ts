@@ -3,6 +3,10 @@ import {
   type RequestField,
   SHARED_FIELD_NAMES,
 } from "../canonical/request/request.ts";
+import {
+  createAnswerIds,
+  historyForAnswer,
+} from "../canonical/tools/tool_call_id.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { dialectOf } from "./dialect.ts";
@@ -13,7 +17,6 @@ import { BINDING_BETA, settleReasoning } from "./request/preserved_thinking.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
 import { createStreamEncoder } from "./stream/encode.ts";
 import { messagesWatch } from "./watch.ts";
-import { createAnswerIds, historyForAnswer } from "./tools/tool_call_ids.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   ...SHARED_FIELD_NAMES,
@@ -50,6 +53,8 @@ export const messagesCodec: Codec = {
       custom: false,
       namespaces: false,
       maxNameLength,
+      // Only Claude takes longer names, and others than a letter first.
+      letterFirst: maxNameLength < 128,
       limitsPropertyNames,
     };
   },

@@ -41,7 +41,12 @@ export const responsesCodec: Codec = {
   otherNames: { user: ["user"] },
   toolSupport(target) {
     const { fullToolset } = dialectOf(target);
-    return { custom: fullToolset, namespaces: fullToolset, maxNameLength: 64 };
+    return {
+      custom: fullToolset,
+      namespaces: fullToolset,
+      maxNameLength: 64,
+      letterFirst: !fullToolset,
+    };
   },
   decodeRequest,
   encodeRequest,

@@ -65,7 +65,7 @@ export interface WrittenAnswer {
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const answer = foldAnswer(
-    runStage(editAnswer(job, true), eventsOf(readAnswer(job, ids))),
+    runStage(editAnswer(job, ids, true), eventsOf(readAnswer(job, ids))),
   );
   const droppedParts = new Set<string>();
   const text = writeAnswer(answer, job, {

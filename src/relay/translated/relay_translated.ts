@@ -21,6 +21,8 @@ import {
   isConditional,
   isFieldRefusal,
 } from "../../protocols/dialects/read_refusal.ts";
+import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
+import { restoreNames } from "../../protocols/canonical/tools/restore_tools.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
@@ -132,7 +134,7 @@ async function sendAndLearn(
       }
       teach(learned, !isConditional(refusal));
     }
-    const { reasoning, stream, lessons } = translated;
+    const { reasoning, stream, lessons, aliases } = translated;
     const mayResend = !isResent && reasoning.length > 0;
     const mayLearn = !connection.strict &&
       (record.facts.taught ?? 0) < MAX_TAUGHT;
@@ -156,7 +158,8 @@ async function sendAndLearn(
       lessonBook.keep(deployment, caller, kept);
       return { response, translated };
     }
-    refused = await failureOf(response, { attempt, protocol }, services);
+    const failing = { attempt, protocol, aliases };
+    refused = await failureOf(response, failing, services);
     refusal = undefined;
     if (mayResend && isReasoningRefused(refused)) {
       reasoningMemory.refuse(caller.sha256, reasoning);
@@ -349,9 +352,10 @@ async function sendRequest(
 
 async function failureOf(
   response: HttpResponse,
-  { attempt: { deployment, controller }, protocol }: {
+  { attempt: { deployment, controller }, protocol, aliases }: {
     readonly attempt: Attempt;
     readonly protocol: Protocol;
+    readonly aliases: ToolAliases;
   },
   { deadlines, clock }: Uses<"deadlines" | "clock">,
 ): Promise<Error> {
@@ -366,7 +370,6 @@ async function failureOf(
   });
   const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
   const secrets = secretsOf(deployment.connection);
-  return new UpstreamFailure(
-    answerFailure(response, body, { protocol, secrets, clock }),
-  );
+  const failure = answerFailure(response, body, { protocol, secrets, clock });
+  return new UpstreamFailure(restoreNames(failure, aliases));
 }

@@ -110,7 +110,7 @@ function translatorFor(options: StreamAnswerOptions): Translator {
   const { from, to, translated, services, watch } = options;
   return createTranslator({
     decoder: createBodyDecoder(to, services.ids),
-    between: editAnswer(translated),
+    between: editAnswer(translated, services.ids),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
   });

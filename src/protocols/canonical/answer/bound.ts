@@ -2,6 +2,7 @@ import { shortDigest } from "../../../core/sha256.ts";
 import type { Stage } from "../../../core/stage.ts";
 import { isToolCall } from "../content/block.ts";
 import type { AnswerEvent } from "../stream/event.ts";
+import { providerId } from "../tools/tool_call_id.ts";
 import { type SealBinding, sealDigest } from "../content/sealed.ts";
 
 /*
@@ -43,7 +44,8 @@ export function bindReasoning(
         if (block.kind === "reasoning") reasoning.add(index);
         else if (block.kind === "text") texts.set(index, 0);
         else if (isToolCall(block)) {
-          prefix = prefixBehind(prefix, { kind: "call", id: block.id });
+          const id = providerId(block.id);
+          prefix = prefixBehind(prefix, { kind: "call", id });
         } else prefix = longerPrefix(prefix, `lost ${block.kind}`);
       } else if (event.type === "block-delta") {
         const length = texts.get(event.index);

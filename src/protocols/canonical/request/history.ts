@@ -4,6 +4,7 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
 } from "../content/block.ts";
+import { createUniqueIds, providerId } from "../tools/tool_call_id.ts";
 import type { Turn } from "./request.ts";
 
 /** Returns true for the roles `system` and `developer`. */
@@ -11,7 +12,7 @@ export function isSystem({ role }: Turn): boolean {
   return role === "system" || role === "developer";
 }
 
-/** A call and its result. */
+/** A call with its id for the provider, and its result. */
 interface AwaitedCall {
   readonly call: ToolCallBlock;
   result: ToolResultBlock | undefined;
@@ -49,18 +50,24 @@ const LATER_RESULT: readonly ResultContent[] = [
  * an error result, unless it is still running. A result without a call becomes text of the user, so that no history is lost.
  *
  * Later turns may repeat an id, because some models count from 0 in each answer. A result belongs to the nearest call
- * before it.
+ * before it. Each call gets an id that no other call has: the provider's own, if possible.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
   const queues = new Map<string, Queue>();
-  return turns.map((turn) => readTurn(turn, queues)).flatMap(writeGroup);
+  const unique = createUniqueIds();
+  const idFor = (id: string) => unique(id, [providerId(id), id]);
+  return turns.map((turn) => readTurn(turn, queues, idFor)).flatMap(writeGroup);
 }
 
 /** Adds the turn's calls to `queues`, and assigns its results to the calls there. */
-function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
+function readTurn(
+  turn: Turn,
+  queues: Map<string, Queue>,
+  idFor: (id: string) => string,
+): Group {
   switch (turn.role) {
     case "assistant":
-      return { turn, calls: awaitCalls(turn, queues), orphans: [] };
+      return awaitCalls(turn, queues, idFor);
     case "tool":
       return { turn, calls: [], orphans: assignResults(turn, queues) };
     default:
@@ -68,16 +75,25 @@ function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
   }
 }
 
-function awaitCalls(turn: Turn, queues: Map<string, Queue>): AwaitedCall[] {
-  const calls = turn.blocks.filter(isToolCall).map((call): AwaitedCall => ({
-    call,
-    result: undefined,
-  }));
-  for (const { call } of calls) queues.set(call.id, { calls: [], next: 0 });
-  for (const awaited of calls) {
-    queues.get(awaited.call.id)?.calls.push(awaited);
-  }
-  return calls;
+function awaitCalls(
+  turn: Turn,
+  queues: Map<string, Queue>,
+  idFor: (id: string) => string,
+): Group {
+  const calls: AwaitedCall[] = [];
+  const begun = new Map<string, Queue>();
+  const blocks = turn.blocks.map((block) => {
+    if (!isToolCall(block)) return block;
+    const call = { ...block, id: idFor(block.id) };
+    const awaited = { call, result: undefined };
+    const queue = begun.get(block.id) ?? { calls: [], next: 0 };
+    queue.calls.push(awaited);
+    begun.set(block.id, queue);
+    queues.set(block.id, queue);
+    calls.push(awaited);
+    return call;
+  });
+  return { turn: { ...turn, blocks }, calls, orphans: [] };
 }
 
 function assignResults(
@@ -115,7 +131,7 @@ function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
       content: call.isAsync ? LATER_RESULT : MISSING_RESULT,
       isError: call.isAsync !== true,
     }
-    : { ...result, callKind };
+    : { ...result, callId: call.id, callKind };
 }
 
 /** Returns a result without a call as text of the user. */

@@ -2,14 +2,16 @@ import { GatewayError } from "../../../core/error.ts";
 import type { Block, FunctionCallBlock } from "../content/block.ts";
 import type { ToolSupport } from "../codec.ts";
 import type { CanonicalRequest, Turn } from "../request/request.ts";
-import type {
-  CallableTool,
-  CustomTool,
-  FunctionTool,
-  NamespaceTool,
-  Tool,
-  ToolChoice,
-  ToolReference,
+import {
+  argumentsObject,
+  type CallableTool,
+  type CustomTool,
+  type FunctionTool,
+  type NamespaceTool,
+  parseArguments,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
 } from "./tool.ts";
 import {
   type PropertyNames,
@@ -34,6 +36,7 @@ export type ToolAliases = ReadonlyMap<string, ToolAlias>;
 interface Bridging extends ToolSupport {
   /** The new arguments of tools whose old ones have names that the target rejects, by {@linkcode toolKey}. */
   readonly renamed: ReadonlyMap<string, RenamedArguments>;
+  readonly noteWrapped: () => void;
 }
 
 /** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
@@ -57,17 +60,20 @@ export function toolKey(
 
 /**
  * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
- * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or contain
- * illegal characters are cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss.
+ * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or not legal are
+ * cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss.
  *
+ * @param noteWrapped Called for each call whose arguments were not one JSON object.
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
 export function bridgeTools(
   request: CanonicalRequest,
   targetSupport: ToolSupport,
+  noteWrapped: () => void = () => {},
 ): BridgedRequest {
   const support: Bridging = {
     ...targetSupport,
+    noteWrapped,
     renamed: renameTools(request.tools, targetSupport),
   };
   const owners = claimNames(request.tools, support);
@@ -102,6 +108,7 @@ function sentTool(tool: ToolReference, support: ToolSupport): ToolReference {
     name: fitId(flat, {
       maxLength: support.maxNameLength,
       isPlain: support.hasPlainNames,
+      letterFirst: support.letterFirst,
     }),
     namespace: support.namespaces ? namespace : undefined,
   };
@@ -271,9 +278,7 @@ function bridgeBlock(block: Block, support: Bridging): Block {
         ...block,
         name,
         namespace,
-        ...(names === undefined
-          ? {}
-          : { arguments: withNames(block.arguments, names) }),
+        arguments: objectText(block.arguments, names, support),
       };
     }
     case "custom_call": {
@@ -293,6 +298,19 @@ function bridgeBlock(block: Block, support: Bridging): Block {
     default:
       return block;
   }
+}
+
+/** Returns arguments with the sent names. Other text than one JSON object is wrapped, as providers reject it. */
+function objectText(
+  text: string,
+  names: PropertyNames | undefined,
+  { noteWrapped }: Bridging,
+): string {
+  if (parseArguments(text) === undefined) {
+    noteWrapped();
+    return JSON.stringify(argumentsObject(text));
+  }
+  return names === undefined ? text : withNames(text, names);
 }
 
 function functionCall(

@@ -1,9 +1,11 @@
-import { isJsonObject, parseJson } from "../../../core/json.ts";
+import { parseJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
+import type { Failure } from "../failure/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "../max_sizes.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
 import { type PropertyNames, withNames } from "./property_names.ts";
+import { parseArguments } from "./tool.ts";
 import type { SealBinding } from "../content/sealed.ts";
 
 /** The edits of an answer that its request demands. */
@@ -62,6 +64,10 @@ export function restoreTools(
   return {
     push(event, emit) {
       if (event.type === "block-start") return start(event, emit);
+      if (event.type === "failure") {
+        const failure = restoreNames(event.failure, aliases);
+        return emit({ type: "failure", failure });
+      }
       const input = "index" in event && inputs.size > 0
         ? inputs.get(event.index)
         : undefined;
@@ -76,6 +82,16 @@ export function restoreTools(
     },
     end() {},
   };
+}
+
+/** Returns a failure whose message names the caller's tools in place of those that were sent. */
+export function restoreNames(failure: Failure, aliases: ToolAliases): Failure {
+  let { message } = failure;
+  for (const [key, tool] of aliases) {
+    const sent = key.slice(key.lastIndexOf("/") + 1);
+    if (sent !== tool.name) message = message.replaceAll(sent, toolKey(tool));
+  }
+  return message === failure.message ? failure : { ...failure, message };
 }
 
 const OPENING_REGEXP = new RegExp(
@@ -162,10 +178,11 @@ export function createCustomInput(): CallInput {
   };
 }
 
-/** Returns the input in a complete call's arguments, or the text itself when it has another form. */
+/** Returns the input in a complete call's arguments, or the text itself when it has another form than an object. */
 function customInputOf(text: string): string {
-  const value = parseJson(text);
-  const input = isJsonObject(value) ? value[CUSTOM_INPUT_KEY] : undefined;
+  const value = parseArguments(text);
+  if (value !== undefined && Object.keys(value).length === 0) return "";
+  const input = value?.[CUSTOM_INPUT_KEY];
   return typeof input === "string" ? input : text;
 }
 

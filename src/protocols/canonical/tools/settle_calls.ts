@@ -1,15 +1,18 @@
+import type { Ids } from "../../../core/ids.ts";
 import { isHeavyJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import type { StopReason } from "../answer/answer.ts";
 import {
   type AnswerEvent,
   type BlockEndEvent,
+  type BlockStartEvent,
   brokenEvent,
   type EndEvent,
   oversizedEvent,
 } from "../stream/event.ts";
 import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import { parseArguments } from "./tool.ts";
+import { sessionId } from "./tool_call_id.ts";
 
 /** A function call whose arguments are still arriving. */
 interface Call {
@@ -40,11 +43,16 @@ const INVALID_ARGUMENTS =
  * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
  *
  * @param isWhole True for an answer that was not streamed. Its calls have no limits, because its body has one.
+ * @param ids The source of ids that are unique in the session; absent: calls keep theirs.
  */
-export function settleCalls(isWhole = false): Stage<AnswerEvent, AnswerEvent> {
+export function settleCalls(
+  isWhole = false,
+  ids?: Ids,
+): Stage<AnswerEvent, AnswerEvent> {
   const calls = new Map<number, Call>();
   const broken = new Map<number, BlockEndEvent>();
   let held = 0;
+  let position = 0;
 
   function take(call: Call, text: string): string {
     held += text.length;
@@ -78,6 +86,13 @@ export function settleCalls(isWhole = false): Stage<AnswerEvent, AnswerEvent> {
     emit(event);
   }
 
+  function withOwnId(event: BlockStartEvent): BlockStartEvent {
+    const { block } = event;
+    if (ids === undefined || !("id" in block)) return event;
+    const id = sessionId(block.id, position++, ids);
+    return { ...event, block: { ...block, id } };
+  }
+
   return {
     push(event, emit) {
       switch (event.type) {
@@ -95,7 +110,7 @@ export function settleCalls(isWhole = false): Stage<AnswerEvent, AnswerEvent> {
           if (event.block.kind === "function_call") {
             calls.set(event.index, { text: "", form: "nothing" });
           }
-          return emit(event);
+          return emit(withOwnId(event));
         case "block-end":
           return endBlock(event, emit);
         case "end":

@@ -130,9 +130,6 @@ export function nudgeForTool(choice: ToolChoice | undefined): string {
     : "Answer by calling one of the tools.";
 }
 
-/** The key for arguments that are not a JSON object, so that no output of a model is lost. */
-const RAW_KEY = "_raw";
-
 /** Returns true when a call has no arguments: empty text, or `null`, which some models write instead. */
 function isNoArguments(text: string): boolean {
   return text.length < 64 && /^\s*(?:null)?\s*$/.test(text);
@@ -146,20 +143,15 @@ export function parseArguments(text: string): JsonObject | undefined {
 }
 
 /**
- * Returns a call's arguments as an object, for protocols that require one. Text that is not a JSON object becomes
- * `{"_raw": text}`. Only histories need that: in an answer such text is a failure.
+ * Returns a call's arguments as an object. Text that is not a JSON object becomes `{"_raw": text}`. Only histories need
+ * that: in an answer such text is a failure.
  */
 export function argumentsObject(text: string): JsonObject {
-  return parseArguments(text) ?? { [RAW_KEY]: text };
+  return parseArguments(text) ?? { _raw: text };
 }
 
-/** Reverses {@linkcode argumentsObject}. It keeps the order of keys, because caches depend on it. */
+/** Returns arguments as text. It keeps the order of keys, because caches depend on it. */
 export function argumentsText(value: unknown): string {
-  if (isJsonObject(value)) {
-    const raw = value[RAW_KEY];
-    if (typeof raw === "string" && Object.keys(value).length === 1) return raw;
-    return JSON.stringify(value);
-  }
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { isToolCall } from "../content/block.ts";
-import type { Turn } from "../request/request.ts";
+import type { Ids } from "../../../core/ids.ts";
+import { type FunctionCallBlock, isToolCall } from "../content/block.ts";
+import type { CanonicalRequest, Turn } from "../request/request.ts";
 
 /** The ids of tool calls that a protocol or upstream accepts. */
 interface IdRule {
@@ -10,6 +11,8 @@ interface IdRule {
   readonly anyCharacter?: boolean | undefined;
   /** True when it must begin with a letter, and may not contain `-`. */
   readonly isPlain?: boolean | undefined;
+  /** True when it must begin with a letter; absent: false. */
+  readonly letterFirst?: boolean | undefined;
 }
 
 const LEGAL_REGEXP = /^[A-Za-z0-9_-]+$/;
@@ -23,20 +26,96 @@ const HASH_LENGTH = 8;
 export function fitId(id: string, rule: IdRule): string {
   const isLegal = rule.anyCharacter === true ||
     (rule.isPlain ? PLAIN_REGEXP : LEGAL_REGEXP).test(id);
-  if (id.length <= rule.maxLength && isLegal) return id;
-  const hash = createHash("sha256").update(id).digest("hex").slice(
-    0,
-    HASH_LENGTH,
-  );
+  const lacksLetter = rule.letterFirst === true && !/^[A-Za-z]/.test(id);
+  if (id.length <= rule.maxLength && isLegal && !lacksLetter) return id;
   const legal = id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  const cleaned = rule.isPlain
-    ? legal.replaceAll("-", "_").replace(/^[^A-Za-z]/, "t$&")
-    : legal;
-  return `${cleaned.slice(0, rule.maxLength - HASH_LENGTH - 1)}_${hash}`;
+  const plain = rule.isPlain ? legal.replaceAll("-", "_") : legal;
+  const cleaned = rule.isPlain || rule.letterFirst
+    ? plain.replace(/^[^A-Za-z]/, "t$&")
+    : plain;
+  const kept = cleaned.slice(0, rule.maxLength - HASH_LENGTH - 1);
+  return `${kept}_${shortHash(id)}`;
+}
+
+/** Ids that only name a position, as Bedrock's in each answer: `call_0` (https://github.com/BerriAI/litellm/pull/30426). */
+const POSITION_REGEXP = /^[A-Za-z_-]{0,24}(\d{1,3})$/;
+
+/** An id of {@linkcode sessionId}: the provider's id, eight random digits, and the hash of both. */
+const SESSION_REGEXP = /^(([\w-]{1,28})_[0-9a-f]{8})([0-9a-f]{8})$/;
+
+/**
+ * Returns an id that is unique in the caller's session. An id that only names the call's position in its answer gets
+ * random digits, so that clients do not take the call for an earlier one. {@linkcode providerId} removes them.
+ */
+export function sessionId(id: string, position: number, ids: Ids): string {
+  const counted = POSITION_REGEXP.exec(id)?.[1];
+  if (counted === undefined || Number(counted) !== position) return id;
+  const head = `${id}_${shortHash(ids.next("call"))}`;
+  return head + shortHash(head);
+}
+
+/** Returns the provider's id of a call. The hash in it shows that the gateway made the id, without any state. */
+export function providerId(id: string): string {
+  const [, head, own = id, hash] = SESSION_REGEXP.exec(id) ?? [];
+  return head !== undefined && shortHash(head) === hash ? own : id;
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, HASH_LENGTH);
+}
+
+/**
+ * Returns a function that gives an id the first of its `forms` that is not in use, or else a new form. The same ids in
+ * the same order give the same results.
+ *
+ * @param taken The ids that are in use at the start.
+ */
+export function createUniqueIds(
+  taken: readonly string[] = [],
+): (id: string, forms?: readonly string[]) => string {
+  const used = new Set(taken);
+  /** The number of attempts for each id, so that many equal ids cost no more time than distinct ones. */
+  const tries = new Map<string, number>();
+  return (id, forms = [fitId(id, CALLER_RULE)]) => {
+    let assigned = forms.find((form) => !used.has(form));
+    let count = tries.get(id) ?? 1;
+    while (assigned === undefined || used.has(assigned)) {
+      assigned = fitId(`${id}#${++count}`, CALLER_RULE);
+    }
+    tries.set(id, count);
+    used.add(assigned);
+    return assigned;
+  };
 }
 
 /** The rule for ids that callers of a protocol with few characters get. */
-const CALLER_RULE = { maxLength: 128 };
+export const CALLER_RULE = { maxLength: 128 };
+
+/** Returns the calls of a history with their ids only, which {@linkcode createAnswerIds} reads. */
+export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
+  const calls = turns.flatMap(({ blocks }) => blocks).filter(isToolCall);
+  if (calls.length === 0) return [];
+  const blocks = calls.map(({ id, name }): FunctionCallBlock => ({
+    kind: "function_call",
+    id,
+    name,
+    arguments: "",
+  }));
+  return [{ role: "assistant", blocks }];
+}
+
+/**
+ * Returns a function that assigns legal ids to the calls of an answer. No call of the request's history has them,
+ * because clients that pair results with calls by id would repeat the same steps endlessly.
+ */
+export function createAnswerIds(
+  { turns }: CanonicalRequest,
+): (id: string) => string {
+  return createUniqueIds(
+    turns.flatMap(({ blocks }) => blocks).filter(isToolCall)
+      .map(({ id }) => id),
+  );
+}
 
 /** The number of a call, a second number if the first was repeated, and the hash of {@linkcode fitId}. */
 const FITTED_REGEXP = /_(\d+)(?:_(\d+))?_[0-9a-f]{8}$/;
@@ -70,8 +149,10 @@ export function restoreNativeIds(turns: readonly Turn[]): readonly Turn[] {
   }));
 }
 
-/** Returns the model's own id. The hash in the fitted id confirms a guess; without a match the id stays the same. */
+/** Returns the model's own id. The hash in the id confirms a guess; without a match the id stays the same. */
 function nativeId(id: string, name: string): string {
+  const own = providerId(id);
+  if (own !== id) return own;
   const [, first, second] = FITTED_REGEXP.exec(id) ?? [];
   if (first === undefined) return id;
   for (const prefix of PREFIXES) {

@@ -26,9 +26,7 @@ export function decodeMessages(
   const turns: Turn[] = [];
   const customIds = new Set<string>();
   let results: Block[] | undefined;
-  messages.flatMap((message, index) =>
-    splitResults(decodeMessage(message, `messages[${index}]`, customIds))
-  ).forEach((turn) => {
+  const add = (turn: Turn) => {
     for (const block of turn.blocks) {
       if (block.kind === "custom_call") customIds.add(block.id);
     }
@@ -41,7 +39,11 @@ export function decodeMessages(
     } else {
       results.push(...turn.blocks);
     }
-  });
+  };
+  messages.forEach((message, index) =>
+    splitResults(decodeMessage(message, `messages[${index}]`, customIds))
+      .forEach(add)
+  );
   return turns;
 }
 

@@ -17,7 +17,6 @@ import {
   createStrictRoom,
   enforceableSchema,
 } from "../../canonical/schema/enforceable_schema.ts";
-import { createHistoryIds } from "../tools/tool_call_ids.ts";
 import { createCacheWriter, encodeCache, markKeyedPrefix } from "./cache.ts";
 import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import {
@@ -45,7 +44,6 @@ export function encodeRequest(
     dialect: dialectOf(context.target),
     context,
     cache: createCacheWriter(request),
-    ids: createHistoryIds(),
     strict: createStrictRoom(),
   };
   dropForeignExtras(request, "messages", context);

@@ -14,6 +14,7 @@ import type {
 import { maySend } from "../../canonical/content/sealed.ts";
 import { dropBlock, dropSealed } from "../../canonical/request/loss.ts";
 import { argumentsObject } from "../../canonical/tools/tool.ts";
+import { CALLER_RULE, fitId } from "../../canonical/tools/tool_call_id.ts";
 import type { Scope } from "../dialect.ts";
 import { encodeSealedThinking, thinkingText } from "./blocks.ts";
 
@@ -116,7 +117,7 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   return {
     ...(call.providerMetadata?.messages ?? {}),
     type: "tool_use",
-    id: scope.ids.call(call.id),
+    id: fitId(call.id, CALLER_RULE),
     name: call.name,
     input: call.kind === "custom_call"
       ? { input: call.input }
@@ -132,7 +133,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   return {
     ...(result.providerMetadata?.messages ?? {}),
     type: "tool_result",
-    tool_use_id: scope.ids.result(result.callId),
+    tool_use_id: fitId(result.callId, CALLER_RULE),
     content: isEmptyError ? [NO_OUTPUT] : content,
     ...(result.isError ? { is_error: true } : {}),
     ...scope.cache.write(result.cache),

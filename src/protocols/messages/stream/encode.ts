@@ -20,7 +20,7 @@ import {
   type Failure,
 } from "../../canonical/failure/failure.ts";
 import { errorObject } from "../errors.ts";
-import { createAnswerIds } from "../tools/tool_call_ids.ts";
+import { createAnswerIds } from "../../canonical/tools/tool_call_id.ts";
 import { searchUsage } from "../tools/web_search.ts";
 import { encodeStop, joinRefusal } from "../answer/stop.ts";
 import { encodeUsage } from "../answer/usage.ts";

@@ -182,13 +182,16 @@ function decodeTypedResult(
 /** Encodes the result of a call. */
 export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
   const typed = metadataObject(result, "typed");
-  if (typed !== undefined) return typed;
+  const callId = fitId(result.callId, ID_RULE);
+  if (typed !== undefined) {
+    return typed.call_id === undefined ? typed : { ...typed, call_id: callId };
+  }
   return {
     type: result.callKind === "custom"
       ? "custom_tool_call_output"
       : "function_call_output",
     ...metadataObject(result, "item"),
-    call_id: fitId(result.callId, ID_RULE),
+    call_id: callId,
     output: encodeOutput(result, scope),
   };
 }

@@ -88,7 +88,14 @@ Deno.test("settleHistory() matches repeated ids with the nearest result", () => 
     calls("0"),
     results(result("0", "second")),
   ];
-  assert.deepEqual(settleHistory(turns), turns);
+  const settled = settleHistory(turns);
+  const second = blockIds(settled[3])[0] ?? "";
+  assert.match(second, /^0_2_[0-9a-f]{8}$/);
+  assert.deepEqual(settled, [
+    ...turns.slice(0, 3),
+    calls(second),
+    results(result(second, "second")),
+  ]);
   const lost = [
     calls("0"),
     user("more"),
@@ -100,6 +107,13 @@ Deno.test("settleHistory() matches repeated ids with the nearest result", () => 
     results({ ...result("0", "[no result: interrupted]"), isError: true }),
   );
 });
+
+/** Returns the ids of a turn's calls. */
+function blockIds(turn: Turn | undefined): readonly string[] {
+  return (turn?.blocks ?? []).flatMap((block) =>
+    "id" in block ? [block.id] : []
+  );
+}
 
 Deno.test("settleHistory() sets the kind of a result to that of its call", () => {
   const custom: Turn = turn("assistant", {

@@ -166,6 +166,7 @@ Deno.test("Messages tools written: tools of other kinds must have been bridged",
     custom: false,
     namespaces: false,
     maxNameLength: 128,
+    letterFirst: false,
     limitsPropertyNames: true,
   });
   assert.equal(support("glm-5").maxNameLength, 64);

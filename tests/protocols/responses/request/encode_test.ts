@@ -498,11 +498,13 @@ Deno.test("toolSupport() recognizes custom tools and namespaces where OpenAI ser
     custom: true,
     namespaces: true,
     maxNameLength: 64,
+    letterFirst: false,
   });
   assert.deepEqual(support("custom"), {
     custom: false,
     namespaces: false,
     maxNameLength: 64,
+    letterFirst: true,
   });
 });
 

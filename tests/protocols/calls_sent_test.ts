@@ -1,0 +1,649 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { runStage } from "../../src/core/stage.ts";
+import {
+  foldAnswer,
+  unfoldAnswer,
+} from "../../src/protocols/canonical/answer/fold.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import { isToolCall } from "../../src/protocols/canonical/content/block.ts";
+import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { restoreNames } from "../../src/protocols/canonical/tools/restore_tools.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { responsesInChatCodec } from "../../src/protocols/responses_in_chat/mod.ts";
+import { editAnswer } from "../../src/protocols/translate_stream.ts";
+import { sseBytes } from "../support/wire/sse_bytes.ts";
+import { counterIds, decodeBytes } from "../contract/codec_contract.ts";
+import {
+  received,
+  type UpstreamRequest,
+} from "../support/dialects/upstream_request.ts";
+
+// Calls of tools, in both directions: their names, ids and arguments are those that the provider accepts, and those
+// that the caller knows.
+
+const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
+
+/** Returns a request with a tool, a forced choice, and a history of calls with these ids. */
+function conversation(
+  from: Protocol,
+  { name = "look", ids = ["id-1"], input = "{}" as unknown } = {},
+): JsonObject {
+  const parameters = { type: "object", properties: { a: {} } };
+  const value = input as JsonObject;
+  switch (from) {
+    case "chat":
+      return {
+        tools: [{ type: "function", function: { name, parameters } }],
+        tool_choice: { type: "function", function: { name } },
+        messages: ids.flatMap((id) => [
+          { role: "user", content: "Go on" },
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: [{
+              id,
+              type: "function",
+              function: { name, arguments: value },
+            }],
+          },
+          { role: "tool", tool_call_id: id, content: "seen" },
+        ]),
+      };
+    case "messages":
+      return {
+        tools: [{ name, input_schema: parameters }],
+        tool_choice: { type: "tool", name },
+        messages: ids.flatMap((id) => [
+          { role: "user", content: "Go on" },
+          {
+            role: "assistant",
+            content: [{ type: "tool_use", id, name, input: value }],
+          },
+          {
+            role: "user",
+            content: [{
+              type: "tool_result",
+              tool_use_id: id,
+              content: "seen",
+            }],
+          },
+        ]),
+      };
+    case "responses":
+      return {
+        tools: [{ type: "function", name, parameters }],
+        tool_choice: { type: "function", name },
+        input: ids.flatMap((call_id) => [
+          { role: "user", content: "Go on" },
+          { type: "function_call", call_id, name, arguments: value },
+          { type: "function_call_output", call_id, output: "seen" },
+        ]),
+      };
+  }
+}
+
+/** Returns all values of these fields, at any depth, in order. */
+function valuesOf(value: unknown, ...fields: string[]): unknown[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((one) => valuesOf(one, ...fields));
+  }
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([field, inner]) =>
+    fields.includes(field) ? [inner] : valuesOf(inner, ...fields)
+  );
+}
+
+/** Returns a whole answer of a provider with these calls. */
+function answerOf(
+  to: Protocol,
+  calls: readonly JsonObject[],
+  isCut = false,
+): JsonObject {
+  switch (to) {
+    case "chat":
+      return {
+        id: "c",
+        model: "m",
+        choices: [{
+          index: 0,
+          message: {
+            role: "assistant",
+            tool_calls: calls.map(({ id, ...shape }) => ({
+              id: id ?? null,
+              type: "function",
+              function: shape,
+            })),
+          },
+          finish_reason: isCut ? "length" : "tool_calls",
+        }],
+      };
+    case "messages":
+      return {
+        id: "c",
+        model: "m",
+        content: calls.map(({ arguments: text, ...call }) => ({
+          type: "tool_use",
+          ...call,
+          input: JSON.parse(String(text)),
+        })),
+        stop_reason: "tool_use",
+      };
+    case "responses":
+      return {
+        id: "c",
+        model: "m",
+        status: isCut ? "incomplete" : "completed",
+        ...(isCut
+          ? { incomplete_details: { reason: "max_output_tokens" } }
+          : {}),
+        output: calls.map(({ id, ...call }) => ({
+          type: "function_call",
+          call_id: id ?? null,
+          ...(isCut ? { status: "incomplete" } : {}),
+          ...call,
+        })),
+      };
+  }
+}
+
+/** Returns the same answer as events of a stream. */
+function streamOf(to: Protocol, answer: JsonObject): Uint8Array {
+  if (to === "chat") {
+    const [choice] = answer.choices as JsonObject[];
+    const { tool_calls } = choice?.message as JsonObject;
+    const delta = {
+      tool_calls: (tool_calls as JsonObject[]).map((call, index) => ({
+        index,
+        ...call,
+      })),
+    };
+    return sseBytes(
+      { ...answer, choices: [{ index: 0, delta }] },
+      { ...answer, choices: [{ ...choice, message: undefined, delta: {} }] },
+    );
+  }
+  if (to === "messages") {
+    return sseBytes(
+      { type: "message_start", message: { id: "c", model: "m" } },
+      ...(answer.content as JsonObject[]).flatMap((content_block, index) => [
+        { type: "content_block_start", index, content_block },
+        { type: "content_block_stop", index },
+      ]),
+      { type: "message_delta", delta: { stop_reason: "tool_use" } },
+      { type: "message_stop" },
+    );
+  }
+  return sseBytes(
+    { type: "response.created", response: { id: "c", model: "m" } },
+    ...(answer.output as JsonObject[]).map((item, output_index) => ({
+      type: "response.output_item.done",
+      output_index,
+      item,
+    })),
+    { type: `response.${String(answer.status)}`, response: answer },
+  );
+}
+
+/** Returns the events for the caller's encoder. */
+function eventsOf(
+  to: Protocol,
+  answer: JsonObject,
+  isStream: boolean,
+  sent?: UpstreamRequest,
+  ids = counterIds(),
+): readonly AnswerEvent[] {
+  const edits = editAnswer(
+    { aliases: sent?.aliases ?? new Map(), cuts: [] },
+    ids,
+    !isStream,
+  );
+  const events: AnswerEvent[] = [];
+  try {
+    if (isStream) {
+      events.push(...decodeBytes(CODECS[to], streamOf(to, answer)));
+    } else {
+      unfoldAnswer(CODECS[to].decodeAnswer(answer, ids), (event) => {
+        events.push(event);
+      });
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    events.push({ type: "failure", failure: error.failure });
+  }
+  return runStage(edits, events);
+}
+
+function callsIn({ blocks }: Answer) {
+  return blocks.filter(isToolCall);
+}
+
+const ODD_NAMES = ["21st_magic", "1password_get", "-x", "123", "_under", "éa"];
+
+const STRICT = [
+  "chat gemini gemini-3-pro",
+  "chat vertex google/gemini-3-pro",
+  "chat kimi kimi-k3",
+  "chat custom some-model",
+  "messages custom some-model",
+  "responses custom some-model",
+];
+
+const LAX = [
+  "chat openai gpt-5.2",
+  "messages anthropic claude-opus-5",
+  "responses openai gpt-5.2",
+];
+
+Deno.test("names of tools begin with a letter at hosts that are not proven lax, and calls and errors have the caller's", () => {
+  for (const from of PROTOCOLS) {
+    for (const target of STRICT) {
+      for (const name of ODD_NAMES) {
+        const sent = received(from, target, conversation(from, { name }));
+        const names = valuesOf(sent.body, "name");
+        const [first] = names;
+        assert.ok(names.length >= 2, target);
+        assert.match(String(first), /^[A-Za-z][A-Za-z0-9_-]{0,63}$/);
+        assert.deepEqual(new Set(names), new Set([first]));
+        const [to] = target.split(" ") as [Protocol];
+        const given = answerOf(to, [{
+          id: "id-2",
+          name: String(first),
+          arguments: "{}",
+        }]);
+        for (const isStream of [false, true]) {
+          const answer = foldAnswer(eventsOf(to, given, isStream, sent));
+          assert.deepEqual(callsIn(answer).map((call) => call.name), [name]);
+        }
+        const { message } = restoreNames({
+          kind: "invalid_request",
+          message: `Invalid tool \`${String(first)}\``,
+        }, sent.aliases);
+        assert.equal(message, `Invalid tool \`${name}\``);
+      }
+    }
+  }
+});
+
+Deno.test("names that OpenAI and Claude accept are sent unchanged to them", () => {
+  for (const from of PROTOCOLS) {
+    for (const target of LAX) {
+      for (const name of ODD_NAMES.slice(0, 4)) {
+        const { body } = received(from, target, conversation(from, { name }));
+        assert.deepEqual(new Set(valuesOf(body, "name")), new Set([name]));
+      }
+    }
+  }
+});
+
+Deno.test("arguments in a history are one JSON object for each provider, and wrapped ones are named", () => {
+  const bad = ['{"a":', '{"a":1}{"b":2}', "[1]", '"text"', "7", "oops"];
+  for (const from of PROTOCOLS) {
+    for (const target of [...STRICT, ...LAX]) {
+      for (const input of [...bad, "", "null", '{"a":[1]}']) {
+        const isBad = bad.includes(input);
+        const { body, dropped } = received(
+          from,
+          target,
+          conversation(from, {
+            input: from === "messages"
+              ? JSON.parse(isBad ? JSON.stringify(input) : input || "null")
+              : input,
+          }),
+          true,
+        );
+        const [value] = valuesOf(body.messages ?? body.input, "arguments")
+          .map((text) => JSON.parse(String(text))).concat(
+            valuesOf(body.messages, "input"),
+          );
+        const expected = isBad
+          ? { _raw: from === "messages" ? JSON.stringify(input) : input }
+          : input.startsWith("{")
+          ? { a: [1] }
+          : {};
+        assert.deepEqual(value, expected, `${from} ${target} ${input}`);
+        const field = from === "responses" ? "input" : "messages";
+        assert.deepEqual(dropped, isBad ? [field] : []);
+      }
+    }
+  }
+});
+
+Deno.test("calls that a provider numbers in each answer have different ids in a session, and the provider finds its own", () => {
+  for (const from of PROTOCOLS) {
+    for (
+      const [to, target] of [["chat", "chat bedrock m"], [
+        "responses",
+        "responses custom m",
+      ], ["messages", "messages custom m"]] as const
+    ) {
+      for (const isStream of [false, true]) {
+        const ids = counterIds();
+        const given: string[] = [];
+        for (let turn = 0; turn < 3; turn++) {
+          const answer = answerOf(
+            to,
+            [0, 1].map((position) => ({
+              id: `call_${position}`,
+              name: "look",
+              arguments: "{}",
+            })),
+          );
+          const events = eventsOf(to, answer, isStream, undefined, ids);
+          given.push(...callsIn(foldAnswer(events)).map(({ id }) => id));
+        }
+        assert.equal(new Set(given).size, 6);
+        assert.ok(given.every((id) => /^[\w-]{1,64}$/.test(id)));
+        const { body } = received(
+          from,
+          target,
+          conversation(from, { ids: given }),
+        );
+        const sent = valuesOf(body, "tool_call_id", "tool_use_id", "call_id");
+        const calls = to === "responses"
+          ? sent.filter((_, index) => index % 2 === 0)
+          : sent;
+        assert.deepEqual(calls.slice(0, 2), ["call_0", "call_1"]);
+        if (to === "chat") {
+          assert.deepEqual(calls, [0, 1, 0, 1, 0, 1].map((n) => `call_${n}`));
+        } else assert.equal(new Set(calls).size, 6);
+      }
+    }
+  }
+});
+
+Deno.test("an id that is no position, and one that only looks like the gateway's, stays as it is", () => {
+  const kept = [
+    "call_7",
+    "toolu_01",
+    "call_0x",
+    "functions.look:0",
+    "D681PevKs",
+  ];
+  for (const id of kept) {
+    const answer = answerOf("chat", [{ id, name: "look", arguments: "{}" }]);
+    const [call] = callsIn(foldAnswer(eventsOf("chat", answer, false)));
+    assert.equal(call?.id, id);
+  }
+  const ids = ["call_0_0123456789abcdef"];
+  const { body } = received(
+    "chat",
+    "responses openai gpt-5.2",
+    conversation("chat", { ids }),
+  );
+  assert.deepEqual(valuesOf(body, "call_id"), [ids[0], ids[0]]);
+});
+
+Deno.test("a history with one id for several calls has different ids at each provider, and results keep their calls", () => {
+  for (const from of PROTOCOLS) {
+    for (const target of [...STRICT, ...LAX]) {
+      const ids = ["same", "same", "same"];
+      const { body } = received(from, target, conversation(from, { ids }));
+      const list = body.messages ?? body.input;
+      const results = valuesOf(list, "tool_call_id", "tool_use_id", "call_id");
+      const own = target.startsWith("responses")
+        ? results.filter((_, index) => index % 2 === 0)
+        : valuesOf(list, "id");
+      const answered = target.startsWith("responses")
+        ? results.filter((_, index) => index % 2 === 1)
+        : results;
+      assert.deepEqual(own, answered, target);
+      assert.equal(new Set(own).size, 3, target);
+    }
+  }
+});
+
+Deno.test("an answer whose only call has no name is broken, streamed and whole, unless it was cut off", () => {
+  const names: JsonObject[] = [{}, { name: null }, { name: "" }];
+  for (const to of PROTOCOLS) {
+    for (const name of names) {
+      for (const text of ["{}", '{"a":1}']) {
+        for (const isStream of [false, true]) {
+          const call = { id: "id-1", ...name, arguments: text };
+          const events = eventsOf(to, answerOf(to, [call]), isStream);
+          const last = events.at(-1);
+          assert.ok(last?.type === "failure", `${to} ${JSON.stringify(call)}`);
+          assert.equal(last.failure.kind, "broken");
+          assert.match(last.failure.message, /called a tool without a name/);
+          if (to === "messages") continue;
+          const cut = eventsOf(to, answerOf(to, [call], true), isStream);
+          assert.equal(cut.at(-1)?.type, "end");
+        }
+      }
+    }
+  }
+  for (const isStream of [false, true]) {
+    const nothing = eventsOf(
+      "chat",
+      answerOf("chat", [{ name: null, arguments: "" }]),
+      isStream,
+    );
+    assert.equal(nothing.at(-1)?.type, "failure");
+  }
+});
+
+Deno.test("the content of a tool's result is text or a list of blocks; anything else is refused with its field", () => {
+  const result = (content: unknown) =>
+    received("messages", "chat openai gpt-5.2", {
+      messages: [
+        { role: "user", content: "Go on" },
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: "i", name: "f", input: {} }],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: "i", content } as JsonObject,
+          ],
+        },
+      ],
+    });
+  for (
+    const content of [{ type: "text", text: "hello" }, 5, true, ["hello"], [5]]
+  ) {
+    assert.throws(() => result(content), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.status, 400);
+      assert.match(
+        String(error.param),
+        /^messages\[2\]\.content\[0\]\.content(\[0\])?$/,
+      );
+      return true;
+    });
+  }
+  for (const content of ["hello", [{ type: "text", text: "hello" }]]) {
+    assert.ok(JSON.stringify(result(content).body).includes("hello"));
+  }
+  for (const content of [undefined, null, "", []]) result(content);
+});
+
+Deno.test("a custom tool that is called without input reaches a Responses caller with empty text", () => {
+  for (
+    const [to, target] of [["chat", "chat custom m"], [
+      "messages",
+      "messages anthropic claude-opus-5",
+    ]] as const
+  ) {
+    const sent = received("responses", target, {
+      tools: [{ type: "custom", name: "patch" }],
+    });
+    for (const isStream of [false, true]) {
+      for (
+        const [text, input] of [["{}", ""], ['{"input":""}', ""], [
+          '{"input":"x"}',
+          "x",
+        ]] as const
+      ) {
+        const answer = answerOf(to, [{
+          id: "id-1",
+          name: "patch",
+          arguments: text,
+        }]);
+        const [call] = callsIn(
+          foldAnswer(eventsOf(to, answer, isStream, sent)),
+        );
+        assert.ok(call?.kind === "custom_call");
+        assert.equal(call.input, input);
+      }
+    }
+  }
+});
+
+Deno.test("a request of which a model could read nothing is refused", () => {
+  const unknown = { type: "future_item", value: 1 };
+  const reasoning = { type: "reasoning", summary: [], encrypted_content: "x" };
+  for (
+    const target of [
+      "chat custom m",
+      "chat zai glm-5",
+      "messages anthropic claude-opus-5",
+    ]
+  ) {
+    for (
+      const input of [[unknown], [reasoning], [unknown, reasoning, unknown]]
+    ) {
+      assert.throws(
+        () => received("responses", target, { input }),
+        (error) =>
+          error instanceof GatewayError && error.param === "input" &&
+          error.status === 400,
+      );
+    }
+    const { dropped } = received("responses", target, {
+      input: [unknown, { role: "user", content: "Hi" }],
+    });
+    assert.deepEqual(dropped, ["input"]);
+  }
+});
+
+const SCHEMA = { type: "object", properties: { path: { type: "string" } } };
+
+/** What Cursor sends to /chat/completions for Claude (https://github.com/automazeio/vibeproxy/issues/411). */
+const BLOCKS: JsonObject = {
+  messages: [
+    { role: "user", content: [{ type: "text", text: "Read a.txt" }] },
+    {
+      role: "assistant",
+      content: [
+        { type: "text", text: "I read." },
+        {
+          type: "tool_use",
+          id: "toolu_vrtx_01FF",
+          name: "read",
+          input: { path: "a.txt" },
+        },
+      ],
+    },
+    {
+      role: "user",
+      content: [
+        {
+          type: "tool_result",
+          tool_use_id: "toolu_vrtx_01FF",
+          content: [{ type: "text", text: "Gone" }],
+          is_error: true,
+        },
+        { type: "text", text: "Go on" },
+        {
+          type: "image",
+          source: {
+            type: "base64",
+            media_type: "image/png",
+            data: "iVBORw0KGgo=",
+          },
+        },
+      ],
+    },
+  ],
+  tools: [{ name: "read", description: "Reads", input_schema: SCHEMA }],
+  tool_choice: { type: "tool", name: "read" },
+};
+
+Deno.test("Anthropic's tools and blocks in a Chat body reach Claude as those of a Messages body do", () => {
+  const claude = "messages anthropic claude-opus-4-8";
+  const own = received("messages", claude, BLOCKS);
+  const chat = received("chat", claude, { ...BLOCKS, max_tokens: 1000 });
+  assert.deepEqual(chat.body, own.body);
+  assert.deepEqual(chat.dropped, own.dropped);
+});
+
+Deno.test("Anthropic's tools and blocks in a Chat body reach other models as calls, results and functions", () => {
+  const { body } = received("chat", "chat custom m", BLOCKS);
+  assert.deepEqual(valuesOf(body, "tool_call_id"), ["toolu_vrtx_01FF"]);
+  assert.deepEqual(valuesOf(body, "arguments"), ['{"path":"a.txt"}']);
+  const { body: openAi } = received("chat", "responses openai gpt-5.2", BLOCKS);
+  assert.deepEqual(valuesOf(openAi, "call_id"), [
+    "toolu_vrtx_01FF",
+    "toolu_vrtx_01FF",
+  ]);
+});
+
+Deno.test("tools of a Chat body may be flat, and choices may be objects with a word", () => {
+  const read = (fields: JsonObject) =>
+    received("chat", "messages anthropic claude-opus-4-8", fields).body;
+  const nested = read({
+    tools: [{
+      type: "function",
+      function: { name: "read", description: "Reads", parameters: SCHEMA },
+    }],
+    tool_choice: "required",
+  });
+  for (
+    const tool of [
+      {
+        type: "function",
+        name: "read",
+        description: "Reads",
+        parameters: SCHEMA,
+      },
+      { name: "read", description: "Reads", input_schema: SCHEMA },
+      {
+        type: "custom",
+        name: "read",
+        description: "Reads",
+        input_schema: SCHEMA,
+      },
+      { function: { name: "read", description: "Reads", parameters: SCHEMA } },
+    ]
+  ) {
+    assert.deepEqual(
+      read({ tools: [tool], tool_choice: { type: "any" } }),
+      nested,
+    );
+  }
+  const { tools } = responsesInChatCodec.decodeRequest({
+    model: "m",
+    input: "Hi",
+    tools: [{ name: "read", description: "Reads", input_schema: SCHEMA }],
+  });
+  assert.deepEqual(tools.map(({ kind }) => kind), ["function"]);
+});
+
+Deno.test("a block of a Chat body without its id, name or content is refused with its field", () => {
+  for (
+    const [role, block, field] of [
+      ["assistant", { type: "tool_use", name: "f", input: {} }, "id"],
+      ["assistant", { type: "tool_use", id: "i", name: "", input: {} }, "name"],
+      ["user", { type: "tool_result", content: "x" }, "tool_use_id"],
+      [
+        "user",
+        { type: "tool_result", tool_use_id: "i", content: 5 },
+        "content",
+      ],
+    ] as const
+  ) {
+    assert.throws(
+      () =>
+        received("chat", "messages anthropic claude-opus-5", {
+          messages: [{ role, content: [block] }],
+        }),
+      (error) =>
+        error instanceof GatewayError &&
+        error.param === `messages[0].content[0].${field}`,
+    );
+  }
+});
