@@ -213,3 +213,35 @@ Deno.test("the lint plugin holds tests to the words, except those about the word
   assert.equal(found("relay/a_test.ts"), 1);
   assert.equal(found("lint_plugin_test.ts"), 0);
 });
+
+Deno.test("the lint plugin finds every use of the platform's client in the source", () => {
+  const rejected = [
+    `await fetch("https://a.example");`,
+    `const tools = { fetch };`,
+    `const tools = { fetch: fetch };`,
+    `run({ fetch: (url) => fetch(url) });`,
+    `export type Fetch = typeof fetch;`,
+    `globalThis.fetch("https://a.example");`,
+    `self["x"](fetch);`,
+    `const client = Deno.createHttpClient({});`,
+    `new EventSource("https://a.example");`,
+    `import { request } from "node:https";`,
+    `function f() { const { a } = b; return fetch(a); }`,
+  ];
+  for (const source of rejected) {
+    const [message = ""] = messages("cli/a.ts", source);
+    assert.match(message, /NO_PROXY/, source);
+  }
+  const allowed = [
+    `function f(fetch) { return fetch("https://a.example"); }`,
+    `function f({ fetch, ...rest }) { return g({ fetch, ...rest }); }`,
+    `const f = async ({ a: { fetch } }, url) => await fetch(url);`,
+    `function f(options) { const { fetch } = options; return () => fetch(1); }`,
+    `function f(options) { return options.fetch(1); }`,
+    `export interface Tools { readonly fetch: Fetch; }`,
+    `run({ async fetch(url) { return await send(url); } });`,
+  ];
+  for (const source of allowed) {
+    assert.deepEqual(messages("cli/a.ts", source), [], source);
+  }
+});

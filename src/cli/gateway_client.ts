@@ -1,13 +1,14 @@
 import { shorten } from "../core/error.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { readText } from "../streams/byte_reader.ts";
+import type { Fetch } from "../upstream/call.ts";
 import { BadArguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
 import { endSentence, plainText } from "./text.ts";
 
 /** The means to send a request to a gateway. */
 export interface RequestTools {
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   /** Returns a signal that aborts after this many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
@@ -216,7 +217,7 @@ const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
     "it does not use TLS. Write http:// instead of https://",
   ],
   [
-    /invalid HTTP version/i,
+    /does not speak HTTP/,
     "it does not speak HTTP, or only over TLS. Try https:// instead of http://",
   ],
 ];

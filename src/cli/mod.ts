@@ -18,6 +18,8 @@ import { INIT, runInit } from "./commands/init.ts";
 import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
+import type { RequestTools } from "./gateway_client.ts";
+import { openNetworkClient } from "./server/network_client.ts";
 import { LOGIN } from "./login/command.ts";
 import { login } from "./login/here.ts";
 import { LIMITS, runLimits } from "./limits/command.ts";
@@ -29,7 +31,6 @@ import { identifyLog, openLog } from "./usage/log_files.ts";
 
 /** What some commands use of this machine, besides that of all. */
 const MACHINE = {
-  fetch,
   deadline: AbortSignal.timeout,
   identify: identifyLog,
   open: openLog,
@@ -40,8 +41,11 @@ const MACHINE = {
 };
 
 /** Returns a command of this machine. */
-function onMachine(run: Run<CliIo & typeof MACHINE>): Command["run"] {
-  return (args, io) => run(args, { ...io, ...MACHINE });
+function onMachine(
+  run: Run<CliIo & RequestTools & typeof MACHINE>,
+): Command["run"] {
+  return (args, io) =>
+    run(args, { ...io, ...MACHINE, fetch: openNetworkClient(io.env).fetch });
 }
 
 /** Every command of the program. */

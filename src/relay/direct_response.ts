@@ -1,4 +1,4 @@
-import { ownBytes } from "../streams/bytes.ts";
+import { streamOf } from "../streams/byte_reader.ts";
 import type { PassThrough } from "../streams/pass_through.ts";
 import { isField } from "../upstream/http1/head.ts";
 
@@ -51,23 +51,8 @@ export class DirectResponse {
 export function toResponse(response: AnyResponse): Response {
   if (response instanceof Response) return response;
   const { source, status, headers } = response;
-  const body = source instanceof Uint8Array ? source : streamOf(source);
+  const body = source instanceof Uint8Array
+    ? source
+    : streamOf(source, (fail) => source.onStall = fail);
   return new Response(body, { status, headers });
-}
-
-/** Returns a stream that reads as its own reader does, for servers that know only the platform's streams. */
-function streamOf(
-  source: PassThrough,
-): ReadableStream<Uint8Array> {
-  return new ReadableStream({
-    start(controller) {
-      source.onStall = (error) => controller.error(error);
-    },
-    async pull(controller) {
-      const { done, value } = await source.read();
-      if (done) controller.close();
-      else controller.enqueue(ownBytes(value));
-    },
-    cancel: (reason) => source.cancel(reason),
-  }, { highWaterMark: 0 });
 }

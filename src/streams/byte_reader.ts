@@ -1,6 +1,6 @@
 import type { Deadlines } from "../core/time/deadlines.ts";
 import { LoopTurns, STEP_BYTES } from "../core/time/turns.ts";
-import { joinBytes } from "./bytes.ts";
+import { joinBytes, ownBytes } from "./bytes.ts";
 
 interface ByteReaderOptions {
   /** The maximum size of a chunk; default: none. */
@@ -164,6 +164,26 @@ export function createLookAhead(reader: ByteReader): LookAhead {
     read: () => seen.shift() ?? reader.read(),
     cancel: (reason) => reader.cancel(reason),
   };
+}
+
+/**
+ * Returns a stream that reads as its own reader does, for servers and callers that know only the platform's streams.
+ *
+ * @param start Receives the function that fails the stream outside a read.
+ */
+export function streamOf(
+  source: ByteReader,
+  start?: (fail: (error: unknown) => void) => void,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => start?.((error) => controller.error(error)),
+    async pull(controller) {
+      const { done, value } = await source.read();
+      if (done) controller.close();
+      else controller.enqueue(ownBytes(value));
+    },
+    cancel: (reason) => source.cancel(reason),
+  }, { highWaterMark: 0 });
 }
 
 /** Cancels an unread response, and ignores its errors. */

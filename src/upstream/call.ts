@@ -39,7 +39,7 @@ export interface HttpResponse {
   readonly body: ByteSource | null;
 }
 
-/** Sends requests to providers. Never sends one twice, and follows no redirects. */
+/** Sends requests. Never sends one twice, and follows no redirects. */
 export interface UpstreamClient {
   /**
    * Sends a request and waits for the head of its response.
@@ -147,6 +147,15 @@ export async function callUpstream(
   } finally {
     cancel();
   }
+  return readableResponse(response);
+}
+
+/**
+ * Returns a response whose body can be read: its content encoding is undone.
+ *
+ * @throws {GatewayError} `upstream` when its status is not from 200 to 599, or its encoding is unknown.
+ */
+export function readableResponse(response: HttpResponse): HttpResponse {
   const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {
     if (!NULL_BODY_STATUSES.has(status)) return undoEncoding(response);

@@ -1,5 +1,6 @@
 import { readHeaders } from "../core/header_fields.ts";
-import type { Fetch, UpstreamClient } from "./call.ts";
+import { type Fetch, readableResponse, type UpstreamClient } from "./call.ts";
+import { createByteReader, streamOf } from "../streams/byte_reader.ts";
 
 /**
  * A client over a function like `fetch`, for the demo provider and scripts. No network: the platform's `fetch` may send a
@@ -29,5 +30,36 @@ export function createFetchClient(fetch: Fetch): UpstreamClient {
         onUploaded?.();
       }
     },
+  };
+}
+
+const METHODS = ["GET", "POST", "PUT"] as const;
+
+/**
+ * A function like `fetch` over a client, for the gateway's own requests. It follows no redirect, undoes a content
+ * encoding, and knows no deadline but the signal, whose reason it throws.
+ */
+export function createClientFetch(client: UpstreamClient): Fetch {
+  return async (url, init) => {
+    const request = new Request(url, init);
+    const method = METHODS.find((one) => one === request.method);
+    if (method === undefined) throw new TypeError("The method is unknown");
+    const signal = init.signal ?? new AbortController().signal;
+    const fail = (cause: unknown): never => {
+      throw signal.aborted ? signal.reason : cause;
+    };
+    const { body, status, headers } = await client.send({
+      ...{ url, method, signal, connectMs: 0 },
+      headers: [...request.headers],
+      body: request.body === null ? undefined : await request.bytes(),
+    }).then(readableResponse).catch(fail);
+    const fields = new Headers();
+    headers.forEach((value, name) => fields.set(name, value));
+    const reader = body && createByteReader(body);
+    const stream = reader && streamOf({
+      read: () => reader.read().catch(fail),
+      cancel: (reason) => reader.cancel(reason),
+    });
+    return new Response(stream, { status, headers: fields });
   };
 }

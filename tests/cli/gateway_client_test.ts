@@ -4,6 +4,7 @@ import {
   networkFault,
   requestGateway,
 } from "../../src/cli/gateway_client.ts";
+import { openNetworkClient } from "../../src/cli/server/network_client.ts";
 import { endless } from "../support/wire/answers.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
@@ -46,7 +47,8 @@ async function faultAt(
     ...options,
   }, () => new Response());
   try {
-    await fetch(`${scheme}://127.0.0.1:${server.addr.port}/`);
+    using network = openNetworkClient(() => undefined);
+    await network.fetch(`${scheme}://127.0.0.1:${server.addr.port}/`, {});
     return "it was answered";
   } catch (error) {
     return networkFault(error);

@@ -157,6 +157,32 @@ const plugin: Deno.lint.Plugin = {
         };
       },
     },
+    "requests-over-our-client": {
+      create(context) {
+        if (pathInSource(context.filename) === undefined) return {};
+        if (context.filename.endsWith(".js")) return {};
+        const report = (node: Deno.lint.Node) =>
+          context.report({
+            node,
+            message:
+              "The platform's client reads NO_PROXY in its own way: use openNetworkClient(), or an injected fetch",
+          });
+        return {
+          "Identifier[name='fetch']"(node) {
+            const { sourceCode } = context;
+            const around = sourceCode.getAncestors(node);
+            if (isGlobal(node, around, sourceCode.text)) report(node);
+          },
+          "MemberExpression[object.name=/^(globalThis|self|window)$/][property.name='fetch']":
+            report,
+          "MemberExpression[property.name='createHttpClient']": report,
+          "NewExpression[callee.name=/^(EventSource|WebSocket|WebSocketStream|XMLHttpRequest)$/]":
+            report,
+          "ImportDeclaration[source.value=/^(node:)?(http|https|http2)$/]":
+            report,
+        };
+      },
+    },
     "deno-at-the-edges": {
       create(context) {
         const file = pathInSource(context.filename);
@@ -176,6 +202,45 @@ const plugin: Deno.lint.Plugin = {
 };
 
 export default plugin;
+
+/** Returns true for a use of the platform's `fetch`: the name is a value, and nothing around it binds it. */
+function isGlobal(
+  node: Deno.lint.Identifier,
+  ancestors: readonly Deno.lint.Node[],
+  text: string,
+): boolean {
+  const { parent } = node;
+  const isMember = parent.type === "MemberExpression" &&
+    parent.property === node;
+  const isKey = "key" in parent && parent.key === node;
+  const isPattern = parent.type === "Property" &&
+    parent.parent.type === "ObjectPattern";
+  const isShort = parent.type === "Property" && parent.shorthand;
+  if (isMember || isPattern || isKey && !isShort) return false;
+  return !ancestors.flatMap(bindingsOf).some((one) => {
+    const type = "typeAnnotation" in one ? one.typeAnnotation : undefined;
+    const names = text.slice(one.range[0], type?.range[0] ?? one.range[1]);
+    return /\bfetch\b/.test(names);
+  });
+}
+
+/** Returns the patterns of a function's parameters, and those of a block's variables. */
+function bindingsOf(node: Deno.lint.Node) {
+  switch (node.type) {
+    case "ArrowFunctionExpression":
+    case "FunctionDeclaration":
+    case "FunctionExpression":
+      return node.params;
+    case "BlockStatement":
+      return node.body.flatMap((one) =>
+        one.type === "VariableDeclaration"
+          ? one.declarations.map(({ id }) => id)
+          : []
+      );
+    default:
+      return [];
+  }
+}
 
 function pathInSource(filename: string): string | undefined {
   return filename.replaceAll("\\", "/").match(/\/src\/(.*)$/)?.[1];

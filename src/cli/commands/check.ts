@@ -346,6 +346,5 @@ function judge(status: number): Pick<Probe, "good" | "finding"> {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if (error.name === "TimeoutError") return `no answer in ${DEADLINE_MS} ms`;
-  return networkFault(error) ??
-    innermostMessage(error).replace(/^error sending request .*?\): /, "");
+  return networkFault(error) ?? innermostMessage(error);
 }

@@ -1,6 +1,10 @@
 import { type CliIo, commandHelp, EXIT, isHelp } from "../command.ts";
+import type * as Network from "../server/network_client.ts";
 import { LOGIN, runLogin } from "./command.ts";
 import { openLogin } from "./kept_login.ts";
+
+/** Deno would load a module with a literal name before the program runs, and most logins need no network. */
+const NETWORK = new URL("../server/network_client.ts", import.meta.url).href;
 
 /** Runs `login` on this machine. @returns The exit code. */
 export async function login(
@@ -13,7 +17,10 @@ export async function login(
   }
   return await runLogin(args, {
     ...io,
-    fetch,
+    async fetch(url, init) {
+      const { openNetworkClient }: typeof Network = await import(NETWORK);
+      return await openNetworkClient(io.env).fetch(url, init);
+    },
     deadline: AbortSignal.timeout,
     now: Date.now,
     wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),

@@ -2,17 +2,18 @@ import { createDeadlines } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
+import { createClientFetch } from "../../upstream/fetch_client.ts";
 import { createHttp1Client } from "../../upstream/http1/client.ts";
 import { eventLoopCrowd } from "../../upstream/http1/crowd.ts";
 import { createDial } from "./dial.ts";
 import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";
 
-/** The ways to providers over the network. */
+/** The ways over the network. Proxies, `NO_PROXY` and trusted authorities count alike for all requests. */
 interface NetworkClient extends Disposable {
-  /** Sends callers' requests. */
+  /** Sends callers' requests to providers. */
   readonly client: UpstreamClient;
-  /** Reads lists of models and quotas: requests that may be sent twice. */
+  /** Sends the program's own requests. */
   readonly fetch: Fetch;
   /** Returns the number of TLS handshakes that were given up and keep their descriptors. */
   abandonedHandshakes(): number;
@@ -22,33 +23,35 @@ interface NetworkClient extends Disposable {
  * Opens the network's client. It speaks HTTP/1.1 with one request at a time on each connection. Over a shared
  * connection of HTTP/2, a caller who stops reading, a low limit on streams or a silent loss would delay all others.
  *
- * The platform's `fetch` repeats a request by itself when a kept connection closes, so it carries no caller's.
+ * Each of the program's own requests has a connection to itself: they are rare, and a kept connection may be lost.
  */
 export function openNetworkClient(
   env: (name: string) => string | undefined,
   timers: Timers = systemTimers,
 ): NetworkClient {
-  const platform = Deno.createHttpClient({ http2: false });
-  const viaPlatform: Fetch = (url, init) =>
-    fetch(url, { ...init, client: platform });
   const handshakes = createHandshakes(timers);
-  const client = createHttp1Client({
+  const options = {
     dial: createDial(readProxies(env), [], handshakes),
     deadlines: createDeadlines(timers),
-    crowd: eventLoopCrowd,
     defaultHeaders: [
       ["accept", "*/*"],
       // Some firewalls reject requests without one.
       ["user-agent", `model-gateway/${VERSION}`],
     ],
+  } as const;
+  const client = createHttp1Client({ ...options, crowd: eventLoopCrowd });
+  const own = createHttp1Client({
+    ...options,
+    maxIdle: 0,
+    defaultHeaders: [...options.defaultHeaders, [
+      "accept-encoding",
+      "identity",
+    ]],
   });
   return {
     client,
-    fetch: viaPlatform,
+    fetch: createClientFetch(own),
     abandonedHandshakes: () => handshakes.abandoned,
-    [Symbol.dispose]() {
-      client[Symbol.dispose]();
-      platform.close();
-    },
+    [Symbol.dispose]: () => client[Symbol.dispose](),
   };
 }

@@ -15,6 +15,10 @@ import { createTranslationPool } from "../../relay/translated/translation_pool.t
 import type { RequestTracing } from "../../http/server/served_socket.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
+import {
+  createClientFetch,
+  createFetchClient,
+} from "../../upstream/fetch_client.ts";
 import { startTranslationThread } from "../workers/thread.ts";
 import {
   keepListening,
@@ -92,7 +96,9 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     tracing: telemetry?.tracing,
     timers: lastingTimers,
     followAfterMs: FOLLOW_AFTER_MS,
-    fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
+    fetch: telemetry === undefined
+      ? options.fetch
+      : createClientFetch(telemetry.trace(createFetchClient(options.fetch))),
     client: options.client &&
       (telemetry?.trace(options.client) ?? options.client),
   });
@@ -212,9 +218,7 @@ const tokenNames = oncePer(({ callers }: Config) =>
 /** The parts of serving that OpenTelemetry adds. */
 interface Telemetry {
   readonly tracing: Tracing;
-  /** Removes the headers that the platform itself adds to each request. */
-  propagate(fetch: Fetch): Fetch;
-  /** Traces the requests of a client that is not the platform's. */
+  /** Traces the requests of a client. */
   trace(client: UpstreamClient): UpstreamClient;
   /** Traces the requests of callers. */
   readonly requests: RequestTracing;
@@ -268,11 +272,6 @@ async function startTelemetry(
         return found && (PROVIDERS[found.service] ?? found.service);
       },
     }, Deno.env.get("OTEL_SEMCONV_STABILITY_OPT_IN")),
-    propagate: (fetch) => (url, init) => {
-      const headers = new Headers(init.headers);
-      for (const name of added) headers.delete(name);
-      return fetch(url, { ...init, headers });
-    },
     trace: (client) => traceClient(client, added),
     requests: traceRequests(),
   };

@@ -278,20 +278,16 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
   ["failing (HTTP 503)", () => new Response(null, { status: 503 }), 1],
   ["unreachable: no answer in 10000 ms", refuse("signal", "TimeoutError"), 1],
   [
-    "unreachable: client error (Connect): tcp connect error",
-    refuse(
-      "error sending request for url (http://127.0.0.1:9/v1/models): client error (Connect): tcp connect error\n  at x",
-    ),
+    "unreachable: Connection refused (os error 111)",
+    refuse("Connection refused (os error 111)\n  at x"),
     1,
   ],
   [
-    "unreachable: client error (Connect): dns error",
+    "unreachable: getaddrinfo ENOTFOUND a.example",
     () =>
       Promise.reject(
-        new TypeError("fetch failed", {
-          cause: new Error(
-            "error sending request for url (https://a.example/): client error (Connect): dns error",
-          ),
+        new Error("no connection could be opened", {
+          cause: new Error("getaddrinfo ENOTFOUND a.example"),
         }),
       ),
     1,
