@@ -46,7 +46,7 @@ import {
   quotaHeaders,
 } from "../attempt.ts";
 import { nativeBody } from "../request/held_body.ts";
-import { withRequestId } from "../request_id.ts";
+import { streamHeaders, withRequestId } from "../request_id.ts";
 import type { Uses } from "../services.ts";
 import { sealEdits } from "./own_seals.ts";
 import {
@@ -226,10 +226,10 @@ async function passInChunks(
   response: HttpResponse,
   options: ChunksOptions,
 ): Promise<AnyResponse> {
-  const { attempt, headers } = options;
+  const { attempt, isStream } = options;
   const { status } = response;
   const { firstOutputMs } = attempt.deployment.connection.timeouts;
-  const isHeld = attempt.mayFailOver || options.isStream && firstOutputMs > 0;
+  const isHeld = attempt.mayFailOver || isStream && firstOutputMs > 0;
   let source = openBody(options.body, attempt, options);
   if (isHeld) {
     const beginning = createLookAhead(source);
@@ -237,6 +237,7 @@ async function passInChunks(
     source = beginning;
   }
   attempt.exchange.record.facts.status = status;
+  const headers = isStream ? streamHeaders(options.headers) : options.headers;
   return new DirectResponse(passOn(source, options), { status, headers });
 }
 

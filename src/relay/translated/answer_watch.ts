@@ -16,7 +16,7 @@ import {
   isOutput,
 } from "../../protocols/canonical/stream/event.ts";
 import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
-import { idHeaders, NOT_STORED } from "../request_id.ts";
+import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
 import type { Uses } from "../services.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
 import type { TranslatedBody } from "./request_job.ts";
@@ -242,15 +242,15 @@ export function headersOf(
     ...fallbackHeader(attempt),
     ...quotaHeaders(attempt, services.codexQuota),
   ];
-  const isStream = type === "text/event-stream";
-  headers.push(isStream ? ["cache-control", "no-cache"] : NOT_STORED);
   if (dropped.size > 0) {
     headers.push([
       "x-gateway-dropped",
       [...dropped].map(headerSafe).join(","),
     ]);
   }
-  return headers;
+  return type === "text/event-stream"
+    ? streamHeaders(headers)
+    : [...headers, NOT_STORED];
 }
 
 /** Replaces characters that a header cannot hold. A caller's field name may contain any. */
