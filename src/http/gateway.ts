@@ -278,7 +278,7 @@ function openAnswer(
       const { client, deadlines } = parts;
       const context = { config, client, deadlines };
       const response = signIn.respond(path, request, context);
-      if (response === undefined) throw unknownPath();
+      if (response === undefined) throw unknownPath(path);
       return response;
     }
     case "websocket":

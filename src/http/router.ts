@@ -8,7 +8,8 @@ import {
   type Protocol,
   PROTOCOLS,
 } from "../core/protocol.ts";
-import type { Route } from "./routes.ts";
+import { nearest } from "../config/problems.ts";
+import { type Route, ROUTES } from "./routes.ts";
 
 /** A route with the parameters of its path. */
 export interface RouteMatch {
@@ -77,7 +78,9 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
         allowed.push(method);
       }
     }
-    return allowed.length === 0 ? unknownPath() : methodNotAllowed(allowed);
+    return allowed.length === 0
+      ? unknownPath(input.path)
+      : methodNotAllowed(allowed);
   }
 
   async function search(input: MatchInput, key: string): Promise<RouteMatch> {
@@ -108,12 +111,32 @@ function methodNotAllowed(allowed: readonly string[]): GatewayError {
   );
 }
 
-/** Returns the error for a path without a route. */
-export function unknownPath(): GatewayError {
+/** Returns the error for a path without a route. It names the path that was meant, and never the given one. */
+export function unknownPath(path: string): GatewayError {
+  const meant = meantPath(path);
+  const advice = meant === undefined
+    ? "Compare it with the paths in the documentation"
+    : `Use ${meant}`;
   return new GatewayError(
     "not_found",
-    "Cannot find this path: no route has it. Compare it with the paths in the documentation.",
+    `Cannot find this path: no route has it. ${advice}.`,
   );
+}
+
+/** The paths that a mistyped one may mean, without their prefix. */
+const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
+  .flatMap(({ paths }) => paths)
+  .filter((path) => path.startsWith("/v1/") && !path.includes(":"))
+  .map((path) => path.slice("/v1".length));
+
+/** The longest path that is compared, in characters. */
+const MAX_MISTYPED = 128;
+
+/** Returns the path that a mistyped one means: its prefix is missing, doubled or another, or a few letters differ. */
+function meantPath(path: string): string | undefined {
+  if (path.length > MAX_MISTYPED) return undefined;
+  const found = nearest(path.replace(/^.*\/v1(?=\/)/i, ""), MEANT_PATHS);
+  return found && `/v1${found}`;
 }
 
 /** Returns false for the route that rejects WebSockets, which serves nothing. */
@@ -159,7 +182,8 @@ const STARTS: readonly (readonly [protocol: Protocol, start: string])[] =
  */
 export function protocolOfUnknownPath(request: TargetSource): Protocol {
   const { path } = requestTarget(request);
-  const named = STARTS.findLast(([, start]) => `${path}/`.includes(start));
+  const likely = `${meantPath(path) ?? path}/`;
+  const named = STARTS.findLast(([, start]) => likely.includes(start));
   return named?.[0] ?? DEFAULT_PROTOCOL;
 }
 

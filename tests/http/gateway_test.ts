@@ -57,10 +57,68 @@ Deno.test("the gateway rejects an unknown path in the protocol that the path sug
     const error = await readError(await scene.call(path), "messages");
     assert.equal(error.status, 404, path);
   }
-  for (const path of ["/", "/v1/messagesx", "/unknown?/messages"]) {
+  for (const path of ["/", "/v1/nothing", "/unknown?/messages"]) {
     const response = await scene.call(path, { method: "PUT" });
     const error = await readError(response, "chat");
     assert.ok(error.status === 404 || error.status === 405, path);
+  }
+});
+
+/** Mistyped paths, and what they mean. */
+const MISTYPED: Readonly<Record<string, string>> = {
+  "/chat/completions": "/v1/chat/completions",
+  "/v1/v1/chat/completions": "/v1/chat/completions",
+  "/v1/v1/v1/messages": "/v1/messages",
+  "/api/v1/v1/responses": "/v1/responses",
+  "/v1/chat/completion": "/v1/chat/completions",
+  "/v1/chat/completions/": "/v1/chat/completions",
+  "/v1//chat/completions": "/v1/chat/completions",
+  "/v1/Chat/Completions": "/v1/chat/completions",
+  "/openai/v1/chat/completions": "/v1/chat/completions",
+  "/chat/completion": "/v1/chat/completions",
+  "/v1/chatcompletions": "/v1/chat/completions",
+  "/v1/message": "/v1/messages",
+  "/messages/count_tokens": "/v1/messages/count_tokens",
+  "/v1/response": "/v1/responses",
+  "/v1/completion": "/v1/completions",
+  "/models": "/v1/models",
+  "/v1/model": "/v1/models",
+  "/v1/v1/limits": "/v1/limits",
+};
+
+Deno.test("the error of a mistyped path names the path that was meant, in that path's protocol", async (t) => {
+  const scene = await begin();
+  await steps(t, Object.entries(MISTYPED), async ([path, meant]) => {
+    const protocol = PROTOCOLS.find((one) =>
+      PATHS[one] === meant || meant.startsWith(`${PATHS[one]}/`)
+    );
+    const response = await scene.call(path, { method: "POST" });
+    const error = await readError(response, protocol ?? "chat");
+    assert.equal(error.status, 404);
+    assert.ok(error.message.endsWith(` Use ${meant}.`), error.message);
+  });
+});
+
+Deno.test("the error of an unknown path never quotes it, and a long one is not compared", async () => {
+  const scene = await begin();
+  const secret = "sk-canary";
+  const paths = [
+    `/v1/${secret}`,
+    `/${secret}/v1/chat/completion`,
+    `/v1/chat/completions/${secret}`,
+    `/${"v1/".repeat(2000)}messages`,
+    `/${"x".repeat(200)}/v1/messages`,
+    "/",
+    "/v1",
+    "/favicon.ico",
+  ];
+  for (const path of paths) {
+    const response = await scene.call(path, { method: "POST" });
+    const text = await response.text();
+    assert.ok([404, 405].includes(response.status), path);
+    assert.doesNotMatch(text, /canary|xxx|favicon/);
+    const isNear = path.endsWith("/chat/completion");
+    assert.equal(/ Use \/v1/.test(text), isNear, text);
   }
 });
 
