@@ -8,7 +8,12 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  strictest,
+} from "../window.ts";
 import {
   checkPayload,
   hostRequest,
@@ -64,7 +69,7 @@ const body = z.object({
 
 const payload = body.extend({ data: body.nullish() });
 
-/** Returns the windows of both forms. A window that is listed as a share is not listed again as a count. */
+/** Returns the windows of both forms. Of two statements about one window, the stricter counts. */
 function windowsOf(
   { usage, limits, usages }: z.output<typeof body>,
   nowMs: number,
@@ -76,8 +81,7 @@ function windowsOf(
     detail ? [countWindow(detail, periodOf(window), nowMs)] : []
   );
   if (usage) counted.push(countWindow(usage, period(1, "week"), nowMs));
-  const listedKeys = new Set(shares.map((one) => one.window));
-  return [...shares, ...counted.filter((one) => !listedKeys.has(one.window))];
+  return strictest([...shares, ...counted]);
 }
 
 const SHARE_REGEXP =
@@ -126,14 +130,15 @@ function countWindow(
 }
 
 const SECONDS_BY_TIME_UNIT = new Map([
-  ["TIME_UNIT_SECOND", 1],
-  ["TIME_UNIT_MINUTE", 60],
-  ["TIME_UNIT_HOUR", 3600],
-  ["TIME_UNIT_DAY", 86_400],
+  ["SECOND", 1],
+  ["MINUTE", 60],
+  ["HOUR", 3600],
+  ["DAY", 86_400],
 ]);
 
 function periodOf(window: z.output<typeof length>): Period {
-  const seconds = SECONDS_BY_TIME_UNIT.get(window?.timeUnit ?? "");
+  const unit = window?.timeUnit?.toUpperCase().replace(/^TIME_UNIT_|S$/g, "");
+  const seconds = SECONDS_BY_TIME_UNIT.get(unit ?? "");
   return seconds === undefined
     ? UNKNOWN_PERIOD
     : periodOfSeconds((window?.duration ?? 0) * seconds);

@@ -8,6 +8,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
+import { steps } from "../../support/steps.ts";
 import { kimi } from "../../../src/quotas/readers/kimi.ts";
 
 const source = sourceOf("copilot", { quota: { key: "gho_token" } });
@@ -87,6 +88,53 @@ Deno.test("kimi reads fractions, and prefers them to the counts beside them", ()
     "USAGE_LIMIT:code monthly fraction 1 0.2854 0.7146 28.54",
     "USAGE_LIMIT:something_else unknown fraction 1 0.5 0.5 50",
   ]);
+});
+
+Deno.test("kimi believes the stricter of two statements about one window", async (t) => {
+  const ratios = (ratio: number) => ({
+    limit_5h: { used_ratio: ratio },
+    limit_7d_total: { used_ratio: ratio },
+  });
+  const count = (remaining: number) => ({
+    usage: { limit: "100", remaining: String(remaining) },
+    limits: [{
+      window: { duration: 300, timeUnit: "TIME_UNIT_MINUTE" },
+      detail: { limit: "100", remaining: String(remaining) },
+    }],
+  });
+  const read = (body: object) =>
+    parse(sourceKimi, body).map((one) => [one.window, one.used_percent]);
+  const both = (percent: number | null) => [
+    ["five_hour", percent],
+    ["weekly", percent],
+  ];
+  const cases:
+    readonly (readonly [left: number, ratio: number, used: number])[] = [
+      [0, 0, 100],
+      [100, 1, 100],
+      [40, 0.5, 60],
+      [60, 0.5, 50],
+      [100, 0, 0],
+    ];
+  await steps(t, cases.map((one) => [String(one), one] as const), ([, one]) => {
+    const [left, ratio, used] = one;
+    const body = { ...count(left), usages: ratios(ratio) };
+    assert.deepEqual(read(body), both(used));
+    assert.deepEqual(read({ data: body }), both(used));
+    return Promise.resolve();
+  });
+});
+
+Deno.test("kimi reads the unit of a window in each of its spellings", () => {
+  const units = ["TIME_UNIT_MINUTE", "MINUTE", "minute", "minutes", "MINUTES"];
+  for (const timeUnit of units) {
+    const limits = [{
+      window: { duration: 300, timeUnit },
+      detail: { limit: 200, used: 19 },
+    }];
+    const [window] = parse(sourceKimi, { limits });
+    assert.equal(window?.window, "five_hour", timeUnit);
+  }
 });
 
 Deno.test("kimi treats an answer without windows as no data", () => {
