@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { lastingTimers, type Timers } from "../core/time/timers.ts";
 import { type ConfigChanges, configChanges } from "./changes.ts";
-import type { Config, ServerConfig } from "./config.ts";
+import type { Config, ServerConfig, SharedConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
 import type { Problem } from "./problems.ts";
 import type { LiveConfig } from "./live_config.ts";
@@ -162,7 +162,7 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
   // A new certificate takes effect at once, but TLS cannot be switched on or off.
   const isTlsSwitched =
     (started.server.tls === undefined) !== (wanted.server.tls === undefined);
-  const hasOtherStore = !isDeepStrictEqual(started.shared, wanted.shared);
+  const hasOtherStore = !isStoreKept(started.shared, wanted.shared);
   return [
     ...[...changed, ...(isTlsSwitched ? ["tls"] : [])].map((key) =>
       `server.${key}`
@@ -173,4 +173,16 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
       path,
       message: "has changed. It takes effect at the next start.",
     }));
+}
+
+/** Returns true when two settings mean the same store, whatever its credentials: those take effect at once. */
+export function isStoreKept(
+  one: SharedConfig | undefined,
+  other: SharedConfig | undefined,
+): boolean {
+  const credentials = { username: null, password: null, ca: null };
+  const [first, second] = [one, other].map((at) =>
+    at && { ...at, ...credentials }
+  );
+  return isDeepStrictEqual(first, second);
 }

@@ -113,13 +113,10 @@ function methodNotAllowed(allowed: readonly string[]): GatewayError {
 
 /** Returns the error for a path without a route. It names the path that was meant, and never the given one. */
 export function unknownPath(path: string): GatewayError {
-  const meant = meantPath(path);
-  const advice = meant === undefined
-    ? "Compare it with the paths in the documentation"
-    : `Use ${meant}`;
+  const meant = meantPath(path) ?? "one of the paths in the documentation";
   return new GatewayError(
     "not_found",
-    `Cannot find this path: no route has it. ${advice}.`,
+    `Cannot find this path: no route has it. Use ${meant}.`,
   );
 }
 
@@ -129,12 +126,10 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
   .filter((path) => path.startsWith("/v1/") && !path.includes(":"))
   .map((path) => path.slice("/v1".length));
 
-/** The longest path that is compared, in characters. */
-const MAX_MISTYPED = 128;
-
 /** Returns the path that a mistyped one means: its prefix is missing, doubled or another, or a few letters differ. */
 function meantPath(path: string): string | undefined {
-  if (path.length > MAX_MISTYPED) return undefined;
+  // A comparison takes time for each character.
+  if (path.length > 128) return undefined;
   const found = nearest(path.replace(/^.*\/v1(?=\/)/i, ""), MEANT_PATHS);
   return found && `/v1${found}`;
 }

@@ -112,16 +112,12 @@ export function windowKey({ type, window }: QuotaWindow): string {
   return `${type} ${window}`;
 }
 
-/**
- * Returns one window for each type and length. Of two statements about a window, the one of the greater share used
- * counts, because the provider stops requests by it; of equal ones, the first.
- */
+/** Returns one window for each type and length: the one of the greater share used, by which requests are stopped. */
 export function strictest(windows: readonly QuotaWindow[]): QuotaWindow[] {
   const found = new Map<string, QuotaWindow>();
   for (const one of windows) {
-    const other = found.get(windowKey(one));
-    const isStricter = (one.used_percent ?? 0) > (other?.used_percent ?? 0);
-    if (other === undefined || isStricter) found.set(windowKey(one), one);
+    const most = found.get(windowKey(one))?.used_percent ?? -1;
+    if ((one.used_percent ?? 0) > most) found.set(windowKey(one), one);
   }
   return [...found.values()];
 }

@@ -1,4 +1,3 @@
-import { wordSet } from "../core/collections.ts";
 import type { Protocol } from "../core/protocol.ts";
 import { CODECS } from "../protocols/mod.ts";
 
@@ -47,10 +46,7 @@ export function stamp(
 /** The header by which no cache keeps a response (RFC 9111, section 5.2.2.5). */
 export const NOT_STORED: [string, string] = ["cache-control", "no-store"];
 
-/**
- * Returns the headers of a stream, by which no proxy on the way keeps its events back: nginx looks for the second, and
- * Caddy compresses nothing that the first forbids. The provider's own `cache-control` stays.
- */
+/** Returns the headers of a stream. Caddy compresses nothing that the first forbids; nginx passes at once by the second. */
 export function streamHeaders(
   headers: readonly [string, string][],
 ): [string, string][] {
@@ -58,10 +54,10 @@ export function streamHeaders(
   const cache = given || "no-cache";
   const isSaid = /\bno-transform\b/i.test(cache);
   return [
-    ...headers.filter(([name]) => !STREAM_HEADERS.has(name)),
+    ...headers.filter(([name]) =>
+      !/^(cache-control|x-accel-buffering)$/.test(name)
+    ),
     ["cache-control", isSaid ? cache : `${cache}, no-transform`],
     ["x-accel-buffering", "no"],
   ];
 }
-
-const STREAM_HEADERS = wordSet("cache-control x-accel-buffering");

@@ -150,11 +150,7 @@ export async function callUpstream(
   return readableResponse(response);
 }
 
-/**
- * Returns a response whose body can be read: its content encoding is undone.
- *
- * @throws {GatewayError} `upstream` when its status is not from 200 to 599, or its encoding is unknown.
- */
+/** Returns a response without content encoding. @throws {GatewayError} For a status that is not from 200 to 599. */
 export function readableResponse(response: HttpResponse): HttpResponse {
   const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {

@@ -170,7 +170,7 @@ async function connectStore(
     "../../shared/store/store_state.ts"
   );
   return createStoreState({
-    open: await loadRedis(shared),
+    open: await loadRedis(shared, systemTimers, liveConfig),
     prefix: shared.prefix,
     config: liveConfig.current,
     clock: systemClock,

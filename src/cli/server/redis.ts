@@ -1,4 +1,6 @@
 import type { SharedConfig } from "../../config/config.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
+import { isStoreKept } from "../../config/reload.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import {
@@ -27,25 +29,30 @@ type Client = ReturnType<typeof connect>;
 /**
  * Loads the client of Valkey and Redis, only for a configuration with a store.
  *
+ * @param liveConfig Its later credentials replace those of `config`, while it means the same store.
  * @returns A function that opens connections.
  */
 export async function loadRedis(
   config: SharedConfig,
   timers: Timers = systemTimers,
+  liveConfig?: Pick<LiveConfig, "onSwap">,
 ): Promise<OpenStore> {
   const { createClient } = await import("@redis/client");
-  return (events) => keepConnected(config, { createClient, timers, events });
+  return (events) =>
+    keepConnected(config, { createClient, timers, events, liveConfig });
 }
 
 /** Keeps a connection open. The client's own reconnect is off, because its pause cannot be cancelled. */
 function keepConnected(
-  config: SharedConfig,
-  { createClient, timers, events }: {
+  started: SharedConfig,
+  { createClient, timers, events, liveConfig }: {
     readonly createClient: CreateClient;
     readonly timers: Timers;
     readonly events: StoreEvents;
+    readonly liveConfig: Pick<LiveConfig, "onSwap"> | undefined;
   },
 ): StoreConnection {
+  let config = started;
   let isClosed = false;
   let failures = 0;
   let stopWaiting = () => {};
@@ -67,14 +74,24 @@ function keepConnected(
     return opened;
   }
 
-  function openAgain(): void {
+  function openAgain({ isNow = false } = {}): void {
     end(client);
     stopWaiting();
-    failures += 1;
-    stopWaiting = timers.schedule(backoffMs(failures, PAUSES), () => {
+    failures = isNow ? 0 : failures + 1;
+    const pauseMs = isNow ? 0 : backoffMs(failures, PAUSES);
+    stopWaiting = timers.schedule(pauseMs, () => {
       client = open();
     });
   }
+
+  liveConfig?.onSwap(({ shared }) => {
+    if (isClosed || shared === undefined || !isStoreKept(shared, started)) {
+      return;
+    }
+    config = shared;
+    // The store keeps a connection that it has accepted. The next one has the new credentials.
+    if (!client.isReady) openAgain({ isNow: true });
+  });
 
   return {
     async send(command) {

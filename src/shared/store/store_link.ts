@@ -169,7 +169,10 @@ class Link implements StoreLink {
         this.#condition.markConnected();
       }
     } catch (error) {
-      if (error instanceof StoreError) this.#condition.fault = error.fault;
+      // Without a connection, the reason is that of the attempt to connect.
+      if (error instanceof StoreError && error.code !== "") {
+        this.#condition.fault = error.fault;
+      }
     } finally {
       this.#isProbing = false;
     }
@@ -243,7 +246,13 @@ class LinkCondition {
 
   /** Returns true when the store was connected until now. */
   markAway(fault: StoreFault): boolean {
+    const isNews = fault === "refused" && fault !== this.fault;
     this.fault = fault;
+    // Only a person helps against a refusal, so it is reported after another reason, too.
+    if (this.#isReported && isNews) {
+      this.#isReported = false;
+      this.reportAway();
+    }
     if (this.#isAway) return false;
     this.#isAway = true;
     this.#awaySinceMs = this.#options.deadlines.elapsedMs();

@@ -17,6 +17,8 @@ import {
   type StoreServer,
 } from "../../support/program/store_server.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { createClient } from "@redis/client";
+import { openTempFolder } from "../../support/temp_folder.ts";
 import { until } from "../../support/within.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import { WIRES } from "../../support/wire/wire.ts";
@@ -186,5 +188,70 @@ testNeeding(
       replica.kill("SIGTERM");
       assert.equal((await replica.ended).code, 0);
     }
+  },
+);
+
+testNeeding(
+  "a new password of the store takes effect without a restart, and a wrong one is reported as such",
+  storeProgram === undefined && "there is no Valkey or Redis here",
+  async () => {
+    await using folder = await openTempFolder();
+    const secret = `${folder.path}/password`;
+    await Deno.writeTextFile(secret, PASSWORD);
+    await using upstream = startUpstream(() =>
+      Response.json(WIRES.chat.answer)
+    );
+    await using server = await startStoreServer(["--requirepass", PASSWORD]);
+    await using replica = await serveFile(familiesFile(upstream.url, {
+      server: { port: 0, admin: { port: 0 } },
+      shared: { url: server.url, password_file: secret },
+    }));
+    await untilStore(replica, "connected");
+    const admin = async (from: string, ...command: readonly string[]) => {
+      const client = createClient({
+        url: `redis://:${from}@127.0.0.1:${server.port}`,
+      });
+      client.on("error", () => {});
+      await client.connect();
+      await client.sendCommand([...command]).finally(() => client.destroy());
+    };
+    const dropAll = (password: string) =>
+      admin(password, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+
+    // The file first: the connection that the store knows stays.
+    await Deno.writeTextFile(secret, "canary-second");
+    await until(
+      () => replica.lines("config_applied").length === 1,
+      "the file to be read",
+    );
+    await untilStore(replica, "connected");
+    await admin(PASSWORD, "CONFIG", "SET", "requirepass", "canary-second");
+    await dropAll("canary-second");
+    await until(
+      () => replica.lines("shared_store_connected").length === 2,
+      "the store to accept the second password",
+    );
+
+    // The store first: a person has to write the file, and the log says so.
+    await admin(
+      "canary-second",
+      "CONFIG",
+      "SET",
+      "requirepass",
+      "canary-third",
+    );
+    await dropAll("canary-third");
+    await until(
+      () =>
+        replica.lines("shared_store_away").at(-1)?.failure === "misconfigured",
+      "the log to name the reason",
+    );
+    await Deno.writeTextFile(secret, "canary-third");
+    await untilStore(replica, "connected");
+    assert.deepEqual(
+      replica.lines("config_applied").flatMap((line) => line.warnings ?? []),
+      [],
+    );
+    assert.doesNotMatch(replica.output(), /canary/);
   },
 );
