@@ -197,7 +197,7 @@ function eventsOf(
   ids = counterIds(),
 ): readonly AnswerEvent[] {
   const edits = editAnswer(
-    { aliases: sent?.aliases ?? new Map(), cuts: [] },
+    { aliases: sent?.aliases ?? new Map(), cuts: [], isTagged: false },
     ids,
     !isStream,
   );
