@@ -139,7 +139,6 @@ const FOR_TESTS: readonly string[] = [
   // Each row of these tables is held to its examples and sources.
   "protocols/canonical/failure/context_overflow.ts#OVERFLOW_ROWS",
   "protocols/dialects/claude_models.ts#CLAUDE_MODELS",
-  "protocols/dialects/endpoint_models.ts#ENDPOINT_MODELS",
   "protocols/dialects/openai_models.ts#OPENAI_MODELS",
   // Files of packaging, clients and the tests' own gateway must agree with these.
   "http/models.ts#CODEX_INSTRUCTIONS",

@@ -5,6 +5,8 @@ const googleUrl = (filled: string): string =>
   filled.replace("//global-", "//")
     .replace(/\/\/(us|eu)-aiplatform\./, "//aiplatform.$1.rep.");
 
+const AZURE_URL = "https://{resource}.openai.azure.com/openai/v1";
+
 /** The presets of clouds, whose addresses have variables. */
 export const CLOUDS = {
   // learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API. A model is named by its deployment. A token of
@@ -12,15 +14,15 @@ export const CLOUDS = {
   azure: {
     ...PLAIN,
     family: "C",
-    endpoints: { responses: "https://{resource}.openai.azure.com/openai/v1" },
+    endpoints: { responses: AZURE_URL },
     authScheme: "api-key",
     quotaKind: "headers",
   },
-  // The same API. Chat Completions serves every model of Foundry, Responses does not.
+  // The same API. Chat Completions serves every model of Foundry, Responses those of OpenAI.
   "azure-chat": {
     ...PLAIN,
     family: "A",
-    endpoints: { chat: "https://{resource}.openai.azure.com/openai/v1" },
+    endpoints: { chat: AZURE_URL, responses: AZURE_URL },
     authScheme: "api-key",
     quotaKind: "headers",
   },

@@ -11,15 +11,22 @@ import {
   TEMPLATE_MODELS,
 } from "../dialects/chat_rules.ts";
 import { parseClaudeModel } from "../dialects/claude_models.ts";
-import { type EffortRules, rulesFor } from "../dialects/effort.ts";
+import {
+  bareId,
+  type EffortRules,
+  effortRules,
+  rulesFor,
+  stricterEffort,
+} from "../dialects/effort.ts";
 import {
   type OpenAiModelRules,
   openAiModelRules,
 } from "../dialects/openai_models.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import {
+  openRules,
+  stricterThinking,
   type ThinkingRules,
-  wantsReasoningOfCalls,
 } from "../dialects/thinking_models.ts";
 
 export interface ChatDialect extends ChatRules {
@@ -53,7 +60,8 @@ export const dialectOf: (
       COMPATIBLE_CHAT,
     ...rulesFor(provider?.models ?? [], model),
   };
-  const thinking = rulesFor(rules.models, model);
+  const thinking = rulesFor(rules.models, model, stricterThinking);
+  const open = service === "gateway" ? undefined : openRules(model);
   const openAi = rules.fitsModel ? undefined : known;
   const isUnmarked = rules.cache === "prompt_cache_breakpoint" &&
     openAi?.cacheMarks !== true;
@@ -64,14 +72,22 @@ export const dialectOf: (
     openAi,
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
+    signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
     subset: schemaSubsetOf({ service, model }),
-    effort: rulesFor(rules.effortModels, model),
+    effort: rulesFor(rules.effortModels, model, stricterEffort) ??
+      (open?.onWord === undefined && open?.efforts[0] &&
+          rules.reasoning === "effort"
+        ? effortRules(open.efforts)
+        : undefined),
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
-      (rules.reasoningField !== undefined && service !== "gateway" &&
-        wantsReasoningOfCalls(model)),
+      (rules.reasoningField !== undefined && open !== undefined &&
+        open.byDefault && open.wantsReasoningOfCalls),
   };
 });
+
+/** The models that demand no signatures of earlier calls: all but Gemini 3 and later. */
+const UNSIGNED = /^(?!gemini-)|^gemini-[12](?!\d)/;
 
 /** Returns the most stop strings that the provider and the model accept. OpenAI's reasoning models reject all. */
 export function maxStopsOf({ maxStops, openAi }: ChatDialect): number {

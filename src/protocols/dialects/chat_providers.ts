@@ -6,13 +6,12 @@ import {
   OPENCODE_SOURCE,
 } from "./chat_rules.ts";
 import {
-  CEREBRAS_MODELS,
   COHERE_MODELS,
   DOUBAO_MODELS,
   GEMINI_MODELS,
+  GPT_OSS_MODELS,
   GROQ_MODELS,
   MISTRAL_MODELS,
-  NVIDIA_MODELS,
   XAI_MODELS,
 } from "./effort_models.ts";
 import {
@@ -47,12 +46,15 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: [
       "https://openrouter.ai/docs/api-reference/parameters",
       "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens",
+      // What replaces the signatures of Gemini.
+      "https://github.com/RooCodeInc/Roo-Code/blob/main/src/api/providers/openrouter.ts",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
       textParts: true,
       reasoning: "router",
       reasoningField: "reasoning",
+      signatures: "reasoning_details",
       topK: true,
       cache: "cache_control",
       fitsModel: true,
@@ -174,7 +176,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       limitField: "max_completion_tokens",
       formatsWithTools: false,
       mixedStrict: false,
-      effortModels: CEREBRAS_MODELS,
+      effortModels: GPT_OSS_MODELS,
       reasoningField: undefined,
     },
   },
@@ -212,7 +214,16 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/earendil-works/pi/issues/9645",
     ],
     rules: { ...OPENAI_CHAT, cache: undefined },
-    otherModels: COMPATIBLE_CHAT,
+    otherModels: { ...COMPATIBLE_CHAT, reasoningField: undefined },
+    models: [
+      {
+        // They think, and need the reasoning of their calls. Other makers may refuse the field.
+        models: /^(?:fw-)?(?:deepseek|kimi)/,
+        examples: ["DeepSeek-V4-Pro", "FW-Kimi-K2.5"],
+        sources: ["https://github.com/earendil-works/pi/issues/9645"],
+        rules: { reasoningField: "reasoning_content" },
+      },
+    ],
   },
   {
     services: ["bedrock"],
@@ -242,6 +253,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       maxStops: 5,
       effortModels: GEMINI_MODELS,
       reasoningField: undefined,
+      signatures: "extra_content",
       namesResults: true,
     },
     models: [
@@ -298,6 +310,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     ],
     rules: {
       ...COMPATIBLE_CHAT,
+      // Some of its models answer with a stream alone, and all can.
+      maxWholeTokens: -1,
       formats: false,
       reasoning: "switch",
       models: QWEN_MODELS,
@@ -315,7 +329,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // The efforts that the endpoint accepts, by model.
       "https://github.com/anomalyco/models.dev/pull/2111",
     ],
-    rules: { ...COMPATIBLE_CHAT, effortModels: NVIDIA_MODELS },
+    rules: { ...COMPATIBLE_CHAT, effortModels: GPT_OSS_MODELS },
   },
   {
     services: ["fireworks"],

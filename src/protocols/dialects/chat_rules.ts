@@ -32,7 +32,7 @@ export interface ChatRules {
   readonly namedChoice: boolean;
   /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
-  /** The most tokens of an answer that is not streamed. For more, the gateway asks for a stream and gathers it. */
+  /** The most tokens of an answer that is not streamed, or -1 for none. Else the gateway gathers a stream. */
   readonly maxWholeTokens: number;
   /** The part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
   readonly filePart: "file" | "document_url";
@@ -46,6 +46,8 @@ export interface ChatRules {
   readonly maxEffort: "high" | "max";
   /** The field of an assistant message for earlier reasoning; `undefined` when the provider accepts none. */
   readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
+  /** The field for the signatures that Gemini 3 demands of earlier calls; `undefined` when nothing replaces lost ones. */
+  readonly signatures: "extra_content" | "reasoning_details" | undefined;
   /** True when all assistant messages need the field as soon as one has it. */
   readonly reasoningOnAll: boolean;
   /** True when the provider rejects a request without a user message. */
@@ -111,6 +113,7 @@ export const OPENAI_CHAT: ChatRules = {
   effortModels: [],
   maxEffort: "max",
   reasoningField: undefined,
+  signatures: undefined,
   reasoningOnAll: false,
   demandsUser: false,
   userAfterTool: true,

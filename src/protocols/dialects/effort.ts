@@ -13,6 +13,9 @@ export const ALL_EFFORTS: readonly Effort[] = [
   "max",
 ];
 
+/** All effort words, from low to high. */
+export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
+
 /** The substitutes for an effort that a model does not know, closest first. */
 const SUBSTITUTES: Readonly<Record<Effort, readonly Effort[]>> = {
   minimal: ["low", "medium", "high"],
@@ -36,31 +39,111 @@ export interface EffortRules {
   readonly words: Readonly<Partial<Record<EffortWord, string>>>;
 }
 
+/** Returns the rules of a model that accepts the efforts by their own names. */
+export function effortRules(efforts: readonly EffortWord[]): EffortRules {
+  return { words: Object.fromEntries(efforts.map((word) => [word, word])) };
+}
+
+/** Returns the efforts of a row, from low to high. */
+export function knownEfforts(
+  { words }: EffortRules,
+): readonly EffortWord[] {
+  return EFFORT_WORDS.filter((word) => words[word] !== undefined);
+}
+
+/** Returns the efforts of two rows. A row without efforts is of another kind of model, and counts for nothing. */
+export function commonEfforts(
+  one: readonly EffortWord[],
+  other: readonly EffortWord[],
+): readonly EffortWord[] {
+  const all = one.length === 0 ? other : one;
+  return all.filter((word) =>
+    word !== "none" && (other.length === 0 || other.includes(word))
+  );
+}
+
+/** The {@link Stricter} of the tables of efforts. Makers have no names of their own for them. */
+export function stricterEffort(
+  one: EffortRules,
+  other: EffortRules,
+): EffortRules {
+  return effortRules(commonEfforts(knownEfforts(one), knownEfforts(other)));
+}
+
 /**
  * One row of a table of models. The first row that matches a model's id counts. Special models therefore precede their
- * generation, and the last row is for unknown models.
+ * generation.
  */
 export interface ModelRow<Rules> {
-  /** The ids of the row, in lower case and without a vendor's prefix. */
+  /** The ids of the row, as {@link bareId} returns them. */
   readonly models: RegExp;
-  /** Ids that match this row and no row above it. */
+  /** Ids that match this row and no row above it. The rules of unknown models come from the closest of them. */
   readonly examples: readonly string[];
   /** The provider's documentation, or reports of people who tested the model. */
   readonly sources: readonly string[];
   readonly rules: Rules;
 }
 
-/** Returns the rules of the first row for `model`, in any case and with any vendor's prefix; else `undefined`. */
+/** Returns the rules of an unknown model that is like the models of two rows. No row shows that it can stop reasoning. */
+type Stricter<Rules> = (one: Rules, other: Rules) => Rules;
+
+/**
+ * Returns the rules of the first row for `model`, in any case and as any host spells it; else `undefined`.
+ *
+ * With `stricter`, the table is that of a maker, and no model is without rules. An unknown version gets what the rows
+ * of the closest earlier version and of its own variant (`pro`) both allow. A name without a version moves from one
+ * generation to the next, and gets what all rows allow.
+ */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
+  stricter?: Stricter<Rules>,
 ): Rules | undefined {
   const id = bareId(model);
-  return rows.find(({ models }) => models.test(id))?.rules;
+  const known = rows.find(({ models }) => models.test(id))?.rules;
+  if (known !== undefined || stricter === undefined) return known;
+  const { maker, version, variant } = partsOf(id);
+  const kin = rows.flatMap(({ examples, rules }) =>
+    examples.map((example) => ({ ...partsOf(bareId(example)), rules }))
+  ).filter((one) => one.maker === maker && one.version <= version);
+  const newest = (models: typeof kin) => {
+    const last = Math.max(...models.map((one) => one.version));
+    return models.filter((one) => one.version === last);
+  };
+  const near = version === NO_VERSION ? kin : [
+    ...newest(kin),
+    ...newest(kin.filter((one) => one.variant === variant)),
+  ];
+  const found = (near.length === 0 ? rows : near).map(({ rules }) => rules);
+  const [first] = found;
+  return first && found.reduce(stricter, first);
 }
 
-/** Returns an id in lower case, without the prefixes in `openai/gpt-5`, `ft:gpt-5:team::1` and `us.openai.gpt-5`. */
-function bareId(model: string): string {
-  const [bare = ""] = model.toLowerCase().split("/").slice(-1);
-  return bare.replace(/^(?:ft:|(?:[a-z]+\.)?openai\.)/, "");
+const NO_VERSION = Infinity;
+
+/** The parts of a bare id: `kimi-k3.1-pro` is of the maker `kimi`, the version 3.1 and the variant `pro`. */
+const PARTS_REGEXP =
+  /^([a-z]+)(?:-?[a-z]{0,6}?-?(\d+)(?!\d*b)(?:[.p-](\d{1,2})(?![\db]))?)?-?(.*)/;
+
+function partsOf(id: string) {
+  const [, maker, major, minor = "0", variant] = PARTS_REGEXP.exec(id) ?? [];
+  const version = Number(major) * 100 + Number(minor);
+  return { maker, version: major ? version : NO_VERSION, variant };
 }
+
+/**
+ * Returns an id in lower case, without what hosts add: paths (`accounts/fireworks/models/`), vendors and regions
+ * (`us.openai.`), deployments (`@20251001`, `-v1:0`, `-maas`), offers (`:free`), and the dates and stages of a release.
+ */
+export function bareId(model: string): string {
+  const [bare = ""] = model.toLowerCase().split("/").slice(-1);
+  return bare.replace(/^ft:|-v\d+:\d+$/g, "").replace(/[:@].*$/, "").replace(
+    /^k(?=\d)/,
+    "kimi-k",
+  )
+    .replace(/^(?:[a-z-]+\.)+(?=[a-z-]+\d|[a-z]+-)(?![vr]\d)/, "")
+    .replace(STAGE_REGEXP, "");
+}
+
+const STAGE_REGEXP =
+  /(?:-(?:maas|preview|latest|exp|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{6,8}|(?:0\d|1[0-2])[0-3]\d))+$/;

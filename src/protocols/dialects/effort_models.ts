@@ -4,6 +4,14 @@ type EffortModels = readonly ModelRow<EffortRules>[];
 
 const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
 
+/** The last row of a host, for models without efforts. */
+const others = (
+  examples: readonly string[],
+  source: string,
+): ModelRow<EffortRules> => (
+  { models: /^/, examples, sources: [source], rules: { words: {} } }
+);
+
 const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
 
 export const GROQ_MODELS: EffortModels = [
@@ -26,47 +34,22 @@ export const GROQ_MODELS: EffortModels = [
     sources: ["https://console.groq.com/docs/api-reference"],
     rules: { words: { none: "none", ...THREE_EFFORTS } },
   },
-  {
-    models: /^/,
-    examples: ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
-    sources: [GROQ_PAGE],
-    rules: { words: {} },
-  },
-];
-
-const CEREBRAS_PAGE =
-  "https://inference-docs.cerebras.ai/capabilities/reasoning";
-
-export const CEREBRAS_MODELS: EffortModels = [
-  {
-    models: /^gpt-oss/,
-    examples: ["gpt-oss-120b"],
-    sources: [CEREBRAS_PAGE],
-    rules: { words: THREE_EFFORTS },
-  },
-  {
-    models: /^/,
-    examples: ["zai-glm-4.7", "qwen-3-235b-a22b-instruct-2507"],
-    sources: [CEREBRAS_PAGE],
-    rules: { words: {} },
-  },
+  others(
+    ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
+    GROQ_PAGE,
+  ),
 ];
 
 const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
 
 export const MISTRAL_MODELS: EffortModels = [
   {
-    models: /^mistral-(?:small-(?:latest|2[6-9])|medium-(?:latest|3-5|2[6-9]))/,
+    models: /^mistral-(?:small|medium)(?:$|-2[6-9]|-3-5)/,
     examples: ["mistral-small-latest", "mistral-medium-3-5"],
     sources: [MISTRAL_PAGE],
     rules: { words: { none: "none", high: "high" } },
   },
-  {
-    models: /^/,
-    examples: ["mistral-large-latest", "magistral-medium-latest"],
-    sources: [MISTRAL_PAGE],
-    rules: { words: {} },
-  },
+  others(["mistral-large-latest", "magistral-medium-latest"], MISTRAL_PAGE),
 ];
 
 const GEMINI_PAGE = "https://ai.google.dev/gemini-api/docs/openai#thinking";
@@ -90,21 +73,24 @@ export const GEMINI_MODELS: EffortModels = [
     rules: { words: THREE_EFFORTS },
   },
   {
-    // "Invalid reasoning_effort: minimal. Valid values are: high, low, medium, none"
-    models: /^gemini-(?:2\.5|[3-9])/,
-    examples: [
-      "gemini-2.5-flash",
-      "gemini-3-flash-preview",
-      "gemini-3.8-flash",
-    ],
+    // Of all generations, only this one is known to accept `none`.
+    models: /^gemini-2\.5/,
+    examples: ["gemini-2.5-flash"],
+    sources: [GEMINI_PAGE],
+    rules: { words: { none: "none", ...THREE_EFFORTS } },
+  },
+  {
+    // "Invalid reasoning_effort: minimal."
+    models: /^gemini-3/,
+    examples: ["gemini-3-flash-preview", "gemini-3.8-flash"],
     sources: [
       GEMINI_PAGE,
       "https://discuss.ai.google.dev/t/title-reasoning-effort-minimal-not-working-for-gemini-3-flash-despite-documentation/117875",
     ],
-    rules: { words: { none: "none", ...THREE_EFFORTS } },
+    rules: { words: THREE_EFFORTS },
   },
   {
-    models: /^/,
+    models: /^(?:gemini-[12](?!\d)|gemma)/,
     examples: ["gemini-2.0-flash-001", "gemma-4-31b"],
     sources: [GEMINI_PAGE],
     rules: { words: {} },
@@ -143,7 +129,7 @@ export const XAI_MODELS: EffortModels = [
     rules: { words: THREE_EFFORTS },
   },
   {
-    models: /^/,
+    models: /^grok-(?:[23]|4(?:\.(?:[12](?!\d)|20)|(?!\.))|code)/,
     examples: ["grok-4", "grok-4.20-0309-reasoning", "grok-code-fast-1"],
     sources: [XAI_TESTED],
     rules: { words: {} },
@@ -158,12 +144,10 @@ export const COHERE_MODELS: EffortModels = [
     sources: ["https://docs.cohere.com/docs/compatibility-api"],
     rules: { words: { none: "none", high: "high" } },
   },
-  {
-    models: /^/,
-    examples: ["command-a-03-2025", "command-r7b-12-2024"],
-    sources: ["https://docs.cohere.com/docs/compatibility-api"],
-    rules: { words: {} },
-  },
+  others(
+    ["command-a-03-2025", "command-r7b-12-2024"],
+    "https://docs.cohere.com/docs/compatibility-api",
+  ),
 ];
 
 const ARK_PAGE = "https://docs.byteplus.com/zh-TW/docs/Byteplus_LAS/Chat_API";
@@ -176,27 +160,22 @@ export const DOUBAO_MODELS: EffortModels = [
     sources: [ARK_PAGE],
     rules: { words: { none: "minimal", minimal: "minimal", ...THREE_EFFORTS } },
   },
-  {
-    models: /^/,
-    examples: ["deepseek-v3-2-251201", "kimi-k2-5-260127"],
-    sources: [ARK_PAGE],
-    rules: { words: {} },
-  },
+  others(["deepseek-v3-2-251201", "kimi-k2-5-260127"], ARK_PAGE),
 ];
 
-const NVIDIA_TESTED = "https://github.com/anomalyco/models.dev/pull/2111";
-
-export const NVIDIA_MODELS: EffortModels = [
+/** The models of Cerebras and NVIDIA. */
+export const GPT_OSS_MODELS: EffortModels = [
   {
     models: /^gpt-oss/,
     examples: ["openai/gpt-oss-120b"],
-    sources: [NVIDIA_TESTED],
+    sources: [
+      "https://inference-docs.cerebras.ai/capabilities/reasoning",
+      "https://github.com/anomalyco/models.dev/pull/2111",
+    ],
     rules: { words: THREE_EFFORTS },
   },
-  {
-    models: /^/,
-    examples: ["nvidia/llama-3.1-nemotron-70b-instruct", "z-ai/glm5"],
-    sources: [NVIDIA_TESTED],
-    rules: { words: {} },
-  },
+  others(
+    ["zai-glm-4.7", "nvidia/llama-3.1-nemotron-70b-instruct"],
+    "https://github.com/anomalyco/models.dev/pull/2111",
+  ),
 ];

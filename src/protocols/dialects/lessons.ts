@@ -1,6 +1,6 @@
 import { lookup, wordList } from "../../core/collections.ts";
 import type { Protocol } from "../../core/protocol.ts";
-import { ALL_EFFORTS, type EffortWord } from "./effort.ts";
+import { EFFORT_WORDS } from "./effort.ts";
 
 /*
  * What a refusal teaches. A lesson is a row of a dialect that the gateway has found out by itself
@@ -119,9 +119,6 @@ export const LIMIT_FIELDS: readonly string[] = [
 
 /** The beginning of an answer, which the caller wants the model to continue. No refusal teaches to leave it out. */
 export const PREFILL = "prefill";
-
-/** The efforts of all protocols. */
-export const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
 /** Returns the first suspected fields, which are sent again together: those of one part of the request. */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {

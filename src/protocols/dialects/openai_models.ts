@@ -1,13 +1,20 @@
 import { wordList } from "../../core/collections.ts";
-import { type EffortWord, type ModelRow, rulesFor } from "./effort.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import {
+  bareId,
+  commonEfforts,
+  type EffortWord,
+  type ModelRow,
+  rulesFor,
+} from "./effort.ts";
 
 /** The features of a generation of OpenAI's models, in both OpenAI protocols. */
 export interface OpenAiModelRules {
   /**
    * The efforts that it accepts, from low to high, with `none` if reasoning can be turned off. Empty when it never
-   * reasons, `undefined` when its efforts are unknown.
+   * reasons.
    */
-  readonly efforts: readonly EffortWord[] | undefined;
+  readonly efforts: readonly EffortWord[];
   /** The effort when a request sets none. The model accepts sampling and log probabilities only without reasoning. */
   readonly defaultEffort: EffortWord;
   /** True when prompts accept cache marks and `prompt_cache_options`. */
@@ -58,6 +65,7 @@ const UP_TO_XHIGH: OpenAiModelRules = {
 const UP_TO_MAX: OpenAiModelRules = {
   efforts: ["low", "medium", "high", "xhigh", "max"],
   defaultEffort: "medium",
+  refusesChatTools: true,
   ...NEW_CACHE,
 };
 
@@ -89,7 +97,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: { efforts: [], defaultEffort: "none", ...OLD_CACHE },
   },
   {
-    models: /^(?:gpt-5\.\d-chat|chat-latest)/,
+    models: /^(?:gpt-5\.\d-chat|chat$)/,
     examples: ["gpt-5.2-chat-latest", "chat-latest"],
     sources: [
       PROBED_SOURCE,
@@ -111,7 +119,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: UP_TO_XHIGH,
   },
   {
-    models: /^(?:o[134](?!\d)|codex-mini|gpt-5(?:\.1)?-codex)/,
+    models: /^(?:o[134](?!\d)|codex|computer-use|gpt-5(?:\.1)?-codex)/,
     examples: wordList(`
       o3 o4-mini codex-mini-latest gpt-5-codex gpt-5.1-codex gpt-5.1-codex-mini
     `),
@@ -140,7 +148,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: { ...UP_TO_HIGH, efforts: ["medium", "high", "xhigh"] },
   },
   {
-    models: /^gpt-5\.1(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
+    models: /^gpt-5\.1(?:-mini|-nano)?$/,
     examples: ["gpt-5.1", "gpt-5.1-2025-11-13"],
     sources: [
       PROBED_SOURCE,
@@ -149,7 +157,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: NONE_TO_HIGH,
   },
   {
-    models: /^gpt-5\.[23](?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
+    models: /^gpt-5\.[23](?:-mini|-nano)?$/,
     examples: ["gpt-5.2", "gpt-5.3"],
     sources: [
       PROBED_SOURCE,
@@ -158,7 +166,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: NONE_TO_XHIGH,
   },
   {
-    models: /^gpt-5\.4(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
+    models: /^gpt-5\.4(?:-mini|-nano)?$/,
     examples: ["gpt-5.4-mini", "gpt-5.4-2026-03-05"],
     sources: [
       PROBED_SOURCE,
@@ -168,7 +176,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: { ...NONE_TO_XHIGH, refusesChatTools: true },
   },
   {
-    models: /^gpt-5\.5(?:-\d{4}-\d\d-\d\d)?$/,
+    models: /^gpt-5\.5$/,
     examples: ["gpt-5.5", "gpt-5.5-2026-04-23"],
     sources: [
       PROBED_SOURCE,
@@ -182,7 +190,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     },
   },
   {
-    models: /^gpt-5\.6(?:-(?:sol|terra|luna))?(?:-\d{4}-\d\d-\d\d)?$/,
+    models: /^gpt-5\.6(?:-(?:sol|terra|luna))?$/,
     examples: ["gpt-5.6", "gpt-5.6-sol"],
     sources: [
       PROBED_SOURCE,
@@ -202,48 +210,58 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: NONE_TO_MAX,
   },
   {
-    models: /^gpt-6(?:-astra|\.1-sol)/,
-    examples: ["gpt-6-astra", "gpt-6.1-sol"],
+    models: /^gpt-6(?:-astra|\.1-sol|\.2-)/,
+    examples: ["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2-sol", "gpt-6.2-astra"],
     sources: [
       SAMPLING_SOURCE,
       "https://github.com/goruck/home-generative-agent/releases/tag/v3.46.0-beta.1",
-    ],
-    rules: UP_TO_MAX,
-  },
-  {
-    models: /^gpt-6\.2-/,
-    examples: ["gpt-6.2-sol", "gpt-6.2-astra"],
-    sources: [
-      // It has no `none`. That it has no `max` either, as this page says, is not confirmed: it is sent as asked.
+      // 6.2 has no `none`. That it has no `max` either, as this page says, is not confirmed: it is sent as asked.
       "https://dev.to/routerbase_com/4-request-validation-gotchas-when-migrating-openai-clients-to-gpt-62-reasoning-models-1aoc",
     ],
     rules: UP_TO_MAX,
   },
-  {
-    // Unknown newer models, which reason by default.
-    models: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/,
-    examples: ["gpt-5.6-sol-pro", "gpt-5.7", "gpt-7-codex", "gpt-12"],
-    sources: [SAMPLING_SOURCE],
-    rules: { efforts: undefined, defaultEffort: "medium", ...NEW_CACHE },
-  },
-  {
-    // Unknown variants of known generations, and other families that reason.
-    models: /^(?:gpt-5|o\d|codex|computer-use)/,
-    examples: ["gpt-5.4-cyber", "o5", "codex-next", "computer-use-preview"],
-    sources: [SAMPLING_SOURCE],
-    rules: { efforts: undefined, defaultEffort: "medium", ...OLD_CACHE },
-  },
 ];
 
-/** The rules of an unknown model at a provider with only OpenAI's models. It reasons, as all new models do. */
+/** The rules of a model without a version, at a provider with only OpenAI's models. It reasons, as all new models do. */
 export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
-  efforts: undefined,
-  defaultEffort: "medium",
-  cacheMarks: false,
-  cacheRetention: true,
+  ...UP_TO_MAX,
+  ...OLD_CACHE,
 };
+
+/** OpenAI's models with a version, and the families of one generation. */
+const OPENAI_IDS =
+  /^(?:(?:chat)?gpt-|o)\d|^(?:chat|codex|computer-use|davinci|babbage)(?:-|$)/;
 
 /** Returns the rules of a model that is OpenAI's by its id; `undefined` for other models. */
 export function openAiModelRules(model: string): OpenAiModelRules | undefined {
-  return rulesFor(OPENAI_MODELS, model);
+  const isOpenAi = OPENAI_IDS.test(bareId(model));
+  return isOpenAi ? rulesFor(OPENAI_MODELS, model, stricter) : undefined;
+}
+
+/** "This model is only supported in v1/responses": https://github.com/aaif-goose/goose/issues/2564 */
+const RESPONSES_ONLY = /^(?:codex-|gpt-\d+(?:\.\d+)?-(?:codex|pro)|o\d-pro)/;
+
+/**
+ * Returns the protocol that translated requests for a model should have, where its connection has that endpoint;
+ * `undefined` for the protocol of the connection's family.
+ *
+ * @param model The provider's name of the model.
+ */
+export function endpointFor(model: string): Protocol | undefined {
+  const isBetter = RESPONSES_ONLY.test(bareId(model)) ||
+    openAiModelRules(model)?.refusesChatTools === true;
+  return isBetter ? "responses" : undefined;
+}
+
+function stricter(
+  one: OpenAiModelRules,
+  other: OpenAiModelRules,
+): OpenAiModelRules {
+  return {
+    efforts: commonEfforts(one.efforts, other.efforts),
+    defaultEffort: "medium",
+    cacheMarks: one.cacheMarks && other.cacheMarks,
+    cacheRetention: one.cacheRetention && other.cacheRetention,
+    refusesChatTools: one.refusesChatTools || other.refusesChatTools,
+  };
 }

@@ -10,11 +10,11 @@ import type { Protocol } from "../../core/protocol.ts";
 import type { Failure } from "../canonical/failure/failure.ts";
 import { withoutQuotes } from "../canonical/failure/quoted_texts.ts";
 import { concerns, narrowest, omitField } from "./apply_lessons.ts";
+import { EFFORT_WORDS } from "./effort.ts";
 import {
   CONTENT_KINDS,
   EFFORT_FIELD,
   EFFORT_FIELDS,
-  EFFORT_WORDS,
   KEYWORDS,
   type Lesson,
   lessonText,

@@ -113,7 +113,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   },
   {
     // "Not currently supported: The web search tool"
-    services: ["azure"],
+    services: ["azure", "azure-chat"],
     sources: [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses",
     ],

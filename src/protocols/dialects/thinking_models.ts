@@ -1,5 +1,5 @@
 import type { Effort } from "../canonical/request/request.ts";
-import { ALL_EFFORTS, type ModelRow, rulesFor } from "./effort.ts";
+import { ALL_EFFORTS, bareId, type ModelRow, rulesFor } from "./effort.ts";
 
 /** The behavior of a model with a switch for thinking, in the Chat Completions of its own provider. */
 export interface ThinkingRules {
@@ -25,6 +25,27 @@ export interface ThinkingRules {
 }
 
 type Rows = readonly ModelRow<ThinkingRules>[];
+
+/** Returns the rules of an unknown model that is like the models of two rows. Nothing turns its thinking off. */
+export function stricterThinking(
+  one: ThinkingRules,
+  other: ThinkingRules,
+): ThinkingRules {
+  const { forcedTools } = one;
+  const isForced = forcedTools === other.forcedTools &&
+    forcedTools !== "without_thinking";
+  return {
+    byDefault: true,
+    canStop: false,
+    onWord: one.onWord === other.onWord ? one.onWord : undefined,
+    efforts: one.efforts.filter((word) => other.efforts.includes(word)),
+    forcedTools: isForced ? forcedTools : "never",
+    forbidsTools: one.forbidsTools && other.forbidsTools,
+    wantsReasoningOfCalls: one.wantsReasoningOfCalls ||
+      other.wantsReasoningOfCalls,
+    fixedSampling: one.fixedSampling || other.fixedSampling,
+  };
+}
 
 const KIMI: ThinkingRules = {
   byDefault: true,
@@ -94,8 +115,8 @@ export const KIMI_MODELS: Rows = [
     rules: { ...KIMI, canStop: false, forcedTools: "never" },
   },
   {
-    models: /^(?:kimi-)?k(?:[3-9]|\d\d)/,
-    examples: ["kimi-k3", "k3-256k", "kimi-k3.1-pro", "kimi-k4"],
+    models: /^kimi-k3/,
+    examples: ["kimi-k3", "k3-256k", "kimi-k3.1-pro"],
     sources: [
       KIMI_EFFORT_PAGE,
       "https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152",
@@ -108,16 +129,6 @@ export const KIMI_MODELS: Rows = [
       efforts: ["low", "high", "max"],
       forcedTools: "any_tool",
     },
-  },
-  {
-    // Aliases without a generation, which move from one generation to the next.
-    models: /^/,
-    examples: ["kimi-for-coding", "kimi-latest"],
-    sources: [
-      KIMI_THINKING_PAGE,
-      "https://github.com/anomalyco/opencode/issues/10996",
-    ],
-    rules: KIMI,
   },
 ];
 
@@ -143,18 +154,12 @@ export const DEEPSEEK_MODELS: Rows = [
     rules: { ...DEEPSEEK, byDefault: false },
   },
   {
-    models: /^deepseek-(?:v(?:[4-9]|\d\d)|flash|pro|reasoner)/,
+    models: /^deepseek-(?:v4|flash|pro|reasoner)/,
     examples: ["deepseek-v4-pro", "deepseek-flash", "deepseek-reasoner"],
     sources: [
       DEEPSEEK_THINKING_PAGE,
       "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
     ],
-    rules: DEEPSEEK,
-  },
-  {
-    models: /^/,
-    examples: ["deepseek-next"],
-    sources: [DEEPSEEK_THINKING_PAGE],
     rules: DEEPSEEK,
   },
 ];
@@ -178,8 +183,8 @@ const GLM_TOOLS_SOURCE =
 /** The models of Z.ai, on both hosts. */
 export const GLM_MODELS: Rows = [
   {
-    models: /^glm-(?:5\.(?:[3-9]|\d\d)|[6-9]|\d\d)/,
-    examples: ["glm-5.3", "glm-5.3-flash", "glm-6"],
+    models: /^glm-5\.3/,
+    examples: ["glm-5.3", "glm-5.3-flash"],
     sources: [
       "https://docs.z.ai/guides/capabilities/thinking",
       "https://github.com/NousResearch/hermes-agent/issues/85890",
@@ -198,7 +203,7 @@ export const GLM_MODELS: Rows = [
     rules: { ...GLM, efforts: ["low", "medium", "high", "xhigh", "max"] },
   },
   {
-    models: /^/,
+    models: /^glm-(?:4|5(?![.\dp]|-\d)|5.1)/,
     examples: ["glm-5.1", "glm-5", "glm-4.7", "glm-4.5-air"],
     sources: [GLM_THINKING_PAGE, GLM_TOOLS_SOURCE],
     rules: GLM,
@@ -224,8 +229,8 @@ export const MINIMAX_MODELS: Rows = [
     rules: { ...MINIMAX, canStop: false, onWord: undefined },
   },
   {
-    models: /^/,
-    examples: ["MiniMax-M3", "MiniMax-M4"],
+    models: /^minimax-m3/,
+    examples: ["MiniMax-M3"],
     sources: [
       "https://java.agentscope.io/v2/en/integration/model/minimax",
       "https://github.com/CherryHQ/cherry-studio/issues/16431",
@@ -271,22 +276,22 @@ export const QWEN_MODELS: Rows = [
   },
 ];
 
-/** The models that need the reasoning of their calls at every provider. */
+/** The makers whose models behave alike at every host. */
 const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
-  [/(?:^|\/)kimi-/i, KIMI_MODELS],
-  [/(?:^|\/)deepseek-(?:v\d|flash|pro|reasoner)/i, DEEPSEEK_MODELS],
+  [/^kimi-/, KIMI_MODELS],
+  [/^deepseek[-.](?:v\d|flash|pro|reasoner)/, DEEPSEEK_MODELS],
 ];
 
 /**
- * Returns true for a Kimi or DeepSeek model, by its id, that needs the reasoning of its earlier calls. Hosts of open
- * models reject a history without it, as the models' own providers do
- * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366).
+ * Returns the rules of a Kimi or DeepSeek model, by its id, that hold at every host of open models; else `undefined`.
+ * The hosts reject a history without the reasoning of its calls, as the models' own providers do
+ * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366). They
+ * take the efforts of Kimi K3 that Moonshot takes (https://docs.together.ai/docs/kimi-k3-quickstart).
  */
-export function wantsReasoningOfCalls(model: string): boolean {
-  const rows = FAMILIES.find(([ids]) => ids.test(model))?.[1];
-  if (rows === undefined) return false;
-  const rules = rulesFor(rows, model);
-  return rules !== undefined && rules.byDefault && rules.wantsReasoningOfCalls;
+export function openRules(model: string): ThinkingRules | undefined {
+  const id = bareId(model);
+  const rows = FAMILIES.find(([ids]) => ids.test(id))?.[1];
+  return rows && rulesFor(rows, id, stricterThinking);
 }
 
 /**

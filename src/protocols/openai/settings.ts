@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { lookup } from "../../core/collections.ts";
 import { type JsonObject, type JsonValue, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
+import type { RequestContext } from "../canonical/codec.ts";
+import { bareId } from "../dialects/effort.ts";
 import type { TakenSettings } from "../canonical/request/loss.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
 import {
@@ -150,4 +152,18 @@ export function decodeOutputFormat(
         "must be text, json_object or json_schema",
       );
   }
+}
+
+/** Returns `parallel_tool_calls`, which the o-series rejects: https://github.com/tensorzero/tensorzero/issues/2805 */
+export function encodeParallel(
+  parallel_tool_calls: boolean | undefined,
+  { target, reportDropped }: RequestContext,
+): JsonObject {
+  if (!/^o\d/.test(bareId(target.model))) {
+    return present({ parallel_tool_calls });
+  }
+  if (parallel_tool_calls === false) {
+    reportDropped("parallelTools", "this model always decides that itself");
+  }
+  return {};
 }

@@ -19,7 +19,10 @@ import {
   PROTOCOLS,
   servingOf,
 } from "../../core/protocol.ts";
-import { endpointFor } from "../../protocols/dialects/endpoint_models.ts";
+import {
+  endpointFor,
+  openAiModelRules,
+} from "../../protocols/dialects/openai_models.ts";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";
@@ -67,7 +70,12 @@ function candidateFor(
   const { protocol } = FAMILIES[connection.family];
   const serving = servingOf(operation, connection);
   const isOffered = serving === "native" || serving === "either";
-  if (isOffered && endpoints[OPERATIONS[operation].endpoint] !== undefined) {
+  const { endpoint } = OPERATIONS[operation];
+  // Azure's Responses serves the models of OpenAI alone.
+  const isForeign = connection.service === "azure-chat" &&
+    endpoint === "responses" &&
+    openAiModelRules(deployment.model.upstream) === undefined;
+  if (isOffered && !isForeign && endpoints[endpoint] !== undefined) {
     return { mode: "native", deployment };
   }
   if (serving === "either") {

@@ -6,8 +6,8 @@ import type {
 } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
+import { EFFORT_WORDS } from "../../protocols/dialects/effort.ts";
 import {
-  EFFORT_WORDS,
   type Lesson,
   lessonText,
   merged,

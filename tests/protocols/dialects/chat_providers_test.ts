@@ -104,7 +104,7 @@ Deno.test("a model that does not think gets no reasoning with its calls", () => 
 });
 
 Deno.test("a model whose thinking is switched off gets no reasoning with its calls", () => {
-  for (const model of ["kimi k2p6", "deepseek d"]) {
+  for (const model of ["kimi k2p6", "deepseek deepseek-flash"]) {
     for (const from of CALLERS) {
       const asked = { ...LOOPS[from], ...OFF[from] };
       const { body, dropped } = received(from, `chat ${model}`, asked);
@@ -151,7 +151,7 @@ for (const from of CALLERS) {
   Deno.test(`a forced tool switches thinking off for one turn and reports it, ${from}`, () => {
     for (
       const model of [
-        "kimi kimi-for-coding",
+        "kimi kimi-k2.5",
         "moonshot kimi-k2.6",
         "deepseek deepseek-v4-flash",
       ]

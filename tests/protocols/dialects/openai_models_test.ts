@@ -48,7 +48,7 @@ for (const model of PLAIN_MODELS) {
 }
 
 Deno.test("a model that reasons keeps its sampling where the effort is none", () => {
-  for (const model of ["gpt-5.2", "gpt-5.5", "gpt-5.6-luna", "gpt-7"]) {
+  for (const model of ["gpt-5.2", "gpt-5.5", "gpt-5.6-luna"]) {
     const { body, dropped } = toOpenAi(
       { ...SAMPLING, reasoning_effort: "none" },
       model,
@@ -206,9 +206,9 @@ Deno.test("a model that reasons by default gets no reasoning beside tools, and n
   assert.equal(at("gpt-5.4").body.reasoning_effort, undefined);
 });
 
-Deno.test("models that take tools while they reason, or that always reason, keep their effort beside tools", () => {
+Deno.test("models that take tools while they reason keep their effort beside tools", () => {
   const fields = { tools: [TOOL], output_config: { effort: "high" } };
-  for (const model of ["gpt-5", "gpt-5.1", "gpt-5.2", "o3", "gpt-6-astra"]) {
+  for (const model of ["gpt-5", "gpt-5.1", "gpt-5.2", "o3"]) {
     const { body, dropped } = toChat(fields, model);
     assert.equal(body.reasoning_effort, "high", model);
     assert.deepEqual(dropped, [], model);

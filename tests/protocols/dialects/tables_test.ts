@@ -12,16 +12,14 @@ import {
   rulesFor,
 } from "../../../src/protocols/dialects/effort.ts";
 import {
-  CEREBRAS_MODELS,
   COHERE_MODELS,
   DOUBAO_MODELS,
   GEMINI_MODELS,
+  GPT_OSS_MODELS,
   GROQ_MODELS,
   MISTRAL_MODELS,
-  NVIDIA_MODELS,
   XAI_MODELS,
 } from "../../../src/protocols/dialects/effort_models.ts";
-import { ENDPOINT_MODELS } from "../../../src/protocols/dialects/endpoint_models.ts";
 import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
 import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
 import { TEMPLATE_MODELS } from "../../../src/protocols/dialects/chat_rules.ts";
@@ -45,20 +43,19 @@ import {
 
 const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   OPENAI_MODELS,
-  ENDPOINT_MODELS,
+
   KIMI_MODELS,
   DEEPSEEK_MODELS,
   GLM_MODELS,
   MINIMAX_MODELS,
   QWEN_MODELS,
   GROQ_MODELS,
-  CEREBRAS_MODELS,
   MISTRAL_MODELS,
   GEMINI_MODELS,
+  GPT_OSS_MODELS,
   XAI_MODELS,
   COHERE_MODELS,
   DOUBAO_MODELS,
-  NVIDIA_MODELS,
   TEMPLATE_MODELS,
   ...Object.fromEntries(
     CHAT_PROVIDERS.filter(({ models }) => models !== undefined)

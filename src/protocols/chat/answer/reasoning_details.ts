@@ -247,3 +247,30 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
     ? Object.values(extra).filter(isJsonObject)
     : NOTHING;
 }
+
+/**
+ * What Google takes for a signature that is lost, or that another model's call never had
+ * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs one.
+ */
+const LOST_SIGNATURE = "skip_thought_signature_validator";
+
+/** The `extra_content` of a call without a signature. */
+export const LOST_EXTRA: JsonObject = {
+  google: { thought_signature: LOST_SIGNATURE },
+};
+
+/** Returns `reasoning_details` of a step of Gemini's on OpenRouter, which has signatures of its calls or what replaces them. */
+export function signedDetails(
+  details: JsonValue[],
+  calls: readonly JsonObject[],
+): JsonValue[] {
+  const type = "reasoning.encrypted";
+  return details.some((one) => isJsonObject(one) && one.type === type)
+    ? details
+    : [
+      ...details,
+      ...calls.map(({ id = null }) => (
+        { type, data: LOST_SIGNATURE, id, format: "google-gemini-v1" }
+      )),
+    ];
+}

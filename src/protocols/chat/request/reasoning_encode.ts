@@ -5,10 +5,10 @@ import type {
   ReasoningSettings,
 } from "../../canonical/request/request.ts";
 import {
-  ALL_EFFORTS,
   closestEffort,
   type EffortRules,
   type EffortWord,
+  knownEfforts,
 } from "../../dialects/effort.ts";
 import type { OpenAiModelRules } from "../../dialects/openai_models.ts";
 import type { ThinkingRules } from "../../dialects/thinking_models.ts";
@@ -28,9 +28,6 @@ interface ReasoningOptions {
   /** True when the request offers tools. */
   readonly hasTools: boolean;
 }
-
-/** The effort words in ascending order. */
-const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
 /** The efforts that nearly all providers support. */
 const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
@@ -69,11 +66,12 @@ function encodeEffort(settings: ReasoningSettings, scope: Scope): JsonObject {
 /** Returns `reasoning_effort` for a model that accepts only some words. */
 function encodeWord(
   settings: ReasoningSettings,
-  { words }: EffortRules,
+  rules: EffortRules,
   scope: Scope,
 ): Reasoning {
+  const { words } = rules;
   const requested = settings.mode === "off" ? "none" : effortOf(settings);
-  const known = EFFORT_WORDS.filter((word) => words[word] !== undefined);
+  const known = knownEfforts(rules);
   if (requested === undefined && known.length > 0) {
     return { fields: {}, isOn: undefined };
   }
@@ -123,17 +121,19 @@ function encodeOpenAi(
 ): Reasoning {
   // "accepts `max` only on the Responses API": https://github.com/BerriAI/litellm-docs/pull/1173. The supported values
   // in Chat Completions: https://github.com/mnfst/modelparams.dev/pull/236
-  const efforts: readonly EffortWord[] | undefined = rules.efforts?.filter((
-    word,
-  ) => word !== "max");
+  const efforts: readonly EffortWord[] = rules.efforts.filter((word) =>
+    word !== "max"
+  );
   const requested = requestedEffort(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
   if (hasTools && refusesChatTools && (requested ?? defaultEffort) !== "none") {
     if (requested !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
-    return { fields: { reasoning_effort: "none" }, isOn: false };
+    return efforts.includes("none")
+      ? { fields: { reasoning_effort: "none" }, isOn: false }
+      : { fields: {}, isOn: true };
   }
   if (requested === undefined) return { fields: {}, isOn: isDefaultOn };
-  if (efforts === undefined || efforts.includes(requested)) {
+  if (efforts.includes(requested)) {
     return {
       fields: { reasoning_effort: requested },
       isOn: requested !== "none",

@@ -15,7 +15,12 @@ import { isSystem, settleHistory } from "../../canonical/request/history.ts";
 import { dropSealed } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
-import { detailsOfSealed, extraOfSealed } from "../answer/reasoning_details.ts";
+import {
+  detailsOfSealed,
+  extraOfSealed,
+  LOST_EXTRA,
+  signedDetails,
+} from "../answer/reasoning_details.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 import { fitMessages, type TurnsScope } from "./fit_messages.ts";
 import {
@@ -88,14 +93,14 @@ function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
-  const calls = turn.blocks.filter(isToolCall).map((call) =>
-    encodeCall(call, scope)
+  const calls = turn.blocks.filter(isToolCall).map((call, index) =>
+    encodeCall(call, scope, index === 0)
   );
   const reasoning = turn.blocks.filter((block) => block.kind === "reasoning");
   const audio = turn.blocks.find(isOwnAudio);
   return {
     role: "assistant",
-    ...encodeReasoning(reasoning, scope),
+    ...encodeReasoning(reasoning, calls, scope),
     ...encodeContent(turn.blocks, scope),
     ...(audio === undefined || !scope.dialect.openaiSettings
       ? {}
@@ -147,12 +152,16 @@ function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
 /** Returns earlier reasoning for providers that accept it. Sealed reasoning goes only to its issuer. */
 function encodeReasoning(
   blocks: readonly ReasoningBlock[],
+  calls: readonly JsonObject[],
   scope: Scope,
 ): JsonObject {
   const { dialect } = scope;
   const sendable = blocks.map(({ sealed }) => sendableOf(sealed, scope))
     .filter((one) => one !== undefined);
-  const details = sendable.flatMap(detailsOfSealed);
+  const own = sendable.flatMap(detailsOfSealed);
+  const details = dialect.signatures === "reasoning_details"
+    ? signedDetails(own, calls)
+    : own;
   const extra = sendable.map(extraOfSealed).findLast((one) =>
     one !== undefined
   );
@@ -188,9 +197,15 @@ function wireId(id: string, { dialect }: Scope): string {
 
 const SHORT_ID_REGEXP = /^[A-Za-z0-9]{9}$/;
 
-function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
+function encodeCall(
+  call: ToolCallBlock,
+  scope: Scope,
+  isFirst: boolean,
+): JsonObject {
   const sealed = sendableOf(call.sealed, scope);
-  const extra_content = sealed && extraOfSealed(sealed);
+  const isSigned = isFirst && scope.dialect.signatures === "extra_content";
+  const extra_content = (sealed && extraOfSealed(sealed)) ??
+    (isSigned ? LOST_EXTRA : undefined);
   const extra = extra_content === undefined ? {} : { extra_content };
   const id = wireId(call.id, scope);
   if (call.kind === "custom_call") {

@@ -19,6 +19,7 @@ import {
   type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
+import { encodeParallel } from "../../openai/settings.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
 /** Encodes the tools, and the choice as far as the model allows it. */
@@ -39,9 +40,7 @@ export function encodeTooling(
     fields: {
       tools,
       ...(choice === undefined ? {} : encodeChoice(choice, scope)),
-      ...(request.parallelTools === undefined
-        ? {}
-        : { parallel_tool_calls: request.parallelTools }),
+      ...encodeParallel(request.parallelTools, scope.context),
     },
     isForced: isForce(choice),
     nudge,

@@ -1,3 +1,4 @@
+import { encodeParallel } from "../../openai/settings.ts";
 import { type JsonObject, present } from "../../../core/json.ts";
 import {
   dropForceOnNothing,
@@ -59,7 +60,7 @@ export function encodeTooling(
   return present({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
-    parallel_tool_calls: hasTools ? parallelTools : undefined,
+    ...(hasTools ? encodeParallel(parallelTools, context) : {}),
   });
 }
 

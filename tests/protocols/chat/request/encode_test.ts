@@ -422,7 +422,12 @@ Deno.test("a Chat request requests reasoning in the service's own words", () => 
     }],
   ];
   for (const [service, reasoning, expected, lost = []] of cases) {
-    const { body, lost: actual } = encode(service, { reasoning });
+    const { body, lost: actual } = encode(
+      service,
+      { reasoning },
+      undefined,
+      service === "zai" ? "glm-4.7" : undefined,
+    );
     const { model: _model, messages: _messages, ...rest } = body;
     assert.deepEqual(rest, expected, `${service} ${JSON.stringify(reasoning)}`);
     assert.deepEqual(actual, lost);

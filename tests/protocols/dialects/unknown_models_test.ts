@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { bareId } from "../../../src/protocols/dialects/effort.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
+
+// Names without a row: aliases, newer versions, and known models as hosts spell them. They get the strictest rules of
+// their maker, so that no provider refuses a field that nobody has seen it accept.
+
+const SPELLINGS: Readonly<Record<string, string>> = {
+  "models/gemini-3.8-flash": "gemini-3.8-flash",
+  "publishers/google/models/gemini-2.5-pro@default": "gemini-2.5-pro",
+  "accounts/fireworks/models/kimi-k2p5": "kimi-k2p5",
+  "us.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5",
+  "@cf/moonshotai/kimi-k2.5": "kimi-k2.5",
+  "deepseek/deepseek-v4-pro:free": "deepseek-v4-pro",
+  "gemini-3-pro-preview-0725": "gemini-3-pro",
+  "gemini-2.5-flash-preview-09-2025": "gemini-2.5-flash",
+  "gpt-5-2025-08-07": "gpt-5",
+  "ft:gpt-5:team::1": "gpt-5",
+  "openai.gpt-oss-120b": "gpt-oss-120b",
+  "moonshotai.kimi-k2.5": "kimi-k2.5",
+  "deepseek.v3-v1:0": "deepseek.v3",
+  "k3-256k": "kimi-k3-256k",
+  "z-ai/glm-5.2-maas": "glm-5.2",
+  "gpt-5.6-sol": "gpt-5.6-sol",
+  "gpt-4o": "gpt-4o",
+};
+
+Deno.test("a model has one name, whatever its host adds to it", () => {
+  for (const [spelling, id] of Object.entries(SPELLINGS)) {
+    assert.equal(bareId(spelling), id);
+    assert.equal(bareId(spelling.toUpperCase()), id);
+  }
+});
+
+const FORCED = {
+  tools: [{ name: "f", input_schema: { type: "object" } }],
+  tool_choice: { type: "tool", name: "f" },
+};
+
+for (
+  const model of ["kimi-for-coding", "kimi-latest", "moonshotai/kimi-next"]
+) {
+  Deno.test(`${model} gets neither a switch of thinking nor a forced tool, and both are named`, () => {
+    const { body, dropped } = received("messages", `chat kimi ${model}`, {
+      ...FORCED,
+      thinking: { type: "disabled" },
+    });
+    assert.equal(body.thinking, undefined);
+    assert.equal(body.reasoning_effort, undefined);
+    assert.equal(body.tool_choice, "auto");
+    assert.deepEqual([...dropped].sort(), ["thinking", "tool_choice"]);
+  });
+}
+
+/** What each unknown model gets for no reasoning: its lowest effort, or nothing. */
+const OFF: readonly (readonly [string, string | undefined])[] = [
+  ["gemini gemini-3.8-flash", "low"],
+  ["gemini models/gemini-3.8-flash", "low"],
+  ["gemini gemini-4-pro", "low"],
+  ["gemini gemini-flash-latest", "low"],
+  ["vertex google/gemini-4-argon", "low"],
+  ["xai grok-5", "low"],
+  ["moonshot kimi-k4", "low"],
+  ["moonshot kimi-k9.1-pro", "low"],
+  ["zai glm-6", "low"],
+  ["zai glm-latest", undefined],
+  ["deepseek deepseek-v5", "minimal"],
+  ["minimax MiniMax-M4", undefined],
+  ["openai gpt-7", "low"],
+  ["openai gpt-7-pro", "medium"],
+  ["openai gpt-5.4-cyber", "low"],
+];
+
+for (const [target, least] of OFF) {
+  Deno.test(`${target} is asked for ${least ?? "nothing"} where a caller wants no reasoning`, () => {
+    const { body, dropped } = received("messages", `chat ${target}`, {
+      thinking: { type: "disabled" },
+    });
+    assert.equal(body.reasoning_effort, least);
+    assert.equal(body.thinking, undefined);
+    assert.deepEqual(dropped, ["thinking"]);
+  });
+}
+
+Deno.test("an unknown variant gets only the efforts that its kin and its generation both have", () => {
+  const effortOf = (target: string, effort: string) =>
+    received("responses", `chat ${target}`, { reasoning: { effort } }).body
+      .reasoning_effort;
+  assert.equal(effortOf("gemini gemini-4-pro", "medium"), "high");
+  assert.equal(effortOf("gemini gemini-4-flash", "medium"), "medium");
+  assert.equal(effortOf("openai gpt-7-codex", "max"), "xhigh");
+  assert.equal(effortOf("openai gpt-10-nano", "xhigh"), "high");
+});
+
+Deno.test("Kimi K3 gets the efforts of its maker at other hosts", () => {
+  for (
+    const target of [
+      "fireworks accounts/fireworks/models/kimi-k3",
+      "fireworks accounts/fireworks/models/kimi-k3p1-pro",
+      "together moonshotai/Kimi-K3",
+    ]
+  ) {
+    const { body, dropped } = received("responses", `chat ${target}`, {
+      reasoning: { effort: "medium" },
+    });
+    assert.equal(body.reasoning_effort, "high", target);
+    assert.deepEqual(dropped, ["reasoning"], target);
+  }
+  const { body } = received("responses", "chat fireworks kimi-k2p5", {
+    reasoning: { effort: "medium" },
+  });
+  assert.equal(body.reasoning_effort, "medium");
+});
+
+Deno.test("DashScope is always asked for a stream, since some of its models answer with nothing else", () => {
+  for (const model of ["qwq-plus", "qwen3-32b", "qwen-plus"]) {
+    const { body } = received("messages", `chat dashscope ${model}`, {});
+    assert.equal(body.stream, true, model);
+  }
+});
+
+for (const target of ["chat openai", "responses openai"]) {
+  Deno.test(`the o-series gets no parallel_tool_calls at ${target}, and only a refusal of them is named`, () => {
+    for (const model of ["o3", "o4-mini-2025-04-16", "o9"]) {
+      for (const disable_parallel_tool_use of [true, false]) {
+        const { body, dropped } = received("messages", `${target} ${model}`, {
+          tools: [{ name: "f", input_schema: { type: "object" } }],
+          tool_choice: { type: "auto", disable_parallel_tool_use },
+        });
+        assert.ok(Array.isArray(body.tools));
+        assert.equal(body.parallel_tool_calls, undefined, model);
+        assert.deepEqual(
+          dropped,
+          disable_parallel_tool_use
+            ? ["tool_choice.disable_parallel_tool_use"]
+            : [],
+        );
+      }
+    }
+    const { body } = received("messages", `${target} gpt-5`, {
+      tools: [{ name: "f", input_schema: { type: "object" } }],
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+    });
+    assert.equal(body.parallel_tool_calls, false);
+  });
+}
+
+Deno.test("Claude on Bedrock gets no schema to enforce from 4.7 on", () => {
+  const format: JsonObject = {
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name: "a",
+        schema: { type: "object", additionalProperties: false, properties: {} },
+      },
+    },
+  };
+  const at = (target: string) =>
+    received("chat", `messages ${target}`, format).body.output_config;
+  assert.equal(at("bedrock-claude us.anthropic.claude-haiku-5-5"), undefined);
+  assert.equal(at("bedrock-claude anthropic.claude-opus-4-7"), undefined);
+  assert.notEqual(at("anthropic claude-haiku-5-5"), undefined);
+});
+
+const THOUGHT = {
+  messages: [
+    { role: "user", content: "Hi" },
+    {
+      role: "assistant",
+      content: [
+        { type: "thinking", thinking: "Hm.", signature: "" },
+        { type: "tool_use", id: "a", name: "f", input: {} },
+      ],
+    },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] },
+  ],
+};
+
+Deno.test("Foundry's makers get the reasoning of earlier calls only where they need it", () => {
+  const at = (model: string) =>
+    /"reasoning_content"/.test(
+      JSON.stringify(
+        received("messages", `chat azure-chat ${model}`, THOUGHT).body,
+      ),
+    );
+  assert.deepEqual(
+    ["DeepSeek-V4-Pro", "FW-Kimi-K2.5", "Mistral-Large-3", "grok-4", "Llama-4"]
+      .map(at),
+    [true, true, false, false, false],
+  );
+});
