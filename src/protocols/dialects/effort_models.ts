@@ -44,9 +44,10 @@ const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
 
 export const MISTRAL_MODELS: EffortModels = [
   {
-    models: /^mistral-(?:small|medium)(?:$|-2[6-9]|-3-5)/,
-    examples: ["mistral-small-latest", "mistral-medium-3-5"],
-    sources: [MISTRAL_PAGE],
+    models:
+      /^(?:mistral-(?:(?:small|medium)(?:$|-2[6-9]|-3)|large-4|vibe|code-agent)|devstral(?:-small|-medium)?$)/,
+    examples: ["mistral-small-latest", "mistral-medium-3-5", "mistral-large-4"],
+    sources: [MISTRAL_PAGE, "https://pypi.org/project/litellm/"],
     rules: { words: { none: "none", high: "high" } },
   },
   others(["mistral-large-latest", "magistral-medium-latest"], MISTRAL_PAGE),
