@@ -80,7 +80,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     ],
   },
   "azure-chat": {
-    model: "gpt-6.1-sol",
+    model: "Kimi-K2.6",
     lines: [AZURE_RESOURCE],
   },
   "azure-claude": {

@@ -45,9 +45,7 @@ export function effortRules(efforts: readonly EffortWord[]): EffortRules {
 }
 
 /** Returns the efforts of a row, from low to high. */
-export function knownEfforts(
-  { words }: EffortRules,
-): readonly EffortWord[] {
+export function knownEfforts({ words }: EffortRules): readonly EffortWord[] {
   return EFFORT_WORDS.filter((word) => words[word] !== undefined);
 }
 
@@ -62,7 +60,7 @@ export function commonEfforts(
   );
 }
 
-/** The {@link Stricter} of the tables of efforts. Makers have no names of their own for them. */
+/** The `stricter` of the tables of efforts. Makers have no names of their own for them. */
 export function stricterEffort(
   one: EffortRules,
   other: EffortRules,
@@ -84,20 +82,17 @@ export interface ModelRow<Rules> {
   readonly rules: Rules;
 }
 
-/** Returns the rules of an unknown model that is like the models of two rows. No row shows that it can stop reasoning. */
-type Stricter<Rules> = (one: Rules, other: Rules) => Rules;
-
 /**
  * Returns the rules of the first row for `model`, in any case and as any host spells it; else `undefined`.
  *
- * With `stricter`, the table is that of a maker, and no model is without rules. An unknown version gets what the rows
- * of the closest earlier version and of its own variant (`pro`) both allow. A name without a version moves from one
- * generation to the next, and gets what all rows allow.
+ * With `stricter`, which joins two rows to one that cannot stop reasoning, the table of a maker has rules for any name.
+ * An unknown version gets what the rows of the closest earlier version and of its own variant (`pro`) both allow. A name
+ * without a version moves from one generation to the next, and gets what all rows allow.
  */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
-  stricter?: Stricter<Rules>,
+  stricter?: (one: Rules, other: Rules) => Rules,
 ): Rules | undefined {
   const id = bareId(model);
   const known = rows.find(({ models }) => models.test(id))?.rules;
@@ -110,7 +105,7 @@ export function rulesFor<Rules>(
     const last = Math.max(...models.map((one) => one.version));
     return models.filter((one) => one.version === last);
   };
-  const near = version === NO_VERSION ? kin : [
+  const near = version === Infinity ? kin : [
     ...newest(kin),
     ...newest(kin.filter((one) => one.variant === variant)),
   ];
@@ -119,16 +114,14 @@ export function rulesFor<Rules>(
   return first && found.reduce(stricter, first);
 }
 
-const NO_VERSION = Infinity;
-
 /** The parts of a bare id: `kimi-k3.1-pro` is of the maker `kimi`, the version 3.1 and the variant `pro`. */
 const PARTS_REGEXP =
   /^([a-z]+)(?:-?[a-z]{0,6}?-?(\d+)(?!\d*b)(?:[.p-](\d{1,2})(?![\db]))?)?-?(.*)/;
 
 function partsOf(id: string) {
   const [, maker, major, minor = "0", variant] = PARTS_REGEXP.exec(id) ?? [];
-  const version = Number(major) * 100 + Number(minor);
-  return { maker, version: major ? version : NO_VERSION, variant };
+  const version = major ? Number(major) * 100 + Number(minor) : Infinity;
+  return { maker, version, variant };
 }
 
 /**

@@ -169,10 +169,7 @@ export const GPT_OSS_MODELS: EffortModels = [
   {
     models: /^gpt-oss/,
     examples: ["openai/gpt-oss-120b"],
-    sources: [
-      "https://inference-docs.cerebras.ai/capabilities/reasoning",
-      "https://github.com/anomalyco/models.dev/pull/2111",
-    ],
+    sources: ["https://github.com/anomalyco/models.dev/pull/2111"],
     rules: { words: THREE_EFFORTS },
   },
   others(

@@ -29,10 +29,6 @@ export interface OpenAiModelRules {
 const SAMPLING_SOURCE =
   "https://developers.openai.com/api/docs/guides/deployment-checklist";
 const PROBED_SOURCE = "https://github.com/pydantic/pydantic-ai/pull/6414";
-const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
-
-/** A report of "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions". */
-const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
 /**
  * Reports that OpenAI checks the schemas of tools in both protocols, strict or not. It compiles all patterns with
@@ -49,7 +45,6 @@ export const SCHEMA_SOURCES: readonly string[] = [
 ];
 
 const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
-const MARKED_CACHE = { cacheMarks: true, cacheRetention: true } as const;
 const NEW_CACHE = { cacheMarks: true, cacheRetention: false } as const;
 
 /** The generations that always reason, with an effort of `medium` by default. */
@@ -123,7 +118,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     examples: wordList(`
       o3 o4-mini codex-mini-latest gpt-5-codex gpt-5.1-codex gpt-5.1-codex-mini
     `),
-    sources: [PROBED_SOURCE, EFFORTS_SOURCE],
+    sources: [PROBED_SOURCE, "https://github.com/enricoros/big-AGI/issues/944"],
     rules: UP_TO_HIGH,
   },
   {
@@ -171,7 +166,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     sources: [
       PROBED_SOURCE,
       "https://github.com/langchain-ai/langchain/issues/35423",
-      CHAT_TOOLS_SOURCE,
+      "https://github.com/ItzCrazyKns/Vane/issues/1173",
     ],
     rules: { ...NONE_TO_XHIGH, refusesChatTools: true },
   },
@@ -197,7 +192,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       "https://github.com/enricoros/big-AGI/issues/1159",
       "https://github.com/moltis-org/moltis/pull/1298",
     ],
-    rules: { ...NONE_TO_MAX, ...MARKED_CACHE },
+    rules: { ...NONE_TO_MAX, cacheRetention: true },
   },
   {
     models: /^gpt-6(?:-(?:sol|luna)|\.1-terra)/,

@@ -60,16 +60,13 @@ const KIMI: ThinkingRules = {
 
 const KIMI_THINKING_PAGE =
   "https://platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model";
-const KIMI_EFFORT_PAGE =
-  "https://platform.kimi.ai/docs/guide/use-reasoning-effort";
-const KIMI_MODELS_PAGE = "https://platform.kimi.ai/docs/api/models-overview";
 
 /** The models of Moonshot. */
 export const KIMI_MODELS: Rows = [
   {
     models: /^(?:kimi-k2(?![.\dp]|-thinking)|moonshot-)/,
     examples: ["kimi-k2-0905-preview", "kimi-k2-turbo-preview", "moonshot-v1"],
-    sources: [KIMI_MODELS_PAGE],
+    sources: ["https://platform.kimi.ai/docs/api/models-overview"],
     rules: {
       ...KIMI,
       byDefault: false,
@@ -118,7 +115,7 @@ export const KIMI_MODELS: Rows = [
     models: /^kimi-k3/,
     examples: ["kimi-k3", "k3-256k", "kimi-k3.1-pro"],
     sources: [
-      KIMI_EFFORT_PAGE,
+      "https://platform.kimi.ai/docs/guide/use-reasoning-effort",
       "https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152",
       "https://github.com/can1357/oh-my-pi/pull/5994",
     ],
@@ -143,9 +140,6 @@ const DEEPSEEK: ThinkingRules = {
   fixedSampling: false,
 };
 
-const DEEPSEEK_THINKING_PAGE =
-  "https://api-docs.deepseek.com/guides/thinking_mode";
-
 export const DEEPSEEK_MODELS: Rows = [
   {
     models: /^deepseek-chat/,
@@ -157,7 +151,7 @@ export const DEEPSEEK_MODELS: Rows = [
     models: /^deepseek-(?:v4|flash|pro|reasoner)/,
     examples: ["deepseek-v4-pro", "deepseek-flash", "deepseek-reasoner"],
     sources: [
-      DEEPSEEK_THINKING_PAGE,
+      "https://api-docs.deepseek.com/guides/thinking_mode",
       "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
     ],
     rules: DEEPSEEK,
@@ -175,7 +169,6 @@ const GLM: ThinkingRules = {
   fixedSampling: false,
 };
 
-const GLM_THINKING_PAGE = "https://docs.z.ai/guides/capabilities/thinking-mode";
 /** A report of the error "Tool choice must be auto". */
 const GLM_TOOLS_SOURCE =
   "https://github.com/vectorize-io/hindsight/issues/4246";
@@ -205,7 +198,10 @@ export const GLM_MODELS: Rows = [
   {
     models: /^glm-(?:4|5(?![.\dp]|-\d)|5.1)/,
     examples: ["glm-5.1", "glm-5", "glm-4.7", "glm-4.5-air"],
-    sources: [GLM_THINKING_PAGE, GLM_TOOLS_SOURCE],
+    sources: [
+      "https://docs.z.ai/guides/capabilities/thinking-mode",
+      GLM_TOOLS_SOURCE,
+    ],
     rules: GLM,
   },
 ];

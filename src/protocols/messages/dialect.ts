@@ -62,6 +62,9 @@ export const dialectOf: (
   const rules = rulesOf(target);
   return {
     ...rules,
+    // "output_config.format: Extra inputs are not permitted", from 4.7 on: https://github.com/anomalyco/models.dev/pull/1765
+    schemas: rules.schemas &&
+      (target.service !== "bedrock-claude" || rules.sampling !== "none"),
     dropsMismatches: rules.thinkingBinding === "checked" &&
       providerOf(target)?.dropsMismatches === true,
     limitsPropertyNames: target.service !== "gateway" &&
@@ -75,12 +78,6 @@ function rulesOf(
 ): MessagesRules {
   const claude = parseClaudeModel(model);
   const rules = claude && claudeRowFor(claude)?.rules;
-  if (
-    rules?.schemas && service === "bedrock-claude" && rules.sampling === "none"
-  ) {
-    // "output_config.format: Extra inputs are not permitted", from 4.7 on: https://github.com/anomalyco/models.dev/pull/1765
-    return { ...rules, schemas: false };
-  }
   if (service !== "gateway") return rules ?? COMPATIBLE;
   const thinkingBinding = rules?.thinkingBinding ?? "none";
   return { ...GATEWAY, thinkingBinding };

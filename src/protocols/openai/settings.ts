@@ -156,14 +156,12 @@ export function decodeOutputFormat(
 
 /** Returns `parallel_tool_calls`, which the o-series rejects: https://github.com/tensorzero/tensorzero/issues/2805 */
 export function encodeParallel(
-  parallel_tool_calls: boolean | undefined,
+  wanted: boolean | undefined,
   { target, reportDropped }: RequestContext,
 ): JsonObject {
-  if (!/^o\d/.test(bareId(target.model))) {
-    return present({ parallel_tool_calls });
+  const isTaken = !/^o\d/.test(bareId(target.model));
+  if (!isTaken && wanted === false) {
+    reportDropped("parallelTools", "this model decides that itself");
   }
-  if (parallel_tool_calls === false) {
-    reportDropped("parallelTools", "this model always decides that itself");
-  }
-  return {};
+  return present({ parallel_tool_calls: isTaken ? wanted : undefined });
 }

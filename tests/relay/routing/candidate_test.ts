@@ -230,6 +230,22 @@ Deno.test("candidatesFor() translates to the endpoint that suits the model, wher
   }
 });
 
+Deno.test("candidatesFor() sends only OpenAI's models to the Responses of azure-chat", async () => {
+  const at = async (upstream: string, operation: Operation) => {
+    const { connection, model } = await deployment("A", ["chat", "responses"]);
+    const [first] = candidatesFor(operation, [{
+      connection: { ...connection, service: "azure-chat" },
+      model: { ...model, upstream },
+    }]);
+    return first.mode === "native" ? "native" : first.protocol;
+  };
+  assert.equal(await at("gpt-6.1-sol", "messages"), "responses");
+  assert.equal(await at("gpt-6.1-sol", "responses"), "native");
+  assert.equal(await at("Kimi-K2.6", "messages"), "chat");
+  assert.equal(await at("Kimi-K2.6", "responses"), "chat");
+  assert.equal(await at("Kimi-K2.6", "chat_completions"), "native");
+});
+
 const OF_MESSAGES = "/messages or /chat/completions instead";
 const OF_RESPONSES = "/responses or /chat/completions instead";
 

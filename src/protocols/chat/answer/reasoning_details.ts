@@ -259,18 +259,15 @@ export const LOST_EXTRA: JsonObject = {
   google: { thought_signature: LOST_SIGNATURE },
 };
 
-/** Returns `reasoning_details` of a step of Gemini's on OpenRouter, which has signatures of its calls or what replaces them. */
+/** Returns the `reasoning_details` of a step of Gemini 3, which must sign its calls. */
 export function signedDetails(
   details: JsonValue[],
   calls: readonly JsonObject[],
 ): JsonValue[] {
-  const type = "reasoning.encrypted";
-  return details.some((one) => isJsonObject(one) && one.type === type)
+  const entry = { type: "reasoning.encrypted", data: LOST_SIGNATURE };
+  return details.some((one) => isJsonObject(one) && one.type === entry.type)
     ? details
-    : [
-      ...details,
-      ...calls.map(({ id = null }) => (
-        { type, data: LOST_SIGNATURE, id, format: "google-gemini-v1" }
-      )),
-    ];
+    : details.concat(calls.map(({ id = null }) => (
+      { ...entry, id, format: "google-gemini-v1" }
+    )));
 }

@@ -203,9 +203,10 @@ function encodeCall(
   isFirst: boolean,
 ): JsonObject {
   const sealed = sendableOf(call.sealed, scope);
-  const isSigned = isFirst && scope.dialect.signatures === "extra_content";
   const extra_content = (sealed && extraOfSealed(sealed)) ??
-    (isSigned ? LOST_EXTRA : undefined);
+    (isFirst && scope.dialect.signatures === "extra_content"
+      ? LOST_EXTRA
+      : undefined);
   const extra = extra_content === undefined ? {} : { extra_content };
   const id = wireId(call.id, scope);
   if (call.kind === "custom_call") {
