@@ -1,5 +1,7 @@
 import { wordList } from "../../core/collections.ts";
+import { type JsonObject, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
+import type { RequestContext } from "../canonical/codec.ts";
 import {
   bareId,
   commonEfforts,
@@ -259,4 +261,16 @@ function stricter(
     cacheRetention: one.cacheRetention && other.cacheRetention,
     refusesChatTools: one.refusesChatTools || other.refusesChatTools,
   };
+}
+
+/** Returns `parallel_tool_calls`, which the o-series rejects: https://github.com/tensorzero/tensorzero/issues/2805 */
+export function encodeParallel(
+  wanted: boolean | undefined,
+  { target, reportDropped }: RequestContext,
+): JsonObject {
+  const isTaken = !/^o\d/.test(bareId(target.model));
+  if (!isTaken && wanted === false) {
+    reportDropped("parallelTools", "this model decides that itself");
+  }
+  return present({ parallel_tool_calls: isTaken ? wanted : undefined });
 }

@@ -2,8 +2,6 @@ import { createHash } from "node:crypto";
 import { lookup } from "../../core/collections.ts";
 import { type JsonObject, type JsonValue, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
-import type { RequestContext } from "../canonical/codec.ts";
-import { bareId } from "../dialects/effort.ts";
 import type { TakenSettings } from "../canonical/request/loss.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
 import {
@@ -152,16 +150,4 @@ export function decodeOutputFormat(
         "must be text, json_object or json_schema",
       );
   }
-}
-
-/** Returns `parallel_tool_calls`, which the o-series rejects: https://github.com/tensorzero/tensorzero/issues/2805 */
-export function encodeParallel(
-  wanted: boolean | undefined,
-  { target, reportDropped }: RequestContext,
-): JsonObject {
-  const isTaken = !/^o\d/.test(bareId(target.model));
-  if (!isTaken && wanted === false) {
-    reportDropped("parallelTools", "this model decides that itself");
-  }
-  return present({ parallel_tool_calls: isTaken ? wanted : undefined });
 }

@@ -19,7 +19,7 @@ import {
   type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { encodeParallel } from "../../openai/settings.ts";
+import { encodeParallel } from "../../dialects/openai_models.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
 /** Encodes the tools, and the choice as far as the model allows it. */

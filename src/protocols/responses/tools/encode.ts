@@ -1,4 +1,4 @@
-import { encodeParallel } from "../../openai/settings.ts";
+import { encodeParallel } from "../../dialects/openai_models.ts";
 import { type JsonObject, present } from "../../../core/json.ts";
 import {
   dropForceOnNothing,
