@@ -8,9 +8,9 @@ import {
   TOOL_PROMPT,
 } from "../../http/wording/probes.js";
 import { dialectOf } from "../../protocols/chat/dialect.ts";
+import { EFFORT_WORDS } from "../../protocols/dialects/effort.ts";
 import {
   EFFORT_FIELDS,
-  EFFORT_WORDS,
   KEYWORDS,
   LIMIT_FIELDS,
 } from "../../protocols/dialects/lessons.ts";
