@@ -80,7 +80,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     ],
   },
   "azure-chat": {
-    model: "Kimi-K2.6",
+    model: "gpt-5.5",
     lines: [AZURE_RESOURCE],
   },
   "azure-claude": {

@@ -193,6 +193,7 @@ export const FAKE_PROVIDERS = {
     urls: {
       chat_completions:
         "https://my-resource.openai.azure.com/openai/v1/chat/completions",
+      responses: "https://my-resource.openai.azure.com/openai/v1/responses",
     },
     credential: API_KEY,
     refuse: firstOf(
