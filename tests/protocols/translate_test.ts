@@ -128,9 +128,12 @@ Deno.test("translateRequest() bridges the tools that the target cannot spell", (
 
 Deno.test("translateRequest() lets the relay change the request before it is written", () => {
   const { body } = translate({}, {
-    prepare: (request) => ({ ...request, turns: [] }),
+    prepare: (request) => ({
+      ...request,
+      turns: [...request.turns, ...request.turns],
+    }),
   });
-  assert.deepEqual(body.messages, []);
+  assert.deepEqual(body.messages, [{ role: "user", content: "Hi\n\nHi" }]);
 });
 
 Deno.test("translateRequest() rejects a request that is nested too deeply, and forwards bugs", () => {

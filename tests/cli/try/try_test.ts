@@ -198,8 +198,8 @@ const REFUSED: readonly {
   },
   {
     feature: "a long tool name",
-    refuses: (body) => /"name":"\d/.test(toolsOf(body)),
-    words: "Function name is invalid, must start with a letter",
+    refuses: (body) => /"name":"[^"]*-/.test(toolsOf(body)),
+    words: "Function name is invalid, must be letters and underscores",
     line: 'lessons: ["rename tools: 64"]',
     unclear: 'lessons: ["rename tools: 64"]',
   },

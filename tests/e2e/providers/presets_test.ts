@@ -298,7 +298,7 @@ const DIFFERENCES: Readonly<
   Partial<Record<ServiceName, Readonly<Record<string, JsonValue | undefined>>>>
 > = {
   bedrock: { max_tokens: undefined, max_completion_tokens: 20_000 },
-  gemini: { messages: withNamedResult() },
+  gemini: { messages: withoutSignature(withNamedResult()) },
   vertex: { messages: withNamedResult() },
   xai: { stop: undefined },
   volcengine: { stop: undefined },
@@ -323,6 +323,23 @@ function withoutReasoning(): JsonObject[] {
   assert.ok(Array.isArray(PLAIN_CHAT.messages));
   return PLAIN_CHAT.messages.filter(isJsonObject)
     .map(({ reasoning_content: _, ...message }) => message);
+}
+
+/** Marks the first call as one whose signature is lost. */
+function withoutSignature(messages: readonly JsonObject[]): JsonObject[] {
+  const google = { thought_signature: "skip_thought_signature_validator" };
+  return messages.map((message) =>
+    Array.isArray(message.tool_calls)
+      ? {
+        ...message,
+        tool_calls: message.tool_calls.map((call, index) =>
+          index === 0 && isJsonObject(call)
+            ? { ...call, extra_content: { google } }
+            : call
+        ),
+      }
+      : message
+  );
 }
 
 function withNamedResult(): JsonObject[] {

@@ -116,6 +116,7 @@ function openaiUsage(
       "prompt_cache_hit_tokens",
       "cached_tokens",
       "cache_read_input_tokens",
+      "num_cached_tokens",
     ),
     cache_write_tokens: first(
       `${input}_tokens_details.cache_write_tokens`,

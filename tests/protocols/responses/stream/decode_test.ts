@@ -99,11 +99,6 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
         [["call_0001", "f", CALL.arguments]],
       ],
       [
-        "without a name",
-        [event("output_item.done", { item: { ...CALL, name: "" } })],
-        [],
-      ],
-      [
         "named only when done",
         [
           event("output_item.added", { item: { ...CALL, name: "" } }),
