@@ -40,7 +40,12 @@ export async function readNamedFile(
   try {
     return await readFile(path);
   } catch (error) {
-    findings.problem(place, `names a file that ${readFault(error)}.`);
+    findings.problem(
+      place,
+      `names a file that ${
+        readFault(error)
+      }. Create it, or name another: a path such as keys/anthropic begins at the folder of this file.`,
+    );
     return undefined;
   }
 }

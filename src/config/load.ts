@@ -21,6 +21,7 @@ import {
 import { resolve } from "./resolve/resolve_config.ts";
 import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
 import { configJsonSchema } from "./schema/json_schema.ts";
+import { isNumber, NUMBER_KEY } from "./schema/problems.ts";
 import { deepFreeze } from "./live_config.ts";
 import {
   DuplicateKeyError,
@@ -335,8 +336,9 @@ function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
   const name = isOptionName(key) ? `\`${key}\`` : "this key";
   return {
     path: `line ${line}`,
-    message:
-      `${name} appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
+    message: isNumber(key)
+      ? NUMBER_KEY
+      : `${name} appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
   };
 }
 

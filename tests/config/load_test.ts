@@ -266,7 +266,7 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     "connections[1].auth.key: needs the environment variable NO_SUCH_KEY, which is not set.",
     "server.port: must be at most 65535.",
     'server.hots: is not a known key. Did you mean "host"?',
-    "timeouts.idle: must be a whole number, not text.",
+    "timeouts.idle: must be a whole number of milliseconds, such as 10000, without a unit or separators.",
     'connections[0].service: is not a service. Did you mean "zai"?',
     'connections[1].models[0].upstraem: is not a known key. Did you mean "upstream"?',
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.",

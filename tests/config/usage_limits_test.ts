@@ -156,15 +156,20 @@ Deno.test("an impossible limit is a problem with an instruction", async () => {
 { window: day, tokens: 1, connection: main } → tokens[0].limits[0].connection: is only for share.
   Name connections in the list \`connections\`.
 { window: day, tokens: 0 } → tokens[0].limits[0].tokens: must be at least 1.
-{ window: day, cost: much } → tokens[0].limits[0].cost: must be a number from 0 to 1000000.
-{ window: day, cost: 5 } → tokens[0].limits: limit the cost, but the model "model-a" of "main" has
-  no price. Give it a price, or name the models that the limit counts.
+{ window: day, cost: much } → tokens[0].limits[0].cost: must be a number from 0 to 1000000, such as 0.5,
+  without a unit or separators.
+{ window: day, cost: 5 } → tokens[0].limits: limit the cost of models without a price:
+  "model-a" of "main". Give each a price, or name the models that the limit counts.
 { window: five_hour, share: 0.4 } → tokens[0].limits[0].connection: is missing. A share is part of a
   connection's quota.
 { window: five_hour, connection: mian, share: 0.4 } → tokens[0].limits[0].connection: is neither the
   name nor the id of a connection. Did you mean "main"?
 { window: five_hour, connection: main, share: 40 } → tokens[0].limits[0].share: must be a number
-  from 0 to 1.
+  from 0 to 1, such as 0.5, without a unit or separators.
+{ window: day, tokens: "5,000,000" } → tokens[0].limits[0].tokens: must be a whole number, such as 5000, without a unit or separators.
+{ window: day, requests: 5k } → tokens[0].limits[0].requests: must be a whole number, such as 5000, without a unit or separators.
+{ window: day, tokens: 1, "500": null } → tokens[0].limits[0].500: is a number in place of a key. A
+  comma ends a value: write 5000, not 5,000.
 { window: "five hours", connection: main, share: 0.4 } → tokens[0].limits[0].window: is no window of
   a quota, such as five_hour, hourly, daily, weekly, monthly. Did you mean "five_hour"?
 { window: five_hour, connection: main, share: 0.4, models: [model-a] } →
@@ -231,9 +236,31 @@ Deno.test("a limited cost needs prices only for models that its callers may use"
       }),
     ),
     [
-      'groups.team.limits: limit the cost, but the model "model-a" of "main" has no price. Give it a price, or name the models that the limit counts.',
+      'groups.team.limits: limit the cost of models without a price: "model-a" of "main". Give each a price, or name the models that the limit counts.',
     ],
   );
+});
+
+Deno.test("a limited cost names every model without a price at once, for all limits of a list", async () => {
+  const result = await loadFile(minimalFile({
+    connections: [
+      zai(),
+      connectionFile({
+        name: "other",
+        auth: { keys: [{ key: "a" }, { key: "b" }] },
+        models: ["model-b", "model-c"],
+      }),
+    ],
+    defaults: {
+      limits: [
+        { window: "day", cost: 5, models: ["model-a", "model-b"] },
+        { window: "month", cost: 50, models: ["model-c"] },
+      ],
+    },
+  }));
+  assert.deepEqual(problemsOf(result), [
+    'defaults.limits: limit the cost of models without a price: "model-a" of "main", "model-b" of "other", "model-c" of "other". Give each a price, or name the models that the limit counts.',
+  ]);
 });
 
 Deno.test("a disabled connection needs no price for a limit on the cost", async () => {
@@ -257,6 +284,18 @@ Deno.test("an undefined group is a problem, and one without members a warning", 
   assert.deepEqual(warningsOf(await loadFile(minimalFile({ groups }))), [
     "groups.team: has no members.",
   ]);
+});
+
+Deno.test("a problem in one group hides no misspelled group, and a token of that group lacks nothing else", async () => {
+  const groups = { team: { connections: ["main"], models: [4.1] } };
+  const tokens = [tokenFile({ group: "taem", connections: undefined })];
+  assert.deepEqual(
+    problemsOf(await loadFile(minimalFile({ groups, tokens }))),
+    [
+      'groups.team.models[0]: must be text, not a number. Put it in quotes, such as "4.1".',
+      'tokens[0].group: is not a name in `groups`. Did you mean "team"?',
+    ],
+  );
 });
 
 Deno.test("a misspelled key of a group is reported with a suggestion", async () => {

@@ -84,6 +84,11 @@ const FAULTS: Readonly<
     "line 1",
     /^`key` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
+  "a number with commas in braces": [
+    "limits:\n  - { window: day, tokens: 5,000,000 }\n",
+    "line 2",
+    /^is a number in place of a key\. A comma ends a value: write 5000, not 5,000\.$/,
+  ],
   "a key with a question mark that stands twice": [
     "name: a\n? name\n: b\n",
     "line 3",

@@ -167,7 +167,8 @@ export function createAccessResolver(
       const groups = groupsOf(fields, path);
       const ids = unionOf(groups.flatMap((group) => group.connectionIds ?? []));
       const own = selectFor(fields, ids, { index, path, findings });
-      if (own.connectionIds === undefined && ids === undefined) {
+      const areKnown = groups.length === [fields.group].flat().length;
+      if (areKnown && own.connectionIds === undefined && ids === undefined) {
         findings.problem(
           [...path, "connections"],
           groups.length === 0
@@ -204,21 +205,13 @@ export function createAccessResolver(
       };
     },
     review(callers) {
-      const callersByLimit = Map.groupBy(
-        callers.flatMap((caller) =>
-          limitsOn(caller).filter(limitsCost).map((limit) => ({
-            limit,
-            caller,
-          }))
-        ),
-        ({ limit }) => limit,
+      const limited = callers.flatMap((caller) =>
+        limitsOn(caller).filter(limitsCost)
+          .map((limit) => ({ limit, caller }))
       );
-      for (const [limit, pairs] of callersByLimit) {
-        reportUnpriced(limit, {
-          ...options,
-          callers: pairs.map(({ caller }) => caller),
-          path: pathOf.get(limit) ?? [],
-        });
+      const byList = Map.groupBy(limited, ({ limit }) => pathOf.get(limit));
+      for (const [path = [], pairs] of byList) {
+        reportUnpriced(pairs, { ...options, path });
       }
       const used = new Set(callers.flatMap((caller) => caller.groups));
       for (const { group, path } of groupByName.values()) {
@@ -267,30 +260,34 @@ function limitsCost(limit: UsageLimit): limit is AmountLimit {
   return limit.kind === "amount" && limit.unit === "cost";
 }
 
-/** Reports a limited cost that cannot be counted: every model that its callers may use needs a price. */
+/** Reports limited costs that cannot be counted: every model that their callers may use needs a price. */
 function reportUnpriced(
-  limit: AmountLimit,
-  { connections, callers, path, findings }: Located & {
+  pairs: readonly { readonly limit: AmountLimit; readonly caller: Access }[],
+  { connections, path, findings }: Located & {
     readonly connections: readonly Connection[];
-    readonly callers: readonly Access[];
   },
 ): void {
-  for (const connection of connections) {
-    if (!connection.enabled) continue;
-    const unpriced = connection.models.find((model) =>
-      model.price === undefined &&
-      countsRow(limit, { connection: connection.name, model: model.id }) &&
-      callers.some((caller) => mayUse(caller, connection, model))
+  const unpriced = connections.filter(({ enabled }) => enabled)
+    .flatMap((connection) =>
+      connection.models.filter((model) =>
+        model.price === undefined &&
+        pairs.some(({ limit, caller }) =>
+          countsRow(limit, { connection: connection.name, model: model.id }) &&
+          mayUse(caller, connection, model)
+        )
+      ).map(({ id }) =>
+        `${quote(id)} of ${
+          quote(connection.keyOf?.connection ?? connection.name)
+        }`
+      )
     );
-    if (unpriced === undefined) continue;
-    findings.problem(
-      path,
-      `limit the cost, but the model ${quote(unpriced.id)} of ${
-        quote(connection.name)
-      } has no price. Give it a price, or name the models that the limit counts.`,
-    );
-    return;
-  }
+  if (unpriced.length === 0) return;
+  findings.problem(
+    path,
+    `limit the cost of models without a price: ${
+      [...new Set(unpriced)].join(", ")
+    }. Give each a price, or name the models that the limit counts.`,
+  );
 }
 
 function mayUse(

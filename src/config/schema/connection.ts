@@ -11,11 +11,11 @@ import { INPUT_KINDS, QUOTA_KINDS } from "../quota_kinds.ts";
 import { AUTH_SCHEMES, type Variable } from "../presets/preset.ts";
 import { SERVICE_NAMES } from "../services.ts";
 import {
-  alsoWritten,
   concurrency,
   decimal,
   flag,
   name,
+  orBareId,
   queueField,
   text,
   tokens,
@@ -26,15 +26,14 @@ import { quotaSchema } from "./quota.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 
 /** Another name of a model. A bare text is that name. */
-const aliasSchema = z.preprocess(
-  (value) => typeof value === "string" ? { id: value } : value,
+const aliasSchema = orBareId(
   z.strictObject({
     id: name().describe("Another name for requests."),
     listed: flag().optional().describe(
       "true: GET /models lists that name. Default: as for the model.",
     ),
   }),
-).meta(alsoWritten({ type: "string", minLength: 1 }));
+);
 
 /** A reasoning effort of a model. Providers have their own words for them. */
 const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
@@ -124,8 +123,7 @@ const priceSchema = z.strictObject({
 });
 
 /** A model of a connection. A bare text is its id. */
-const modelSchema = z.preprocess(
-  (value) => typeof value === "string" ? { id: value } : value,
+const modelSchema = orBareId(
   z.strictObject({
     id: name().describe("The name in callers' requests."),
     upstream: name().optional()
@@ -168,7 +166,7 @@ const modelSchema = z.preprocess(
       "The price in US dollars per million tokens. Default: unknown, so that no cost is counted.",
     ),
   }),
-).meta(alsoWritten({ type: "string", minLength: 1 }));
+);
 
 /** The values that a body field may be set to. YAML has numbers that JSON lacks. */
 const jsonValueSchema = z.custom<JsonValue>(isJsonValue, {

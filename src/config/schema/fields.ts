@@ -6,13 +6,17 @@ const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 /** The longest name, in characters. */
 const MAX_NAME_LENGTH = 256;
 
+const DIGITS_ALONE = "without a unit or separators";
+
 /**
  * A whole number in a closed range. A text of digits is accepted, because `${PORT}` is a text.
  *
  * @param range Includes both ends.
+ * @param wanted The number in words, with an example.
  */
 export function wholeNumber(
   range: { readonly min: number; readonly max: number },
+  wanted = "a whole number, such as 5000",
 ): z.ZodType<number> {
   const fromText = (value: unknown) =>
     typeof value === "string" && /^\d{1,15}$/.test(value)
@@ -20,9 +24,10 @@ export function wholeNumber(
       : value;
   return z.preprocess(
     fromText,
-    z.number().min(range.min).max(range.max).refine(Number.isInteger, {
-      error: "must be a whole number.",
-    }),
+    z.number({ error: `must be ${wanted}, ${DIGITS_ALONE}.` }).min(range.min)
+      .max(range.max).refine(Number.isInteger, {
+        error: "must be a whole number.",
+      }),
   ).meta({
     type: "integer",
     ...alsoWritten({ type: "string", pattern: "^\\d{1,15}$" }),
@@ -45,7 +50,10 @@ export function decimal(
     fromText,
     z.custom<number>(
       (value) => typeof value === "number" && value >= min && value <= max,
-      { error: `must be a number from ${min} to ${max}.` },
+      {
+        error:
+          `must be a number from ${min} to ${max}, such as 0.5, ${DIGITS_ALONE}.`,
+      },
     ),
   ).meta({
     type: "number",
@@ -63,6 +71,14 @@ export function flag(): z.ZodType<boolean> {
     value === "true" ? true : value === "false" ? false : value;
   return z.preprocess(fromText, z.boolean())
     .meta(alsoWritten({ enum: ["true", "false"] }));
+}
+
+/** A mapping, or its `id` alone. A number becomes an `id`, too, so that its message asks for text. */
+export function orBareId<Output>(mapping: z.ZodType<Output>) {
+  return z.preprocess(
+    (value) => typeof value === "object" ? value : { id: value },
+    mapping,
+  ).meta(alsoWritten({ type: "string", minLength: 1 }));
 }
 
 /** A text that is not empty. */
@@ -96,8 +112,11 @@ export function callerName(): z.ZodType<string> {
 
 /** A duration in milliseconds. 0 means no deadline. */
 export function milliseconds(): z.ZodType<number> {
-  return wholeNumber({ min: 0, max: 86_400_000 });
+  return wholeNumber({ min: 0, max: 86_400_000 }, MILLISECONDS);
 }
+
+/** The words for a duration. */
+export const MILLISECONDS = "a whole number of milliseconds, such as 10000";
 
 /** The longest wait for a turn, in milliseconds: clients give up soon after. */
 const MAX_QUEUE_WAIT_MS = 600_000;
@@ -107,7 +126,7 @@ export function queueField(): z.ZodOptional<
   z.ZodType<{ readonly max_wait: number }>
 > {
   return z.strictObject({
-    max_wait: wholeNumber({ min: 1_000, max: MAX_QUEUE_WAIT_MS })
+    max_wait: wholeNumber({ min: 1_000, max: MAX_QUEUE_WAIT_MS }, MILLISECONDS)
       .default(60_000)
       .describe("The longest wait of a request, in milliseconds."),
   }).optional();

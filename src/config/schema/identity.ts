@@ -12,7 +12,7 @@ const issuerSchema = z.string().max(MAX_TEXT).regex(/^[^\s()\p{Cc}]+$/u, {
 const audienceSchema = z.union([
   text().transform((one) => [one]),
   z.array(text()).min(1),
-]);
+], { error: "must be a text or a list of texts, such as model-gateway." });
 
 const keysUrlSchema = z.string().max(MAX_TEXT).refine(isHttpUrl, {
   error: "must be a URL that begins with https:// or http://.",

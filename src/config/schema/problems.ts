@@ -52,8 +52,15 @@ export function validate<Output>(
       findings.problem(place, messageOf(issue, valueAt(value, issuePath)));
     }
   }
-  const rest = withoutIssues(schema, value, result.error.issues);
-  return schema.safeParse({ ...placeholders, ...rest }, { jitless: true }).data;
+  let again: z.ZodSafeParseResult<Output> = result;
+  let rest = value;
+  // A list without its items may be invalid itself. The parts of a connection need each other, so it is left out then.
+  for (let left = path[0] === "connections" ? 1 : 2; left > 0; left--) {
+    const { issues } = again.error ?? { issues: [] };
+    rest = { ...placeholders, ...withoutIssues(schema, rest, issues) };
+    again = schema.safeParse(rest, { jitless: true });
+  }
+  return again.data;
 }
 
 /** Keys of other programs, and what they are here: the key that must be known, and the words. */
@@ -114,7 +121,17 @@ function foreignWords(
   return found?.[2];
 }
 
+/** Returns true for the end of a number, such as the key `000` in `{ tokens: 5,000 }`. */
+export function isNumber(key: string): boolean {
+  return /^\d{1,3}(\.\d+)?$/.test(key);
+}
+
+/** The message of such a key. */
+export const NUMBER_KEY =
+  "is a number in place of a key. A comma ends a value: write 5000, not 5,000.";
+
 function unknownKeyMessage(key: string, known: readonly string[]): string {
+  if (isNumber(key)) return NUMBER_KEY;
   if (key === "<<") {
     return "is not a key: YAML 1.2 has no merge keys. Write the keys out.";
   }
@@ -129,7 +146,8 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === null) return "has no value. Give one, or remove the key.";
   switch (issue.code) {
     case "invalid_type":
-      return typeMessage(issue.expected, value);
+      return (typeof value === "string" && ownMessage(issue)) ||
+        typeMessage(issue.expected, value);
     case "too_small":
       return issue.origin === "string" || issue.origin === "array"
         ? ownMessage(issue) ?? "must not be empty."
@@ -170,7 +188,7 @@ function typeMessage(expected: string, value: unknown): string {
     return `must be ${wanted}.`;
   }
   const hint = expected === "string" && typeof value !== "object"
-    ? ". Put it in quotes."
+    ? '. Put it in quotes, such as "4.1".'
     : ".";
   return `must be ${wanted}, not ${wordFor(value)}${hint}`;
 }

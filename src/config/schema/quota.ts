@@ -37,7 +37,8 @@ const windowSchema = z.strictObject({
   limit: pointer.optional().describe("A pointer to the limit."),
   used: pointer.optional().describe("A pointer to the amount used."),
   remaining: pointer.optional().describe("A pointer to the amount left."),
-  scale: z.number().positive().default(1)
+  scale: z.number({ error: "must be a number above 0, such as 0.01." })
+    .positive().default(1)
     .describe("Multiplies limit, used and remaining."),
   share: z.strictObject({
     at: pointer.describe("A pointer to the share."),

@@ -3,13 +3,17 @@ import { mapValues } from "../../core/std.ts";
 import {
   byteSize,
   concurrency,
+  MILLISECONDS,
   milliseconds,
   text,
   wholeNumber,
 } from "./fields.ts";
 
 function host(): z.ZodType<string> {
-  return z.string().regex(/^[A-Za-z0-9.:%_-]+$/, {
+  return z.string().refine((value) => !/^([^:]*|\[.*\]):\d+$/.test(value), {
+    error: "must have no port. Write the port under `port`, such as 8787.",
+    abort: true,
+  }).regex(/^[A-Za-z0-9.:%_-]+$/, {
     error: "must be a host name or an address, such as 127.0.0.1.",
   });
 }
@@ -33,6 +37,8 @@ function network(): z.ZodType<string> {
 }
 
 const port = wholeNumber({ min: 0, max: 65_535 });
+
+const SECONDS = "a whole number of seconds, such as 30";
 
 /** The description of both paths. */
 const PEM_FILE = "path of a PEM file, relative to this file";
@@ -66,7 +72,7 @@ export const serverSchema = z.strictObject({
     .default(1024 ** 3).describe(
       "The memory for all callers' bodies together, in bytes or as a size such as 512MiB. Further requests get a 503.",
     ),
-  drain_seconds: wholeNumber({ min: 0, max: 3600 }).default(30)
+  drain_seconds: wholeNumber({ min: 0, max: 3600 }, SECONDS).default(30)
     .describe(
       "The seconds that running requests may still take after SIGTERM.",
     ),
@@ -126,8 +132,8 @@ export const connectionTimeoutsSchema = z.strictObject({
 
 /** `limits`. Callers may rely on the maxima (docs/design.md#quotas). */
 export const limitsSchema = z.strictObject({
-  budget: wholeNumber({ min: 1, max: 12_000 }).default(12_000)
+  budget: wholeNumber({ min: 1, max: 12_000 }, MILLISECONDS).default(12_000)
     .describe("Milliseconds for the whole response of GET /limits."),
-  cache_seconds: wholeNumber({ min: 0, max: 60 }).default(60)
+  cache_seconds: wholeNumber({ min: 0, max: 60 }, SECONDS).default(60)
     .describe("The seconds for which a quota is cached."),
 });

@@ -163,9 +163,10 @@ export const accessFields = {
     z.array(callerName()).refine(isDistinct, {
       error: "must not name a group twice.",
     }),
-  ], { error: "must be a name or a list of names." }).default([]).describe(
-    "An entry of `groups`, which gives what it does not name itself, and whose limits it shares with the other members. A list: all of them, and the limits of each.",
-  ),
+  ], { error: "must be a name or a list of names. Put a number in quotes." })
+    .default([]).describe(
+      "An entry of `groups`, which gives what it does not name itself, and whose limits it shares with the other members. A list: all of them, and the limits of each.",
+    ),
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",
   ),

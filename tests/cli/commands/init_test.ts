@@ -123,7 +123,7 @@ Deno.test("a file of init has clear problems until its key and its folder exist"
   });
   assert.deepEqual(problemsOf(result), [
     "include[0]: names a folder that does not exist.",
-    "connections[0].auth.key_file: names a file that does not exist.",
+    "connections[0].auth.key_file: names a file that does not exist. Create it, or name another: a path such as keys/anthropic begins at the folder of this file.",
   ]);
 });
 

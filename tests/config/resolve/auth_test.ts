@@ -174,13 +174,16 @@ const REASONS: Readonly<Record<string, string>> = {
   Odd: "cannot be read",
 };
 
+const EXAMPLE =
+  " Create it, or name another: a path such as keys/anthropic begins at the folder of this file.";
+
 Deno.test("a key file that cannot be read is reported in the gateway's words", (t) =>
   steps(t, Object.entries(REASONS), async ([name, reason]) => {
     const error = new Error("canary");
     error.name = name;
     const { result } = await loadKeyFile(error);
     assert.deepEqual(problemsOf(result), [
-      `connections[0].auth.key_file: names a file that ${reason}.`,
+      `connections[0].auth.key_file: names a file that ${reason}.${EXAMPLE}`,
     ]);
   }));
 

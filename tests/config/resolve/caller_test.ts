@@ -141,7 +141,7 @@ Deno.test("a token may have a list of groups, each of them known and named once"
     "tokens[0].group: must not name a group twice.",
   ]);
   assert.deepEqual(problemsOf(await load(7)), [
-    "tokens[0].group: must be a name or a list of names.",
+    "tokens[0].group: must be a name or a list of names. Put a number in quotes.",
   ]);
 });
 

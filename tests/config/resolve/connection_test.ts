@@ -287,7 +287,7 @@ Deno.test("a certificate that cannot be read is a problem", async () => {
       path === "a" ? Promise.reject(new Error("canary")) : readFile(path),
   });
   assert.deepEqual(problemsOf(result), [
-    "server.tls.cert: names a file that cannot be read.",
+    "server.tls.cert: names a file that cannot be read. Create it, or name another: a path such as keys/anthropic begins at the folder of this file.",
   ]);
 });
 

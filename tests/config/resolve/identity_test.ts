@@ -147,7 +147,7 @@ Deno.test("a file of keys that is no key set, or cannot be read, is a problem", 
     "identity[0].jwks_file: must name a file with a JSON Web Key Set.",
   ]);
   assert.deepEqual(problemsOf(await loadFile(fileWith(entry))), [
-    "identity[0].jwks_file: names a file that cannot be read.",
+    "identity[0].jwks_file: names a file that cannot be read. Create it, or name another: a path such as keys/anthropic begins at the folder of this file.",
   ]);
 });
 

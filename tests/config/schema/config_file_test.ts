@@ -29,12 +29,23 @@ const FILES = yamlTable(`
 { server: [] } → server: must be a mapping, not a list.
 { server: { host: "" } } → server.host: must be a host name or an address, such as 127.0.0.1.
 { server: { host: "a b" } } → server.host: must be a host name or an address, such as 127.0.0.1.
-{ server: { host: 1 } } → server.host: must be text, not a number. Put it in quotes.
+{ server: { host: "localhost:8787" } } → server.host: must have no port. Write the port under
+  \`port\`, such as 8787.
+{ server: { host: "[::1]:8787" } } → server.host: must have no port. Write the port under
+  \`port\`, such as 8787.
+{ server: { admin: { host: ":9090" } } } → server.admin.host: must have no port. Write the port
+  under \`port\`, such as 8787.
+{ server: { drain_seconds: 30s } } → server.drain_seconds: must be a whole number of seconds, such as 30,
+  without a unit or separators.
+{ timeouts: { connect: 10s } } → timeouts.connect: must be a whole number of milliseconds, such as 10000, without a unit or separators.
+{ limits: { budget: 12 s } } → limits.budget: must be a whole number of milliseconds, such as 10000, without a unit or separators.
+{ server: { host: 1 } } → server.host: must be text, not a number. Put it in quotes,
+  such as "4.1".
 { server: { port: -1 } } → server.port: must be at least 0.
 { server: { port: 65536 } } → server.port: must be at most 65535.
 { server: { port: 1.5 } } → server.port: must be a whole number.
 { server: { port: 100000000000000000000 } } → server.port: must be at most 65535.
-{ server: { port: http } } → server.port: must be a whole number, not text.
+{ server: { port: http } } → server.port: must be a whole number, such as 5000, without a unit or separators.
 { server: { port: true } } → server.port: must be a whole number, not true or false.
 { server: { workers: 0 } } → server.workers: must be at least 1.
 { server: { workers: 257 } } → server.workers: must be at most 256.
@@ -67,7 +78,8 @@ const FILES = yamlTable(`
 
 const CONNECTIONS = yamlTable(`
 { name: <absent> } → connections[0].name: is missing.
-{ name: 7 } → connections[0].name: must be text, not a number. Put it in quotes.
+{ name: 7 } → connections[0].name: must be text, not a number. Put it in quotes,
+  such as "4.1".
 { name: "" } → connections[0].name: must not be empty.
 { name: "*" } → connections[0].name: must not be *, which means every name.
 { name: " main" } → connections[0].name: must not begin or end with a space.
@@ -86,7 +98,8 @@ const CONNECTIONS = yamlTable(`
   api-key, none.
 { auth: { scheme: bearer, kye: k } } → connections[0].auth.kye: is not a known key. Did you mean
   "key"?
-{ headers: { x-a: 1 } } → connections[0].headers.x-a: must be text, not a number. Put it in quotes.
+{ headers: { x-a: 1 } } → connections[0].headers.x-a: must be text, not a number. Put it in quotes,
+  such as "4.1".
 { headers: [x-a] } → connections[0].headers: must be a mapping, not a list.
 { omit: temperature } → connections[0].omit: must be a list, not text.
 { omit: [""] } → connections[0].omit[0]: must not be empty.
@@ -104,7 +117,21 @@ const CONNECTIONS = yamlTable(`
 { models: [{ id: a, upstraem: b }] } → connections[0].models[0].upstraem: is not a known key. Did
   you mean "upstream"?
 { models: [{ upstream: b }] } → connections[0].models[0].id: is missing.
-{ models: [5] } → connections[0].models[0]: must be a mapping.
+{ models: [5] } → connections[0].models[0].id: must be text, not a number. Put it in quotes,
+  such as "4.1".
+{ models: [true] } → connections[0].models[0].id: must be text, not true or false. Put it in quotes,
+  such as "4.1".
+{ models: [null] } → connections[0].models[0]: has no value. Give one, or remove the key.
+{ models: [[a]] } → connections[0].models[0]: must be a mapping, not a list.
+{ models: [{ id: a, aliases: [3.5] }] } → connections[0].models[0].aliases[0].id: must be text, not
+  a number. Put it in quotes, such as "4.1".
+{ models: [{ id: a, context_window: 200k }] } → connections[0].models[0].context_window: must be a
+  whole number, such as 5000, without a unit or separators.
+{ models: [{ id: a, price: { input: "$5", output: 2 } }] } → connections[0].models[0].price.input:
+  must be a number from 0 to 1000000, such as 0.5, without a unit or separators.
+{ queue: { max_wait: 30s } } → connections[0].queue.max_wait: must be a whole number of milliseconds,
+  such as 10000, without a unit or separators.
+{ max_concurrent: "5,000" } → connections[0].max_concurrent: must be a whole number, such as 5000, without a unit or separators.
 { models: [""] } → connections[0].models[0].id: must not be empty.
 { models: [{ id: a, max_output_tokens: 0 }] } → connections[0].models[0].max_output_tokens: must be
   at least 1.
@@ -139,6 +166,7 @@ const TOKENS = yamlTable(`
 { expires_at: 2027 } → tokens[0].expires_at: must be an ISO 8601 time with a zone,
   such as 2027-01-01T00:00:00Z.
 { connections: <absent> } → tokens[0].connections: is missing.
+{ group: 4.1 } → tokens[0].group: must be a name or a list of names. Put a number in quotes.
 { connections: "*" } → tokens[0].connections: must be a list, not text.
 { models: [] } → tokens[0].models: must not be empty. Leave it out to allow every model.
 { models: null } → tokens[0].models: has no value. Give one, or remove the key.
