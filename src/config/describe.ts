@@ -71,7 +71,8 @@ export function describeConfig(config: Config): string {
   });
 }
 
-function describeAdmin(admin: ServerConfig["admin"]): string {
+/** Returns the place of the second listener in words. */
+export function describeAdmin(admin: ServerConfig["admin"]): string {
   if (admin === undefined) return "none";
   return "port" in admin
     ? `${admin.host}, port ${admin.port}`

@@ -4,8 +4,10 @@ import type {
   IdentityProvider,
 } from "../../config/config.ts";
 import { credentialHeader } from "../../config/credential.ts";
-import { describeConfig } from "../../config/describe.ts";
+import { describeAdmin, describeConfig } from "../../config/describe.ts";
+import type { LoadResult } from "../../config/load.ts";
 import { type Problem, quote, suggestion } from "../../config/problems.ts";
+import { limitsOn } from "../../config/usage_limits.ts";
 import { randomIds } from "../../core/ids.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
 import { systemClock } from "../../core/time/timers.ts";
@@ -28,7 +30,7 @@ import {
   networkFault,
   type RequestTools,
 } from "../gateway_client.ts";
-import { tryTls } from "../server/listen.ts";
+import { tryTls, urlHost } from "../server/listen.ts";
 import { openTokenBook, tokenExchangesIn } from "../server/token_book.ts";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
@@ -44,7 +46,7 @@ import { CONFIG_OPTION } from "./serve_options.ts";
 /** The arguments and the help of `check`. */
 export const CHECK: CommandSpec = {
   name: "check",
-  summary: "validate gateway.yaml: print its resolved values or all problems",
+  summary: "validate gateway.yaml: print a summary or all problems",
   options: [CONFIG_OPTION, {
     name: "live",
     summary:
@@ -63,14 +65,17 @@ export const CHECK: CommandSpec = {
     name: "json",
     summary: "with --try: print the results alone, as one line",
   }, {
+    name: "print",
+    summary: "print every resolved value, too",
+  }, {
     name: "quiet",
     summary: "print problems and warnings alone",
   }],
 };
 
 /**
- * `check [--config F] [--live] [--try] [--quiet]`: prints the resolved configuration, or all of its problems. With
- * `--live`, it sends each provider a request to test its address and key, and reads the keys of the identity providers.
+ * `check [--config F] [--live] [--try] [--print] [--quiet]`: prints a summary of the configuration, with `--print` all
+ * of it after the summary, or all of its problems. With `--live`, it sends each provider a request to test its address and key, and reads the keys of the identity providers.
  * With `--try`, it also sends small requests to each model. With `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
@@ -106,14 +111,11 @@ export const runCheck: Run<CliIo & RequestTools> = command(
       return reportProblems([tlsProblem], { path, io });
     }
     const isQuiet = flags.has("quiet") || flags.has("json");
-    if (!isQuiet) io.write(describeConfig(result.config));
+    if (!isQuiet) io.write(summary(result, path, flags.has("print")));
     if (result.warnings.length > 0) {
       io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
     }
-    if (!isQuiet) {
-      io.write(`# ${path} is valid: ${extent(result.config)}\n`);
-      io.write(longLived(result.config));
-    }
+    if (flags.has("print") && !isQuiet) io.write(describeConfig(result.config));
     return await checkLive(result.config, read, io);
   },
 );
@@ -203,9 +205,29 @@ function requireOptions({ values, flags }: Arguments): void {
   }
 }
 
+/** Returns the summary of a configuration; before all of it, as comments of YAML. */
+function summary(
+  { config, warnings }: Extract<LoadResult, { config: unknown }>,
+  path: string,
+  isComment: boolean,
+): string {
+  const { host, port, tls, admin } = config.server;
+  const metrics = admin && `; metrics on ${describeAdmin(admin)}`;
+  const text = [
+    `${path} is valid: ${extent(config)}, ${count(warnings.length, "warning")}`,
+    `Listens on http${tls ? "s" : ""}://${urlHost(host)}:${port}${
+      metrics ?? ""
+    }`,
+    ...longLived(config),
+    ...isComment ? [] : ["All resolved values: --print"],
+    "",
+  ].join("\n");
+  return isComment ? text.replaceAll(/^(?=.)/gm, "# ") : text;
+}
+
 /** Returns a line with the secrets that live long, where some connection needs none. */
-function longLived(config: Config): string {
-  if (tokenExchangesIn(config).length === 0) return "";
+function longLived(config: Config): readonly string[] {
+  if (tokenExchangesIn(config).length === 0) return [];
   const { connections, shared } = config;
   const names = [
     ...connections.filter(({ auth }) =>
@@ -215,12 +237,13 @@ function longLived(config: Config): string {
       .map(({ name }) => `the quota key of ${name}`),
     ...(shared?.password === undefined ? [] : ["the password of the store"]),
   ];
-  return `# Long-lived secrets: ${[names.length, ...names].join(", ")}\n`;
+  return [`Long-lived secrets: ${[names.length, ...names].join(", ")}`];
 }
 
-/** Returns the counts of connections, models and tokens. */
-function extent({ connections, pools, callers }: Config): string {
+/** Returns the counts of connections, models, callers, groups and limits. */
+function extent({ connections, pools, callers, identity }: Config): string {
   const people = new Set(callers.values());
+  const all = [...people, ...identity.flatMap(({ rules }) => rules)];
   // The pools list aliases, too; an alias is not counted as a model.
   const models = [...pools].filter(([name, deployments]) =>
     deployments.some(({ model }) => model.id === name)
@@ -229,6 +252,9 @@ function extent({ connections, pools, callers }: Config): string {
     count(connections.length, "connection"),
     count(models.length, "model"),
     count(people.size, "token"),
+    ...identity.length > 0 ? [count(identity.length, "identity provider")] : [],
+    count(new Set(all.flatMap(({ groups }) => groups)).size, "group"),
+    count(new Set(all.flatMap(limitsOn)).size, "limit"),
   ].join(", ");
 }
 

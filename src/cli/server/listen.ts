@@ -130,7 +130,8 @@ export function portOf(url: string): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-function urlHost(host: string): string {
+/** Returns a host as a URL has it: an address of IPv6 in brackets. */
+export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 

@@ -8,6 +8,7 @@ import { runCheck } from "../../../src/cli/commands/check.ts";
 import {
   connectionFile,
   minimalFile,
+  tokenFile,
   UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
@@ -48,23 +49,60 @@ Deno.test("check counts a model with aliases once", async () => {
   const { out } = await check(
     minimalFile({ connections: [connectionFile({ models })] }),
   );
-  assert.match(out, /is valid: 1 connection, 2 models, 1 token\n$/);
+  assert.match(out, /is valid: 1 connection, 2 models, 1 token, /);
 });
 
-Deno.test("check prints the resolved configuration of a valid file", async () => {
-  const { code, out, error } = await check(minimalFile());
+Deno.test("check prints a summary of a valid file", async () => {
+  const { code, path, out, error } = await check(minimalFile());
   assert.equal(code, 0);
-  assert.match(out, /^server:\n {2}host: 127\.0\.0\.1\n/);
-  assert.match(out, /\nconnections:\n {2}- name: main\n/);
-  assert.match(
+  assert.equal(
     out,
-    /\n# \S+\/gateway\.yaml is valid: 1 connection, 1 model, 1 token\n$/,
+    `${path} is valid: 1 connection, 1 model, 1 token, 0 groups, 0 limits, 0 warnings
+Listens on http://127.0.0.1:8787
+All resolved values: --print
+`,
   );
   assert.equal(error, "");
-  assert.ok(!out.includes(UPSTREAM_KEY));
 });
 
-Deno.test("check prints warnings beside the resolved configuration", async () => {
+Deno.test("check counts the groups and limits of all callers once, and names each listener and the warnings", async () => {
+  const limits = [{ window: "day", tokens: 5 }];
+  const { path, out, error } = await check({
+    ...minimalFile({
+      server: { host: "::1", admin: {} },
+      groups: {
+        team: { limits: [...limits, { window: "hour", requests: 5 }] },
+        empty: {},
+      },
+      defaults: { limits },
+      tokens: ["alice", "bob"].map((name, index) =>
+        tokenFile({ name, group: "team", sha256: `${index}`.repeat(64) })
+      ),
+    }),
+    identity: [identityFile()],
+  });
+  assert.equal(
+    out.replace(/ \d+ models?,/, ""),
+    `${path} is valid: 1 connection, 2 tokens, 1 identity provider, 1 group, 3 limits, 1 warning
+Listens on http://[::1]:8787; metrics on 127.0.0.1, port 9090
+All resolved values: --print
+`,
+  );
+  assert.match(error, /^Warnings:\n {2}groups\.empty: has no members\.\n$/);
+});
+
+Deno.test("check --print prints the resolved configuration after the summary, as YAML", async () => {
+  const { code, path, out } = await check(minimalFile(), { args: ["--print"] });
+  assert.equal(code, 0);
+  assert.ok(out.startsWith(`# ${path} is valid: 1 connection, `), out);
+  assert.match(out, /\n# Listens on \S+\nserver:\n {2}host: 127\.0\.0\.1\n/);
+  assert.match(out, /\nconnections:\n {2}- name: main\n/);
+  assert.ok(!out.includes(UPSTREAM_KEY));
+  const quiet = await check(minimalFile(), { args: ["--print", "--quiet"] });
+  assert.equal(quiet.out, "");
+});
+
+Deno.test("check prints warnings after the summary", async () => {
   const { code, error } = await check(minimalFile({ tokens: [] }));
   assert.equal(code, 0);
   assert.equal(
@@ -167,7 +205,7 @@ Deno.test("check prints its usage after bad arguments", async () => {
     assert.equal(code, 2);
     assert.equal(
       error,
-      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live] [--try] [--model ID] [--demo]\n       [--json] [--quiet]\n` +
+      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live] [--try] [--model ID] [--demo]\n       [--json] [--print] [--quiet]\n` +
         "Run model-gateway check --help for more.\n",
     );
   }
@@ -446,7 +484,7 @@ Deno.test("check --live makes one exchange, prints its life, and the secrets tha
   assert.match(good.out, /^main: a token for 60 min, reachable \(HTTP 200\)$/m);
   assert.match(
     good.out,
-    /^# Long-lived secrets: 2, the key of other#1, the key of other#b$/m,
+    /^Long-lived secrets: 2, the key of other#1, the key of other#b$/m,
   );
   assert.doesNotMatch(
     good.out + good.error,
