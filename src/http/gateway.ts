@@ -201,7 +201,7 @@ function relayed(
   );
 }
 
-/** Returns a response of the gateway's own. Probes come every few seconds, so they get no line in the log. */
+/** Returns a response of the gateway's own, with a line in the log for all but the most frequent. */
 async function answered(
   action: OwnResponseAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
@@ -215,17 +215,19 @@ async function answered(
       caller: await identify(action.credential, served),
     });
   stamp(own, protocol, record.requestId);
-  return isProbe(action, served.request)
+  return isUnlogged(action, path, served.request)
     ? own
     : await finish(own, "complete", record);
 }
 
-/** Returns true for a probe: a health check of a load balancer, or a `HEAD` request of an agent. */
-function isProbe(
+/** Returns true for a health check, a `HEAD` request of an agent, and a part of the page, which has some forty. */
+function isUnlogged(
   action: OwnResponseAction | OpenAction,
+  path: string,
   { method }: CallerRequest,
 ): boolean {
-  return reportsHealth(action) || "open" in action && method === "HEAD";
+  return reportsHealth(action) || "open" in action &&
+      (method === "HEAD" || action.open === "page" && path !== "/");
 }
 
 /** Returns true for the health of the process or of the instance, which is reported during a drain, too. */

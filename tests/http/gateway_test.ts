@@ -2,6 +2,7 @@ import type { CallerRequest } from "../../src/relay/request/caller_request.ts";
 import assert from "node:assert/strict";
 import { DEFAULT_PROTOCOL } from "../../src/core/protocol.ts";
 import type { HeaderFields } from "../../src/core/header_fields.ts";
+import { PAGE_PATHS } from "../../src/http/page.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 import { createGateway } from "../../src/app.ts";
 import { createLiveConfig } from "../../src/config/live_config.ts";
@@ -145,6 +146,16 @@ Deno.test("the gateway rejects a request that its server could not read on every
     await response.body?.cancel();
   });
   assert.equal(scene.admission.active, 0);
+});
+
+Deno.test("a view of the page is one line in the log", async () => {
+  const scene = await begin();
+  for (const path of PAGE_PATHS) {
+    const response = await scene.call(path);
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  }
+  assert.deepEqual(scene.log.entries.map(({ fields }) => fields.route), ["/"]);
 });
 
 /** A request to each route, on its first path. */
