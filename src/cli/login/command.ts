@@ -64,12 +64,13 @@ const TURN_MS = 500;
  */
 export const runLogin: Run<LoginTools> = command(LOGIN, async (read, tools) => {
   const known = readOptions(read);
-  const folder = loginFolder(tools.env);
-  if (folder === undefined) {
-    tools.writeError("Cannot keep a login: the variable HOME is not set.\n");
-    return EXIT.failed;
-  }
   try {
+    const folder = loginFolder(tools.env);
+    if (folder === undefined) {
+      throw new LoginFault(
+        "Cannot keep a login: the variable HOME is not set.",
+      );
+    }
     const { token } = await currentLogin(
       known,
       tools.open(folder, known),

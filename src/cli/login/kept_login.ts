@@ -25,10 +25,10 @@ export interface Login {
 
 /** The place of one login on this machine. */
 export interface KeptLogin {
-  /** Returns `undefined` when there is none. */
+  /** Returns `undefined` when there is none. @throws {LoginFault} As all of these, when the system refuses. */
   read(): Login | undefined;
   write(login: Login): Promise<void>;
-  /** Runs a task while no other process does with the same login. */
+  /** Runs a task while no other process does with the same login, where a login can be written. */
   alone<Result>(task: () => Promise<Result>): Promise<Result>;
 }
 
@@ -36,10 +36,10 @@ export interface KeptLogin {
 export function loginFolder(
   env: (name: string) => string | undefined,
 ): string | undefined {
-  const state = env("XDG_STATE_HOME") ?? env("LOCALAPPDATA");
   const home = env("HOME");
-  const base = state ?? (home === undefined ? home : `${home}/.local/state`);
-  return base && `${base}/model-gateway/logins`;
+  const base = env("XDG_STATE_HOME") || env("LOCALAPPDATA") ||
+    home && `${home}/.local/state`;
+  return base ? `${base}/model-gateway/logins` : undefined;
 }
 
 /**
@@ -49,28 +49,35 @@ export function loginFolder(
 export function openLogin(folder: string, known: LoginClient): KeptLogin {
   const path = `${folder}/${nameOf(known)}.json`;
   const mode = 0o600;
-  const prepare = () => Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  const refuse = (error: unknown): never => {
+    const [reason = ""] = String(error).replace(/^\w+: /, "").split(" (");
+    throw new LoginFault(
+      `Cannot keep a login in ${folder}: ${reason}. Make it a folder of yours, or set XDG_STATE_HOME to another.`,
+    );
+  };
   return {
     read() {
       try {
         return parseLogin(Deno.readTextFileSync(path), known);
       } catch (error) {
         if (error instanceof Deno.errors.NotFound) return undefined;
-        throw error;
+        return refuse(error);
       }
     },
     async write(login) {
-      await prepare();
       const draft = `${path}.${Deno.pid}`;
       await Deno.writeTextFile(draft, JSON.stringify({ ...login, known }), {
         mode,
-      });
-      await Deno.rename(draft, path);
+      }).catch(refuse);
+      await Deno.rename(draft, path).catch(refuse);
     },
     async alone(task) {
-      await prepare();
+      const own = { recursive: true, mode: 0o700 };
+      await Deno.mkdir(folder, own).catch(refuse);
       const options = { create: true, write: true, mode };
-      using file = await Deno.open(`${path}.lock`, options);
+      using file = await Deno.open(`${path}.lock`, options).catch(refuse);
+      // A lock of an earlier time does not show that the folder takes a new file.
+      await Deno.remove(await Deno.makeTempFile({ dir: folder }).catch(refuse));
       await file.lock(true);
       return await task();
     },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { runLogin } from "../../../src/cli/login/command.ts";
-import { openLogin } from "../../../src/cli/login/kept_login.ts";
+import { loginFolder, openLogin } from "../../../src/cli/login/kept_login.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { ISSUER, openIssuer } from "./strict_issuer.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { steps } from "../../support/steps.ts";
 
 const ARGS = ["--issuer", ISSUER, "--client", "people"];
@@ -73,6 +74,79 @@ Deno.test("the login is a file that only its owner can read", async () => {
   for await (const { name } of Deno.readDir(folder)) {
     assert.equal(await modeOf(`${folder}/${name}`), 0o600, name);
   }
+});
+
+/** What makes a folder of logins impossible, by the reason that the system gives. */
+const SPOILT: Readonly<
+  Record<string, (home: string) => void | Promise<void>>
+> = {
+  "Not a directory": (home) => Deno.writeTextFile(`${home}/model-gateway`, ""),
+  "File exists": (home) =>
+    Deno.symlink(`${home}/nowhere/logins`, `${home}/model-gateway`),
+  "Is a directory": async (home) => {
+    const logins = `${home}/model-gateway/logins`;
+    await Deno.mkdir(logins, { recursive: true });
+    const { name } = await nameOfLogin();
+    await Deno.mkdir(`${logins}/${name}`);
+  },
+};
+
+/** Returns the name of the file of a login. */
+async function nameOfLogin(): Promise<{ readonly name: string }> {
+  await using machine = await open();
+  await machine.run({ isTyped: true });
+  const folder = `${machine.folder}/model-gateway/logins`;
+  for await (const { name } of Deno.readDir(folder)) {
+    if (name.endsWith(".json")) return { name };
+  }
+  return assert.fail("there is no login");
+}
+
+Deno.test("a folder that cannot hold a login is one sentence, before the sign-in begins", (t) =>
+  steps(t, Object.entries(SPOILT), async ([reason, spoil]) => {
+    await using machine = await open();
+    await spoil(machine.folder);
+    assert.deepEqual(await machine.run({ isTyped: true }), {
+      code: 1,
+      out: "",
+      error:
+        `Cannot keep a login in ${machine.folder}/model-gateway/logins: ${reason}. Make it a folder of yours, or set XDG_STATE_HOME to another.\n`,
+    });
+    assert.deepEqual(machine.issuer.asked, []);
+  }));
+
+testNeeding(
+  "a folder that takes no new file is one sentence before the sign-in, and a living token is still given",
+  Deno.uid() === 0 && "root may write everywhere",
+  async () => {
+    await using machine = await open();
+    const { run, pass, issuer, folder } = machine;
+    await run({ isTyped: true });
+    const before = issuer.asked.length;
+    await Deno.chmod(`${folder}/model-gateway/logins`, 0o500);
+    try {
+      pass(59 * MINUTE_MS);
+      assert.equal((await run({ isTyped: true })).out, token(1));
+      pass(2 * MINUTE_MS);
+      assert.match(
+        (await run({ isTyped: true })).error,
+        /^Cannot keep a login in \S+: Permission denied\. .+\n$/,
+      );
+      assert.equal(issuer.asked.length, before);
+    } finally {
+      await Deno.chmod(`${folder}/model-gateway/logins`, 0o700);
+    }
+  },
+);
+
+Deno.test("an empty XDG_STATE_HOME counts as none, and an empty HOME, too", async () => {
+  const folderOf = (values: Readonly<Record<string, string>>) =>
+    loginFolder((name) => values[name]);
+  assert.equal(
+    folderOf({ XDG_STATE_HOME: "", HOME: "/home/a" }),
+    "/home/a/.local/state/model-gateway/logins",
+  );
+  assert.equal(folderOf({ XDG_STATE_HOME: "", HOME: "" }), undefined);
 });
 
 Deno.test("a token near its end is renewed once for all calls, without a person", async () => {

@@ -71,11 +71,14 @@ Deno.test("several processes that need a new token at once share one renewal", a
     audience: undefined,
   };
   try {
-    await openLogin(`${folder}/model-gateway/logins`, known).write({
-      ...{ token: "a.b.old", fromMs: 0, untilMs: 1 },
-      refreshToken: strict.issueRefreshToken(),
-      tokenUrl: `${issuer}/token`,
-    });
+    const kept = openLogin(`${folder}/model-gateway/logins`, known);
+    await kept.alone(() =>
+      kept.write({
+        ...{ token: "a.b.old", fromMs: 0, untilMs: 1 },
+        refreshToken: strict.issueRefreshToken(),
+        tokenUrl: `${issuer}/token`,
+      })
+    );
     const args = ["login", "--issuer", issuer, "--client", "people"];
     const runs = await Promise.all(
       Array.from(
