@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../src/cli/mod.ts";
 import { TARGETS } from "../../release/executable.ts";
+import { ROUTES } from "../../src/http/routes.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { STALL_MS } from "../../src/streams/pass_through.ts";
@@ -241,6 +242,15 @@ for (const { file, name } of UNITS) {
     },
   );
 }
+
+Deno.test("each shipped nginx lets a body reach the gateway that is just above its limit, so that the gateway names it", async () => {
+  const most = Math.max(...ROUTES.map(({ maxBodyBytes }) => maxBodyBytes));
+  for (const name of ["nginx.conf", "nginx-sessions.conf", "nginx-tls.conf"]) {
+    const site = await read(`packaging/${name}`);
+    const [, mib] = /^ *client_max_body_size (\d+)m;$/m.exec(site) ?? [];
+    assert.equal(Number(mib) * 1024 ** 2, most + 1024 ** 2, name);
+  }
+});
 
 Deno.test("no shipped proxy ends a silent stream or a slow caller before the gateway does", async () => {
   const { timeouts } = await minimalConfig();

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
-import { ask, PATHS } from "../../support/wire/ask.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { ask, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { errorAnswer, readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { hasNginx, startNginx } from "../../support/program/nginx.ts";
@@ -94,8 +96,14 @@ Deno.test({
             const answer = await fetch(`http://127.0.0.1:${port}/livez`, {
               client,
             });
-            await answer.body?.cancel();
-            if (answer.status === 429) return;
+            if (answer.status !== 429) {
+              await answer.body?.cancel();
+              continue;
+            }
+            const error = await readError(answer, "chat");
+            assert.equal(error.type, "rate_limit_error");
+            assert.equal(error.headers.get("retry-after"), "2");
+            return;
           }
         })(),
         "nginx to turn a third connection away",
@@ -103,6 +111,39 @@ Deno.test({
     } finally {
       for (const socket of held) socket[Symbol.dispose]();
     }
+  },
+});
+
+/** The paths of the protocols, and a path of none. */
+const ERROR_PATHS: readonly (readonly [path: string, protocol: Protocol])[] = [
+  ...PROTOCOLS.map((protocol) => [PATHS[protocol], protocol] as const),
+  ["/api/anthropic/v1/messages?beta=true", "messages"],
+  ["/v1/models", "chat"],
+];
+
+Deno.test({
+  name: named(
+    "the errors of the documentation's nginx have the form of the caller's protocol",
+  ),
+  ignore,
+  async fn(t) {
+    const port = freePort();
+    await using _ = await startNginx(siteOf(freePort(), port), port);
+    const expected: readonly (readonly [number, number, RegExp])[] = [
+      [34 * 1024 ** 2, 413, /^Cannot take the request: its body is longer/],
+      [2, 502, /^Cannot reach the gateway\./],
+    ];
+    await steps(t, ERROR_PATHS, async ([path, protocol]) => {
+      for (const [length, status, message] of expected) {
+        using socket = await connectRaw(port);
+        await socket.write(
+          `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n{}`,
+        );
+        const error = errorAnswer(await socket.answer(), protocol);
+        assert.equal(error.status, status);
+        assert.match(error.message, message);
+      }
+    });
   },
 });
 
