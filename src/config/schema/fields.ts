@@ -74,7 +74,9 @@ export function flag(): z.ZodType<boolean> {
 }
 
 /** A mapping, or its `id` alone. A number becomes an `id`, too, so that its message asks for text. */
-export function orBareId<Output>(mapping: z.ZodType<Output>) {
+export function orBareId<Output>(
+  mapping: z.ZodType<Output>,
+): z.ZodType<Output> {
   return z.preprocess(
     (value) => typeof value === "object" ? value : { id: value },
     mapping,

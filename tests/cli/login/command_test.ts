@@ -139,7 +139,7 @@ testNeeding(
   },
 );
 
-Deno.test("an empty XDG_STATE_HOME counts as none, and an empty HOME, too", async () => {
+Deno.test("an empty XDG_STATE_HOME counts as none, and an empty HOME, too", () => {
   const folderOf = (values: Readonly<Record<string, string>>) =>
     loginFolder((name) => values[name]);
   assert.equal(
