@@ -236,7 +236,7 @@ testNeeding(
             const text = JSON.stringify(minimalFile(overrides("special")));
             await Deno.writeTextFile(file, text);
             assert.deepEqual(await load(file), [
-              `${place}: names a file that ${fault}.`,
+              `${place}: names a file that ${fault}. Create it, or name another: a path such as keys/anthropic begins at the folder of this file.`,
             ]);
           }
         }));
