@@ -1,9 +1,5 @@
 import type { Deployments } from "../config/assignment.ts";
-import type {
-  Capabilities,
-  InputFacts,
-  ModelFacts,
-} from "../catalog/model_facts.ts";
+import type { Capabilities, ModelFacts } from "../catalog/model_facts.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
 import {
@@ -124,7 +120,7 @@ const OPENROUTER_MODALITIES: Readonly<Record<InputKind, string>> = {
 };
 
 function openRouterFields(facts: ModelFacts): JsonObject {
-  const { contextWindow, maxOutputTokens, input, efforts } = facts;
+  const { contextWindow, maxOutputTokens, efforts } = facts;
   const isSized = contextWindow !== undefined || maxOutputTokens !== undefined;
   return {
     context_length: contextWindow,
@@ -135,15 +131,20 @@ function openRouterFields(facts: ModelFacts): JsonObject {
         max_completion_tokens: maxOutputTokens,
       }
       : undefined,
-    architecture: input && { input_modalities: modalitiesOf(input) },
+    architecture: architectureOf(facts),
     supported_parameters: parametersOf(facts),
     reasoning: efforts && { supported_efforts: [...efforts] },
   };
 }
 
-function modalitiesOf(input: InputFacts): string[] {
-  return INPUT_KINDS.filter((kind) => input[kind] === true)
-    .map((kind) => OPENROUTER_MODALITIES[kind]);
+/** Returns the inputs of a model, if they are known. */
+export function architectureOf(
+  { input }: ModelFacts,
+): { readonly input_modalities: string[] } | undefined {
+  return input && {
+    input_modalities: INPUT_KINDS.filter((kind) => input[kind] === true)
+      .map((kind) => OPENROUTER_MODALITIES[kind]),
+  };
 }
 
 /**

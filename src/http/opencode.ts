@@ -5,7 +5,7 @@ import {
   nativeProtocols,
   servedProtocols,
 } from "../relay/routing/candidate.ts";
-import type { KnownModel } from "./model_entry.ts";
+import { architectureOf, type KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
 import { opencodeConfig } from "./wording/settings_agents.js";
 import { TOKEN_VARIABLE } from "./wording/settings_text.js";
@@ -68,6 +68,7 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
     display_name: facts.displayName,
     context_length: facts.contextWindow,
     max_output_tokens: facts.maxOutputTokens,
+    architecture: architectureOf(facts),
   };
 }
 

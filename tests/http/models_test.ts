@@ -401,6 +401,23 @@ Deno.test("opencode's configuration has the caller's models only, each in its pr
   assert.equal(model, `gateway/${data[0]?.id}`);
 });
 
+Deno.test("opencode's configuration has the inputs that the gateway's file gives a model", async () => {
+  await using gateway = await startGateway({
+    connections: [connectionFile({
+      models: [{ id: "m", input: ["text", "image"], context_window: 131072 }],
+    })],
+    tokens: [tokenFile({})],
+  });
+  const response = await gateway.call(CONFIG, { headers: BEARER });
+  const { provider } = await response.json();
+  const { attachment, modalities, limit } = provider.gateway.models.m;
+  assert.deepEqual({ attachment, modalities, limit }, {
+    attachment: true,
+    modalities: { input: ["text", "image"], output: ["text"] },
+    limit: { context: 131_072, output: 32_000 },
+  });
+});
+
 Deno.test("opencode's configuration is rejected without a token, with a message and without any model", async () => {
   await using gateway = await startDemoGateway();
   for (const headers of [{}, { authorization: "Bearer mg_wrong" }]) {

@@ -8,6 +8,8 @@
  */
 import {
   ALL_PROTOCOLS,
+  INPUTS,
+  inputsOf,
   inShell,
   json,
   protocolFor,
@@ -228,19 +230,43 @@ export function opencodeConfig({ base, model, models }) {
   };
 }
 
-/** @param {Model} model */
+/**
+ * Returns a model's entry. Without `modalities`, opencode replaces a picture by the text of an error.
+ *
+ * @param {Model} model
+ */
 function opencodeModel(model) {
-  const { context_length: context, max_output_tokens: output } = model;
   const protocol = protocolFor(model, { protocols: ALL_PROTOCOLS }) ?? "chat";
+  const inputs = inputsOf(model);
   return {
     name: titleOf(model),
     provider: protocol === "chat" ? undefined : { npm: AI_SDK[protocol] },
-    limit: context && output ? { context, output } : undefined,
+    attachment: inputs && inputs.length > 0,
+    modalities: inputs && { input: ["text", ...inputs], output: ["text"] },
+    limit: opencodeLimit(model),
+  };
+}
+
+/** The longest answer that opencode requests of its own accord, in tokens. */
+const OPENCODE_OUTPUT = 32_000;
+
+/**
+ * Returns the sizes of a model. opencode needs both, and shortens a conversation when less of the window is left than
+ * the longest answer. So an unknown longest answer gets a quarter of the window at most.
+ *
+ * @param {Model} model
+ */
+function opencodeLimit({ context_length: context, max_output_tokens: output }) {
+  if (!context) return undefined;
+  return {
+    context,
+    output: output ?? Math.min(OPENCODE_OUTPUT, Math.floor(context / 4)),
   };
 }
 
 /**
- * https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers.
+ * https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers. Without `modalities`, Qwen Code takes
+ * the inputs from the model's name, and sends a picture to another model of the list where the name says nothing.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -252,14 +278,25 @@ function qwen({ base, model, models }) {
         name: titleOf(one) ?? one.id,
         baseUrl: `${base}/v1`,
         envKey: TOKEN_VARIABLE,
-        generationConfig: one.context_length &&
-          { contextWindowSize: one.context_length },
+        generationConfig: qwenGeneration(one),
       })),
     },
     security: { auth: { selectedType: "openai" } },
     model: { name: model },
   };
   return { title: "~/.qwen/settings.json", text: json(settings) };
+}
+
+/** @param {Model} model */
+function qwenGeneration(model) {
+  const { context_length: contextWindowSize } = model;
+  const inputs = inputsOf(model);
+  if (contextWindowSize === undefined && inputs === undefined) return undefined;
+  return {
+    contextWindowSize,
+    modalities: inputs &&
+      Object.fromEntries(INPUTS.map((kind) => [kind, inputs.includes(kind)])),
+  };
 }
 
 /**

@@ -120,14 +120,29 @@ export function protocolFor({ protocols, native_protocols = [] }, client) {
 /** The protocols of a client that speaks all. @type {readonly [Protocol, ...Protocol[]]} */
 export const ALL_PROTOCOLS = ["chat", "messages", "responses"];
 
+/** The inputs besides text, as clients name them. @type {readonly string[]} */
+export const INPUTS = ["image", "pdf", "audio"];
+
+/**
+ * Returns the inputs of a model besides text, of {@linkcode INPUTS}. `GET /models` names a PDF `file`.
+ *
+ * @param {Model} model
+ * @returns {readonly string[] | undefined} `undefined` when they are not known.
+ */
+export function inputsOf({ architecture }) {
+  const kinds = architecture?.input_modalities;
+  return kinds &&
+    INPUTS.filter((one) => kinds.includes(one === "pdf" ? "file" : one));
+}
+
 /**
  * Returns true when a model is known to take images.
  *
  * @param {Model} model
  * @returns {boolean}
  */
-export function takesImages({ architecture }) {
-  return architecture?.input_modalities?.includes("image") === true;
+export function takesImages(model) {
+  return inputsOf(model)?.includes("image") === true;
 }
 
 /**

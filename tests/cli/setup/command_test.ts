@@ -371,6 +371,57 @@ Deno.test("setup gives opencode the package of each model's native protocol", as
   );
 });
 
+Deno.test("setup gives opencode the inputs and the sizes of each model, as far as they are known", async () => {
+  const data = [
+    {
+      id: "seeing",
+      architecture: { input_modalities: ["image", "file"] },
+      context_length: 200_000,
+      max_output_tokens: 64_000,
+    },
+    { id: "reading", architecture: { input_modalities: ["text"] } },
+    { id: "large", context_length: 1_000_000 },
+    // opencode would shorten every conversation if an answer could fill the window.
+    { id: "small", context_length: 16_384 },
+    { id: "unknown" },
+  ];
+  const answer = () => Response.json({ data });
+  const { out } = await setup({ args: ["opencode"], answer });
+  const { provider } = JSON.parse(out);
+  const output = ["text"];
+  assert.deepEqual(provider.gateway.models, {
+    seeing: {
+      attachment: true,
+      modalities: { input: ["text", "image", "pdf"], output },
+      limit: { context: 200_000, output: 64_000 },
+    },
+    reading: { attachment: false, modalities: { input: ["text"], output } },
+    large: { limit: { context: 1_000_000, output: 32_000 } },
+    small: { limit: { context: 16_384, output: 4096 } },
+    unknown: {},
+  });
+});
+
+Deno.test("setup gives Qwen Code the inputs of each model, so that a picture stays with the chosen one", async () => {
+  const { out } = await setup({
+    args: ["qwen"],
+    answer: () => Response.json(FAMILIES),
+  });
+  const { modelProviders: { openai } } = JSON.parse(out);
+  assert.deepEqual(
+    openai.map((one: Record<string, unknown>) => [
+      one.id,
+      one.generationConfig,
+    ]),
+    [
+      ["claude", { modalities: { image: true, pdf: false, audio: false } }],
+      ["gpt", { modalities: { image: false, pdf: false, audio: false } }],
+      ["glm", undefined],
+      ["older", undefined],
+    ],
+  );
+});
+
 Deno.test("setup gives VS Code the native protocol of each model, and its image support", async () => {
   const [{ models }] = JSON.parse(await setupFamilies(["vscode"]));
   const base = "http://127.0.0.1:8787/v1";
