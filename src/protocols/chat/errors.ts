@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../core/error.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
@@ -6,7 +7,12 @@ import {
   shownFailure,
 } from "../canonical/failure/failure.ts";
 import { readFailure } from "../canonical/failure/failure_kind.ts";
-import { openAiStatus, openAiType, OVERFLOW_CODE } from "../openai/errors.ts";
+import {
+  encodeOpenAiError,
+  openAiStatus,
+  openAiType,
+  OVERFLOW_CODE,
+} from "../openai/errors.ts";
 
 /** Reads an error of any shape. An error inside an answer without a status and a known word is one of the server. */
 export function decodeFailure(
@@ -28,6 +34,17 @@ export function decodeFailure(
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
   return { status: openAiStatus(shown), body: { error: errorObject(shown) } };
+}
+
+/**
+ * Returns an error of the gateway. An exhausted limit has the code at which clients stop, and its own code as `type`.
+ * Kimi Code 2.1.0 waits for any other `retry-after`, without a message.
+ */
+export function encodeError(error: GatewayError): object {
+  const { error: shown } = encodeOpenAiError(error);
+  if (error.resetsAtMs === undefined) return { error: shown };
+  const type = error.code ?? shown.type;
+  return { error: { ...shown, type, code: CODE_BY_KIND.quota } };
 }
 
 /** Returns the `error` object of a body or of an error frame. */

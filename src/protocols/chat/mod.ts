@@ -5,9 +5,8 @@ import {
 } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
-import { encodeOpenAiError } from "../openai/errors.ts";
 import { dialectOf, maxStopsOf } from "./dialect.ts";
-import { decodeFailure, encodeFailure } from "./errors.ts";
+import { decodeFailure, encodeError, encodeFailure } from "./errors.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
 import { createStreamDecoder } from "./stream/decode.ts";
@@ -65,7 +64,7 @@ export const chatCodec: Codec = {
   createStreamEncoder,
   decodeFailure,
   encodeFailure,
-  encodeError: encodeOpenAiError,
+  encodeError,
   requestIdHeader: undefined,
   requestHeaders: () => [],
   headerPrefixes: () => ["openai-", "x-openai-"],

@@ -133,7 +133,7 @@ Deno.test("an issuer's caller and a token of the same name share nothing", async
   const refused = await readError(await send(gateway, token), "chat");
   assert.deepEqual([refused.status, refused.code], [
     429,
-    "token_limit_exceeded",
+    "insufficient_quota",
   ]);
   // Another token of the same person is the same caller, another person is not.
   assert.equal(await statusOf(gateway, await scene.sign({ jti: "2" })), 429);

@@ -145,6 +145,29 @@ Deno.test("a wait of more than a minute forbids a retry", async () => {
   assert.ok(stopsQwenCode(refused.text), refused.text);
 });
 
+Deno.test("over Chat Completions, a used-up limit has the code at which clients stop, and one that resets within a minute has not", async () => {
+  for (
+    const [window, code, type] of [
+      // Kimi Code and LangChain stop at this code. Kimi Code waits for any other `retry-after` in silence.
+      ["day", "insufficient_quota", "token_limit_exceeded"],
+      ["minute", "token_limit_exceeded", "rate_limit_error"],
+    ] as const
+  ) {
+    const scene = await openUsageScene(limited({ window, requests: 1 }));
+    await scene.ask("chat");
+    const refused = await scene.ask("chat");
+    const error = errorOf(refused);
+    assert.deepEqual([error.code, error.type], [code, type]);
+    assert.equal(refused.line.error, "token_limit_exceeded");
+  }
+});
+
+const TYPES_OF_USED_UP = {
+  chat: "token_limit_exceeded",
+  responses: "usage_limit_reached",
+  messages: "rate_limit_error",
+} as const;
+
 for (const protocol of PROTOCOLS) {
   Deno.test(`${protocol}: a refusal is an error of that protocol with its code`, async () => {
     const scene = await openUsageScene({
@@ -156,10 +179,7 @@ for (const protocol of PROTOCOLS) {
     assert.equal(refused.status, 429);
     const error = errorOf(refused);
     // Codex retries every other 429.
-    assert.equal(
-      error.type,
-      protocol === "responses" ? "usage_limit_reached" : "rate_limit_error",
-    );
+    assert.equal(error.type, TYPES_OF_USED_UP[protocol]);
     assert.equal(
       error.resets_at,
       protocol === "responses" ? resetOf(refused) : undefined,
@@ -168,6 +188,8 @@ for (const protocol of PROTOCOLS) {
       protocol === "messages" ? error.details : error.code,
       protocol === "messages"
         ? { error_code: "token_limit_exceeded" }
+        : protocol === "chat"
+        ? "insufficient_quota"
         : "token_limit_exceeded",
     );
   });

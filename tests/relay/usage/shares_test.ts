@@ -159,7 +159,7 @@ Deno.test("a token over its share of a window is rejected until the provider's r
   assert.equal(refused.headers.get("retry-after"), String(4 * 3600));
   assert.equal(refused.headers.get("x-should-retry"), "false");
   const { error } = await refused.json();
-  assert.equal(error.code, "token_limit_exceeded");
+  assert.equal(error.type, "token_limit_exceeded");
   assert.equal(
     error.message,
     "Cannot take the request: this token may use 40 % of five_hour of main and has used 45 %. The quota is exceeded and will reset at 2026-01-01 05:00 UTC. See your limits at http://gateway/ or with model-gateway usage.",
