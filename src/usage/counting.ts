@@ -91,6 +91,7 @@ function amountsIn(
   put(fields.output, counts.output);
   put(fields.reasoning, counts.reasoning);
   put(fields.estimated, counts.estimated);
+  put(fields.unpriced, counts.unpriced);
   const { cost } = counts;
   // A cost of 0 is known; an absent one is unknown.
   if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
@@ -203,5 +204,6 @@ function fieldsOf(row: Row): Readonly<Record<Measure, string>> {
     reasoning: field("reasoning"),
     cost: field("cost"),
     estimated: field("estimated"),
+    unpriced: field("unpriced"),
   };
 }

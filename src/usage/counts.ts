@@ -15,6 +15,7 @@ export const MEASURES = [
   "reasoning",
   "cost",
   "estimated",
+  "unpriced",
 ] as const;
 
 /** One of {@linkcode MEASURES}. */
@@ -23,7 +24,7 @@ export type Measure = typeof MEASURES[number];
 /**
  * The usage of requests, in whole numbers; an absent measure was never counted. `input` includes `cached_input` and
  * `cache_write`; `output` includes `reasoning`. `cost` is in nano-dollars and absent without a price. `estimated` is
- * the number of requests with estimated tokens.
+ * the number of requests with estimated tokens, `unpriced` that of requests whose tokens have no price.
  */
 export type Counts = Readonly<Partial<Record<Measure, number>>>;
 
@@ -50,6 +51,7 @@ export function countsOf(
     reasoning: Math.min(whole(usage.reasoningTokens), output),
   };
   if (price !== undefined) counts.cost = costNanos(usage, price, startedMs);
+  else if (input + output > 0) counts.unpriced = 1;
   if (isEstimated) counts.estimated = 1;
   return counts;
 }

@@ -24,6 +24,7 @@ const DAY_MEASURES = [
   "cache_write",
   "output",
   "cost",
+  "unpriced",
 ] as const satisfies readonly Measure[];
 
 /** The beginning of a table's name, which no other table has. */
@@ -129,6 +130,7 @@ function dayUsage(
     cache_write_tokens: at("cache_write") ?? 0,
     output_tokens: at("output") ?? 0,
     cost_usd: cost === undefined ? null : cost / NANOS_PER_DOLLAR,
+    unpriced_requests: at("unpriced") ?? 0,
   };
 }
 

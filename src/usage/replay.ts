@@ -186,5 +186,5 @@ function addTo(counts: Gathered["counts"], use: LoggedUse): void {
   add("reasoning", use.reasoningTokens);
   if (use.costUsd !== undefined) {
     add("cost", Math.round(use.costUsd * NANOS_PER_DOLLAR));
-  }
+  } else if (use.inputTokens + use.outputTokens > 0) add("unpriced", 1);
 }

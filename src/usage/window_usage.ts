@@ -52,6 +52,8 @@ export interface UsedAmounts {
   readonly reasoning_tokens: number;
   /** The cost of requests whose model has a price; null where none has. */
   readonly cost_usd: number | null;
+  /** The requests among them that `cost_usd` leaves out, because their model has no price. */
+  readonly unpriced_requests: number;
   /** The requests among them whose tokens are estimated. */
   readonly estimated_requests: number;
 }
@@ -136,6 +138,7 @@ function amountsOf(counts: Counts): UsedAmounts {
     output_tokens: counts.output ?? 0,
     reasoning_tokens: counts.reasoning ?? 0,
     cost_usd: counts.cost === undefined ? null : counts.cost / NANOS_PER_DOLLAR,
+    unpriced_requests: counts.unpriced ?? 0,
     estimated_requests: counts.estimated ?? 0,
   };
 }

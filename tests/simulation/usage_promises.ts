@@ -242,6 +242,11 @@ function amountsIn(lines: readonly Line[]): Readonly<Record<string, number>> {
     requests: lines.length,
     ...Object.fromEntries(TOKENS.map((name) => [name, sum(name)])),
     cost_usd: sumOf(lines, ({ cost_usd }) => Number(cost_usd ?? 0)),
+    unpriced_requests:
+      lines.filter(({ usage, cost_usd }) =>
+        isJsonObject(usage) && cost_usd === undefined &&
+        Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0) > 0
+      ).length,
     estimated_requests:
       lines.filter(({ usage }) =>
         isJsonObject(usage) && usage.estimated === true

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../core/json.ts";
 import {
   amountOf,
+  costMark,
   type Day,
   historyOf,
   historyText,
@@ -78,7 +79,10 @@ type ReportedWindow = Pick<WindowUsage, "resets_at"> & {
   readonly total: Amounts;
 };
 
-type Amounts = Pick<UsedAmounts, typeof COUNTS[number][0] | "cost_usd">;
+type Amounts = Pick<
+  Day,
+  typeof COUNTS[number][0] | "cost_usd" | "unpriced_requests"
+>;
 
 /** The counts that are drawn, with their headings. */
 const COUNTS = [
@@ -94,7 +98,13 @@ function amountColumns<Row>(amountsOf: (row: Row) => Amounts): Column<Row>[] {
       heading,
       text: (row: Row) => countText(amountsOf(row)[name]),
     })),
-    { heading: "cost", text: (row) => dollarsText(amountsOf(row).cost_usd) },
+    {
+      heading: "cost",
+      text: (row) => {
+        const amounts = amountsOf(row);
+        return dollarsText(amounts.cost_usd) + costMark(amounts);
+      },
+    },
   ];
 }
 

@@ -1,6 +1,7 @@
 import { byId, element } from "./element.js";
 import {
   amountOf,
+  costMark,
   expectedToday,
   historyText,
   isEmpty,
@@ -240,11 +241,18 @@ function daysTable(days) {
       "output",
     ],
     rows: used.map((day) => [
-      ...[day.date, day.cost_usd],
+      ...[day.date, costCell(day)],
       ...[day.requests, day.input_tokens, day.cached_input_tokens],
       ...[day.cache_write_tokens, day.output_tokens],
     ]),
   });
+}
+
+/** @param {Pick<Day, "cost_usd" | "unpriced_requests">} use @returns {string | null} */
+function costCell(use) {
+  return use.cost_usd === null
+    ? null
+    : amountText(use.cost_usd, "USD") + costMark(use);
 }
 
 /** @param {History} history @returns {HTMLElement} */
@@ -253,7 +261,7 @@ function modelsTable({ models }) {
   return table(`Your most ${most} models this month`, {
     headings: ["model", "cost", "requests", "input", "output"],
     rows: models.map((use) => [
-      ...[use.model, use.cost_usd],
+      ...[use.model, costCell(use)],
       ...[use.requests, use.input_tokens, use.output_tokens],
     ]),
   });
@@ -262,17 +270,12 @@ function modelsTable({ models }) {
 /**
  * @param {string} caption
  * @param {{ readonly headings: readonly string[], readonly rows: readonly (readonly (string | number | null)[])[] }} cells
- * The second column is a cost, which a narrow window shows without scrolling.
  * @returns {HTMLElement}
  */
 function table(caption, { headings, rows }) {
-  const textOf = (
-    /** @type {string | number | null} */ cell,
-    /** @type {number} */ column,
-  ) => {
+  const textOf = (/** @type {string | number | null} */ cell) => {
     if (cell === null) return "–";
-    if (typeof cell === "string") return cell;
-    return amountText(cell, column === 1 ? "USD" : "");
+    return typeof cell === "string" ? cell : amountText(cell, "");
   };
   return element(
     "table",
@@ -296,8 +299,8 @@ function table(caption, { headings, rows }) {
           {},
           ...cells.map((cell, column) =>
             column === 0
-              ? element("th", { scope: "row" }, textOf(cell, column))
-              : element("td", {}, textOf(cell, column))
+              ? element("th", { scope: "row" }, textOf(cell))
+              : element("td", {}, textOf(cell))
           ),
         )
       ),

@@ -11,13 +11,14 @@
  * @property {number} cache_write_tokens
  * @property {number} output_tokens
  * @property {number | null} cost_usd Null where no request had a price.
+ * @property {number | undefined} [unpriced_requests] Those that the cost leaves out.
  *
  * @typedef {object} HolderHistory
  * @property {string} name `You` or `Group interns`.
  * @property {readonly Day[]} days The oldest first; today is the last.
  * @property {Readonly<Partial<Record<Unit, number>>>} limits The smallest limit of a day.
  *
- * @typedef {{ readonly model: string } & Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd">} ModelUse
+ * @typedef {{ readonly model: string } & Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd" | "unpriced_requests">} ModelUse
  *
  * @typedef {object} History
  * @property {readonly HolderHistory[]} holders The token, then its groups.
@@ -107,6 +108,8 @@ function modelsIn(usage) {
         cost_usd: known.cost_usd === null && row.cost_usd === null
           ? null
           : (known.cost_usd ?? 0) + (row.cost_usd ?? 0),
+        unpriced_requests: (known.unpriced_requests ?? 0) +
+          (row.unpriced_requests ?? 0),
       },
     );
   }
@@ -125,6 +128,16 @@ function modelsIn(usage) {
  */
 export function amountOf({ input_tokens, output_tokens, cost_usd }, unit) {
   return unit === "USD" ? cost_usd ?? 0 : input_tokens + output_tokens;
+}
+
+/**
+ * Returns a mark for the cost of a day or a model that leaves requests out.
+ *
+ * @param {Pick<Day, "cost_usd" | "unpriced_requests">} use
+ * @returns {string}
+ */
+export function costMark({ cost_usd, unpriced_requests = 0 }) {
+  return cost_usd !== null && unpriced_requests > 0 ? "+" : "";
 }
 
 /**
@@ -186,6 +199,9 @@ export function historyText({ days, limits }, unit, nowMs) {
     } by midnight UTC`;
   const limit = limits[unit];
   const today = days.at(-1);
+  const unpriced = unit === "USD"
+    ? used.reduce((sum, day) => sum + (day.unpriced_requests ?? 0), 0)
+    : 0;
   return [
     ...(used.length === 1
       ? []
@@ -198,6 +214,11 @@ export function historyText({ days, limits }, unit, nowMs) {
     ...(limit === undefined
       ? []
       : [`The limit is ${amountText(limit, unit)} a day.`]),
+    ...(unpriced === 0 ? [] : [
+      `The cost leaves out ${unpriced} ${
+        unpriced === 1 ? "request" : "requests"
+      } to models without a price.`,
+    ]),
   ].join(" ");
 }
 

@@ -46,6 +46,29 @@ async function ownUsage({ args = [], env = {}, answer, columns }: Run = {}) {
 const FULL_REPORT = usageReport(ownLimit(), groupLimit(50));
 const REPORT = { ...FULL_REPORT, history: FULL_REPORT.history.slice(-2) };
 
+Deno.test("usage without a log marks a cost that leaves requests out", async () => {
+  const days = REPORT.history.map((day) => ({ ...day, unpriced_requests: 2 }));
+  const [unpriced] = REPORT.windows;
+  const report = {
+    ...REPORT,
+    windows: [{
+      ...unpriced,
+      total: { ...unpriced?.total, unpriced_requests: 1 },
+    }],
+    history: days,
+  };
+  const { out } = await ownUsage({
+    columns: 101,
+    env: { NO_COLOR: "1" },
+    answer: () => Response.json(report),
+  });
+  assert.match(out, /1 hour .*\d\+ /);
+  assert.match(
+    out.replace(/\s+/g, " "),
+    /The cost leaves out \d+ requests to models without a price\./,
+  );
+});
+
 Deno.test("usage without a log reads the token's own usage from the gateway", async () => {
   const { code, out, error, requests } = await ownUsage({
     columns: 101,

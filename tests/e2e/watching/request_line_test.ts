@@ -502,6 +502,7 @@ Deno.test("usage of another model than requested counts for that model, in every
       output_tokens: 2 * requests,
       reasoning_tokens: 0,
       cost_usd: 0.005 * requests,
+      unpriced_requests: 0,
       estimated_requests: 0,
     });
     assert.deepEqual(before, [used("a", 2), used("b", 4), used("c", 2)]);

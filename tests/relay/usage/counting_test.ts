@@ -31,6 +31,7 @@ const ONE: UsedAmounts = {
   output_tokens: 2,
   reasoning_tokens: 0,
   cost_usd: 0.000022,
+  unpriced_requests: 0,
   estimated_requests: 0,
 };
 
@@ -103,7 +104,13 @@ Deno.test("requests are counted by connection and by the model that served them,
   await scene.ask("chat");
   const { windows: [hour] } = await scene.usage();
   assert.deepEqual(hour?.data, [
-    { connection: "one", model: "model-1", ...ONE, cost_usd: null },
+    {
+      connection: "one",
+      model: "model-1",
+      ...ONE,
+      cost_usd: null,
+      unpriced_requests: 1,
+    },
     { connection: "two", model: "model-2", ...ONE },
   ]);
   assert.deepEqual(hour?.total, {
@@ -111,6 +118,7 @@ Deno.test("requests are counted by connection and by the model that served them,
     requests: 2,
     input_tokens: 6,
     output_tokens: 4,
+    unpriced_requests: 1,
   });
 });
 
@@ -183,6 +191,22 @@ for (const mode of ["native", "translated"] as const) {
     });
   }
 }
+
+Deno.test("a request to a model without a price is counted as one that the cost leaves out", async () => {
+  const models = [{ id: "priced", price: PRICE }, "free"];
+  const connections = [
+    connectionTo("one", { protocol: "chat", mode: "native" }, { models }),
+  ];
+  const scene = await openUsageScene({ connections });
+  for (const model of ["priced", "free", "free"]) {
+    await scene.ask("chat", { model });
+  }
+  const total = await totalOfHour(scene);
+  assert.equal(total.cost_usd, ONE.cost_usd);
+  assert.equal(total.unpriced_requests, 2);
+  const { history } = await scene.usage();
+  assert.equal(history.at(-1)?.unpriced_requests, 2);
+});
 
 Deno.test("an answer without a usage counts its text, marked as estimated", async () => {
   const withoutUsage = streamOf(({ start, output }) => [

@@ -50,6 +50,7 @@ const AMOUNTS = {
   output_tokens: 512,
   reasoning_tokens: 128,
   cost_usd: 0.0123,
+  unpriced_requests: 0,
   estimated_requests: 0,
 };
 
@@ -65,6 +66,7 @@ function dayOf(index: number): DayUsage {
     cache_write_tokens: 5000 * share,
     output_tokens: 4000 * share,
     cost_usd: share === 0 ? null : share / 4,
+    unpriced_requests: 0,
   };
 }
 
