@@ -56,7 +56,7 @@ export const STATUS_MEANINGS = new Map([
   ["unsupported", {
     title: "No quota",
     advice:
-      "The gateway cannot read the quota of this service. Its models work normally.",
+      "The gateway cannot read the quota of this service. Requests to it are not affected by that.",
   }],
   ["unavailable", {
     title: "Not read",

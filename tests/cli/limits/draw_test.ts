@@ -215,7 +215,7 @@ Deno.test("drawLimits() shows why a connection has no windows, and who can help"
     "",
     "strange  Z.ai, checked 12 s ago",
     "  no quota",
-    "  The gateway cannot read the quota of this service. Its models work normally.",
+    "  The gateway cannot read the quota of this service. Requests to it are not affected by that.",
     "",
     "empty  Z.ai, checked 12 s ago",
     "  the provider reports no window",

@@ -80,7 +80,7 @@ test(
       ],
       [
         ...["Local models", "other provider", "no quota"],
-        "The gateway cannot read the quota of this service. Its models work normally.",
+        "The gateway cannot read the quota of this service. Requests to it are not affected by that.",
         "checked 12 s ago",
       ],
     ]);
