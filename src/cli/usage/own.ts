@@ -11,7 +11,7 @@ import {
 import { ownLimits } from "../../http/wording/own_limits.js";
 import { localTime, resetText } from "../../http/wording/times.js";
 import type { UsageReport } from "../../usage/report.ts";
-import type { UsedAmounts, WindowUsage } from "../../usage/window_usage.ts";
+import type { WindowUsage } from "../../usage/window_usage.ts";
 import { type CliIo, EXIT } from "../command.ts";
 import {
   type GatewayAddress,
