@@ -60,6 +60,7 @@ Deno.test("a history has 35 days that end today, the oldest first, empty ones in
   assert.deepEqual(days.at(-1), {
     date: "2026-11-26",
     requests: 0,
+    unpriced_requests: 0,
     input_tokens: 0,
     cached_input_tokens: 0,
     cache_write_tokens: 0,

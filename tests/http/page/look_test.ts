@@ -46,11 +46,12 @@ test("everything can be reached and used with the keyboard alone, and the focus 
   await page.keyboard.press("Enter");
   await page.waitForSelector("#signed-in");
   const reached: string[] = [];
-  for (let count = 0; count < 13; count++) {
+  for (let count = 0; count < 14; count++) {
     await page.keyboard.press("Tab");
     reached.push(await focused(page));
   }
   assert.deepEqual(reached, [
+    "Set up a client",
     ...["history-unit-USD", "The numbers"],
     "client-opencode",
     ...["model", "try"],
