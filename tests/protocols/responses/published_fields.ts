@@ -48,7 +48,7 @@ const FIELDS_BY_EVENT: Readonly<Record<string, string>> = {
 /** The fields of an answer. Those after the metadata are optional, but not null. */
 const RESPONSE = `
   id object created_at error? incomplete_details? instructions? model tools output parallel_tool_calls metadata
-  tool_choice temperature? top_p? access_programs? status text usage safety_identifier prompt_cache_key
+  tool_choice temperature? top_p? access_programs? status text usage? safety_identifier prompt_cache_key
 `;
 
 const FIELDS_BY_TYPE: Readonly<Record<string, string>> = {
@@ -64,8 +64,8 @@ const FIELDS_BY_TYPE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Codes of a failed answer that OpenAI sends and its schema lacks. Codex ends the turn or shortens the conversation by
- * them (codex-rs/codex-api/src/sse/responses.rs of openai/codex), so they stay.
+ * Codes of a failed answer that the schema lacks. By the first two, Codex shortens the conversation or ends the turn
+ * (codex-rs/codex-api/src/sse/responses.rs of openai/codex).
  */
 export const UNPUBLISHED_CODES: ReadonlySet<string> = wordSet(`
   context_length_exceeded insufficient_quota cyber_policy token_removed
@@ -89,6 +89,14 @@ function inResponse(response: JsonValue | undefined): readonly string[] {
   const { usage, text } = response;
   return [
     ...lacking(response, RESPONSE, "response"),
+    ...(isUncounted(response) ? [] : inUsage(usage)),
+    ...lacking(isJsonObject(text) ? text.format : undefined, "type", "format"),
+    ...listOf(response.output).flatMap(inItem),
+  ];
+}
+
+function inUsage(usage: JsonValue | undefined): readonly string[] {
+  return [
     ...lacking(
       usage,
       "input_tokens input_tokens_details output_tokens output_tokens_details total_tokens",
@@ -99,9 +107,15 @@ function inResponse(response: JsonValue | undefined): readonly string[] {
       "cached_tokens cache_write_tokens",
       "usage.input_tokens_details",
     ),
-    ...lacking(isJsonObject(text) ? text.format : undefined, "type", "format"),
-    ...listOf(response.output).flatMap(inItem),
   ];
+}
+
+/**
+ * Returns true for an answer that has begun or failed and has no usage. OpenAI's server writes null there, although its
+ * schema knows only an absent usage (packages/openai/src/responses/__fixtures__/openai-error.1.chunks.txt of vercel/ai).
+ */
+export function isUncounted({ status, usage }: JsonObject): boolean {
+  return usage === null && (status === "in_progress" || status === "failed");
 }
 
 /** An item, or one of its parts. */

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { responsesWatch } from "../../../src/protocols/responses/watch.ts";
 import { PINNED_FOLDERS } from "../../sdk_types/pinned.ts";
 import { createTypeJudge } from "../../sdk_types/type_judge.ts";
 import { steps } from "../../support/steps.ts";
-import { refusedByFields, UNPUBLISHED_CODES } from "./published_fields.ts";
+import {
+  isUncounted,
+  refusedByFields,
+  UNPUBLISHED_CODES,
+} from "./published_fields.ts";
 import { writtenAnswers } from "./written.ts";
 
 // OpenAI's published types accept every answer and every event that the gateway writes in their place. The types are
@@ -23,11 +29,21 @@ function isReal(problem: string): boolean {
   return code === undefined || !UNPUBLISHED_CODES.has(code);
 }
 
+/** Returns an event without the usage of an answer that is not counted. */
+function withoutNull(event: JsonObject): JsonObject {
+  const { response } = event;
+  if (!isJsonObject(response) || !isUncounted(response)) return event;
+  const { usage: _usage, ...rest } = response;
+  return { ...event, response: rest };
+}
+
 Deno.test("openai-node's types accept every translated answer and event", async (t) => {
   await steps(t, ANSWERS, ({ whole, events }) => {
     const problems = [
       ...(whole === undefined ? [] : SDK.problems("Response", whole)),
-      ...events.flatMap((one) => SDK.problems("ResponseStreamEvent", one)),
+      ...events.map(withoutNull).flatMap((one) =>
+        SDK.problems("ResponseStreamEvent", one)
+      ),
     ];
     assert.deepEqual(problems.filter(isReal), []);
   });
@@ -50,5 +66,25 @@ Deno.test("openai-node's types refuse an answer without a field, and one with a 
   const { id: _id, ...nameless } = rest;
   assert.deepEqual(SDK.problems("Response", nameless).filter(isReal), [
     "Response.id: is missing",
+  ]);
+});
+
+Deno.test("an answer that has begun or failed has no usage, so that no gateway behind this one counts an estimate", () => {
+  const seen = new Set<string>();
+  for (const { events } of ANSWERS) {
+    for (const { type, response } of events) {
+      if (!isJsonObject(response)) continue;
+      const counted = responsesWatch.usageOf({ response }, undefined);
+      if (response.status === "in_progress" || response.status === "failed") {
+        assert.equal(response.usage, null);
+        assert.equal(counted, undefined);
+        seen.add(String(type));
+      } else assert.ok(counted);
+    }
+  }
+  assert.deepEqual([...seen].toSorted(), [
+    "response.created",
+    "response.failed",
+    "response.in_progress",
   ]);
 });

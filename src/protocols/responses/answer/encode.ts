@@ -108,7 +108,8 @@ export function responseObject(
     incomplete_details: null,
     model: context.model,
     output: [],
-    usage: encodeUsage(estimateUsage(context.estimatedInputTokens, 0)),
+    // OpenAI writes null until the counts are known. A gateway behind this one must not count an estimate.
+    usage: null,
     ...settingsOf(context.request),
     ...changes,
   };
