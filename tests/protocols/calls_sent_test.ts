@@ -312,8 +312,13 @@ Deno.test("arguments in a history are one JSON object for each provider, and wra
   }
 });
 
+/** Returns the numbers of the first call in each answer: most providers count from 0, some from 1. */
+function countingFrom(from: Protocol): (readonly [Protocol, number])[] {
+  return [[from, 0], [from, 1], [from, 40]];
+}
+
 Deno.test("calls that a provider numbers in each answer have different ids in a session, and the provider finds its own", () => {
-  for (const from of PROTOCOLS) {
+  for (const [from, first] of PROTOCOLS.flatMap(countingFrom)) {
     for (
       const [to, target] of [["chat", "chat bedrock m"], [
         "responses",
@@ -326,7 +331,7 @@ Deno.test("calls that a provider numbers in each answer have different ids in a 
         for (let turn = 0; turn < 3; turn++) {
           const answer = answerOf(
             to,
-            [0, 1].map((position) => ({
+            [first, first + 1].map((position) => ({
               id: `call_${position}`,
               name: "look",
               arguments: "{}",
@@ -346,19 +351,19 @@ Deno.test("calls that a provider numbers in each answer have different ids in a 
         const calls = to === "responses"
           ? sent.filter((_, index) => index % 2 === 0)
           : sent;
-        assert.deepEqual(calls.slice(0, 2), ["call_0", "call_1"]);
+        const own = [`call_${first}`, `call_${first + 1}`];
+        assert.deepEqual(calls.slice(0, 2), own);
         if (to === "chat") {
-          assert.deepEqual(calls, [0, 1, 0, 1, 0, 1].map((n) => `call_${n}`));
+          assert.deepEqual(calls, [...own, ...own, ...own]);
         } else assert.equal(new Set(calls).size, 6);
       }
     }
   }
 });
 
-Deno.test("an id that is no position, and one that only looks like the gateway's, stays as it is", () => {
+Deno.test("an id that does not count, and one that only looks like the gateway's, stays as it is", () => {
   const kept = [
-    "call_7",
-    "toolu_01",
+    "toolu_01A",
     "call_0x",
     "functions.look:0",
     "D681PevKs",
@@ -645,5 +650,69 @@ Deno.test("a block of a Chat body without its id, name or content is refused wit
         error instanceof GatewayError &&
         error.param === `messages[0].content[0].${field}`,
     );
+  }
+});
+
+/** Answers that end for a call, and have neither a call nor any text. */
+const PROMISES: readonly (readonly [Protocol, JsonObject])[] = [
+  ...[undefined, null, []].flatMap((tool_calls) =>
+    [null, ""].flatMap((content) =>
+      ["tool_calls", "function_call", "tool_use"].map((
+        finish_reason,
+      ): [Protocol, JsonObject] => ["chat", {
+        id: "c",
+        model: "m",
+        choices: [{
+          index: 0,
+          message: { role: "assistant", content, tool_calls } as JsonObject,
+          finish_reason,
+        }],
+      }])
+    )
+  ),
+  ["chat", {
+    id: "c",
+    model: "m",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", reasoning_content: "I must look." },
+      finish_reason: "tool_calls",
+    }],
+  }],
+  ...[
+    [],
+    [{ type: "text", text: "" }],
+    [{ type: "thinking", thinking: "I must look.", signature: "" }],
+  ].map((content): [Protocol, JsonObject] => ["messages", {
+    id: "c",
+    model: "m",
+    content,
+    stop_reason: "tool_use",
+  }]),
+];
+
+Deno.test("an answer that promises a call and has neither a call nor a text is broken", () => {
+  for (const [to, answer] of PROMISES) {
+    for (const isStream of to === "chat" ? [false] : [false, true]) {
+      const last = eventsOf(to, answer, isStream).at(-1);
+      assert.ok(last?.type === "failure", JSON.stringify(answer));
+      assert.equal(last.failure.kind, "broken");
+      assert.match(last.failure.message, /no call and no text/);
+    }
+  }
+});
+
+Deno.test("an answer that promises a call and has a text ends well, and so does an empty one that promises none", () => {
+  for (
+    const [finish_reason, content] of [["tool_calls", "Done."], ["stop", ""]]
+  ) {
+    const answer = {
+      id: "c",
+      model: "m",
+      choices: [{ index: 0, message: { content }, finish_reason }],
+    };
+    const last = eventsOf("chat", answer as JsonObject, false).at(-1);
+    assert.ok(last?.type === "end");
+    assert.equal(last.stop.reason, "end");
   }
 });

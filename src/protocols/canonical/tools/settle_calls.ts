@@ -2,12 +2,14 @@ import type { Ids } from "../../../core/ids.ts";
 import { isHeavyJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
 import type { StopReason } from "../answer/answer.ts";
+import { reasonOfWord } from "../answer/stop_words.ts";
 import {
   type AnswerEvent,
   type BlockEndEvent,
   type BlockStartEvent,
   brokenEvent,
   type EndEvent,
+  isOutput,
   oversizedEvent,
 } from "../stream/event.ts";
 import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
@@ -30,13 +32,17 @@ const CUTTING_REASONS: readonly StopReason[] = [
 
 const TOO_LONG = "The provider's calls are longer than the gateway can hold";
 
+const MISSING_CALL =
+  "The provider ended its answer for a tool call and sent no call and no text";
+
 const INVALID_ARGUMENTS =
   "The provider sent a tool call whose arguments are not a JSON object";
 
 /**
  * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object or empty.
  * `null` counts as empty. Other arguments fail the answer, unless it was cut off in the middle of the call. Until that
- * is known, the block stays open, because some clients run a call as soon as its block ends.
+ * is known, the block stays open, because some clients run a call as soon as its block ends. An answer that ends for a
+ * call, and has neither a call nor any text, fails too: an agent would stop without a word.
  *
  * A call is checked at its end, so its size has the same limits as an event.
  *
@@ -52,7 +58,8 @@ export function settleCalls(
   const calls = new Map<number, Call>();
   const broken = new Map<number, BlockEndEvent>();
   let held = 0;
-  let position = 0;
+  const thoughts = new Set<number>();
+  let hasContent = false;
 
   function take(call: Call, text: string): string {
     held += text.length;
@@ -75,6 +82,11 @@ export function settleCalls(
   }
 
   function end(event: EndEvent, emit: Emit<AnswerEvent>): void {
+    if (
+      !hasContent && reasonOfWord(event.stop.raw?.value ?? "") === "tool_calls"
+    ) {
+      return emit(brokenEvent(MISSING_CALL));
+    }
     if (broken.size > 0 && !CUTTING_REASONS.includes(event.stop.reason)) {
       return emit(brokenEvent(INVALID_ARGUMENTS));
     }
@@ -89,7 +101,7 @@ export function settleCalls(
   function withOwnId(event: BlockStartEvent): BlockStartEvent {
     const { block } = event;
     if (ids === undefined || !("id" in block)) return event;
-    const id = sessionId(block.id, position++, ids);
+    const id = sessionId(block.id, ids);
     return { ...event, block: { ...block, id } };
   }
 
@@ -97,6 +109,7 @@ export function settleCalls(
     push(event, emit) {
       switch (event.type) {
         case "block-delta": {
+          hasContent ||= !thoughts.has(event.index);
           const call = calls.size > 0 ? calls.get(event.index) : undefined;
           if (call === undefined) return emit(event);
           const text = take(call, event.text);
@@ -107,6 +120,8 @@ export function settleCalls(
           return;
         }
         case "block-start":
+          if (event.block.kind === "reasoning") thoughts.add(event.index);
+          hasContent ||= isOutput(event);
           if (event.block.kind === "function_call") {
             calls.set(event.index, { text: "", form: "nothing" });
           }

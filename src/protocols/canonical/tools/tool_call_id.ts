@@ -37,19 +37,18 @@ export function fitId(id: string, rule: IdRule): string {
   return `${kept}_${shortHash(id)}`;
 }
 
-/** Ids that only name a position, as Bedrock's in each answer: `call_0` (https://github.com/BerriAI/litellm/pull/30426). */
-const POSITION_REGEXP = /^[A-Za-z_-]{0,24}(\d{1,3})$/;
+/** Ids that only count calls, as Bedrock's in each answer: `call_0` (https://github.com/BerriAI/litellm/pull/30426). */
+const COUNTING_REGEXP = /^[A-Za-z_-]{0,24}\d{1,3}$/;
 
 /** An id of {@linkcode sessionId}: the provider's id, eight random digits, and the hash of both. */
 const SESSION_REGEXP = /^(([\w-]{1,28})_[0-9a-f]{8})([0-9a-f]{8})$/;
 
 /**
- * Returns an id that is unique in the caller's session. An id that only names the call's position in its answer gets
- * random digits, so that clients do not take the call for an earlier one. {@linkcode providerId} removes them.
+ * Returns an id that is unique in the caller's session. An id that only counts gets random digits, so that clients do
+ * not take the call for one of an earlier answer. {@linkcode providerId} removes them.
  */
-export function sessionId(id: string, position: number, ids: Ids): string {
-  const counted = POSITION_REGEXP.exec(id)?.[1];
-  if (counted === undefined || Number(counted) !== position) return id;
+export function sessionId(id: string, ids: Ids): string {
+  if (!COUNTING_REGEXP.test(id)) return id;
   const head = `${id}_${shortHash(ids.next("call"))}`;
   return head + shortHash(head);
 }
