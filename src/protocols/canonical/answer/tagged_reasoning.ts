@@ -1,11 +1,14 @@
 import type { Emit, Stage } from "../../../core/stage.ts";
+import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
+import { isGoodEnd } from "./answer.ts";
 
 const TAGS = ["<think>", "<thinking>", "<thought>", "<reasoning>"];
 
 /**
  * Returns a stage that reads a leading `<think>…</think>` as reasoning, for models that write their reasoning so. Only
- * the first block is read, and a later tag stays text. A tag that never closes is reasoning to the end of its block.
+ * the first block is read, and a later tag stays text. A tag that never closes is reasoning to the end of its block; if
+ * a good end follows, the same is its text, because many clients show only that.
  */
 export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
   let head: BlockStartEvent | undefined;
@@ -16,6 +19,8 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
   /** The blocks of reasoning before the text: 0 or 1. */
   let shift = 0;
   let isOver = false;
+  /** The whole text while its tag is open. */
+  let whole = "";
 
   function pass(events: readonly AnswerEvent[], emit: Emit<AnswerEvent>) {
     isOver = true;
@@ -64,9 +69,24 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
     if (text !== "") pass([head, { type: "block-delta", index, text }], emit);
   }
 
+  /** Writes the text of a tag that never closed, behind its reasoning. */
+  function repeat(head: BlockStartEvent, emit: Emit<AnswerEvent>) {
+    const index = head.index + 1;
+    emit({ ...head, index });
+    emit({ type: "block-delta", index, text: whole });
+    emit({ type: "block-end", index });
+  }
+
   return {
     push(event, emit) {
-      if (isOver) return pass([event], emit);
+      if (isOver) {
+        if (event.type === "block-start" || closing !== "") whole = "";
+        const isText = whole !== "" && whole.length <= MAX_HELD_CHARACTERS;
+        if (isText && head && event.type === "end" && isGoodEnd(event.stop)) {
+          repeat(head, emit);
+        }
+        return pass([event], emit);
+      }
       if (head === undefined) {
         if (event.type !== "block-start") return emit(event);
         if (event.block.kind !== "text") return pass([event], emit);
@@ -74,13 +94,16 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
       } else if (event.type === "block-delta" && event.index === head.index) {
         if (closing === undefined) held.push(event);
         text += event.text;
+        if (whole.length <= MAX_HELD_CHARACTERS) whole += event.text;
         read(head, emit);
+        if (closing === "") whole = "";
       } else if (closing === undefined) pass([head, ...held, event], emit);
       else {
         if (closing !== "") close(head.index, text, emit);
         // Without a text, the reasoning has its index.
         const isAlone = event.type === "block-end" && shift > 0;
         if (isAlone) shift = 0;
+        else whole = "";
         pass(isAlone ? [] : [head, event], emit);
       }
     },

@@ -37,6 +37,15 @@ const CASES: readonly (readonly [name: string, text: string, shown: Shown])[] =
     ["an empty tag", "<think>\n\n</think>\n\nHello", [["text", "Hello"]]],
     ["a tag that never closes", "<think>It goes on </thin", [
       ["reasoning", "It goes on </thin"],
+      ["text", "<think>It goes on </thin"],
+    ]],
+    ["an answer that begins with the tag's name", "<think> is a tag.\n", [
+      ["reasoning", "is a tag."],
+      ["text", "<think> is a tag.\n"],
+    ]],
+    ["an object behind the tag", '<think>{"a":1}</think>\n{"a":2}', [
+      ["reasoning", '{"a":1}'],
+      ["text", '{"a":2}'],
     ]],
     ["reasoning alone", "<think>Done</think>\n", [["reasoning", "Done"]]],
     ["no tag", "Hello <think>there</think>", [
@@ -72,6 +81,13 @@ Deno.test("readTaggedReasoning() keeps calls after the reasoning", () => {
     assert.equal(answer.blocks[0]?.kind, "reasoning");
     assert.equal(answer.blocks.length, text.endsWith("b") ? 3 : 2);
     assert.equal(answer.stop.reason, "tool_calls");
+  }
+});
+
+Deno.test("readTaggedReasoning() repeats no reasoning as text when the answer was cut", () => {
+  for (const reason of ["length", "content_filter"]) {
+    const answer = fold([{ content: "<think>It goes" }], reason);
+    assert.deepEqual(shownIn(answer.blocks), [["reasoning", "It goes"]]);
   }
 });
 
@@ -128,8 +144,8 @@ function edited(events: readonly AnswerEvent[]): AnswerEvent[] {
   return runStage(createGrammar(), runStage(readTaggedReasoning(), events));
 }
 
-function fold(deltas: readonly object[]) {
-  const finish = { choices: [{ index: 0, finish_reason: "stop" }] };
+function fold(deltas: readonly object[], finish_reason = "stop") {
+  const finish = { choices: [{ index: 0, finish_reason }] };
   const decoder = chatCodec.createStreamDecoder(counterIds());
   const frames = [
     ...deltas.map(frameOf),
