@@ -201,7 +201,7 @@ Deno.test("OpenAI's SDK keeps the calls of a session apart that a provider numbe
           }],
           tool_choice: { type: "function" as const, name: NAME },
         };
-        const answer = isStream
+        const answer: OpenAI.Responses.Response = isStream
           ? await sdk.responses.stream(body).finalResponse()
           : await sdk.responses.create(body);
         const calls = answer.output.filter((item) =>
