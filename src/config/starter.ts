@@ -25,11 +25,6 @@ const AZURE_RESOURCE =
 const GOOGLE_TOKEN =
   "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.";
 
-const SOL = [
-  "2026-10-01",
-  "input: 2, cached_input: 0.1, cache_write: 2.5, output: 10",
-] as const;
-
 const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   zai: { model: "glm-5.1", lines: TEAM_PLAN },
   bigmodel: {
@@ -46,11 +41,14 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
       "# Use an API key. Anthropic forbids serving others with the token of a Claude plan.",
     ],
   },
-  openai: { model: "gpt-6.1-sol", price: SOL },
-  "openai-chat": {
+  openai: {
     model: "gpt-6.1-sol",
-    price: SOL,
+    price: [
+      "2026-10-01",
+      "input: 2, cached_input: 0.1, cache_write: 2.5, output: 10",
+    ],
   },
+  "openai-chat": { model: "gpt-5.2" },
   gemini: {
     model: "gemini-3.8-flash",
     price: ["2026-10-07", "input: 0.75, output: 3.75"],
@@ -80,7 +78,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     ],
   },
   "azure-chat": {
-    model: "gpt-5.5",
+    model: "gpt-5.2",
     lines: [AZURE_RESOURCE],
   },
   "azure-claude": {

@@ -127,7 +127,7 @@ function compareChat(
   entry: JsonObject,
 ): string[] {
   const dialect = chatDialectOf({ service, model });
-  const efforts = openAiModelRules(model)?.efforts ??
+  const efforts = openAiModelRules({ service, model })?.efforts ??
     dialect.thinking?.efforts ??
     (dialect.effort === undefined ? undefined : knownEfforts(dialect.effort));
   return [

@@ -1,6 +1,7 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import { lessonOf } from "../../protocols/dialects/lessons.ts";
+import { endpointFor } from "../../protocols/dialects/openai_models.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
@@ -121,8 +122,15 @@ function checkRoutingFields(
     }
   }
   checkOmit(fields.omit, { path, findings });
-  fields.models.forEach(({ omit, lessons }, index) => {
+  const { service } = fields;
+  const [, other] = /^(openai|azure)-chat$/.exec(service) ?? [];
+  fields.models.forEach(({ id, upstream, omit, lessons }, index) => {
     const ofModel = [...path, "models", index];
+    if (other && endpointFor({ service, model: upstream ?? id })) {
+      const message =
+        `refuses Chat Completions with tools while it reasons, or all of them, and they pass unchanged. Use \`service: ${other}\`, which translates them.`;
+      findings.warn(ofModel, message);
+    }
     checkOmit(omit, { path: ofModel, findings });
     lessons.forEach((text, at) => {
       if (lessonOf(text) !== undefined) return;

@@ -53,7 +53,7 @@ export const dialectOf: (
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
-  const known = openAiModelRules(model);
+  const known = openAiModelRules({ service, model });
   const isOpenAi = known !== undefined;
   const rules: ChatRules = {
     ...(isOpenAi ? undefined : provider?.otherModels) ?? provider?.rules ??

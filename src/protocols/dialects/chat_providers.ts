@@ -152,7 +152,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     models: [
       {
         // "This model does not support response format `json_schema`"
-        models: /^(?!gpt-oss|llama-4|kimi|qwen3\.8)/,
+        models: /^(?!gpt-oss|llama-4|kimi-k2|qwen3\.8)/,
         examples: ["llama-3.3-70b-versatile", "qwen/qwen3-32b"],
         sources: [
           "https://console.groq.com/docs/structured-outputs",

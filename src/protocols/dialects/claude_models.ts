@@ -246,7 +246,7 @@ const VERSION_REGEXP =
 
 /** Parses a model id of any provider; returns `undefined` when it is no Claude model. */
 export function parseClaudeModel(model: string): ClaudeModel | undefined {
-  const id = model.toLowerCase();
+  const id = model.toLowerCase().replace(/^.*\//, "");
   const start = id.indexOf("claude");
   if (start < 0) return undefined;
   const family = FAMILY_REGEXP.exec(id.slice(start))?.[0];

@@ -91,8 +91,9 @@ export const GEMINI_MODELS: EffortModels = [
     rules: { words: THREE_EFFORTS },
   },
   {
-    models: /^(?:gemini-[12](?!\d)|gemma)/,
-    examples: ["gemini-2.0-flash-001", "gemma-4-31b"],
+    // Other makers, on Vertex, are not known to take an effort.
+    models: /^(?:gemini-[12](?!\d)|(?!gemini))/,
+    examples: ["gemini-2.0-flash-001", "gemma-4-31b", "meta/llama-4"],
     sources: [GEMINI_PAGE],
     rules: { words: {} },
   },

@@ -1,7 +1,7 @@
 import { wordList } from "../../core/collections.ts";
 import { type JsonObject, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
-import type { RequestContext } from "../canonical/codec.ts";
+import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   bareId,
   commonEfforts,
@@ -88,7 +88,7 @@ const NONE_TO_MAX: OpenAiModelRules = {
 /** OpenAI's models. The id of a snapshot ends with its date. */
 export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
   {
-    models: /^(?:gpt-[34](?!\d)|chatgpt-|gpt-5-chat|davinci|babbage)/,
+    models: /^(?:gpt-[34](?!\d)|chatgpt-4|gpt-5-chat|davinci|babbage)/,
     examples: ["gpt-4.1", "gpt-4o-mini", "chatgpt-4o-latest", "gpt-5-chat"],
     sources: [PROBED_SOURCE],
     rules: { efforts: [], defaultEffort: "none", ...OLD_CACHE },
@@ -227,12 +227,25 @@ export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
 
 /** OpenAI's models with a version, and the families of one generation. */
 const OPENAI_IDS =
-  /^(?:(?:chat)?gpt-|o)\d|^(?:chat|codex|computer-use|davinci|babbage)(?:-|$)/;
+  /^(?:(?:chat)?gpt-\d|o\d(?!\d)|(?:chat|codex|computer-use|davinci|babbage)(?:-|$))/;
+
+type ModelAt = Pick<Target, "service" | "model">;
+
+/** Returns a model's bare id. A deployment of Azure may contain that of its model: `prod-gpt-5.5`, `gpt4o`, `gpt-41`. */
+function idOf({ service, model }: ModelAt): string {
+  const id = bareId(model);
+  if (!service.startsWith("azure")) return id;
+  return id.replace(/^.*?(?<![a-z\d])(?=(?:gpt-?|o)\d)/, "")
+    .replace(/^gpt-?(?=\d)/, "gpt-").replace(/^(gpt-\d)(?=[1-9](?!\d))/, "$1.");
+}
 
 /** Returns the rules of a model that is OpenAI's by its id; `undefined` for other models. */
-export function openAiModelRules(model: string): OpenAiModelRules | undefined {
-  const isOpenAi = OPENAI_IDS.test(bareId(model));
-  return isOpenAi ? rulesFor(OPENAI_MODELS, model, stricter) : undefined;
+export function openAiModelRules(
+  target: ModelAt,
+): OpenAiModelRules | undefined {
+  const id = idOf(target);
+  if (!OPENAI_IDS.test(id)) return undefined;
+  return rulesFor(OPENAI_MODELS, id, stricter);
 }
 
 /** "This model is only supported in v1/responses": https://github.com/aaif-goose/goose/issues/2564 */
@@ -241,12 +254,10 @@ const RESPONSES_ONLY = /^(?:codex-|gpt-\d+(?:\.\d+)?-(?:codex|pro)|o\d-pro)/;
 /**
  * Returns the protocol that translated requests for a model should have, where its connection has that endpoint;
  * `undefined` for the protocol of the connection's family.
- *
- * @param model The provider's name of the model.
  */
-export function endpointFor(model: string): Protocol | undefined {
-  const isBetter = RESPONSES_ONLY.test(bareId(model)) ||
-    openAiModelRules(model)?.refusesChatTools === true;
+export function endpointFor(target: ModelAt): Protocol | undefined {
+  const isBetter = RESPONSES_ONLY.test(idOf(target)) ||
+    openAiModelRules(target)?.refusesChatTools === true;
   return isBetter ? "responses" : undefined;
 }
 
@@ -268,7 +279,7 @@ export function encodeParallel(
   wanted: boolean | undefined,
   { target, reportDropped }: RequestContext,
 ): JsonObject {
-  const isTaken = !/^o\d/.test(bareId(target.model));
+  const isTaken = !/^o\d(?!\d)/.test(idOf(target));
   if (!isTaken && wanted === false) {
     reportDropped("parallelTools", "this model decides that itself");
   }

@@ -59,7 +59,7 @@ const SCHEMA_SUBSETS: readonly SubsetRow[] = [
 export function schemaSubsetOf(
   { service, model }: Pick<Target, "service" | "model">,
 ): SchemaSubset {
-  if (openAiModelRules(model) !== undefined) return OPENAI;
+  if (openAiModelRules({ service, model }) !== undefined) return OPENAI;
   const isClaude = service !== "gateway" &&
     parseClaudeModel(model) !== undefined;
   if (isClaude) return { ...ALL_SCHEMAS, plainRoot: true };

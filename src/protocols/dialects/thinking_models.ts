@@ -64,7 +64,7 @@ const KIMI_THINKING_PAGE =
 /** The models of Moonshot. */
 export const KIMI_MODELS: Rows = [
   {
-    models: /^(?:kimi-k2(?![.\dp]|-thinking)|moonshot-)/,
+    models: /^(?:kimi-k2(?![.\dp]|-thinking)|moonshot-v1)/,
     examples: ["kimi-k2-0905-preview", "kimi-k2-turbo-preview", "moonshot-v1"],
     sources: ["https://platform.kimi.ai/docs/api/models-overview"],
     rules: {
@@ -148,7 +148,7 @@ export const DEEPSEEK_MODELS: Rows = [
     rules: { ...DEEPSEEK, byDefault: false },
   },
   {
-    models: /^deepseek-(?:v4|flash|pro|reasoner)/,
+    models: /^deepseek-(?:v4(?!\.|\d|p\d)|flash|pro|reasoner)/,
     examples: ["deepseek-v4-pro", "deepseek-flash", "deepseek-reasoner"],
     sources: [
       "https://api-docs.deepseek.com/guides/thinking_mode",
@@ -196,7 +196,7 @@ export const GLM_MODELS: Rows = [
     rules: { ...GLM, efforts: ["low", "medium", "high", "xhigh", "max"] },
   },
   {
-    models: /^glm-(?:4|5(?![.\dp]|-\d)|5.1)/,
+    models: /^glm-(?:4|5(?![.\dp]|-\d)|5\.1)/,
     examples: ["glm-5.1", "glm-5", "glm-4.7", "glm-4.5-air"],
     sources: [
       "https://docs.z.ai/guides/capabilities/thinking-mode",
@@ -225,7 +225,7 @@ export const MINIMAX_MODELS: Rows = [
     rules: { ...MINIMAX, canStop: false, onWord: undefined },
   },
   {
-    models: /^minimax-m3/,
+    models: /^minimax-m3(?![.\d])/,
     examples: ["MiniMax-M3"],
     sources: [
       "https://java.agentscope.io/v2/en/integration/model/minimax",

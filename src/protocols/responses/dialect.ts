@@ -28,7 +28,7 @@ export const dialectOf: (
     services.includes(service)
   );
   const rules = provider?.rules ?? COMPATIBLE_RESPONSES;
-  const known = openAiModelRules(model) ??
+  const known = openAiModelRules({ service, model }) ??
     (rules.openAiOnly ? UNKNOWN_OPENAI_MODEL : undefined);
   return {
     ...rules,

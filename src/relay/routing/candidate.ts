@@ -66,20 +66,20 @@ function candidateFor(
   deployment: Deployment,
 ): Candidate | GatewayError {
   const { connection } = deployment;
-  const { endpoints } = connection;
+  const { endpoints, service } = connection;
+  const target = { service, model: deployment.model.upstream };
   const { protocol } = FAMILIES[connection.family];
   const serving = servingOf(operation, connection);
   const isOffered = serving === "native" || serving === "either";
   const { endpoint } = OPERATIONS[operation];
   // Azure's Responses serves the models of OpenAI alone.
-  const isForeign = connection.service === "azure-chat" &&
-    endpoint === "responses" &&
-    openAiModelRules(deployment.model.upstream) === undefined;
+  const isForeign = service === "azure-chat" && endpoint === "responses" &&
+    openAiModelRules(target) === undefined;
   if (isOffered && !isForeign && endpoints[endpoint] !== undefined) {
     return { mode: "native", deployment };
   }
   if (serving === "either") {
-    const better = endpointFor(deployment.model.upstream);
+    const better = endpointFor(target);
     if (better !== undefined && endpoints[better] !== undefined) {
       return { mode: "translated", deployment, protocol: better };
     }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
 import { bareId } from "../../../src/protocols/dialects/effort.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
@@ -70,6 +71,12 @@ const OFF: readonly (readonly [string, string | undefined])[] = [
   ["openai gpt-7", "low"],
   ["openai gpt-7-pro", "medium"],
   ["openai gpt-5.4-cyber", "low"],
+  ["openai-chat chatgpt-6-latest", undefined],
+  ["azure-chat prod-gpt-6.1-sol", "low"],
+  ["azure-chat team_o3", "low"],
+  ["minimax MiniMax-M3.5", undefined],
+  ["deepseek deepseek-v4.5-pro", "minimal"],
+  ["vertex meta/llama-4-maverick", undefined],
 ];
 
 for (const [target, least] of OFF) {
@@ -79,9 +86,70 @@ for (const [target, least] of OFF) {
     });
     assert.equal(body.reasoning_effort, least);
     assert.equal(body.thinking, undefined);
-    assert.deepEqual(dropped, ["thinking"]);
+    const isSilent = /chatgpt|llama/.test(target);
+    assert.deepEqual(dropped, isSilent ? [] : ["thinking"]);
   });
 }
+
+Deno.test("a deployment of Azure follows the OpenAI model whose name it contains, other names follow none", () => {
+  const at = (target: string) => {
+    const { body } = received("messages", target, {
+      temperature: 0.5,
+      thinking: { type: "disabled" },
+      ...FORCED,
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+    });
+    const { temperature, reasoning_effort, max_completion_tokens } = body;
+    const { reasoning = {} } = body;
+    return [
+      temperature,
+      isJsonObject(reasoning)
+        ? reasoning.effort ?? reasoning_effort
+        : reasoning,
+      max_completion_tokens === undefined ? "other" : "OpenAI",
+      body.parallel_tool_calls,
+    ];
+  };
+  for (const name of ["prod-gpt-4.1", "gpt4o", "GPT-41-mini", "gpt-35-turbo"]) {
+    assert.deepEqual(at(`chat azure-chat ${name}`), [
+      0.5,
+      undefined,
+      "OpenAI",
+      false,
+    ], name);
+    assert.deepEqual(at(`responses azure ${name}`).slice(0, 2), [
+      0.5,
+      undefined,
+    ], name);
+  }
+  assert.deepEqual(at("responses azure team-gpt-6.1-sol").slice(0, 2), [
+    undefined,
+    "low",
+  ]);
+  assert.deepEqual(at("chat azure-chat team-o3"), [
+    undefined,
+    "low",
+    "OpenAI",
+    undefined,
+  ]);
+  for (const name of ["my-gpt-5.5-router", "o3000", "claude-proxy/llama"]) {
+    assert.deepEqual(at(`chat together ${name}`), [
+      0.5,
+      undefined,
+      "other",
+      false,
+    ], name);
+  }
+});
+
+Deno.test("a model is a Claude by its own name, not by its path", () => {
+  assert.equal(parseClaudeModel("claude-proxy/llama-4"), undefined);
+  assert.equal(
+    parseClaudeModel("arn:aws:bedrock:us-east-1:1:p/us.anthropic.claude-opus-5")
+      ?.family,
+    "opus",
+  );
+});
 
 Deno.test("an unknown variant gets only the efforts that its kin and its generation both have", () => {
   const effortOf = (target: string, effort: string) =>

@@ -254,10 +254,11 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
  */
 const LOST_SIGNATURE = "skip_thought_signature_validator";
 
-/** The `extra_content` of a call without a signature. */
-export const LOST_EXTRA: JsonObject = {
-  google: { thought_signature: LOST_SIGNATURE },
-};
+/** Returns the `extra_content` of a call without a signature. Vertex answers as `vertex`: earendil-works/pi#6733. */
+export function lostExtra(service: string): JsonObject {
+  const google = { thought_signature: LOST_SIGNATURE };
+  return service === "vertex" ? { google, vertex: google } : { google };
+}
 
 /** Returns the `reasoning_details` of a step of Gemini 3, which must sign its calls. */
 export function signedDetails(

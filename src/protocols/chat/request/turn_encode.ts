@@ -18,7 +18,7 @@ import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
 import {
   detailsOfSealed,
   extraOfSealed,
-  LOST_EXTRA,
+  lostExtra,
   signedDetails,
 } from "../answer/reasoning_details.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
@@ -205,7 +205,7 @@ function encodeCall(
   const sealed = sendableOf(call.sealed, scope);
   const extra_content = (sealed && extraOfSealed(sealed)) ??
     (isFirst && scope.dialect.signatures === "extra_content"
-      ? LOST_EXTRA
+      ? lostExtra(scope.context.target.service)
       : undefined);
   const extra = extra_content === undefined ? {} : { extra_content };
   const id = wireId(call.id, scope);
