@@ -65,9 +65,11 @@ export function faultsOf(tool: JsonObject): [pair: string, fault: string][] {
   const faults: [string, string][] = [];
   for (const from of PROTOCOLS) {
     for (const host of HOSTS.filter(({ to }) => to !== from)) {
-      const fault = faultAt(tool, from, host);
-      if (fault !== undefined) {
-        faults.push([`${from} to ${host.oracle} (${host.to})`, fault]);
+      for (const strict of [false, true]) {
+        const fault = faultAt({ ...tool, strict }, from, host);
+        if (fault === undefined) continue;
+        const kind = strict ? "strict " : "";
+        faults.push([`${kind}${from} to ${host.oracle} (${host.to})`, fault]);
       }
     }
   }
@@ -90,21 +92,21 @@ function faultAt(
 }
 
 function requestWith(tool: JsonObject, from: Protocol): JsonObject {
-  const { name, description = "" } = tool;
+  const { name, description = "", strict = false } = tool;
   const parameters = tool.inputSchema ?? { type: "object" };
   const messages = [{ role: "user", content: "Hi" }];
   switch (from) {
     case "chat": {
-      const offered = { name, description, parameters };
+      const offered = { name, description, parameters, strict };
       const tools = [{ type: "function", function: offered }];
       return { model: "m", messages, tools };
     }
     case "messages": {
-      const tools = [{ name, description, input_schema: parameters }];
+      const tools = [{ name, description, input_schema: parameters, strict }];
       return { model: "m", max_tokens: 100, messages, tools };
     }
     case "responses": {
-      const offered = { name, description, parameters, strict: false };
+      const offered = { name, description, parameters, strict };
       return {
         model: "m",
         input: "Hi",

@@ -20,9 +20,10 @@ type Oracle = (tool: SentTool) => string | undefined;
 
 /** The strictest known rules of each host, with the reports that quote them. */
 export const ORACLES: Readonly<Record<string, Oracle>> = {
-  claude: ({ name, schema }) =>
+  claude: ({ name, schema, strict }) =>
     badName(name, /^[a-zA-Z0-9_-]{1,128}$/) ?? badRoot(schema) ??
-      claudeSchemaFault(schema) ?? draftFault(schema),
+      claudeSchemaFault(schema) ?? draftFault(schema) ??
+      (strict ? claudeStrictFault(schema) : undefined),
   openai: ({ name, schema, strict }) =>
     badName(name, /^[a-zA-Z0-9_-]{1,64}$/) ?? openAiSchemaFault(schema) ??
       (strict ? openFault(schema) : undefined),
@@ -100,6 +101,25 @@ function openFault(schema: JsonObject): string | undefined {
     const isClosed = rest.additionalProperties === false &&
       names.every((name) => Array.isArray(required) && required.includes(name));
     return isClosed ? undefined : "an open object in a strict tool";
+  });
+}
+
+/** The keywords of strict tools at Claude: https://repo.hex.pm/docs/lang_schema-0.7.1.tar.gz:LangSchema.Converter.Anthropic.html */
+const CLAUDE_STRICT = [
+  ..."$ref $defs title description default type enum const anyOf".split(" "),
+  ..."properties required additionalProperties items format minItems"
+    .split(" "),
+];
+
+/** Strict tools at Claude close every object, and have neither `allOf` nor keywords that no grammar enforces. */
+function claudeStrictFault(schema: JsonObject): string | undefined {
+  return eachSchema(schema, (one) => {
+    const unknown = Object.keys(one)
+      .find((keyword) => !CLAUDE_STRICT.includes(keyword));
+    if (unknown !== undefined) return `${unknown} in a strict tool`;
+    return one.properties !== undefined && one.additionalProperties !== false
+      ? "an open object in a strict tool"
+      : undefined;
   });
 }
 

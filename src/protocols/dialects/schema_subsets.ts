@@ -39,7 +39,7 @@ const SCHEMA_SUBSETS: readonly SubsetRow[] = [
       "https://github.com/MoonshotAI/kimi-cli/issues/2061",
       "https://github.com/MoonshotAI/walle/blob/main/docs/mfjs-spec.md",
     ],
-    subset: { ...ALL_SCHEMAS, isMoonshot: true },
+    subset: { ...ALL_SCHEMAS, plainRoot: true, isMoonshot: true },
   },
   {
     services: ["llamacpp", "lmstudio", "ollama"],

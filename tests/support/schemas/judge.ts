@@ -16,6 +16,9 @@ const OPTIONS = {
   logger: false,
   validateFormats: false,
   ownProperties: true,
+  messages: false,
+  inlineRefs: false,
+  code: { optimize: false },
 } as const;
 
 const DRAFT_06 = new Ajv(OPTIONS);

@@ -1,10 +1,9 @@
-import { wordSet } from "../../../core/collections.ts";
+import { wordList, wordSet } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
   listOf,
   objectOf,
-  objectsOf,
 } from "../../../core/json.ts";
 import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
@@ -12,11 +11,14 @@ import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
 /** The keywords of a schema that providers can enforce. Others move to the description. */
 const KNOWN_KEYWORDS = wordSet(`
   $ref $defs title description default type enum const
-  anyOf allOf properties required additionalProperties items format minItems
+  anyOf properties required additionalProperties items format minItems
 `);
 const KNOWN_FORMATS: ReadonlySet<unknown> = wordSet(`
   date-time time date duration email hostname uri ipv4 ipv6 uuid
 `);
+
+/** The keywords that give a value its properties. */
+const COMBINED = wordList("$ref properties anyOf oneOf");
 
 /**
  * Returns a schema that providers can enforce. Objects are closed, `oneOf` becomes `anyOf`, and other keywords move to
@@ -56,7 +58,9 @@ function close(schema: JsonObject): JsonObject {
     else moved.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   const isUnknown = String(schema.description).includes(UNKNOWN_REFERENCE);
-  if (isUnknown || objectsIn(schema) > 1) throw new OpenSchemaError();
+  // Closing a part would leave no valid value.
+  const isJoined = COMBINED.filter((word) => word in schema).length > 1;
+  if (isUnknown || isJoined || "allOf" in schema) throw new OpenSchemaError();
   if (isObjectSchema(kept)) closeObject(schema, kept);
   const closed = mapInside(kept, close);
   return moved.length === 0
@@ -64,19 +68,8 @@ function close(schema: JsonObject): JsonObject {
     : withDescription(closed, `{${moved.join(", ")}}`);
 }
 
-/** Returns how many schemas give a value its properties. Closing two would leave no valid value. */
-function objectsIn(
-  { $ref, properties, anyOf, oneOf, allOf }: JsonObject,
-): number {
-  const isObject = (one: JsonObject) => objectsIn(one) > 0;
-  return [$ref, properties].filter((one) => one !== undefined).length +
-    objectsOf(allOf).filter(isObject).length +
-    [anyOf, oneOf].filter((list) => objectsOf(list).some(isObject)).length;
-}
-
 function isObjectSchema({ type, properties }: JsonObject): boolean {
-  return type === "object" || type === undefined && properties !== undefined ||
-    Array.isArray(type) && type.includes("object");
+  return properties !== undefined || [type].flat().includes("object");
 }
 
 /** Closes an object. A map or an object with arbitrary keys cannot be closed, because it would become empty. */
@@ -138,7 +131,8 @@ export interface StrictRoom {
 
 /**
  * Returns the room for the strict schemas of one request: at most 20 tools, and in all of them 24 parameters that are
- * optional and 16 that have several types (https://platform.claude.com/docs/en/build-with-claude/structured-outputs).
+ * optional (https://github.com/elizaOS/eliza/issues/16499) and 16 that have several types
+ * (https://github.com/ENTERPILOT/GoModel/pull/963).
  * A definition counts each time that it is used.
  */
 export function createStrictRoom(): StrictRoom {

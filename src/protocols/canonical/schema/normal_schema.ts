@@ -63,6 +63,47 @@ const CHECKS: ReadonlyMap<string, Check> = new Map(
   ),
 );
 
+/** The values of keywords that {@linkcode Normalizer} would not change. Keywords that it resolves or renames have none. */
+const PLAIN_CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ...CHECKS,
+  ...[...SCHEMAS].map((keyword): [string, Check] => [
+    keyword,
+    (value) => typeof value === "boolean" || isPlain(value),
+  ]),
+  ...[...SCHEMA_LISTS].map((keyword): [string, Check] => [
+    keyword,
+    (value) => listOf(value).length > 0 && listOf(value).every(isPlain),
+  ]),
+  ...[...SCHEMA_MAPS].map((keyword): [string, Check] => [
+    keyword,
+    (value) => isJsonObject(value) && Object.values(value).every(isPlain),
+  ]),
+  [
+    "type",
+    (value = null) =>
+      [value].flat().length === [typesOf(value) ?? []].flat().length &&
+      [value].flat().every((type) => TYPES.has(String(type))),
+  ],
+  [
+    "required",
+    (value) => Array.isArray(value) && namesOf(value)?.length === value.length,
+  ],
+  ...wordList(`
+    $defs definitions dependencies additionalItems nullable dependentRequired
+    $ref $dynamicRef $recursiveRef
+  `).map((keyword): [string, Check] => [keyword, () => false]),
+]);
+
+/** Returns true for a schema of draft 2020-12 without references. Most tools have one. */
+function isPlain(schema: JsonValue | undefined): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type, items = true } = schema;
+  if (items === true && (Array.isArray(type) || type === "array")) return false;
+  return Object.keys(schema).every((keyword) =>
+    PLAIN_CHECKS.get(keyword)?.(schema[keyword]) !== false
+  );
+}
+
 /** The URI of a schema without an id. */
 const ROOT_URI = "schema:/";
 
@@ -83,7 +124,11 @@ const TYPES = wordSet("string number integer boolean object array null");
  * A reference to nothing moves into the description. The output is at most about twice as large as the input.
  */
 export const normalSchema: (schema: JsonObject) => JsonObject = oncePer(
-  (schema) => new Normalizer(schema).write(),
+  (schema) => {
+    const { $schema: draft, ...rest } = schema;
+    if (draft !== undefined) return normalSchema(rest);
+    return isPlain(schema) ? schema : new Normalizer(schema).write();
+  },
 );
 
 class Normalizer {
@@ -307,10 +352,14 @@ function modern(schema: JsonObject): JsonObject {
   const { type, items, required } = rest;
   const [$ref, ...further] = REFERENCES.map((keyword) => schema[keyword])
     .filter((reference) => typeof reference === "string");
+  const [only, ...others] = listOf(rest.allOf);
+  const { $ref: target, ...beside } = objectOf(only);
+  const isWrapped = $ref === undefined && typeof target === "string" &&
+    others.length + Object.keys(beside).length === 0;
   const choice = $ref ?? rest.anyOf ?? rest.oneOf ?? rest.allOf;
   if (nullable === true && type === undefined && choice !== undefined) {
-    const { nullable: _null, ...others } = schema;
-    return { anyOf: [others, { type: "null" }] };
+    const { nullable: _null, ...given } = schema;
+    return { anyOf: [given, { type: "null" }] };
   }
   const entries = Object.entries(objectOf(dependencies));
   const lists = entries.filter(([, one]) => Array.isArray(one));
@@ -320,6 +369,8 @@ function modern(schema: JsonObject): JsonObject {
     .map(([name]) => name);
   const changes: [boolean, JsonObject][] = [
     [$ref !== undefined, { $ref }],
+    // Pydantic 1 writes so what has words beside its reference.
+    [isWrapped, { $ref: target, allOf: undefined }],
     [further.length > 0, {
       allOf: [...listOf(rest.allOf), ...further.map((one) => ({ $ref: one }))],
     }],

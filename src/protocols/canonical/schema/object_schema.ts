@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
 } from "../../../core/json.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { followRoot } from "./root_object.ts";
@@ -9,13 +10,15 @@ import { followRoot } from "./root_object.ts";
 /** Returns a schema of function arguments that all upstreams accept: an object with properties, in draft 2020-12. */
 export function objectSchema(schema: JsonObject | undefined): JsonObject {
   const normal = followRoot(normalSchema(schema ?? {}));
-  if (normal.type !== undefined && normal.type !== "object") return normal;
+  const { type, properties } = normal;
+  const isWhole = properties !== undefined && type === "object";
+  if (isWhole || type !== undefined && type !== "object") return normal;
   const combined = "anyOf" in normal || "oneOf" in normal ||
     "allOf" in normal || "$ref" in normal;
   return {
     ...normal,
     type: "object",
-    ...(normal.properties === undefined && !combined ? { properties: {} } : {}),
+    ...(properties === undefined && !combined ? { properties: {} } : {}),
   };
 }
 
@@ -27,8 +30,8 @@ export function isClosedSchema(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.every(isClosedSchema);
   if (!isJsonObject(schema)) return true;
   if (
-    isJsonObject(schema.properties) &&
-    !isClosedObject(schema, schema.properties)
+    (schema.type === "object" || isJsonObject(schema.properties)) &&
+    !isClosedObject(schema, objectOf(schema.properties))
   ) return false;
   if (schema.type === "array" && !isNamed(schema.items)) return false;
   return Object.values(schema).every(isClosedSchema);

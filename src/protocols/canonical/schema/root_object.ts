@@ -29,6 +29,8 @@ interface Trail {
 
 const NO_FIELDS: Fields = { properties: {}, required: [] };
 
+const NOT_AT_ROOT = wordList("$ref anyOf oneOf allOf enum not");
+
 /** The deepest choice that is read. */
 const MAX_DEPTH = 16;
 
@@ -44,6 +46,8 @@ const MAX_CHARACTERS = 256 * 1024;
 export function rootObject(schema: JsonObject | undefined): JsonObject {
   const normal = normalSchema(schema ?? { properties: {} });
   const root = followRoot(normal);
+  const isPlain = NOT_AT_ROOT.every((keyword) => root[keyword] === undefined);
+  if (isPlain && root.type === "object") return root;
   const { $ref, anyOf, oneOf, allOf, enum: values, not, ...rest } = root;
   const isChoice = [$ref, anyOf, oneOf, allOf].some((one) => one !== undefined);
   const fields = isChoice

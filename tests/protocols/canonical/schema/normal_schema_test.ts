@@ -9,6 +9,8 @@ import { normalSchema } from "../../../../src/protocols/canonical/schema/normal_
 import { objectSchema } from "../../../../src/protocols/canonical/schema/object_schema.ts";
 import { isGrammarPattern } from "../../../../src/protocols/canonical/schema/portable_pattern.ts";
 import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
+import { fitArguments } from "../../../../src/protocols/canonical/schema/schema_subset.ts";
+import { schemaSubsetOf } from "../../../../src/protocols/dialects/schema_subsets.ts";
 import { yamlPairs } from "../../../support/yaml_table.ts";
 import { received } from "../../../support/dialects/upstream_request.ts";
 
@@ -254,6 +256,60 @@ Deno.test("an optional parameter of a definition counts each time that the defin
   };
   assert.equal(createStrictRoom().takes(uses(4), "tool"), true);
   assert.equal(createStrictRoom().takes(uses(5), "tool"), false);
+});
+
+Deno.test("a reference in an `allOf` of one is written without it, as Claude and OpenAI enforce it", () => {
+  // Pydantic 1 writes so.
+  const schema = {
+    type: "object",
+    properties: {
+      place: {
+        description: "Where",
+        allOf: [{ $ref: "#/definitions/Place" }],
+      },
+    },
+    definitions: {
+      Place: { type: "object", properties: { x: { type: "number" } } },
+    },
+  };
+  const place = { description: "Where", $ref: "#/$defs/Place" };
+  assert.deepEqual(normalSchema(schema).properties, { place });
+  assert.deepEqual(enforceableSchema(schema)?.properties, { place });
+});
+
+Deno.test("two references in an `allOf` are not enforceable", () => {
+  const part = { $ref: "#/$defs/text" };
+  const schema = {
+    type: "object",
+    properties: { a: { allOf: [part, part] } },
+    $defs: { text: TEXT },
+  };
+  assert.equal(enforceableSchema(schema), undefined);
+});
+
+Deno.test("the arguments of a tool for Kimi are an object, also when its schema is a choice", () => {
+  const parameters = {
+    anyOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/A" }],
+    $defs: { A: { type: "object", properties: { a: TEXT } } },
+  };
+  const subset = schemaSubsetOf({ service: "kimi", model: "kimi-k3" });
+  const fitted = fitArguments(parameters, subset, {
+    reportDropped: assert.fail,
+  });
+  assert.deepEqual(fitted, {
+    type: "object",
+    properties: { a: TEXT },
+    required: [],
+  });
+});
+
+Deno.test("a schema without references and older words stays the same object", () => {
+  const schema = {
+    type: "object",
+    properties: { a: { type: "array", items: TEXT } },
+    required: ["a"],
+  };
+  assert.equal(objectSchema(rootObject(normalSchema(schema))), schema);
 });
 
 /** Returns a schema of `levels` levels. */

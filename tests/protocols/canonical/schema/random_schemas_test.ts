@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { normalSchema } from "../../../../src/protocols/canonical/schema/normal_schema.ts";
+import { enforceableSchema } from "../../../../src/protocols/canonical/schema/enforceable_schema.ts";
+import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
+import { fitArguments } from "../../../../src/protocols/canonical/schema/schema_subset.ts";
+import { schemaSubsetOf } from "../../../../src/protocols/dialects/schema_subsets.ts";
+import { ORACLES } from "../../../clients/tool_oracles.ts";
 import { createRandom } from "../../../support/fakes/random.ts";
 import { judgeOf } from "../../../support/schemas/judge.ts";
 import {
@@ -44,6 +49,50 @@ Deno.test("300 random schemas of all drafts are valid in draft 2020-12 afterward
     verdicts.true > 1_000 && verdicts.false > 1_000,
     JSON.stringify(verdicts),
   );
+});
+
+/** Returns what a host refuses in a tool. Another step renames properties. */
+function faultOf(
+  host: string,
+  schema: JsonObject,
+  strict: boolean,
+): string | undefined {
+  const fault = ORACLES[host]?.({ name: "tool", schema, strict });
+  return fault?.startsWith("Property keys") ? undefined : fault;
+}
+
+/** A service, a model of it, and the host of {@linkcode ORACLES} whose rules they have. */
+const HOSTS = [
+  ["anthropic", "claude-opus-5-5", "claude"],
+  ["openai", "gpt-5.5", "openai"],
+  ["gemini", "gemini-3-pro", "gemini"],
+  ["moonshot", "kimi-k3", "kimi"],
+  ["kimi", "kimi-for-coding", "kimi"],
+  ["llamacpp", "qwen3-32b", "llamacpp"],
+  ["lmstudio", "qwen3-32b", "llamacpp"],
+  ["ollama", "qwen3-32b", "llamacpp"],
+] as const;
+
+Deno.test("each host accepts 300 random schemas of all drafts as arguments of tools", () => {
+  for (const { seed, schema } of schemas(SCHEMAS)) {
+    for (const [service, model, host] of HOSTS) {
+      const subset = schemaSubsetOf({ service, model });
+      const fitted = fitArguments(schema, subset, { reportDropped() {} });
+      const fault = faultOf(host, fitted, false);
+      assert.equal(fault, undefined, `seed ${seed}: ${service}`);
+    }
+  }
+});
+
+Deno.test("Claude accepts each strict tool that is made of random schemas", () => {
+  const strict = schemas(SCHEMAS)
+    .map(({ schema }) => enforceableSchema(rootObject(schema)))
+    .filter((schema) => schema !== undefined);
+  assert.ok(strict.length > 20, `${strict.length} are strict`);
+  for (const schema of strict) {
+    const fault = faultOf("claude", schema, true);
+    assert.equal(fault, undefined, JSON.stringify(schema));
+  }
 });
 
 Deno.test("a schema that was converted once stays as it is", () => {
