@@ -1,4 +1,4 @@
-import { lookup, wordList, wordSet } from "../../../core/collections.ts";
+import { lookup } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -15,6 +15,7 @@ import {
   SCHEMAS,
   withDescription,
 } from "./keywords.ts";
+import { CHECKS, isPlain, namesOf, typesOf } from "./plain_schema.ts";
 
 /** A schema, and the URI of the resource around it. */
 interface Place {
@@ -29,81 +30,6 @@ interface Definition extends Place {
   readonly name: string;
 }
 
-type Check = (value: JsonValue | undefined) => boolean;
-
-/** The values that keywords may have. Others are left out, and so are keywords that name a draft or a place. */
-const CHECKS: ReadonlyMap<string, Check> = new Map(
-  ([
-    [
-      (value) => typeof value === "number",
-      "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
-    ],
-    [
-      (value) => Number.isInteger(value) && Number(value) >= 0,
-      `minLength maxLength minItems maxItems minProperties maxProperties
-      minContains maxContains`,
-    ],
-    [
-      (value) => typeof value === "string",
-      `title description pattern format $ref $comment contentEncoding
-      contentMediaType`,
-    ],
-    [
-      (value) => typeof value === "boolean",
-      "uniqueItems readOnly writeOnly deprecated",
-    ],
-    [(value) => listOf(value).length > 0, "enum examples"],
-    [
-      () => false,
-      `$schema $id id $anchor $dynamicAnchor $dynamicRef $recursiveAnchor
-      $recursiveRef $vocabulary`,
-    ],
-  ] satisfies [Check, string][]).flatMap(([check, words]) =>
-    wordList(words).map((keyword) => [keyword, check])
-  ),
-);
-
-/** The values of keywords that {@linkcode Normalizer} would not change. Keywords that it resolves or renames have none. */
-const PLAIN_CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...CHECKS,
-  ...[...SCHEMAS].map((keyword): [string, Check] => [
-    keyword,
-    (value) => typeof value === "boolean" || isPlain(value),
-  ]),
-  ...[...SCHEMA_LISTS].map((keyword): [string, Check] => [
-    keyword,
-    (value) => listOf(value).length > 0 && listOf(value).every(isPlain),
-  ]),
-  ...[...SCHEMA_MAPS].map((keyword): [string, Check] => [
-    keyword,
-    (value) => isJsonObject(value) && Object.values(value).every(isPlain),
-  ]),
-  [
-    "type",
-    (value = null) =>
-      [value].flat().length === [typesOf(value) ?? []].flat().length &&
-      [value].flat().every((type) => TYPES.has(String(type))),
-  ],
-  [
-    "required",
-    (value) => Array.isArray(value) && namesOf(value)?.length === value.length,
-  ],
-  ...wordList(`
-    $defs definitions dependencies additionalItems nullable dependentRequired
-    $ref $dynamicRef $recursiveRef
-  `).map((keyword): [string, Check] => [keyword, () => false]),
-]);
-
-/** Returns true for a schema of draft 2020-12 without references. Most tools have one. */
-function isPlain(schema: JsonValue | undefined): boolean {
-  if (!isJsonObject(schema)) return false;
-  const { type, items = true } = schema;
-  if (items === true && (Array.isArray(type) || type === "array")) return false;
-  return Object.keys(schema).every((keyword) =>
-    PLAIN_CHECKS.get(keyword)?.(schema[keyword]) !== false
-  );
-}
-
 /** The URI of a schema without an id. */
 const ROOT_URI = "schema:/";
 
@@ -113,8 +39,6 @@ export const UNKNOWN_REFERENCE = "Must match the schema";
 const DEFINITIONS = ["$defs", "definitions"];
 
 const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"];
-
-const TYPES = wordSet("string number integer boolean object array null");
 
 /**
  * Returns a schema of any draft as valid draft 2020-12 with the same meaning. Every reference names a definition in the
@@ -417,20 +341,5 @@ function writeMap(
     ? Object.fromEntries(
       Object.entries(map).map(([name, value]) => [name, edit(value)]),
     )
-    : undefined;
-}
-
-/** Returns the known types. Google's SDKs write them in capitals. */
-function typesOf(value: JsonValue): JsonValue | undefined {
-  const known = [value].flat().map((type) => String(type).toLowerCase())
-    .filter((type) => TYPES.has(type));
-  return Array.isArray(value) && known.length > 0
-    ? [...new Set(known)]
-    : known[0];
-}
-
-function namesOf(value: JsonValue | undefined): JsonValue[] | undefined {
-  return Array.isArray(value)
-    ? [...new Set(value.filter((name) => typeof name === "string"))]
     : undefined;
 }
