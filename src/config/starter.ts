@@ -185,7 +185,7 @@ export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
 # For editors that read that line: \`model-gateway schema > gateway.schema.json\`.
 # 1. Write each provider's key into the file that its \`key_file\` names, beside this file.
-# 2. mkdir tokens.d && model-gateway token new --many names.txt > tokens.d/staff.yaml
+# 2. mkdir tokens.d && model-gateway token new --many names.txt --to tokens.d/staff.yaml --secrets tokens.txt
 # 3. model-gateway check
 # A change of this file, or of a file that it names, takes effect without a restart.
 # Every setting is in docs/configuration.md.

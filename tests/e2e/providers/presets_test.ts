@@ -46,7 +46,8 @@ const TOKENS = `tokens:
 /** A gateway in front of one fake provider. */
 async function gatewayFor(service: ServiceName, provider: FakeProvider) {
   const text = starterFile([service])
-    .replace(/( +)# headers_drop/, "$1headers_drop");
+    .replace(/( +)# headers_drop/, "$1headers_drop")
+    .replace(/(?<=models:\n +- )\S+/, provider.model ?? "$&");
   const config = configOf(
     await loadText(text, {
       readFile: (path) =>

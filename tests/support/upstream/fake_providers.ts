@@ -49,6 +49,8 @@ export interface FakeProvider {
   readonly nativeText?: (text: string) => string;
   /** The operation that translated requests use, where it is not the main one of the family. */
   readonly translatedTo?: FakeOperation;
+  /** The model to ask; default: that of the service's first configuration. */
+  readonly model?: string;
 }
 
 const BEARER = ["authorization", `Bearer ${FAKE_KEY}`] as const;
@@ -177,6 +179,7 @@ export const FAKE_PROVIDERS = {
       openAiSchemas,
     ),
     translatedTo: "responses",
+    model: "gpt-6.1-sol",
   },
   azure: {
     urls: {
