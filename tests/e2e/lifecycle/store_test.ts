@@ -176,12 +176,13 @@ testNeeding(
     await server.restart();
     for (const replica of both) {
       await untilStore(replica, "connected");
-      assert.deepEqual(
-        replica.lines("shared_store_away").map(({ failure }) => failure),
-        ["unreachable"],
-      );
+      // A busy machine can make the store late before that, too.
+      const failures = replica.lines("shared_store_away")
+        .map(({ failure }) => failure)
+        .filter((failure) => failure !== "silent");
+      assert.deepEqual(failures, ["unreachable"]);
       await until(
-        () => replica.lines("shared_store_connected").length === 2,
+        () => replica.lines("shared_store_connected").length >= 2,
         "the log to say so",
       );
       assert.doesNotMatch(replica.output(), /canary/);
