@@ -152,10 +152,13 @@ Deno.test("the commands read NO_PROXY as the server does", async (t) => {
       await using folder = await openTempFolder();
       const issuer = server.base;
       const known = { issuer, client: "c", scope: "s", audience: undefined };
-      await openLogin(`${folder.path}/model-gateway/logins`, known).write({
-        ...{ token: "a.b.c", fromMs: 0, untilMs: 1, refreshToken: "r" },
-        tokenUrl: `${issuer}/token`,
-      });
+      const login = openLogin(`${folder.path}/model-gateway/logins`, known);
+      await login.alone(() =>
+        login.write({
+          ...{ token: "a.b.c", fromMs: 0, untilMs: 1, refreshToken: "r" },
+          tokenUrl: `${issuer}/token`,
+        })
+      );
       const config = `${folder.path}/gateway.yaml`;
       await Deno.writeTextFile(
         config,

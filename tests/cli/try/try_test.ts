@@ -501,7 +501,8 @@ async function answer(request: Request, provider: FakeProvider) {
 async function tryPreset(name: string, provider: FakeProvider) {
   assert.ok(isServiceName(name));
   const text = starterFile([name])
-    .replace(/( +)# headers_drop/, "$1headers_drop");
+    .replace(/( +)# headers_drop/, "$1headers_drop")
+    .replace(/(?<=models:\n +- )\S+/, provider.model ?? "$&");
   const config = configOf(
     await loadText(text, {
       readFile: (path) =>

@@ -75,7 +75,9 @@ for (const isStream of [true, false]) {
       "/v1/chat/completions",
       ask("chat", JSON.stringify({ ...body, messages: [question] })),
     );
-    const said = contentOf(await first.text());
+    const text = await first.text();
+    const said = contentOf(text);
+    const [id = ""] = text.match(/(?<="id":")call_1[^"]*/) ?? [];
     assert.equal(said, "I look.\n\nI wait.");
     const second = await gateway.call(
       "/v1/chat/completions",
@@ -87,11 +89,11 @@ for (const isStream of [true, false]) {
             role: "assistant",
             content: said,
             tool_calls: [{
-              id: "call_1",
+              id,
               type: "function",
               function: { name: "look", arguments: "{}" },
             }],
-          }, { role: "tool", tool_call_id: "call_1", content: "seen" }],
+          }, { role: "tool", tool_call_id: id, content: "seen" }],
         }),
       ),
     );
