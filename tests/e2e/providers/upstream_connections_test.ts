@@ -119,7 +119,7 @@ Deno.test("twenty kept connections that fall silent at once fail no request, and
   });
   await using relay = startTcpRelay(upstream.port);
   await using gateway = await serve(`https://127.0.0.1:${relay.port}`, {
-    first_byte: 1_000,
+    first_byte: 5_000,
   });
   const chats = (count: number) =>
     Promise.all(Array.from({ length: count }, () => chat(gateway)));

@@ -100,7 +100,6 @@ const OWN_ANSWERS: Readonly<
   }],
   "the login of opencode": ["/.well-known/opencode", {}, { status: 200 }],
   "the page": ["/", {}, { status: 200, route: "/", token: undefined }],
-  "a script of the page": ["/page/main.js", {}, { status: 200 }],
   "the models without a body": ["/v1/models", { ...BEARER, method: "HEAD" }, {
     status: 200,
     bytes_out: 0,
