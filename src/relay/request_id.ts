@@ -46,7 +46,10 @@ export function stamp(
 /** The header by which no cache keeps a response (RFC 9111, section 5.2.2.5). */
 export const NOT_STORED: [string, string] = ["cache-control", "no-store"];
 
-/** Returns the headers of a stream. Caddy compresses nothing that the first forbids; nginx passes at once by the second. */
+/**
+ * Returns the headers of a stream, by which no proxy keeps it back. Caddy compresses nothing that the first forbids, and
+ * Caddy 2.6 nothing with an encoding, even of this name. nginx passes at once by the last.
+ */
 export function streamHeaders(
   headers: readonly [string, string][],
 ): [string, string][] {
@@ -55,9 +58,10 @@ export function streamHeaders(
   const isSaid = /\bno-transform\b/i.test(cache);
   return [
     ...headers.filter(([name]) =>
-      !/^(cache-control|x-accel-buffering)$/.test(name)
+      !/^(cache-control|content-encoding|x-accel-buffering)$/.test(name)
     ),
     ["cache-control", isSaid ? cache : `${cache}, no-transform`],
+    ["content-encoding", "identity"],
     ["x-accel-buffering", "no"],
   ];
 }

@@ -37,15 +37,22 @@ const FRONTS: Readonly<Record<string, Front>> = {
   "Caddy as it comes": {
     lack: !await hasCaddy() && "there is no Caddy here",
     start: (gatewayPort, port) =>
-      startCaddy(
-        `:${port} {\nreverse_proxy 127.0.0.1:${gatewayPort}\n}`,
-        port,
-      ),
+      startCaddy(caddySite(gatewayPort, port), port),
+  },
+  // Caddy 2.6 compresses in spite of `no-transform`, and keeps what it compresses back.
+  "Caddy that compresses everything": {
+    lack: !await hasCaddy() && "there is no Caddy here",
+    start: (gatewayPort, port) =>
+      startCaddy(caddySite(gatewayPort, port, "encode zstd gzip"), port),
   },
 };
 
 function nginxSite(gatewayPort: number, port: number): string {
   return `server { listen ${port}; location / { proxy_pass http://127.0.0.1:${gatewayPort}; } }`;
+}
+
+function caddySite(gatewayPort: number, port: number, more = ""): string {
+  return `:${port} {\n${more}\nreverse_proxy 127.0.0.1:${gatewayPort}\n}`;
 }
 
 const [LONG, LAST] = ["first ".repeat(200), "the last words"];
@@ -155,15 +162,14 @@ Deno.test("every stream forbids proxies to hold it back, and keeps the provider'
     const response = await gateway.call(PATHS.chat, ask("chat", body));
     await response.body?.cancel();
     assert.equal(response.status, 200);
-    return ["cache-control", "x-accel-buffering"].map((name) =>
-      response.headers.get(name)
-    );
+    const names = ["cache-control", "x-accel-buffering", "content-encoding"];
+    return names.map((name) => response.headers.get(name));
   };
   for (const [given, sent] of cases) {
     await t.step(String(given), async () => {
       headers = given === undefined ? {} : { "cache-control": given };
-      assert.deepEqual(await headersOf("model-a"), [sent, "no"]);
-      const own = ["no-cache, no-transform", "no"];
+      assert.deepEqual(await headersOf("model-a"), [sent, "no", "identity"]);
+      const own = ["no-cache, no-transform", "no", "identity"];
       assert.deepEqual(await headersOf("model-b"), own);
     });
   }
