@@ -16,18 +16,34 @@ export type KnownAmounts = {
  * the others, because providers truncate each number separately (Z.ai reports 2000, 115 and 1884).
  *
  * @returns `remaining` is never computed below zero. `used` is null when the provider reports more left than the limit.
+ * `usedPercent` is the strictest of the shares that follow from what is reported, because requests are stopped by it.
  */
 export function amounts(known: KnownAmounts): Amounts {
   const limit = known.limit ?? null;
   const spent = difference(limit, known.remaining);
-  const used = known.used ?? (spent !== null && spent >= 0 ? spent : null);
+  const ofRest = spent !== null && spent >= 0 ? spent : null;
+  const used = known.used ?? ofRest;
   const left = difference(limit, used);
   return {
     limit,
     used,
     remaining: known.remaining ?? (left === null ? null : Math.max(0, left)),
-    usedPercent: known.usedPercent ?? percentOf(used, limit),
+    usedPercent: strictestShare([
+      known.usedPercent,
+      percentOf(used, limit),
+      percentOf(ofRest, limit),
+    ]),
   };
+}
+
+/** Returns the first share, or the greatest where rounding cannot be why the first is less. */
+function strictestShare(
+  all: readonly (number | null | undefined)[],
+): number | null {
+  const [first, ...others] = all.filter((one) => typeof one === "number");
+  if (first === undefined) return null;
+  const most = Math.max(...others);
+  return most > first + 1 || most >= 100 ? Math.max(first, most) : first;
 }
 
 /**

@@ -115,9 +115,13 @@ export function windowKey({ type, window }: QuotaWindow): string {
 /** Returns one window for each type and length: the one of the greater share used, by which requests are stopped. */
 export function strictest(windows: readonly QuotaWindow[]): QuotaWindow[] {
   const found = new Map<string, QuotaWindow>();
+  const share = (one: QuotaWindow) =>
+    one.used_percent ?? (isExhausted(one) ? 100 : -Infinity);
   for (const one of windows) {
-    const most = found.get(windowKey(one))?.used_percent ?? -1;
-    if ((one.used_percent ?? 0) > most) found.set(windowKey(one), one);
+    const most = found.get(windowKey(one));
+    if (most === undefined || share(one) > share(most)) {
+      found.set(windowKey(one), one);
+    }
   }
   return [...found.values()];
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   amounts,
   complement,
+  type KnownAmounts,
   percentAmounts,
   tidy,
 } from "../../src/quotas/amounts.ts";
@@ -18,7 +19,12 @@ import {
   TOTAL,
   UNKNOWN_PERIOD,
 } from "../../src/quotas/period.ts";
-import { quotaWindow, windowSpan } from "../../src/quotas/window.ts";
+import {
+  QUOTA_TYPES,
+  quotaWindow,
+  strictest,
+  windowSpan,
+} from "../../src/quotas/window.ts";
 
 Deno.test("amounts() adds what arithmetic gives", () => {
   assert.deepEqual(amounts({ limit: 200, used: 50 }), {
@@ -33,6 +39,52 @@ Deno.test("amounts() adds what arithmetic gives", () => {
     remaining: 50,
     usedPercent: 75,
   });
+});
+
+Deno.test("amounts() believes the strictest of the stated shares, but for rounding", () => {
+  const cases: readonly (readonly [KnownAmounts, number | null])[] = [
+    [{ limit: 100, used: 100, usedPercent: 0 }, 100],
+    [{ limit: 100, remaining: 0, usedPercent: 40 }, 100],
+    [{ limit: 100, used: 0, remaining: 0 }, 100],
+    [{ limit: 100, used: 20, remaining: 10 }, 90],
+    [{ limit: 100, used: 0, usedPercent: 100 }, 100],
+    [{ limit: 1000, used: 1000, usedPercent: 99.9 }, 100],
+    [{ limit: 1000, used: 999, usedPercent: 99 }, 99],
+    [{ limit: 100, used: 130, remaining: 0 }, 130],
+    [{ limit: 0, used: 0, remaining: 0 }, null],
+    [{ limit: 0, used: 3, usedPercent: 7 }, 7],
+    [{ limit: 100, remaining: 150 }, null],
+    [{ usedPercent: null }, null],
+  ];
+  for (const [given, percent] of cases) {
+    assert.equal(amounts(given).usedPercent, percent, JSON.stringify(given));
+  }
+});
+
+Deno.test("strictest() keeps the window by which requests are stopped, and an unknown never beats a known", () => {
+  const of = (known: KnownAmounts) =>
+    quotaWindow({
+      type: QUOTA_TYPES.usage,
+      unit: "requests",
+      period: period(1, "week"),
+      ...known,
+    });
+  const unknown = of({});
+  const cases: readonly (readonly [KnownAmounts[], number])[] = [
+    [[{ usedPercent: 0 }, {}], 0],
+    [[{}, { usedPercent: 0 }], 1],
+    [[{}, { usedPercent: -5 }], 1],
+    [[{ usedPercent: -5 }, {}], 0],
+    [[{ usedPercent: 20 }, { remaining: 0 }], 1],
+    [[{ usedPercent: 120 }, { remaining: 0 }], 0],
+    [[{ remaining: 7 }, { usedPercent: 20 }], 1],
+    [[{ usedPercent: 30 }, { usedPercent: 30, limit: 5 }], 0],
+  ];
+  for (const [all, kept] of cases) {
+    const windows = all.map(of);
+    assert.deepEqual(strictest(windows), [windows[kept]]);
+  }
+  assert.deepEqual(strictest([unknown]), [unknown]);
 });
 
 Deno.test("amounts() keeps the reported values, however they add up", () => {

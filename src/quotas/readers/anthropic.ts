@@ -13,7 +13,7 @@ import {
   QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
-  windowKey,
+  strictest,
 } from "../window.ts";
 import {
   bearerHeaders,
@@ -206,11 +206,7 @@ function windowsOf(body: Payload): QuotaWindow[] {
     );
   }
   const listed = (body.limits ?? []).map(listedWindow);
-  const listedKeys = new Set(listed.map(windowKey));
-  const others = flatWindows(body).filter((one) =>
-    !listedKeys.has(windowKey(one))
-  );
-  return [...listed, ...others, ...extraUsage(body)];
+  return [...strictest([...listed, ...flatWindows(body)]), ...extraUsage(body)];
 }
 
 function listedWindow(one: z.output<typeof limit>): QuotaWindow {

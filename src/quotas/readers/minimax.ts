@@ -92,8 +92,8 @@ function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   }
 }
 
-/** The status of a meter that is not limited. */
-const UNLIMITED = 3;
+/** The statuses of a meter that stops requests, though its share may lag, and of one that is not limited. */
+const [EXHAUSTED, UNLIMITED] = [2, 3];
 
 /** Returns the window of a row's short interval, or of its week. */
 function windowOf(
@@ -107,7 +107,8 @@ function windowOf(
   const left = one[`current_${span}_remaining_percent`];
   const total = one[`current_${span}_total_count`] ?? 0;
   const hasNumbers = typeof left === "number" || total > 0;
-  if (one[`current_${span}_status`] === UNLIMITED || !hasNumbers) return [];
+  const status = one[`current_${span}_status`];
+  if (status === UNLIMITED || !hasNumbers) return [];
   const counted = countsOf(total, one[`current_${span}_usage_count`], left);
   return [quotaWindow({
     type: QUOTA_TYPES.usage,
@@ -119,7 +120,12 @@ function windowOf(
       : span === "weekly"
       ? period(1, "week")
       : UNKNOWN_PERIOD,
-    ...(counted ?? { usedPercent: complement(left, 100) }),
+    ...counted,
+    usedPercent: status === EXHAUSTED
+      ? 100
+      : counted
+      ? null
+      : complement(left, 100),
     resetsAt: instantOfMs(endMs) ??
       instantAfter(nowMs, one[`${prefix}remains_time`]),
   })];

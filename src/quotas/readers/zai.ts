@@ -128,7 +128,9 @@ function toWindow(one: Row): QuotaWindow {
   const { usage, currentValue, remaining, percentage } = one;
   const hasCounts = [usage, currentValue, remaining]
     .some((value) => typeof value === "number");
-  const isExact = (usage ?? 0) > 0 && typeof currentValue === "number";
+  const exact = (currentValue ?? NaN) / (usage || NaN) * 100;
+  const stated = percentage ?? 0;
+  const isRounded = stated <= exact + 1 && stated < 100;
   return quotaWindow({
     type: one.type ?? one.name ?? "unknown",
     unit: hasCounts ? UNIT_BY_TYPE.get(typeOf(one)) ?? "unknown" : "percent",
@@ -136,7 +138,7 @@ function toWindow(one: Row): QuotaWindow {
     limit: usage,
     used: currentValue,
     remaining,
-    usedPercent: isExact ? null : percentage,
+    usedPercent: isRounded ? null : percentage,
     resetsAt: instantOfMs(one.nextResetTime),
   });
 }

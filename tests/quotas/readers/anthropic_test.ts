@@ -118,3 +118,15 @@ Deno.test("anthropic headers of an API key are counts per minute", () => {
     "TOKENS_LIMIT:output minute tokens - - 16000 -",
   ]);
 });
+
+Deno.test("anthropic believes the stricter of a listed and a flat window", () => {
+  const read = (flat: number | null, listed: number | null) =>
+    parse(source, {
+      five_hour: { utilization: flat },
+      limits: [{ kind: "session", group: "session", percent: listed }],
+    }).map((one) => one.used_percent);
+  assert.deepEqual(read(100, 0), [100]);
+  assert.deepEqual(read(3, 100), [100]);
+  assert.deepEqual(read(100, null), [100]);
+  assert.deepEqual(read(null, 7), [7]);
+});

@@ -180,6 +180,22 @@ Deno.test("minimax lets the percent decide whether a count was used or remains",
   ]);
 });
 
+Deno.test("minimax believes the status of a used-up meter, whatever share lags behind it", () => {
+  const read = (row: object) =>
+    parse(sourceOf("minimax"), {
+      model_remains: [{ model_name: "general", ...row }],
+    }).map((one) => one.used_percent);
+  const share = { current_weekly_remaining_percent: 4 };
+  const count = {
+    current_weekly_total_count: 100,
+    current_weekly_usage_count: 4,
+  };
+  for (const row of [share, count, { ...share, ...count }]) {
+    assert.deepEqual(read({ ...row, current_weekly_status: 2 }), [100]);
+    assert.deepEqual(read({ ...row, current_weekly_status: 1 }), [96]);
+  }
+});
+
 Deno.test("minimax reads an error with status 200", async (t) => {
   const reasons = {
     1002: "rate_limited",

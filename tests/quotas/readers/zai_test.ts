@@ -108,6 +108,24 @@ Deno.test("zai keeps every row with missing fields", () => {
   ]);
 });
 
+Deno.test("zai believes the stricter of counts and a share, but for rounding", () => {
+  const read = (row: object) =>
+    parse(source, {
+      code: 200,
+      data: {
+        limits: [{ type: "CREDIT_LIMIT", unit: 3, number: 5, ...row }],
+      },
+    }).map((one) => one.used_percent);
+  const counts = { usage: 2000, currentValue: 115, remaining: 1885 };
+  assert.deepEqual(read({ ...counts, percentage: 5 }), [5.75]);
+  assert.deepEqual(read({ ...counts, percentage: 6 }), [5.75]);
+  assert.deepEqual(read({ ...counts, percentage: 100 }), [100]);
+  assert.deepEqual(read({ ...counts, percentage: 40 }), [40]);
+  assert.deepEqual(read({ ...counts, percentage: null }), [5.75]);
+  const spent = { usage: 2000, currentValue: 2000, remaining: 0 };
+  assert.deepEqual(read({ ...spent, percentage: 0 }), [100]);
+});
+
 Deno.test("zai reads shares where there are no counts, above 100 % too", () => {
   assertWindows(parse(source, fixture("zai/percent_only")), [
     "TOKENS_LIMIT five_hour percent 100 17 83 17 2026-06-29T09:22:51.179Z",
