@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { openLogin } from "../src/cli/login/kept_login.ts";
 import { sourceCommit } from "../release/commit.ts";
 import { releaseDocuments } from "../release/documents.ts";
 import { VERSION } from "../src/core/version.ts";
@@ -198,6 +199,64 @@ testNeeding(
       assert.equal((await gateway.ended).code, 0);
       await Deno.remove(directory, { recursive: true });
     }
+  },
+);
+
+testNeeding(
+  "the executable renews a login over the network, from an issuer that compresses though asked not to",
+  lack,
+  async () => {
+    if ("reason" in compiled) return;
+    const renewed = `eyJhbGciOiJSUzI1NiJ9.${
+      btoa(JSON.stringify({ exp: 4e9 })).replace(/=+$/, "")
+    }.signature`;
+    const answer = new Response(
+      new Blob([JSON.stringify({ access_token: renewed, expires_in: 900 })])
+        .stream().pipeThrough(new CompressionStream("gzip")),
+    );
+    const bytes = await answer.bytes();
+    await using issuer = startUpstream(() =>
+      new Response(bytes, {
+        headers: {
+          "content-type": "application/json",
+          "content-encoding": "gzip",
+        },
+      })
+    );
+    const known = {
+      issuer: issuer.url,
+      client: "people",
+      scope: "openid offline_access",
+      audience: undefined,
+    };
+    const home = await Deno.makeTempDir();
+    const kept = openLogin(`${home}/model-gateway/logins`, known);
+    await kept.alone(() =>
+      kept.write({
+        token: "eyJhbGciOiJSUzI1NiJ9.e30.old",
+        fromMs: 0,
+        untilMs: 1,
+        refreshToken: "once",
+        tokenUrl: `${issuer.url}/token`,
+      })
+    );
+    const { code, stdout, stderr } = await new Deno.Command(compiled.path, {
+      args: ["login", "--issuer", issuer.url, "--client", "people"],
+      // The proxy must not be asked, and this form excludes the issuer.
+      env: {
+        XDG_STATE_HOME: home,
+        HTTP_PROXY: "http://127.0.0.1:9",
+        NO_PROXY: new URL(issuer.url).host,
+      },
+      clearEnv: true,
+      stdin: "null",
+    }).output();
+    await Deno.remove(home, { recursive: true });
+    const decoder = new TextDecoder();
+    assert.equal(code, 0, decoder.decode(stderr));
+    assert.equal(decoder.decode(stdout), `${renewed}\n`);
+    const { path } = await issuer.requests.next();
+    assert.equal(path, "/token");
   },
 );
 
