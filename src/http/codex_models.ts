@@ -28,6 +28,8 @@ const SINCE_MINOR = 169;
  * those of `codex debug models --bundled` in the npm package `@openai/codex` (Apache-2.0; source:
  * https://github.com/openai/codex, codex-rs/models-manager/models.json). `task codex:models` writes them.
  *
+ * A newer model of OpenAI has the entry of its nearest relative, without the relative's name, sizes and tiers.
+ *
  * @param id The model's id at OpenAI.
  * @param version The version of Codex that reads the entry.
  * @returns `undefined` for a model that Codex does not know, and for a version that may not read the entry.
@@ -38,9 +40,56 @@ export async function ownCodexEntry(
 ): Promise<JsonObject | undefined> {
   if (!isCodexSince(SINCE_MINOR, version)) return undefined;
   const { models, texts } = await packedCatalog();
-  const packed = Object.hasOwn(models, id) ? models[id] : undefined;
+  const known = Object.hasOwn(models, id) ? id : nearestRelative(id, models);
+  const packed = known === undefined ? undefined : models[known];
   const entry = packed && unpacked(packed, texts);
-  return isJsonObject(entry) ? entry : undefined;
+  if (!isJsonObject(entry)) return undefined;
+  return known === id ? entry : Object.fromEntries(
+    Object.entries(entry).filter(([field]) => !OWN_FIELDS.has(field)),
+  );
+}
+
+/** The fields that hold for one model alone. Codex has a default for each, or the gateway writes it. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...["slug", "display_name", "description", "availability_nux"],
+  ...["context_window", "max_context_window"],
+  ...["additional_speed_tiers", "service_tiers", "default_service_tier"],
+]);
+
+/** Matches an id such as `gpt-6.2-sol`, also with a date. */
+const KIND_REGEXP = /^gpt-(\d+)(?:\.(\d+))?-([a-z]+)/;
+
+/**
+ * Returns the known model whose entry fits a newer one: one of the same kind if there is any, and of the nearest version.
+ * A model older than all of them has none: it lacks their tools.
+ */
+function nearestRelative(
+  id: string,
+  models: PackedCatalog["models"],
+): string | undefined {
+  const asked = generationOf(id);
+  if (asked === undefined) return undefined;
+  const known = Object.keys(models).flatMap((one) => generationOf(one) ?? []);
+  if (known.every(({ version }) => version > asked.version)) return undefined;
+  const sameKind = known.filter(({ kind }) => kind === asked.kind);
+  const distance = ({ version }: Generation) =>
+    Math.abs(version - asked.version);
+  return (sameKind.length > 0 ? sameKind : known)
+    .toSorted((a, b) => distance(a) - distance(b))[0]?.id;
+}
+
+interface Generation {
+  readonly id: string;
+  /** Orders the versions: 602 for 6.2. */
+  readonly version: number;
+  readonly kind: string;
+}
+
+function generationOf(id: string): Generation | undefined {
+  const [, major, minor = 0, kind] = KIND_REGEXP.exec(id) ?? [];
+  return kind === undefined
+    ? undefined
+    : { id, version: Number(major) * 100 + Number(minor), kind };
 }
 
 /**

@@ -113,7 +113,7 @@ testCodex(
   "accepts its own models and others of one token, and warns about none",
   async (command) => {
     const bodies: string[] = [];
-    const aliases = ["gpt-5.5", "gpt-6.1-sol"];
+    const aliases = ["gpt-5.5", "gpt-6.2-sol", "gpt-9-sol"];
     for (const model of [MODEL, ...aliases]) {
       await using gateway = await startTranslating(chatUpstream(), {
         model: MODEL,

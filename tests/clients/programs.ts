@@ -112,7 +112,7 @@ const CLAUDE_CODE: ClientProgram = {
   name: "Claude Code",
   source: {
     name: "@anthropic-ai/claude-code",
-    version: "2.1.330",
+    version: "2.1.332",
     executable: executable(
       `@anthropic-ai/claude-code-${PLATFORM}-${ARCH}/claude`,
     ),
@@ -139,7 +139,7 @@ const CODEX: ClientProgram = {
   name: "Codex CLI",
   source: {
     name: "@openai/codex",
-    version: "0.169.0",
+    version: "0.171.0",
     executable: executable(
       `@openai/codex-${PLATFORM}-${ARCH}/vendor/${CODEX_TARGET}/bin/codex`,
     ),

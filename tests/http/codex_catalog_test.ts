@@ -212,6 +212,45 @@ Deno.test("a model that Codex does not know has a plain entry beside those that 
   );
 });
 
+Deno.test("a newer model of OpenAI has the entry of its nearest relative, with its own name and window", async () => {
+  for (
+    const [id, relative] of [
+      ["gpt-6.3-sol", "gpt-6.2-sol"],
+      ["gpt-6.2-sol-2026-11-20", "gpt-6.2-sol"],
+      ["gpt-7-luna", "gpt-6-luna"],
+      ["gpt-6.3-nova", "gpt-6.2-sol"],
+    ] as const
+  ) {
+    const [entry] = await catalogOf(await models([id]));
+    const [known] = await catalogOf(await models([relative]));
+    assert.ok(entry && known);
+    const { slug, display_name: name, ...rest } = entry;
+    assert.deepEqual([slug, name], [id, id]);
+    assert.ok(String(rest.base_instructions).length > 10_000);
+    for (const [field, value] of Object.entries(rest)) {
+      assert.deepEqual(value, known[field], `${id}: ${field}`);
+    }
+    for (const own of ["context_window", "max_context_window", "description"]) {
+      assert.ok(!(own in rest), `${id}: ${own}`);
+    }
+    const [sized] = await catalogOf(
+      await models([id], { contextWindow: 900_000 }),
+    );
+    assert.equal(sized?.context_window, 900_000);
+  }
+});
+
+Deno.test("an older model of OpenAI, and another maker's, has no relative", async () => {
+  const known = await models([
+    "gpt-5.1-codex-max",
+    "gpt-4.1-mini",
+    "gpt-oss-1",
+  ]);
+  for (const entry of await catalogOf(known)) {
+    assert.equal(entry.base_instructions, CODEX_INSTRUCTIONS, `${entry.slug}`);
+  }
+});
+
 Deno.test("an older Codex gets no entry that it cannot read", async () => {
   for (const version of ["0.168.9", "latest"]) {
     const [entry] = await catalogOf(await models(["gpt-5.5"]), version);
