@@ -34,6 +34,7 @@ import { failureResponse, lastResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse, usageResponse } from "./reports.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
+import { managedSettingsResponse } from "./managed_settings.ts";
 import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
 import {
@@ -306,6 +307,8 @@ function answer(
       return modelResponse(id ?? "", models);
     case "opencode_config":
       return opencodeConfigResponse(request, models);
+    case "managed_settings":
+      return managedSettingsResponse(models);
     case "limits":
       return limitsResponse(request, { ...parts, caller, config });
     case "usage":

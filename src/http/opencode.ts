@@ -7,6 +7,7 @@ import {
 } from "../relay/routing/candidate.ts";
 import { architectureOf, type KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
+import type { Model } from "./wording/models.js";
 import { opencodeConfig } from "./wording/settings_agents.js";
 import { TOKEN_VARIABLE } from "./wording/settings_text.js";
 
@@ -60,9 +61,14 @@ export async function opencodeConfigResponse(
   return Response.json(config, { headers: { "cache-control": "no-store" } });
 }
 
-function settingsModel({ name, deployments, facts }: KnownModel) {
+/** Returns the fields of a model that clients' settings use. */
+export function settingsModel(
+  { name, deployments, facts }: KnownModel,
+): Model {
+  const [{ connection }] = deployments;
   return {
     id: name,
+    owned_by: connection.service,
     protocols: [...servedProtocols(deployments)],
     native_protocols: nativeProtocols(deployments),
     display_name: facts.displayName,

@@ -5,6 +5,7 @@ import {
   type Protocol,
 } from "../core/protocol.ts";
 import type { CredentialGroup } from "../relay/request/authenticate.ts";
+import { MANAGED_SETTINGS_PATH } from "./managed_settings.ts";
 import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";
 import { SIGN_IN_PATHS } from "./sign_in.ts";
 import { PAGE_PATHS } from "./page.ts";
@@ -62,7 +63,8 @@ export type OwnResponse =
   | "model"
   | "limits"
   | "usage"
-  | "opencode_config";
+  | "opencode_config"
+  | "managed_settings";
 
 /** The responses of the gateway's own without a credential. */
 export type OpenResponse =
@@ -123,6 +125,7 @@ export const ROUTES: readonly Route[] = [
   open("sign_in", ["GET", "HEAD"], [SIGN_IN_PATHS.metadata]),
   open("sign_in", ["POST"], [SIGN_IN_PATHS.device, SIGN_IN_PATHS.token]),
   answer("opencode_config", "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
+  answer("managed_settings", "bearer", ["GET"], [MANAGED_SETTINGS_PATH]),
   answer("usage", "bearer", ["GET"], both("/usage")),
   open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
   open("ready", ["GET", "HEAD"], ["/readyz"]),

@@ -11,6 +11,7 @@ import { startProcess } from "../support/program/process.ts";
 import { assertKeyless, openKeyless } from "../e2e/keyless/keyless_scene.ts";
 import { clientNamed } from "./checked_client.ts";
 import { installClient } from "./install.ts";
+import { KEYS, startTerminal } from "./terminal.ts";
 
 // The certified issuer of npm's `oidc-provider` judges the device flow, the renewal and Claude Code's sign-in
 // (docs/identity.md#clients). `deno task test:clients` runs this; `deno task test` does not.
@@ -278,12 +279,37 @@ testNeeding(
       await answers.close().catch(() => {});
       assert.equal(states.at(-1), "done", states.join(" "));
       assert.equal((await login.status).code, 0);
-      const asked = run("-p", "hi", "--model", "model-anthropic");
+      const asked = run("-p", "hi");
       await asked.stdin.close();
       const { code, stdout } = await asked.output();
       const text = new TextDecoder().decode(stdout);
       assert.equal(code, 0, text + gateway.output());
       assert.match(text, /Signed in\./);
+      const state = `${home}/.claude.json`;
+      await Deno.writeTextFile(
+        state,
+        JSON.stringify({
+          ...JSON.parse(await Deno.readTextFile(state)),
+          hasCompletedOnboarding: true,
+          theme: "dark",
+          projects: { [home]: { hasTrustDialogAccepted: true } },
+        }),
+      );
+      await using terminal = startTerminal([program, ...before], {
+        cwd: home,
+        env: { HOME: home, PATH: Deno.env.get("PATH") ?? "" },
+      });
+      await terminal.shows(/requireapproval.*CLAUDE_CODE_AUTO_MODE_SERVER/);
+      // The question ignores keys of its first moments.
+      const approving = setInterval(() => terminal.type(KEYS.enter), 1000);
+      await terminal.shows(/ClaudeCodev[\d.]+.*model-anthropic/)
+        .finally(() => clearInterval(approving));
+      await terminal.type("/model");
+      await terminal.shows(/Switchmodel/);
+      await terminal.type(KEYS.enter);
+      await terminal.shows(
+        /Default.*currentlymodel-anthropic\).*model-google.*model-aws/,
+      );
       const tokens = gateway.lines("request").map(({ token }) => token);
       assert.ok(tokens.some((name) => String(name).startsWith("alice (")));
       await assertKeyless(scene);

@@ -283,6 +283,7 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
     "POST /oauth/device_authorization sign_in none own 0 MiB",
     "POST /oauth/token sign_in none own 0 MiB",
     "GET/HEAD /.well-known/opencode/config opencode_config bearer own 0 MiB",
+    "GET /managed/settings managed_settings bearer own 0 MiB",
     "GET /api/v1/usage usage bearer own 0 MiB",
     "GET /v1/usage usage bearer own 0 MiB",
     "GET/HEAD /livez live none own 0 MiB",

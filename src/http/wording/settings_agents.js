@@ -105,6 +105,18 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
+ * Returns true when a model has or may have a window of a million tokens. For a list without one, Claude Code must not
+ * offer such a window: the variable for that narrows every model.
+ *
+ * @param {Model} model @returns {boolean}
+ */
+function mayBeWide({ id, context_length: window }) {
+  return window === undefined
+    ? OWN_CLAUDE_REGEXP.test(id)
+    : window >= ASSUMED_WINDOW;
+}
+
+/**
  * Returns true when the provider itself checks the actions of Claude Code's auto mode. Only Anthropic's own Messages do;
  * for other models, Claude Code must ask the model of the session (docs/clients.md#claude-codes-auto-mode).
  *
@@ -116,16 +128,35 @@ function checksActions({ owned_by, native_protocols = [] }) {
 
 /**
  * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. It runs again
- * after five minutes and after a 401. The model names of Claude Code itself select the chosen model.
+ * after five minutes and after a 401.
  *
  * @param {Place} place @returns {Snippet}
  */
 function claude({ base, model, models, tokenCommand }) {
-  const { context_length: window = CAUTIOUS_WINDOW } =
-    models.find(({ id }) => id === model) ?? {};
+  const { env, ...rest } = claudeModels({ model, models });
   const settings = {
     apiKeyHelper: tokenCommand ?? `printf %s "$${TOKEN_VARIABLE}"`,
     model,
+    ...rest,
+    env: {
+      ANTHROPIC_BASE_URL: base,
+      ...env,
+      ...!models.some(mayBeWide) && { CLAUDE_CODE_DISABLE_1M_CONTEXT: "1" },
+    },
+  };
+  return { title: "~/.claude/settings.json", text: json(settings) };
+}
+
+/**
+ * Returns the settings of Claude Code that follow from the models. Its own model names, and a session for which nobody
+ * has selected a model, use `model`.
+ *
+ * @param {Pick<Place, "model" | "models">} place
+ */
+export function claudeModels({ model, models }) {
+  const { context_length: window = CAUTIOUS_WINDOW } =
+    models.find(({ id }) => id === model) ?? {};
+  return {
     modelPicker: {
       options: models.map((one) => ({
         model: one.id,
@@ -135,7 +166,7 @@ function claude({ base, model, models, tokenCommand }) {
       replaceBuiltInOptions: true,
     },
     env: {
-      ANTHROPIC_BASE_URL: base,
+      ANTHROPIC_DEFAULT_MODEL: model,
       ANTHROPIC_DEFAULT_OPUS_MODEL: model,
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
@@ -146,7 +177,6 @@ function claude({ base, model, models, tokenCommand }) {
         { CLAUDE_CODE_AUTO_MODE_SERVER: "0" },
     },
   };
-  return { title: "~/.claude/settings.json", text: json(settings) };
 }
 
 /**

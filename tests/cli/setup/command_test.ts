@@ -540,6 +540,36 @@ for (const [id, window, behavesAs] of BEHAVES) {
   });
 }
 
+/** Whether Claude Code must not offer a window of a million tokens, by the ids and the windows of the models. */
+const WIDE: readonly (readonly [
+  expected: string | undefined,
+  ...models: readonly (readonly [string, number | undefined])[],
+])[] = [
+  ["1", ["glm", undefined]],
+  ["1", ["glm", 200_000], ["claude-glm", 131_072]],
+  ["1", ["claude-opus-5", 200_000]],
+  [undefined, ["wide", 1_000_000]],
+  [undefined, ["glm", 200_000], ["wide", 1_000_000]],
+  [undefined, ["claude-opus-5", undefined]],
+];
+
+for (const [expected, ...models] of WIDE) {
+  Deno.test(`setup sets CLAUDE_CODE_DISABLE_1M_CONTEXT to ${expected} for ${models.join(" and ")}`, async () => {
+    const { out } = await setup({
+      args: ["claude"],
+      answer: () =>
+        Response.json({
+          data: models.map(([id, context_length]) => ({
+            ...{ id, context_length, protocols: ["messages"] },
+          })),
+        }),
+    });
+    const { env, model } = JSON.parse(out);
+    assert.equal(env.CLAUDE_CODE_DISABLE_1M_CONTEXT, expected);
+    assert.equal(env.ANTHROPIC_DEFAULT_MODEL, model);
+  });
+}
+
 /** Whether Claude Code must leave the check of its actions to the model, by the services of the models. */
 const CHECKS: Readonly<Record<string, readonly (readonly [string, string])[]>> =
   {
