@@ -34,6 +34,7 @@ import { failureResponse, lastResponse } from "./failure_response.ts";
 import { healthResponse } from "./health.ts";
 import { limitsResponse, usageResponse } from "./reports.ts";
 import { modelResponse, modelsResponse } from "./models.ts";
+import { withDaemonHint } from "./daemon_hint.ts";
 import { managedSettingsResponse } from "./managed_settings.ts";
 import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
 import { pageResponse } from "./page.ts";
@@ -326,7 +327,10 @@ async function identify(
   const nowMs = parts.clock.now();
   const { identity } = parts;
   const options = { group, config, identity, nowMs };
-  const caller = await authenticate(headers, options);
+  const caller = await authenticate(headers, options)
+    .catch((error) => {
+      throw withDaemonHint(error, headers);
+    });
   record.facts.caller = caller.name;
   record.facts.callerGroup = groupText(caller.groups);
   record.facts.attribution = attribution.read(

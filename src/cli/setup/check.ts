@@ -13,7 +13,10 @@ import {
 } from "../../http/wording/probes.js";
 import { type CliIo, EXIT } from "../command.ts";
 import type { Model } from "../../http/wording/models.js";
-import { protocolFor } from "../../http/wording/settings_text.js";
+import {
+  protocolFor,
+  TOKEN_VARIABLE,
+} from "../../http/wording/settings_text.js";
 import {
   BROKE_OFF,
   errorMessage,
@@ -83,6 +86,9 @@ export async function checkSetup(
     protocol: options.client.protocols[0],
     connectionFault: undefined,
   };
+  if (options.client.id === "codex" && await hasDaemon(tools)) {
+    tools.write(`note  ${"daemon".padEnd(NAME_WIDTH)}  ${DAEMON_NOTE}\n`);
+  }
   for (const step of STEPS) {
     const name = step.name.padEnd(NAME_WIDTH);
     try {
@@ -94,6 +100,16 @@ export async function checkSetup(
     }
   }
   return EXIT.good;
+}
+
+const DAEMON_NOTE =
+  `Codex's background server runs. It keeps the ${TOKEN_VARIABLE} of its start: after a new token, choose /daemon in Codex, then Restart background server.`;
+
+/** Returns true when Codex's background server runs: its socket is there. */
+async function hasDaemon({ env }: CliIo): Promise<boolean> {
+  const home = env("CODEX_HOME") ?? `${env("HOME")}/.codex`;
+  return await Deno.lstat(`${home}/app-server-control/app-server-control.sock`)
+    .then(() => true, () => false);
 }
 
 /** Sends a request without the token: the token is sent only to a gateway. */

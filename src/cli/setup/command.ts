@@ -61,7 +61,7 @@ async function printSettings(
   tools.writeError(`# ${title}\n\n`);
   tools.write(`${text}\n`);
   const hasToken = tokenCommand === undefined
-    ? client.readsEnvironment && token !== "" &&
+    ? client.readsEnvironment && !client.prefersFile && token !== "" &&
       tools.env(TOKEN_VARIABLE) === token
     : client.runsTokenCommand;
   const rest = [

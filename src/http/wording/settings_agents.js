@@ -15,11 +15,15 @@ import {
   protocolFor,
   PROVIDER_ID,
   quote,
+  shellWord,
   takesImages,
   titleOf,
   TOKEN_VARIABLE,
   tokenInShell,
 } from "./settings_text.js";
+
+/** The file with the token for Codex. */
+const CODEX_TOKEN_FILE = "~/.codex/model-gateway-token";
 
 /** @type {readonly Client[]} */
 export const AGENTS = [
@@ -38,10 +42,16 @@ export const AGENTS = [
     name: "Codex CLI",
     protocols: ["responses"],
     settings: codex,
-    token: tokenInShell,
+    token: (token) => ({
+      title: "The token, in a file that Codex prefers to the variable",
+      text: `(umask 077; printf %s ${shellWord(token)} > ${CODEX_TOKEN_FILE})`,
+    }),
     readsEnvironment: true,
     runsTokenCommand: true,
     start: () => inShell("codex"),
+    prefersFile: true,
+    note:
+      "Codex's background server keeps the variables of its first start. If it sends an old token, choose /daemon in Codex, then Restart background server.",
   },
   {
     id: "opencode",
@@ -181,14 +191,14 @@ export function claudeModels({ model, models }) {
 
 /**
  * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
- * Codex runs a command for the token again after five minutes and after a 401.
+ * Codex runs the command for the token again after five minutes and after a 401. `env_key` would read a variable of
+ * its background server, which keeps those of its first start.
  *
  * @param {Place} place @returns {Snippet}
  */
 function codex({ base, model, tokenCommand }) {
-  const credential = tokenCommand === undefined
-    ? `\nenv_key = "${TOKEN_VARIABLE}"`
-    : "";
+  const command = tokenCommand ??
+    `cat ${CODEX_TOKEN_FILE} 2>/dev/null || printf %s "$${TOKEN_VARIABLE}"`;
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -196,9 +206,12 @@ model_provider = "${PROVIDER_ID}"
 
 [model_providers.${PROVIDER_ID}]
 name = "Model Gateway"
-base_url = ${quote(`${base}/v1`)}${credential}
+base_url = ${quote(`${base}/v1`)}
 wire_api = "responses"
-model_catalog_url = ${quote(`${base}/v1/models`)}${codexAuth(tokenCommand)}`,
+model_catalog_url = ${quote(`${base}/v1/models`)}
+
+[model_providers.${PROVIDER_ID}.auth]
+${codexAuth(command)}`,
   };
 }
 
@@ -206,19 +219,15 @@ model_catalog_url = ${quote(`${base}/v1/models`)}${codexAuth(tokenCommand)}`,
 const PLAIN_COMMAND_REGEXP = /^[\w./:@%+=,-]+(?: [\w./:@%+=,-]+)*$/;
 
 /**
- * Returns the table `auth`, which excludes `env_key`. Codex runs no shell, so that one is named where it is needed.
+ * Returns the table `auth`. Codex runs no shell, so that one is named where it is needed.
  *
- * @param {string | undefined} command @returns {string}
+ * @param {string} command @returns {string}
  */
 function codexAuth(command) {
-  if (command === undefined) return "";
   const [program = "", ...args] = PLAIN_COMMAND_REGEXP.test(command)
     ? command.split(" ")
     : ["sh", "-c", command];
-  return `
-
-[model_providers.${PROVIDER_ID}.auth]
-command = ${quote(program)}
+  return `command = ${quote(program)}
 args = [${args.map(quote).join(", ")}]`;
 }
 

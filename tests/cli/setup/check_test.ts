@@ -8,16 +8,20 @@ import {
   startDemoGateway,
   startOffering,
 } from "../../support/gateway/demo_gateway.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 import { endless } from "../../support/wire/answers.ts";
 
 interface Check {
   readonly args: readonly string[];
   readonly token?: string;
   readonly fetch?: typeof fetch;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-async function check({ args, token = ALICE_TOKEN, fetch: ask = fetch }: Check) {
-  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: token });
+async function check(
+  { args, token = ALICE_TOKEN, fetch: ask = fetch, env }: Check,
+) {
+  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: token, ...env });
   const code = await runSetup([...args, "--check"], {
     ...io,
     fetch: ask,
@@ -315,4 +319,30 @@ Deno.test("setup --check warns about a token that is sent over the network witho
     /^good {2}TLS .*others on the network path can read the token/,
   );
   assert.deepEqual(steps(lines), ALL_GOOD);
+});
+
+Deno.test("setup codex --check names a background server of Codex, which keeps an old token", async () => {
+  await using gateway = await startDemoGateway();
+  await using folder = await openTempFolder();
+  const control = `${folder.path}/.codex/app-server-control`;
+  await Deno.mkdir(control, { recursive: true });
+  const linesFor = async (client: string, env: Record<string, string>) => {
+    const args = [client, "--url", gateway.url];
+    const { code, lines } = await check({ args, env });
+    assert.equal(code, 0);
+    return lines;
+  };
+  const home = { HOME: folder.path };
+  assert.deepEqual(steps(await linesFor("codex", home)), ALL_GOOD);
+  await Deno.writeTextFile(`${control}/app-server-control.sock`, "");
+  const codexHome = { CODEX_HOME: `${folder.path}/.codex`, HOME: "/nowhere" };
+  for (const env of [home, codexHome]) {
+    const [note = "", ...rest] = await linesFor("codex", env);
+    assert.match(
+      note,
+      /^note  daemon .*\/daemon.*Restart background server\.$/,
+    );
+    assert.deepEqual(steps(rest), ALL_GOOD);
+  }
+  assert.deepEqual(steps(await linesFor("claude", home)), ALL_GOOD);
 });

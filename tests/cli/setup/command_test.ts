@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openTempFolder } from "../../support/temp_folder.ts";
 import { parse as parseYaml } from "@std/yaml/parse";
 import { CLIENTS } from "../../../src/http/wording/settings.js";
 import { type Run, setup, TOKEN } from "./print_settings.ts";
@@ -15,7 +16,8 @@ Deno.test("setup lists every client, and sends no request", async () => {
 });
 
 Deno.test("setup prints the page's text for every client, and its place on standard error", async (t) => {
-  for (const { id, settings, protocols, readsEnvironment } of CLIENTS) {
+  for (const client of CLIENTS) {
+    const { id, settings, protocols, readsEnvironment, prefersFile } = client;
     await t.step(id, async () => {
       const url = "https://gw.test/api/v1";
       const { code, out, error } = await setup({ args: [id, "--url", url] });
@@ -25,7 +27,11 @@ Deno.test("setup prints the page's text for every client, and its place on stand
       assert.doesNotMatch(out, /evil|YOUR_TOKEN/);
       const { title } = settings({ base: "", model: "", models: [] });
       assert.ok(error.startsWith(`# ${title}\n`), error);
-      assert.equal(error.includes("YOUR_TOKEN"), !readsEnvironment, error);
+      assert.equal(
+        error.includes("YOUR_TOKEN"),
+        !readsEnvironment || prefersFile === true,
+        error,
+      );
       assert.equal(
         out.includes("chat only"),
         protocols.includes("chat") && listsAll(id),
@@ -99,18 +105,52 @@ Deno.test("setup prints settings for a named model without a gateway, and sends 
   });
   assert.equal(unasked.code, 0);
   assert.deepEqual(unasked.asked, []);
-  assert.match(unasked.error, /export MODEL_GATEWAY_TOKEN=YOUR_TOKEN/);
+  assert.match(unasked.error, /YOUR_TOKEN > ~\/\.codex\/model-gateway-token/);
+});
+
+Deno.test("setup makes Codex read the token from a file at each start, and from the variable without one", async () => {
+  const { out, error } = await setup({ args: ["codex"] });
+  assert.doesNotMatch(out, /env_key/);
+  // The background server of Codex keeps the variables of its first start.
+  assert.match(
+    error,
+    /\(umask 077; printf %s YOUR_TOKEN > ~\/\.codex\/model-gateway-token\)/,
+  );
+  assert.match(error, /\/daemon in Codex, then Restart background server/);
+  const line = /^args = (\[.*\])$/m.exec(out)?.[1] ?? "";
+  const args: readonly string[] = JSON.parse(line);
+  await using home = await openTempFolder();
+  const token = async () => {
+    const { stdout, success } = await new Deno.Command("sh", {
+      args: [...args],
+      clearEnv: true,
+      env: {
+        HOME: home.path,
+        PATH: Deno.env.get("PATH") ?? "",
+        MODEL_GATEWAY_TOKEN: "mg_variable",
+      },
+    }).output();
+    assert.ok(success);
+    return new TextDecoder().decode(stdout);
+  };
+  assert.equal(await token(), "mg_variable");
+  await Deno.mkdir(`${home.path}/.codex`);
+  await Deno.writeTextFile(
+    `${home.path}/.codex/model-gateway-token`,
+    "mg_file",
+  );
+  assert.equal(await token(), "mg_file");
 });
 
 Deno.test("setup prints the command that sets the token, unless the environment has that token", async (t) => {
   const cases: Readonly<Record<string, [Run, boolean]>> = {
-    "it is in the environment": [{ args: ["codex"] }, false],
+    "it is in the environment": [{ args: ["qwen"] }, false],
     "--token alone has it": [{
-      args: ["codex", "--token", TOKEN],
+      args: ["qwen", "--token", TOKEN],
       env: { MODEL_GATEWAY_TOKEN: "" },
     }, true],
     "the environment has another": [{
-      args: ["codex", "--token", TOKEN],
+      args: ["qwen", "--token", TOKEN],
       env: { MODEL_GATEWAY_TOKEN: "mg_old" },
     }, true],
   };

@@ -1,0 +1,17 @@
+import { GatewayError } from "../core/error.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
+
+/**
+ * Returns the error of a refused token with a way out for people at the screen of Codex: its background server keeps the
+ * variables of its first start, and so an old token. The words are those of Codex 0.171. Returns other errors as they are.
+ */
+export function withDaemonHint(error: unknown, headers: HeaderFields): unknown {
+  return error instanceof GatewayError && error.kind === "unauthenticated" &&
+      headers.get("originator") === "codex-tui"
+    ? new GatewayError(
+      error.kind,
+      `${error.message} If your token is new, choose /daemon in Codex, then "Restart background server".`,
+      { headers: error.headers, ...error.code && { code: error.code } },
+    )
+    : error;
+}
