@@ -294,7 +294,10 @@ function answer(
   name: OwnResponse,
   id: string | undefined,
   { request, caller, config, parts }:
-    & Needs<"request" | "config", "catalog" | "quotas" | "queue" | "usage">
+    & Needs<
+      "request" | "config",
+      "catalog" | "quotas" | "queue" | "usage" | "health" | "clock"
+    >
     & { readonly caller: Caller },
 ): Response | Promise<Response> {
   const { query } = requestTarget(request);

@@ -1,8 +1,10 @@
 import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
-import type { WaitingRequests } from "../quotas/list.ts";
+import type { Clock } from "../core/time/timers.ts";
+import type { FailingRequests, WaitingRequests } from "../quotas/list.ts";
 import type { Queue } from "../relay/queue/queue.ts";
+import type { Health } from "../relay/routing/health.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import type { UsageService } from "../usage/service.ts";
@@ -16,9 +18,7 @@ import { requestTarget } from "./router.ts";
  */
 export async function limitsResponse(
   request: CallerRequest,
-  { caller, config, quotas, queue }: {
-    readonly caller: Caller;
-    readonly config: Config;
+  { quotas, queue, ...of }: HealthEvidence & {
     readonly quotas: Pick<QuotaService, "read">;
     readonly queue: Pick<Queue, "loadOf">;
   },
@@ -26,10 +26,11 @@ export async function limitsResponse(
   rejectQuery(request, "the limits");
   const { signal } = request;
   try {
-    const list = await quotas.read(caller, config, signal);
+    const list = await quotas.read(of.caller, of.config, signal);
     const data = list.data.map((entry) => ({
       ...entry,
       waiting: waitingFor(entry.provider_id, queue),
+      failing: failingOf(entry.provider_id, of),
     }));
     return Response.json({ ...list, data }, {
       headers: { "cache-control": "no-store" },
@@ -47,6 +48,35 @@ function waitingFor(
   return waiting === 0
     ? undefined
     : { requests: waiting, seconds: Math.ceil(expectedMs / 1000) };
+}
+
+interface HealthEvidence {
+  readonly caller: Caller;
+  readonly config: Config;
+  readonly health: Pick<Health, "restMs" | "lastingCause" | "isRequestedWait">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Returns the failure of a connection of which no model may be tried; a wait that its provider asked for is none. */
+function failingOf(
+  connectionId: string,
+  { caller, config, health, clock }: HealthEvidence,
+): FailingRequests | undefined {
+  const [first] = config.connections.filter(({ id }) => id === connectionId)
+    .flatMap((connection) =>
+      connection.models.map((model) => ({ connection, model }))
+    )
+    .filter(({ model }) => caller.models?.has(model.id) ?? true)
+    .map((one) => ({ one, ms: health.restMs(one, caller) }))
+    .sort((a, b) => a.ms - b.ms);
+  const isFailing = first !== undefined && first.ms > 0 &&
+    !health.isRequestedWait(first.one, caller);
+  return isFailing
+    ? {
+      until: new Date(clock.now() + first.ms).toISOString(),
+      cause: health.lastingCause(first.one, caller)?.kind,
+    }
+    : undefined;
 }
 
 /**

@@ -27,6 +27,8 @@ export interface ConnectionEntry {
   readonly limits: readonly QuotaWindow[];
   /** The requests that wait for the connection; absent when none does. */
   readonly waiting?: WaitingRequests | undefined;
+  /** Set only while every model that the caller may use there is kept from requests after failures. */
+  readonly failing?: FailingRequests | undefined;
   /** Set only for `unavailable`. */
   readonly error?: { readonly type: string; readonly message: string };
 }
@@ -36,6 +38,14 @@ export interface WaitingRequests {
   readonly requests: number;
   /** The time until all of them have had their turn, in seconds; 0 when it is not known. */
   readonly seconds: number;
+}
+
+/** The gateway's own knowledge of a connection that fails (docs/failover.md). */
+export interface FailingRequests {
+  /** The time of the next attempt, ISO 8601 in UTC. */
+  readonly until: string;
+  /** The kind of a failure that only an administrator can fix, such as `authentication`. */
+  readonly cause?: string | undefined;
 }
 
 /** The states of docs/quotas.md#states. */

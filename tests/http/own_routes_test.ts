@@ -161,7 +161,13 @@ Deno.test("healthResponse() shows the health by its status, and forbids caching"
 
 async function ask(
   read: QuotaService["read"],
-  { query = "", signal }: { query?: string; signal?: AbortSignal } = {},
+  { query = "", signal, restMs = () => 0, cause, isWait = false }: {
+    query?: string;
+    signal?: AbortSignal;
+    restMs?: (modelId: string) => number;
+    cause?: "authentication";
+    isWait?: boolean;
+  } = {},
 ): Promise<Response> {
   const config = await minimalConfig();
   const [caller] = config.callers.values();
@@ -171,6 +177,12 @@ async function ask(
   });
   return await limitsResponse(request, {
     ...{ caller, config, quotas: { read } },
+    clock: { now: () => Date.UTC(2026, 0, 1) },
+    health: {
+      restMs: ({ model }) => restMs(model.id),
+      lastingCause: () => cause && { kind: cause },
+      isRequestedWait: () => isWait,
+    },
     queue: {
       loadOf: (id) => ({ waiting: id === FULL_ID ? 7 : 0, expectedMs: 19_200 }),
     },
@@ -208,6 +220,22 @@ Deno.test("limitsResponse() adds how many requests wait for a connection, where 
     entries[0],
     { ...entries[1], waiting: { requests: 7, seconds: 20 } },
   ]);
+});
+
+Deno.test("limitsResponse() says of a connection that all its models rest, and why", async () => {
+  const { connections: [connection] } = await minimalConfig();
+  assert.ok(connection);
+  const entry = { ...entryOf("ill"), provider_id: connection.id };
+  const read = () => Promise.resolve({ ...LIST, data: [entry] });
+  const failing = async (options: Parameters<typeof ask>[1]) =>
+    (await (await ask(read, options)).json()).data[0].failing;
+  const until = "2026-01-01T00:01:00.000Z";
+  const restMs = () => 60_000;
+  assert.deepEqual(await failing({ restMs }), { until });
+  const cause = "authentication";
+  assert.deepEqual(await failing({ restMs, cause }), { until, cause });
+  assert.equal(await failing({ restMs, isWait: true }), undefined);
+  assert.equal(await failing({ cause }), undefined);
 });
 
 Deno.test("limitsResponse() rejects a query, except an empty one", async () => {

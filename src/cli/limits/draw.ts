@@ -8,6 +8,7 @@ import type { OwnLimits } from "../../http/wording/own_limits.js";
 import { serviceText } from "../../http/wording/services.js";
 import {
   checkedText,
+  failingText,
   resetText,
   waitingText,
 } from "../../http/wording/times.js";
@@ -82,7 +83,8 @@ function connectionSection(
   entry: ConnectionEntry,
   { paint, nowMs }: DrawOptions,
 ): Section {
-  const { name, service, checked_at, cached, status, limits, waiting } = entry;
+  const { name, service, checked_at, cached, status, limits } = entry;
+  const { waiting, failing } = entry;
   const note = [
     plainText(serviceText(service)),
     checkedText(checked_at, nowMs),
@@ -90,9 +92,18 @@ function connectionSection(
     ...(waiting === undefined ? [] : [waitingText(waiting)]),
   ].join(", ");
   const head = headLine(name, note, paint);
-  if (status !== "ok") return { head, body: stateLines(entry, paint) };
-  const isEmpty = limits.length === 0;
-  return { head, body: isEmpty ? ["the provider reports no window"] : limits };
+  const health = failing === undefined
+    ? []
+    : [paint("red", failingText(failing, nowMs))];
+  // The advice about an unreadable quota would deny the failures of requests.
+  const isDenied = failing !== undefined && status === "unsupported";
+  const windows = limits.length > 0
+    ? limits
+    : ["the provider reports no window"];
+  const body = status === "ok"
+    ? windows
+    : stateLines(entry, paint).slice(0, isDenied ? 1 : undefined);
+  return { head, body: [...health, ...body] };
 }
 
 function stateLines(

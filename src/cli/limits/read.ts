@@ -59,6 +59,8 @@ function isEntry(value: unknown): value is ConnectionEntry {
     typeof value.cached === "boolean" &&
     (value.error === undefined || isError(value.error)) &&
     (value.waiting === undefined || isWaiting(value.waiting)) &&
+    (value.failing === undefined ||
+      isJsonObject(value.failing) && typeof value.failing.until === "string") &&
     Array.isArray(value.limits) && value.limits.every(isWindow);
 }
 

@@ -10,6 +10,7 @@ import { elapsedShare } from "./pace.js";
 import { serviceText } from "../wording/services.js";
 import {
   checkedText,
+  failingText,
   localResetText,
   localTime,
   waitingText,
@@ -40,7 +41,9 @@ import {
  * @returns {HTMLElement}
  */
 export function connectionCard(entry, ticker) {
+  const { failing } = entry;
   const isOk = entry.status === "ok";
+  const isDenied = failing !== undefined && entry.status === "unsupported";
   const badge = isOk
     ? levelBadge(worstLevel(informativeWindows(entry.limits).map(levelOf)))
     : stateBadge(entry);
@@ -48,7 +51,11 @@ export function connectionCard(entry, ticker) {
     "li",
     { class: "card", "data-status": entry.status },
     cardHead({ name: entry.name, notes: notesOf(entry), badge }),
-    isOk ? windowList(entry.limits, ticker) : stateText(entry),
+    failing === undefined
+      ? ""
+      : element("p", { class: "state" }, failingText(failing, Date.now())),
+    // The text of an unsupported quota would deny the failures of requests.
+    isOk ? windowList(entry.limits, ticker) : isDenied ? "" : stateText(entry),
     checkedLine(entry, ticker),
   );
 }

@@ -82,6 +82,23 @@ export function waitingText({ requests, seconds }) {
   } waiting${time}`;
 }
 
+/**
+ * Formats what the gateway knows of a connection whose requests fail.
+ *
+ * @param {import("../../quotas/list.ts").FailingRequests} failing
+ * @param {number} nowMs
+ * @returns {string}
+ */
+export function failingText({ until, cause }, nowMs) {
+  if (cause === undefined) {
+    const time = shortTime(Date.parse(until), nowMs).replace(/^at /, "");
+    return `It rests until ${time} after failures.`;
+  }
+  const isKey = cause === "authentication" || cause === "permission";
+  const why = isKey ? ": the provider refuses the gateway's key" : "";
+  return `Its requests fail${why}. Contact the administrator.`;
+}
+
 /** @param {number} atMs @param {number} nowMs @returns {string} */
 function shortTime(atMs, nowMs) {
   const at = new Date(atMs);

@@ -223,6 +223,32 @@ Deno.test("drawLimits() shows why a connection has no windows, and who can help"
   ]);
 });
 
+Deno.test("drawLimits() shows that the requests of a connection fail, in place of a denial", () => {
+  const until = new Date(Date.now() + 60_000).toISOString();
+  const lines = draw(listOf(
+    entryOf("refused", {
+      status: "unsupported",
+      failing: { until, cause: "authentication" },
+    }),
+    entryOf("moved", { failing: { until, cause: "misconfigured" } }),
+  ));
+  assert.deepEqual(lines, [
+    "refused  Z.ai, checked 12 s ago",
+    "  Its requests fail: the provider refuses the gateway's key. Contact the administrator.",
+    "  no quota",
+    "",
+    "moved  Z.ai, checked 12 s ago",
+    "  Its requests fail. Contact the administrator.",
+    "  the provider reports no window",
+    "",
+  ]);
+  const resting = entryOf("resting", { failing: { until } });
+  assert.match(
+    draw(listOf(resting))[1] ?? "",
+    /^ {2}It rests until (?!at).+ after failures\.$/,
+  );
+});
+
 Deno.test("drawLimits() shows no warning for a quota that comes with the next answer", () => {
   const error = {
     type: "provider_limits_not_known_yet",
