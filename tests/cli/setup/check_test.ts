@@ -340,7 +340,7 @@ Deno.test("setup codex --check names a background server of Codex, which keeps a
     const [note = "", ...rest] = await linesFor("codex", env);
     assert.match(
       note,
-      /^note  daemon .*\/daemon.*Restart background server\.$/,
+      /^note {2}daemon .*\/daemon.*Restart background server\.$/,
     );
     assert.deepEqual(steps(rest), ALL_GOOD);
   }
