@@ -79,7 +79,7 @@ Deno.test("encodeError() shows type and details in the Messages shape, and nothi
   );
 });
 
-Deno.test("encodeError() writes the reset time of an exhausted window for callers of Responses only", () => {
+Deno.test("encodeError() writes the reset time of an exhausted window for callers of Responses, and a final code for those of Chat", () => {
   const error = new GatewayError("rate_limited", "Cannot do it", {
     resetsAtMs: 1_800_000_000_001,
   });
@@ -92,5 +92,7 @@ Deno.test("encodeError() writes the reset time of an exhausted window for caller
   assert.deepEqual(CODECS.responses.encodeError(error, "req_1"), {
     error: { ...plain, type: "usage_limit_reached", resets_at: 1_800_000_001 },
   });
-  assert.deepEqual(CODECS.chat.encodeError(error, "req_1"), { error: plain });
+  assert.deepEqual(CODECS.chat.encodeError(error, "req_1"), {
+    error: { ...plain, code: "insufficient_quota" },
+  });
 });
