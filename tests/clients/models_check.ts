@@ -188,6 +188,47 @@ for (const model of [MODEL, ALIAS]) {
 }
 
 testClaude(
+  "checks the actions of auto mode with the model of the session",
+  async (command) => {
+    await using gateway = await startTranslating(chatUpstream(), TEAM_MODEL);
+    const settings = CLIENT_SETTINGS.find(({ id }) => id === "claude");
+    assert.ok(settings);
+    const { text } = settings.settings({
+      base: gateway.url,
+      model: MODEL,
+      models: [MODEL, ALIAS].map((id) => ({ id, protocols: ["messages"] })),
+    });
+    const input = {
+      ...{ description: "Greets", prompt: "Say hello" },
+      ...{ subagent_type: "general-purpose", model: "sonnet" },
+    };
+    const run = await runBehind(gateway, {
+      command,
+      program: launched(clientNamed("Claude Code"), ({ env }) => ({
+        args: [
+          ...["-p", `Use Agent with ${JSON.stringify(input)}`],
+          ...["--model", ALIAS, "--permission-mode", "auto"],
+        ],
+        env,
+        files: { ".claude/settings.json": text },
+      })),
+      prompt: "",
+      model: ALIAS,
+    });
+    assert.equal(run.code, 0, run.output);
+    const asked = gateway.lines.requests.items.filter(({ mode }) =>
+      mode !== undefined
+    );
+    // The session's two requests, the check of its call, and the requests of the agent.
+    assert.ok(asked.length > 3, run.output);
+    assert.deepEqual(
+      new Set(asked.map(({ alias }) => alias)),
+      new Set([ALIAS]),
+    );
+  },
+);
+
+testClaude(
   "keeps to the window of a model with a smaller one",
   async (command) => {
     await using gateway = await startTranslating(chatUpstream(), {

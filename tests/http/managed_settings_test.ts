@@ -70,6 +70,7 @@ Deno.test("a caller's managed settings have the caller's models and their window
   const body = await response.json();
   assert.deepEqual(Object.keys(body).sort(), ["checksum", "settings", "uuid"]);
   assert.deepEqual(body.settings, {
+    availableModels: ["small", "large"],
     modelPicker: {
       options: [
         {
@@ -84,7 +85,6 @@ Deno.test("a caller's managed settings have the caller's models and their window
     env: {
       ANTHROPIC_DEFAULT_MODEL: "small",
       ANTHROPIC_DEFAULT_OPUS_MODEL: "small",
-      ANTHROPIC_DEFAULT_SONNET_MODEL: "small",
       ANTHROPIC_DEFAULT_HAIKU_MODEL: "small",
       ANTHROPIC_DEFAULT_FABLE_MODEL: "small",
       CLAUDE_CODE_AUTO_COMPACT_WINDOW: "131072",

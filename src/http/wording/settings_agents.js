@@ -159,7 +159,8 @@ function claude({ base, model, models, tokenCommand }) {
 
 /**
  * Returns the settings of Claude Code that follow from the models. Its own model names, and a session for which nobody
- * has selected a model, use `model`.
+ * has selected a model, use `model`. Auto mode would check actions with the model of `ANTHROPIC_DEFAULT_SONNET_MODEL`,
+ * or else with `claude-sonnet-5`. Where it may use neither, it asks the model of the session.
  *
  * @param {Pick<Place, "model" | "models">} place
  */
@@ -167,6 +168,7 @@ export function claudeModels({ model, models }) {
   const { context_length: window = CAUTIOUS_WINDOW } =
     models.find(({ id }) => id === model) ?? {};
   return {
+    availableModels: models.map(({ id }) => id),
     modelPicker: {
       options: models.map((one) => ({
         model: one.id,
@@ -178,7 +180,6 @@ export function claudeModels({ model, models }) {
     env: {
       ANTHROPIC_DEFAULT_MODEL: model,
       ANTHROPIC_DEFAULT_OPUS_MODEL: model,
-      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       ANTHROPIC_DEFAULT_FABLE_MODEL: model,
       ...window < CAUTIOUS_WINDOW &&

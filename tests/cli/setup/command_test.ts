@@ -604,9 +604,12 @@ for (const [expected, ...models] of WIDE) {
           })),
         }),
     });
-    const { env, model } = JSON.parse(out);
+    const { env, model, availableModels } = JSON.parse(out);
     assert.equal(env.CLAUDE_CODE_DISABLE_1M_CONTEXT, expected);
     assert.equal(env.ANTHROPIC_DEFAULT_MODEL, model);
+    // Auto mode would check actions with this model instead of the session's.
+    assert.ok(!("ANTHROPIC_DEFAULT_SONNET_MODEL" in env));
+    assert.deepEqual(availableModels, models.map(([id]) => id));
   });
 }
 
