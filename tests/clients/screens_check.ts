@@ -53,7 +53,8 @@ const SCREENS: Readonly<Record<string, Screens>> = {
     interrupted: /Interrupted/,
   },
   "Codex CLI": {
-    args: [],
+    // Its background server would outlive the test.
+    args: ["--no-daemon"],
     files: () => ({}),
     start: /OpenAICodex/,
     models: /SelectModelandEffort.*demo-model/,
