@@ -215,7 +215,12 @@ Deno.test("an answer that is compressed without a request is decompressed, and i
       await t.step(`${encoding}: ${name}`, async () => {
         upstream.play(() => encoded(compress(text), encoding, headers));
         const response = await gateway.ask("chat");
-        assert.equal(response.headers.get("content-encoding"), null);
+        // A proxy then compresses no stream, and holds none back.
+        const isStream = headers === SSE_HEADERS;
+        assert.equal(
+          response.headers.get("content-encoding"),
+          isStream ? "identity" : null,
+        );
         assert.ok(await response.text() === text);
         const line = await gateway.lines.of(response);
         assert.equal(line.ended, "complete");

@@ -180,7 +180,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
     async live(stage) {
       const fields = { reasoning_effort: "high" };
       const wish = { protocol: "chat", isStream: false, fields } as const;
-      const result = { ...wish, toolCalls: 1, callId: "toolu_1" };
+      const result = { ...wish, toolCalls: 1, callId: "toolu_01Weather" };
       /** Returns the signature of the reasoning that goes to the provider. */
       const sealed = (one: Asked, at = 0) =>
         /"signature":"([^"]*)"/.exec(
@@ -219,7 +219,7 @@ const THOUGHT = {
   ...{ id: "msg_1", type: "message", role: "assistant", model: "m" },
   content: [
     { type: "thinking", thinking: "Rain?", signature: "sig-1" },
-    { type: "tool_use", id: "toolu_1", name: "weather", input: {} },
+    { type: "tool_use", id: "toolu_01Weather", name: "weather", input: {} },
   ],
   ...{ stop_reason: "tool_use", stop_sequence: null },
   usage: { input_tokens: 10, output_tokens: 10 },
