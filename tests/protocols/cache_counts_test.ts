@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import { runStage } from "../../src/core/stage.ts";
 import type { Usage } from "../../src/protocols/canonical/answer/answer.ts";
+import { readInput } from "../../src/protocols/canonical/answer/cache_counts.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { counterIds } from "../contract/codec_contract.ts";
 import { steps } from "../support/steps.ts";
@@ -232,3 +233,17 @@ function check(
     assert.equal(usage?.outputTokens, 20, name);
   }
 }
+
+Deno.test("a usage whose details are nested without an end is read as far as providers nest them", () => {
+  let deep: JsonObject = { cached_tokens: 9 };
+  for (let depth = 0; depth < 200_000; depth++) deep = { details: deep };
+  assert.deepEqual(
+    readInput({ deep, prompt_tokens_details: { cached_tokens: 3 } }, [5, 1]),
+    {
+      inputTokens: 5,
+      cachedInputTokens: 3,
+      cacheWriteTokens: undefined,
+      cacheWrite1hTokens: undefined,
+    },
+  );
+});

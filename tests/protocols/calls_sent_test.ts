@@ -587,6 +587,35 @@ Deno.test("Anthropic's tools and blocks in a Chat body reach other models as cal
   ]);
 });
 
+/** Blocks of Messages that a Chat body cannot mean, with the field that the error names. */
+const ODD_BLOCKS: readonly (readonly [block: JsonObject, field: string])[] = [
+  [{ type: "tool_result", tool_use_id: "t", content: [5] }, ".content[0]"],
+  [{ type: "tool_result", tool_use_id: "t", content: 5 }, ".content"],
+  [{
+    type: "tool_result",
+    tool_use_id: "t",
+    content: [{ type: "tool_use", id: "u", name: "f", input: {} }],
+  }, ".content[0]"],
+  [{ type: "tool_result", content: "Gone" }, ".tool_use_id"],
+  [{ type: "tool_use", id: "u", input: {} }, ".name"],
+  [{ type: "image", source: { type: "file", file_id: "f" } }, ".source"],
+  [{ type: "image", source: { type: "base64", data: "aa" } }, ".source"],
+];
+
+Deno.test("Anthropic's blocks in a Chat body that say nothing are refused by their field", async (t) => {
+  for (const [block, field] of ODD_BLOCKS) {
+    await t.step(JSON.stringify(block), () => {
+      const messages = [{ role: "user", content: [block] }];
+      assert.throws(
+        () => received("chat", "chat custom m", { messages }),
+        (error) =>
+          error instanceof GatewayError && error.kind === "invalid_request" &&
+          error.param === `messages[0].content[0]${field}`,
+      );
+    });
+  }
+});
+
 Deno.test("tools of a Chat body may be flat, and choices may be objects with a word", () => {
   const read = (fields: JsonObject) =>
     received("chat", "messages anthropic claude-opus-4-8", fields).body;

@@ -127,7 +127,10 @@ const PRIVATE_MODE = 0o600;
 
 async function writeNew(path: string, text: string): Promise<void> {
   const options = { createNew: true, mode: PRIVATE_MODE };
-  await Deno.writeTextFile(path, text, options).catch((error) => {
+  await Deno.writeTextFile(path, text, options).catch(async (error) => {
+    // A full disk leaves a part of the text behind.
+    const isOther = error instanceof Deno.errors.AlreadyExists;
+    if (!isOther) await Deno.remove(path).catch(() => {});
     throw new TokenFileFault(`Cannot write ${path}: ${writeFault(error)}`);
   });
 }

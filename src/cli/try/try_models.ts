@@ -26,8 +26,8 @@ import {
 } from "../../relay/routing/candidate.ts";
 import {
   type Lesson,
-  lessonOf,
   lessonText,
+  readLessons,
 } from "../../protocols/dialects/lessons.ts";
 import { lessonsIn } from "../../protocols/dialects/read_refusal.ts";
 import { strictest } from "../../relay/translated/lesson_book.ts";
@@ -242,9 +242,7 @@ function remediesOf(
   const isRefused = [400, 413, 415, 422].includes(status);
   if (!isRefused && !isSuspecting(answer)) return [];
   if (mode === "translated") {
-    return remedies.map((texts) =>
-      texts.flatMap((text) => lessonOf(text) ?? [])
-    );
+    return remedies.map(readLessons);
   }
   const refusal = { kind: "invalid_request", status, message } as const;
   return lessonsIn(refusal, protocol).filter(({ move }) => move === "stream")
@@ -255,7 +253,7 @@ function remediesOf(
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {
-  return lessons.flatMap((text) => lessonOf(text) ?? []);
+  return readLessons(lessons);
 }
 
 const BOUND = "the most requests or the time are used up";

@@ -83,7 +83,7 @@ export interface ModelRow<Rules> {
 }
 
 /**
- * Returns the rules of the first row for `model`, in any case and as any host spells it; else `undefined`.
+ * Returns the rules of the first row for `model`, whatever its case and its host's spelling; else `undefined`.
  *
  * With `stricter`, which joins two rows to one that cannot stop reasoning, the table of a maker has rules for any name.
  * An unknown version gets what the rows of the closest earlier version and of its own variant (`pro`) both allow. A name

@@ -141,6 +141,11 @@ export function lessonText(lesson: Lesson): string {
 const LESSON_REGEXP =
   /^(?<move>\w+) (?<field>\S+?)(?: beside (?<beside>\S+?))?(?<strict> of strict tools)?(?:: (?<words>.+))?$/;
 
+/** Reads texts of {@linkcode lessonText}, without those that are no lesson that may last. */
+export function readLessons(texts: readonly string[]): readonly Lesson[] {
+  return texts.flatMap((text) => lessonOf(text) ?? []);
+}
+
 /** Reads the words of {@linkcode lessonText}; `undefined` when they are no lesson that may last. */
 export function lessonOf(text: string): Lesson | undefined {
   const { move, field, beside, strict, words = beside } =

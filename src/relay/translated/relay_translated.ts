@@ -12,9 +12,9 @@ import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
 import {
   type Lesson,
-  lessonOf,
   lessonText,
   merged,
+  readLessons,
 } from "../../protocols/dialects/lessons.ts";
 import {
   type FieldRefusal,
@@ -295,7 +295,7 @@ function translateFor(
 }
 
 const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
-  lessons.flatMap((text) => lessonOf(text) ?? [])
+  readLessons(lessons)
 );
 
 /** The object is the same for all requests, because codecs use it as a key. */

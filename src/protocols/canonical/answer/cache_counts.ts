@@ -11,15 +11,20 @@ const OTHER_REGEXP =
 
 type Count = readonly [name: string, tokens: number];
 
+/** The levels of details that are read. No provider has more, and a hostile one has any number. */
+const MAX_LEVELS = 3;
+
 /** Returns the counts of a usage and of its details. The parts of a count in an object are added up. */
-function countsIn(usage: JsonObject, isInner = false): readonly Count[] {
+function countsIn(usage: JsonObject, level = 1): readonly Count[] {
   return Object.entries(usage).slice(0, 64).flatMap(([name, value]) => {
     if (OTHER_REGEXP.test(name)) return [];
     const tokens = tokenCount(value);
     if (tokens !== undefined) return [[name, tokens]];
-    const parts = isJsonObject(value) ? countsIn(value, true) : [];
+    const parts = isJsonObject(value) && level < MAX_LEVELS
+      ? countsIn(value, level + 1)
+      : [];
     const isCache = READ_REGEXP.test(name) || WRITTEN_REGEXP.test(name);
-    if (!isCache || parts.length === 0) return isInner ? [] : parts;
+    if (!isCache || parts.length === 0) return level > 1 ? [] : parts;
     const sum = parts.reduce((total, [, part]) => total + part, 0);
     return [...parts.filter(([part]) => part.includes("_1h")), [name, sum]];
   });

@@ -6,6 +6,12 @@ import { isGoodEnd } from "./answer.ts";
 const TAGS = ["<think>", "<thinking>", "<thought>", "<reasoning>"];
 
 /**
+ * The most pieces of space before a tag, and the most spaces before its end, that are held back. Some models repeat space
+ * without an end.
+ */
+const MAX_SPACES = 64;
+
+/**
  * Returns a stage that reads a leading `<think>…</think>` as reasoning, for models that write their reasoning so. Only
  * the first block is read, and a later tag stays text. A tag that never closes is reasoning to the end of its block; if
  * a good end follows, the same is its text, because many clients show only that.
@@ -51,7 +57,8 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
     if (closing === undefined) {
       const tag = TAGS.find((one) => text.startsWith(one));
       if (tag === undefined) {
-        const mayBegin = TAGS.some((one) => one.startsWith(text));
+        const mayBegin = held.length <= MAX_SPACES &&
+          TAGS.some((one) => one.startsWith(text));
         return mayBegin ? undefined : pass([head, ...held], emit);
       }
       closing = tag.replace("<", "</");
@@ -60,7 +67,10 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
     if (closing !== "") {
       const at = text.indexOf(closing);
       // The closing tag may arrive in pieces, and the space before it is not reasoning.
-      const ready = text.slice(0, at < 0 ? 1 - closing.length : at).trimEnd();
+      const open = text.slice(0, at < 0 ? 1 - closing.length : at);
+      const isLong = at < 0 && open.length > MAX_SPACES &&
+        open.slice(-MAX_SPACES).trim() === "";
+      const ready = isLong ? open : open.trimEnd();
       const rest = text.slice(at < 0 ? ready.length : at + closing.length);
       text = at < 0 ? rest : rest.trimStart();
       if (at < 0) return think(index, ready, emit);

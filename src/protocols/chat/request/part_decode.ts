@@ -68,10 +68,7 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
     case "image_url":
       return decodeImage(part, place);
     case "image":
-      return decodeImage(
-        { image_url: urlOfSource(objectOf(part.source)) },
-        place,
-      );
+      return decodeImage({ image_url: urlOfSource(part, place) }, place);
     case "tool_use":
       return {
         kind: "function_call",
@@ -110,14 +107,24 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
 function decodeResult(part: JsonObject, { cache, param }: PartPlace): Block {
   const place = `${param}.content`;
   const content = Array.isArray(part.content)
-    ? objectsOf(part.content)
+    ? part.content.map((one, index) => {
+      if (isJsonObject(one)) return one;
+      throw invalidField(`${place}[${index}]`, "must be an object");
+    })
     : textIn(part.content ?? "", place);
+  const blocks = decodeParts(content, { param: place, cacheHolder: {} });
+  const other = blocks.findIndex((block) => !isResultContent(block));
+  if (other >= 0) {
+    throw invalidField(
+      `${place}[${other}]`,
+      "must be text, an image or a file",
+    );
+  }
   return {
     kind: "tool_result",
     callId: textIn(part.tool_use_id || undefined, `${param}.tool_use_id`),
     callKind: "function",
-    content: decodeParts(content, { param: place, cacheHolder: {} })
-      .filter(isResultContent),
+    content: blocks.filter(isResultContent),
     isError: part.is_error === true,
     cache,
   };
@@ -131,8 +138,13 @@ export function isResultContent(block: Block): block is ResultContent {
 }
 
 /** Returns the URL of an image in the form of Messages. */
-function urlOfSource({ media_type, data, url }: JsonObject): JsonValue {
-  return url ?? `data:${String(media_type)};base64,${String(data)}`;
+function urlOfSource(part: JsonObject, { param }: PartPlace): string {
+  const { media_type, data, url } = objectOf(part.source);
+  if (typeof url === "string") return url;
+  if (typeof media_type === "string" && typeof data === "string") {
+    return `data:${media_type};base64,${data}`;
+  }
+  throw invalidField(`${param}.source`, "must have a URL, or a type and data");
 }
 
 function decodeImage(part: JsonObject, { param, cache }: PartPlace): Block {

@@ -167,3 +167,23 @@ function shownIn(blocks: ReturnType<typeof foldAnswer>["blocks"]): Shown {
     return [block.kind, block.kind === "text" ? block.text : ""];
   });
 }
+
+Deno.test("readTaggedReasoning() holds no endless space back, before a tag or in it", () => {
+  const PIECE = " ".repeat(100);
+  for (const start of ["", "<think>a"]) {
+    const stage = readTaggedReasoning();
+    let passed = 0;
+    const emit = (event: AnswerEvent) => {
+      if (event.type === "block-delta") passed += event.text.length;
+    };
+    stage.push(
+      { type: "block-start", index: 0, block: { kind: "text" } },
+      emit,
+    );
+    stage.push({ type: "block-delta", index: 0, text: start }, emit);
+    for (let count = 0; count < 1000; count++) {
+      stage.push({ type: "block-delta", index: 0, text: PIECE }, emit);
+    }
+    assert.ok(passed > 999 * PIECE.length, `${start}: ${passed}`);
+  }
+});
