@@ -3,7 +3,6 @@ import {
   type JsonObject,
   type JsonValue,
   objectOf,
-  objectsOf,
 } from "../../../core/json.ts";
 import {
   type Block,
