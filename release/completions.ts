@@ -1,4 +1,4 @@
-import type { CommandSpec, OptionSpec } from "../src/cli/command.ts";
+import type { CommandSpec, OptionSpec } from "../src/tools/command.ts";
 
 const PROGRAM = "model-gateway";
 

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { COMMANDS } from "../src/cli/mod.ts";
+import { COMMANDS } from "../src/tools/mod.ts";
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../src/config/schema/json_schema.ts";
-import { VERSION } from "../src/core/version.ts";
+} from "../src/gateway/config/schema/json_schema.ts";
+import { VERSION } from "../src/base/version.ts";
 import { commitTime, sourceCommit } from "./commit.ts";
 import {
   bashCompletion,

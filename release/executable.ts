@@ -1,7 +1,7 @@
 import { unusedFiles } from "./packages.ts";
 import { writeProgram } from "./program.ts";
 import { V8_FLAGS } from "./v8_flags.ts";
-import { VERSION } from "../src/core/version.ts";
+import { VERSION } from "../src/base/version.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -133,7 +133,7 @@ async function startFailure(path: URL): Promise<string | undefined> {
 async function unusedArguments(): Promise<readonly string[]> {
   if (Deno.build.os === "windows") return [];
   const cached = await new Deno.Command(Deno.execPath(), {
-    args: ["cache", "src/main.ts"],
+    args: ["cache", "src/tools/main.ts"],
     cwd: ROOT,
     stdin: "null",
   }).output();

@@ -5,7 +5,7 @@
  * that `RELEASE_SIGNING_KEY` names signs the checksums.
  */
 import { pathToFileURL } from "node:url";
-import { VERSION } from "../src/core/version.ts";
+import { VERSION } from "../src/base/version.ts";
 import { releaseDocuments } from "./documents.ts";
 import {
   compileExecutable,

@@ -1,5 +1,5 @@
-import { uuidV5 } from "../src/core/std.ts";
-import codex from "../src/http/codex_models.json" with { type: "json" };
+import { uuidV5 } from "../src/base/std.ts";
+import codex from "../src/gateway/http/codex_models.json" with { type: "json" };
 import { type Package, packageUrl } from "./packages.ts";
 
 /** The source of a bill of materials. */
@@ -81,7 +81,7 @@ function licence(expression: string): object {
     : { expression };
 }
 
-/** Codex's own entries of models, which the program embeds (src/http/codex_models.LICENSE). */
+/** Codex's own entries of models, which the program embeds (src/gateway/http/codex_models.LICENSE). */
 const codexData = {
   ...runtimeComponent("@openai/codex", {
     version: codex.version,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { openLogin } from "../src/cli/login/kept_login.ts";
+import { openLogin } from "../src/tools/login/kept_login.ts";
 import { sourceCommit } from "../release/commit.ts";
 import { releaseDocuments } from "../release/documents.ts";
-import { VERSION } from "../src/core/version.ts";
+import { VERSION } from "../src/base/version.ts";
 import type { SeenDemo } from "./support/wire/ask_demo.ts";
 import { compileGateway } from "./support/program/compile.ts";
 import {

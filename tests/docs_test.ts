@@ -1,26 +1,31 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import manifest from "../deno.json" with { type: "json" };
-import { createGateway } from "../src/app.ts";
-import { createLiveConfig } from "../src/config/live_config.ts";
-import { systemClock } from "../src/core/time/timers.ts";
-import { randomIds } from "../src/core/ids.ts";
+import { createGateway } from "../src/gateway/app.ts";
+import { createLiveConfig } from "../src/gateway/config/live_config.ts";
+import { systemClock } from "../src/base/time/timers.ts";
+import { randomIds } from "../src/base/ids.ts";
 import { CLIENTS as PROGRAMS } from "./clients/programs.ts";
 import { PYTHON_SDKS } from "./clients/python_sdks.ts";
 import { SEEN_FAILURES } from "./clients/seen_failures.ts";
 import { readSeenRows } from "./clients/seen_table.ts";
-import { commandHelp, type CommandSpec } from "../src/cli/command.ts";
-import { COMMANDS } from "../src/cli/mod.ts";
-import { demoConfigText } from "../src/demo/config.ts";
-import { createDemoUpstream } from "../src/demo/upstream.ts";
-import { PROTOCOL_NAMES } from "../src/http/wording/protocols.js";
-import { CLIENTS } from "../src/http/wording/settings.js";
-import { VERSION } from "../src/core/version.ts";
-import { sha256Hex } from "../src/core/sha256.ts";
-import { CACHE_MISSES, FAILURES, MOVES, WAITS } from "../src/observe/facts.ts";
-import { createLog } from "../src/observe/log.ts";
-import { LOG_EVENTS } from "../src/observe/log_events.ts";
-import { LOG_FIELDS } from "../src/observe/log_fields.ts";
+import { commandHelp, type CommandSpec } from "../src/tools/command.ts";
+import { COMMANDS } from "../src/tools/mod.ts";
+import { demoConfigText } from "../src/tools/demo/config.ts";
+import { createDemoUpstream } from "../src/tools/demo/upstream.ts";
+import { PROTOCOL_NAMES } from "../src/page/wording/protocols.js";
+import { CLIENTS } from "../src/page/wording/settings.js";
+import { VERSION } from "../src/base/version.ts";
+import { sha256Hex } from "../src/base/sha256.ts";
+import {
+  CACHE_MISSES,
+  FAILURES,
+  MOVES,
+  WAITS,
+} from "../src/gateway/observe/facts.ts";
+import { createLog } from "../src/gateway/observe/log.ts";
+import { LOG_EVENTS } from "../src/gateway/observe/log_events.ts";
+import { LOG_FIELDS } from "../src/gateway/observe/log_fields.ts";
 import {
   configOf,
   loadText,

@@ -10,18 +10,18 @@ function messages(file: string, source: string): readonly string[] {
 Deno.test("the lint plugin lets a file import its own folder and lower layers", () => {
   const cases: readonly (readonly [file: string, specifiers: string])[] = [
     ["core/a.ts", "./b.ts node:zlib @std/yaml/parse"],
-    ["json_scan/scan.ts", "../core/lookup.ts ./text.ts"],
+    ["codecs/json_scan/scan.ts", "../core/lookup.ts ./text.ts"],
     ["relay/native/a.ts", "../attempt.ts ../routing/b.ts ../../upstream/c.ts"],
     ["streams/a.ts", "../core/b.ts"],
     ["protocols/canonical/a.ts", "../../core/b.ts ./c.ts"],
     ["protocols/chat/a.ts", "./b.ts ../canonical/c.ts ../../streams/d.ts"],
-    ["protocols/mod.ts", "./chat/mod.ts ./messages/mod.ts ./canonical/a.ts"],
+    ["codecs/mod.ts", "./chat/mod.ts ./messages/mod.ts ./canonical/a.ts"],
     ["quotas/readers/a.ts", "../read.ts ../../config/config.ts zod"],
     ["relay/a.ts", "../quotas/a.ts ../upstream/b.ts ../protocols/mod.ts"],
-    ["http/router.ts", "itty-router ../relay/a.ts"],
-    ["app.ts", "./http/a.ts ./core/b.ts"],
+    ["gateway/http/router.ts", "itty-router ../relay/a.ts"],
+    ["gateway/app.ts", "./gateway/http/a.ts ./core/b.ts"],
     ["cli/a.ts", "../app.ts ../http/b.ts ./c.ts"],
-    ["main.ts", "./cli/mod.ts"],
+    ["tools/main.ts", "./tools/mod.ts"],
   ];
   for (const [file, specifiers] of cases) {
     for (const specifier of specifiers.split(" ")) {
@@ -44,7 +44,7 @@ Deno.test("the lint plugin rejects imports of a higher layer and of a neighbour"
     ["relay/a.ts", "../demo/b.ts"],
     ["relay/a.ts", "../http/b.ts"],
     ["http/a.ts", "../app.ts"],
-    ["app.ts", "./cli/a.ts"],
+    ["gateway/app.ts", "./tools/a.ts"],
     ["cli/a.ts", "../main.ts"],
   ];
   for (const [file, specifier] of cases) {
@@ -78,7 +78,7 @@ Deno.test("the lint plugin finds every form of import", () => {
 
 Deno.test("the lint plugin keeps packages where they belong, with any part of them", () => {
   const refused = [
-    ["itty-router", "http/gateway.ts"],
+    ["itty-router", "gateway/http/gateway.ts"],
     ["zod", "relay/a.ts"],
     ["zod", "config/resolve.ts"],
     ["zod", "protocols/chat/request_decode.ts"],
@@ -92,10 +92,10 @@ Deno.test("the lint plugin keeps packages where they belong, with any part of th
     assert.match(message, /may stand only in/, `${file}: ${specifier}`);
   }
   const allowed = [
-    ["zod", "config/schema/config_file.ts"],
-    ["zod", "config/schema/token.ts"],
-    ["zod", "protocols/chat/wire.ts"],
-    ["zod", "quotas/readers/kimi.ts"],
+    ["zod", "gateway/config/schema/config_file.ts"],
+    ["zod", "gateway/config/schema/token.ts"],
+    ["zod", "codecs/chat/wire.ts"],
+    ["zod", "gateway/quotas/readers/kimi.ts"],
     ["zodiac", "relay/a.ts"],
     ["toString", "relay/a.ts"],
   ] as const;
@@ -115,11 +115,18 @@ Deno.test("the lint plugin keeps the platform at the edges", () => {
     'if (typeof Deno === "undefined") {}',
   ];
   for (const source of uses) {
-    for (const file of ["core/a.ts", "app.ts", "config/load.ts", "http/a.ts"]) {
+    for (
+      const file of [
+        "core/a.ts",
+        "gateway/app.ts",
+        "gateway/config/load.ts",
+        "http/a.ts",
+      ]
+    ) {
       const [message = ""] = messages(file, source);
       assert.match(message, /^Deno\.\* belongs to/, `${file}: ${source}`);
     }
-    for (const file of ["main.ts", "cli/a.ts", "cli/watch/b.ts"]) {
+    for (const file of ["tools/main.ts", "cli/a.ts", "cli/watch/b.ts"]) {
       assert.deepEqual(messages(file, source), [], `${file}: ${source}`);
     }
   }
@@ -148,7 +155,7 @@ Deno.test("the lint plugin rejects races and listeners that outlive their work",
     assert.deepEqual(messages("relay/a.ts", source), [], source);
   }
   const [race = ""] = lasting;
-  assert.deepEqual(messages("cli/server/address_race.ts", race), []);
+  assert.deepEqual(messages("http1/deno/address_race.ts", race), []);
   assert.deepEqual(
     Deno.lint.runPlugin(plugin, "/repo/tests/a_test.ts", race),
     [],
@@ -156,7 +163,7 @@ Deno.test("the lint plugin rejects races and listeners that outlive their work",
 });
 
 Deno.test("the lint plugin checks layers in src only", () => {
-  const source = 'import a from "../src/http/a.ts"; Deno.exit(1);';
+  const source = 'import a from "../src/gateway/http/a.ts"; Deno.exit(1);';
   for (const path of ["/repo/tests/core/a.ts", "/repo/a.ts"]) {
     assert.deepEqual(Deno.lint.runPlugin(plugin, path, source), []);
   }
@@ -180,7 +187,7 @@ function filesOf(folder: string): string[] {
 
 Deno.test("every file of src has a layer", () => {
   const files = filesOf("");
-  assert.ok(files.includes("core/protocol.ts"));
+  assert.ok(files.includes("base/protocol.ts"));
   for (const file of files) {
     const itself = `import "./${file.replace(/^.*\//, "")}";`;
     assert.deepEqual(messages(file, itself), [], file);

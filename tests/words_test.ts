@@ -24,7 +24,7 @@ const WHOLE_FILE_REGEXP = /(?:\* as \w+ from |import\(\s*)"(\.{1,2}\/[^"]+)"/g;
 const CODEC_REGEXP = /^protocols\/(?:chat|messages|responses)\//;
 
 /** The simulated provider sees requests from the other side, so it has words for them of its own. */
-const DEMO = "demo/";
+const DEMO = "tools/demo/";
 
 /**
  * The words that once had several meanings: the only files whose exported names may end with them, by the beginning
@@ -32,20 +32,26 @@ const DEMO = "demo/";
  */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   /** An account with a provider. */
-  Connection: ["config/", "shared/store/"],
+  Connection: ["gateway/config/", "gateway/shared/store/"],
   /** A request of a caller and its response. */
-  Exchange: ["relay/"],
+  Exchange: ["gateway/relay/"],
   /** The output of a model. */
-  Answer: ["protocols/", "relay/"],
+  Answer: ["codecs/", "gateway/relay/"],
   /** A reader of the bytes of an answer. */
-  Meter: ["relay/native/"],
+  Meter: ["gateway/relay/native/"],
   /** A Redis or Valkey server. */
-  Store: ["shared/store/"],
-  Socket: ["upstream/", "http/server/"],
+  Store: ["gateway/shared/store/"],
+  Socket: ["gateway/upstream/", "http1/server/"],
   /** What comes back over HTTP. */
-  Response: ["upstream/", "http/", "relay/", "cli/gateway_client.ts", DEMO],
+  Response: [
+    "gateway/upstream/",
+    "gateway/http/",
+    "gateway/relay/",
+    "tools/gateway_client.ts",
+    DEMO,
+  ],
   /** A message of a conversation. */
-  Turn: ["protocols/canonical/", DEMO],
+  Turn: ["codecs/canonical/", DEMO],
 };
 
 async function* files(folder: URL): AsyncGenerator<URL> {
@@ -131,55 +137,55 @@ Deno.test("another file imports each exported name", async () => {
 /** The exports that only tests import. */
 const FOR_TESTS: readonly string[] = [
   // The documentation's tables are held to these lists.
-  "observe/facts.ts#FAILURES",
-  "observe/facts.ts#MOVES",
-  "observe/facts.ts#CACHE_MISSES",
-  "observe/facts.ts#WAITS",
-  "observe/log_events.ts#LOG_EVENTS",
+  "gateway/observe/facts.ts#FAILURES",
+  "gateway/observe/facts.ts#MOVES",
+  "gateway/observe/facts.ts#CACHE_MISSES",
+  "gateway/observe/facts.ts#WAITS",
+  "gateway/observe/log_events.ts#LOG_EVENTS",
   // Each row of these tables is held to its examples and sources.
-  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_ROWS",
-  "protocols/dialects/claude_models.ts#CLAUDE_MODELS",
-  "protocols/dialects/openai_models.ts#OPENAI_MODELS",
+  "codecs/canonical/failure/context_overflow.ts#OVERFLOW_ROWS",
+  "codecs/dialects/claude_models.ts#CLAUDE_MODELS",
+  "codecs/dialects/openai_models.ts#OPENAI_MODELS",
   // Files of packaging, clients and the tests' own gateway must agree with these.
-  "http/models.ts#CODEX_INSTRUCTIONS",
+  "gateway/http/models.ts#CODEX_INSTRUCTIONS",
   // Parts with many cases of their own. This list only shrinks: a new part is tested through its users.
-  "cli/log/open_log.ts#createLineWriter",
-  "cli/server/listen.ts#tlsFault",
-  "cli/usage/command.ts#readUsageOptions",
-  "cli/usage/replay_logs.ts#replayLogs",
-  "config/load.ts#copyTree",
-  "config/resolve/endpoints.ts#readBaseUrl",
-  "core/time/turns.ts#EventLoop",
-  "demo/answers.ts#estimateTokens",
-  "demo/quota/quota.ts#createCreditWindow",
-  "http/models.ts#codexCatalogResponse",
-  "json_scan/walker.ts#BitStack",
-  "observe/read_log.ts#readTextLines",
-  "observe/read_log.ts#unpack",
-  "protocols/canonical/failure/error_words.ts#plainWords",
-  "protocols/canonical/stream/read_frames.ts#EventParser",
-  "protocols/canonical/stream/sequence.ts#createSequence",
-  "protocols/canonical/tools/restore_tools.ts#createCustomInput",
-  "protocols/chat/stream/call_draft.ts#ObjectExtent",
-  "protocols/decode_body.ts#wholePart",
-  "quotas/codex_quota.ts#codexHeaders",
-  "quotas/readers/codex.ts#codexHeaders",
-  "quotas/readers/json.ts#valueAt",
-  "relay/native/meter.ts#createStreamMeter",
-  "relay/native/meter.ts#createBodyMeter",
-  "relay/native/meter.ts#measureOutput",
-  "relay/native/relay_native.ts#passAnswer",
-  "relay/request/body.ts#decompress",
-  "relay/request/held_body.ts#spliceBytes",
-  "relay/routing/candidate.ts#candidatesFor",
-  "relay/translated/request_job.ts#estimateTokens",
-  "relay/translated/stream_answer.ts#createTranslatingReader",
-  "shared/thread_counts.ts#columnOf",
-  "shared/thread_counts.ts#sumOf",
-  "shared/thread_counts.ts#sumWithout",
-  "shared/thread_counts.ts#addWithin",
-  "shared/thread_counts.ts#removeOne",
-  "streams/line_buffer.ts#bothEnds",
+  "gateway/process/log/open_log.ts#createLineWriter",
+  "http1/deno/listen.ts#tlsFault",
+  "tools/usage/command.ts#readUsageOptions",
+  "tools/usage/replay_logs.ts#replayLogs",
+  "gateway/config/load.ts#copyTree",
+  "gateway/config/resolve/endpoints.ts#readBaseUrl",
+  "base/time/turns.ts#EventLoop",
+  "tools/demo/answers.ts#estimateTokens",
+  "tools/demo/quota/quota.ts#createCreditWindow",
+  "gateway/http/models.ts#codexCatalogResponse",
+  "codecs/json_scan/walker.ts#BitStack",
+  "gateway/observe/read_log.ts#readTextLines",
+  "gateway/observe/read_log.ts#unpack",
+  "codecs/canonical/failure/error_words.ts#plainWords",
+  "codecs/canonical/stream/read_frames.ts#EventParser",
+  "codecs/canonical/stream/sequence.ts#createSequence",
+  "codecs/canonical/tools/restore_tools.ts#createCustomInput",
+  "codecs/chat/stream/call_draft.ts#ObjectExtent",
+  "codecs/decode_body.ts#wholePart",
+  "gateway/quotas/codex_quota.ts#codexHeaders",
+  "gateway/quotas/readers/codex.ts#codexHeaders",
+  "gateway/quotas/readers/json.ts#valueAt",
+  "gateway/relay/native/meter.ts#createStreamMeter",
+  "gateway/relay/native/meter.ts#createBodyMeter",
+  "gateway/relay/native/meter.ts#measureOutput",
+  "gateway/relay/native/relay_native.ts#passAnswer",
+  "gateway/relay/request/body.ts#decompress",
+  "gateway/relay/request/held_body.ts#spliceBytes",
+  "gateway/relay/routing/candidate.ts#candidatesFor",
+  "gateway/relay/translated/request_job.ts#estimateTokens",
+  "gateway/relay/translated/stream_answer.ts#createTranslatingReader",
+  "gateway/shared/thread_counts.ts#columnOf",
+  "gateway/shared/thread_counts.ts#sumOf",
+  "gateway/shared/thread_counts.ts#sumWithout",
+  "gateway/shared/thread_counts.ts#addWithin",
+  "gateway/shared/thread_counts.ts#removeOne",
+  "base/streams/line_buffer.ts#bothEnds",
 ];
 
 Deno.test("no export has only tests as users, apart from a list that only shrinks", async () => {

@@ -1,9 +1,13 @@
-import type { SseFrame } from "../core/frame.ts";
-import type { Ids } from "../core/ids.ts";
-import { isHeavyJson, parseJson, parseLightJson } from "../core/json.ts";
-import type { Emit, Stage } from "../core/stage.ts";
-import { type BodyKind, bodyKind, markBytes } from "../streams/media_type.ts";
-import { createSseParser, FrameTooLongError } from "../streams/sse.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import type { Ids } from "@gateway/base/ids";
+import { isHeavyJson, parseJson, parseLightJson } from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
+import {
+  type BodyKind,
+  bodyKind,
+  markBytes,
+} from "@gateway/base/streams/media_type";
+import { createSseParser, FrameTooLongError } from "@gateway/base/streams/sse";
 import type { Answer } from "./canonical/answer/answer.ts";
 import { createFold, unfoldAnswer } from "./canonical/answer/fold.ts";
 import type { Codec } from "./canonical/codec.ts";

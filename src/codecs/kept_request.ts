@@ -1,4 +1,4 @@
-import { GatewayError } from "../core/error.ts";
+import { GatewayError } from "@gateway/base/error";
 import type { CallerCodec } from "./canonical/codec.ts";
 import type { CanonicalRequest } from "./canonical/request/request.ts";
 

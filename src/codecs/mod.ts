@@ -1,4 +1,4 @@
-import type { Protocol } from "../core/protocol.ts";
+import type { Protocol } from "@gateway/base/protocol";
 import type { Codec } from "./canonical/codec.ts";
 import { chatCodec } from "./chat/mod.ts";
 import { messagesCodec } from "./messages/mod.ts";

@@ -1,5 +1,5 @@
-import { GatewayError } from "../core/error.ts";
-import type { JsonObject } from "../core/json.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { JsonObject } from "@gateway/base/json";
 import type { Block } from "./canonical/content/block.ts";
 import { sealDigest, type Sealed } from "./canonical/content/sealed.ts";
 import { watchableStops } from "./canonical/answer/stop_strings.ts";

@@ -1,6 +1,6 @@
-import type { Ids } from "../core/ids.ts";
-import { type Emit, pipe, type Stage } from "../core/stage.ts";
-import { FrameWriter } from "../streams/sse.ts";
+import type { Ids } from "@gateway/base/ids";
+import { type Emit, pipe, type Stage } from "@gateway/base/stage";
+import { FrameWriter } from "@gateway/base/streams/sse";
 import { bindReasoning } from "./canonical/answer/bound.ts";
 import { readTaggedReasoning } from "./canonical/answer/tagged_reasoning.ts";
 import { cutAtStops } from "./canonical/answer/stop_strings.ts";

@@ -1,8 +1,12 @@
 import { createModelCatalog } from "./catalog/model_catalog.ts";
 import type { LiveConfig } from "./config/live_config.ts";
-import { type Clock, systemClock, type Timers } from "./core/time/timers.ts";
-import { createDeadlines } from "./core/time/deadlines.ts";
-import { randomIds } from "./core/ids.ts";
+import {
+  type Clock,
+  systemClock,
+  type Timers,
+} from "@gateway/base/time/timers";
+import { createDeadlines } from "@gateway/base/time/deadlines";
+import { randomIds } from "@gateway/base/ids";
 import {
   createRespond,
   type Handler,

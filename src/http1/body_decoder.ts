@@ -1,5 +1,5 @@
-import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
-import { byteText } from "../../streams/bytes.ts";
+import type { ByteRead, ByteReader } from "@gateway/base/streams/byte_reader";
+import { byteText } from "@gateway/base/streams/bytes";
 import { MalformedMessage } from "./failure.ts";
 import { type Framing, parseFields } from "./head.ts";
 

@@ -1,5 +1,5 @@
-import type { HeaderFields } from "../../core/header_fields.ts";
-import { bytesOf, byteText, type LongBytes } from "../../streams/bytes.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { bytesOf, byteText, type LongBytes } from "@gateway/base/streams/bytes";
 import { MalformedMessage } from "./failure.ts";
 import { joinForWrite } from "./joined_write.ts";
 

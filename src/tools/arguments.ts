@@ -1,4 +1,4 @@
-import { suggestion } from "../config/problems.ts";
+import { suggestion } from "../gateway/config/problems.ts";
 import {
   badArguments,
   type CliIo,

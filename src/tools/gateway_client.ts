@@ -1,7 +1,7 @@
-import { shorten } from "../core/error.ts";
-import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
-import { readText } from "../streams/byte_reader.ts";
-import type { Fetch } from "../upstream/call.ts";
+import { shorten } from "@gateway/base/error";
+import { isJsonObject, type JsonValue, parseJson } from "@gateway/base/json";
+import { readText } from "@gateway/base/streams/byte_reader";
+import type { Fetch } from "../gateway/upstream/call.ts";
 import { BadArguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
 import { endSentence, plainText } from "./text.ts";

@@ -1,6 +1,6 @@
-import { isHelp } from "./cli/command.ts";
-import { HERE } from "./cli/here.ts";
-import { login } from "./cli/login/here.ts";
+import { isHelp } from "./command.ts";
+import { HERE } from "./here.ts";
+import { login } from "./login/here.ts";
 
 const [command, ...rest] = Deno.args;
 
@@ -12,10 +12,10 @@ async function runOther(): Promise<number> {
   }
   // A server loads no other command, which saves time and memory.
   if (command === "serve" && !rest.some(isHelp)) {
-    const { runServe } = await import("./cli/commands/serve.ts");
+    const { runServe } = await import("./commands/serve.ts");
     return await runServe(rest, HERE);
   }
-  const { runCli } = await import("./cli/mod.ts");
+  const { runCli } = await import("./mod.ts");
   return await runCli(Deno.args, HERE);
 }
 

@@ -1,5 +1,5 @@
-import { suggestion } from "../config/problems.ts";
-import { VERSION } from "../core/version.ts";
+import { suggestion } from "../gateway/config/problems.ts";
+import { VERSION } from "@gateway/base/version";
 import type { Run } from "./arguments.ts";
 import {
   type CliIo,
@@ -19,7 +19,7 @@ import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
 import type { RequestTools } from "./gateway_client.ts";
-import { openNetworkClient } from "./server/network_client.ts";
+import { openNetworkClient } from "../http1/deno/network_client.ts";
 import { LOGIN } from "./login/command.ts";
 import { login } from "./login/here.ts";
 import { LIMITS, runLimits } from "./limits/command.ts";

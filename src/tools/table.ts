@@ -1,4 +1,4 @@
-import { amountText } from "../http/wording/words.js";
+import { amountText } from "../page/wording/words.js";
 import { type Page, type Style, widthOf, wrapWords } from "./text.ts";
 
 /** A column of a table. */

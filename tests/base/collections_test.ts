@@ -4,9 +4,9 @@ import {
   lookup,
   type TakeOut,
   TtlCache,
-} from "../../src/core/collections.ts";
+} from "../../src/base/collections.ts";
 import { createRandom } from "../support/fakes/random.ts";
-import { memoized, oncePer, SingleFlight } from "../../src/core/memo.ts";
+import { memoized, oncePer, SingleFlight } from "../../src/base/memo.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
 Deno.test("A LinkedList is empty at first", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readHeaders } from "../../src/core/header_fields.ts";
-import { randomIds } from "../../src/core/ids.ts";
+import { readHeaders } from "../../src/base/header_fields.ts";
+import { randomIds } from "../../src/base/ids.ts";
 import {
   isDeepJson,
   isHeavyJson,
@@ -9,15 +9,15 @@ import {
   parseLightJson,
   pickFields,
   present,
-} from "../../src/core/json.ts";
-import { OPERATIONS } from "../../src/core/protocol.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
-import { stringifyYaml, uuidV5 } from "../../src/core/std.ts";
-import { pipe, runStage, type Stage } from "../../src/core/stage.ts";
+} from "../../src/base/json.ts";
+import { OPERATIONS } from "../../src/base/protocol.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
+import { stringifyYaml, uuidV5 } from "../../src/base/std.ts";
+import { pipe, runStage, type Stage } from "../../src/base/stage.ts";
 import { parseYaml } from "../support/yaml.ts";
-import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
-import { publicAddress } from "../../src/core/public_address.ts";
-import { retryAfterMs, saneWaitHeader } from "../../src/core/retry_after.ts";
+import { type ErrorKind, GatewayError, shorten } from "../../src/base/error.ts";
+import { publicAddress } from "../../src/base/public_address.ts";
+import { retryAfterMs, saneWaitHeader } from "../../src/base/retry_after.ts";
 
 Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers(

@@ -3,14 +3,14 @@
  * the time to load a configuration with many tokens. Run it with `deno task bench:counting`.
  */
 import process from "node:process";
-import { loadConfig } from "../../src/config/load.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import type { Caller, Config } from "../../src/config/config.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
-import { openRecord } from "../../src/observe/record.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { createUsageService } from "../../src/usage/service.ts";
+import { loadConfig } from "../../src/gateway/config/load.ts";
+import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
+import type { Caller, Config } from "../../src/gateway/config/config.ts";
+import { systemClock } from "../../src/base/time/timers.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
+import { openRecord } from "../../src/gateway/observe/record.ts";
+import { createMemorySums } from "../../src/gateway/usage/memory_sums.ts";
+import { createUsageService } from "../../src/gateway/usage/service.ts";
 
 const TOKENS = 20_000;
 

@@ -3,7 +3,7 @@
  * The load and the upstream run on another core. Prints for each program the rate, the median and
  * the 99th percentile of the time of a request, and their quotient. Needs Linux and `taskset`.
  *
- * `deno task bench:crowd`; `--source PATH` measures the gateway of another version's `main.ts`, too.
+ * `deno task bench:crowd`; `--source PATH` measures the gateway of another version's `tools/main.ts`, too.
  */
 import { parseArgs } from "node:util";
 import { V8_FLAGS } from "../../release/v8_flags.ts";

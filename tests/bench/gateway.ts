@@ -1,5 +1,5 @@
 import { V8_FLAGS } from "../../release/v8_flags.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
 import { type Program, startProgram } from "./processes.ts";
 
 /** The caller's token at the gateway of the benchmark. */
@@ -21,7 +21,7 @@ export interface GatewayOptions {
   readonly caFile?: string;
   /** The core that it may use; default: any. */
   readonly core?: number;
-  /** The path of another version's `main.ts`; default: this one's. */
+  /** The path of another version's `tools/main.ts`; default: this one's. */
   readonly main?: string;
 }
 
@@ -32,8 +32,9 @@ export interface GatewayOptions {
  */
 export async function startGateway(options: GatewayOptions): Promise<Program> {
   const { name, caFile, core } = options;
-  const { main = new URL("../../src/main.ts", import.meta.url).pathname } =
-    options;
+  const {
+    main = new URL("../../src/tools/main.ts", import.meta.url).pathname,
+  } = options;
   const configFile = await Deno.makeTempFile({ suffix: ".yaml" });
   await Deno.writeTextFile(configFile, configText(options));
   const program = await startProgram(name, [

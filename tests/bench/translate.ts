@@ -4,11 +4,11 @@
  * run. The result is the median of the rounds' ratios. Then it watches the memory over many
  * streams. Run it with `deno task bench:translate`.
  */
-import { randomIds } from "../../src/core/ids.ts";
-import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { createBodyDecoder } from "../../src/protocols/decode_body.ts";
-import { createTranslator } from "../../src/protocols/translate_stream.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
+import { createBodyDecoder } from "../../src/codecs/decode_body.ts";
+import { createTranslator } from "../../src/codecs/translate_stream.ts";
 import { median } from "./load.ts";
 import { minimalTranslator } from "./minimal_translator.ts";
 

@@ -88,7 +88,7 @@ async function measure(log: string, by: string): Promise<{
   readonly processorSeconds: number;
   readonly peakBytes: number;
 }> {
-  const main = new URL("../../src/main.ts", import.meta.url).pathname;
+  const main = new URL("../../src/tools/main.ts", import.meta.url).pathname;
   const startedMs = performance.now();
   const process = new Deno.Command(Deno.execPath(), {
     args: [

@@ -2,9 +2,9 @@
  * Measures the memory of a thousand requests: of those that wait in the queue, of those whose provider is silent, and
  * of those that the platform alone holds. Run it with `deno task bench:waiting`, with the bytes of a body if not 1000.
  */
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { createGateway } from "../../src/gateway/app.ts";
+import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 import { ask, credentials, hello } from "../support/wire/ask.ts";
 

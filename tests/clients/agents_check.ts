@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import {
   type CheckedClient,
   clientNamed,

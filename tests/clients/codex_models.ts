@@ -3,12 +3,12 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { installClient } from "./install.ts";
 import { CLIENTS } from "./programs.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 
-/** The catalog that `src/http/codex_models.ts` reads. */
+/** The catalog that `src/gateway/http/codex_models.ts` reads. */
 interface PackedCatalog {
   readonly version: string;
   readonly models: Readonly<Record<string, JsonObject>>;
@@ -17,7 +17,10 @@ interface PackedCatalog {
 
 // `deno task codex:models` writes the entries of the installed Codex into the source. models_check.ts compares them.
 
-const FILE = new URL("../../src/http/codex_models.json", import.meta.url);
+const FILE = new URL(
+  "../../src/gateway/http/codex_models.json",
+  import.meta.url,
+);
 
 /** Asks a program of Codex for the catalog that it comes with. */
 export async function bundledCatalog(

@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { ALICE_TOKEN, minimalFile } from "../support/gateway/config.ts";
 import { familyConnection } from "../support/gateway/families.ts";
 import { startGateway } from "../support/gateway/gateway.ts";

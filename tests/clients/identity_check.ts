@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../src/core/time/timers.ts";
+import { type Clock, systemClock } from "../../src/base/time/timers.ts";
 import { createSigner } from "../support/gateway/identity_scene.ts";
 import { runBehind, testsOf } from "./checked_client.ts";
 import { CLIENTS, toolPrompt } from "./programs.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runLogin } from "../../src/cli/login/command.ts";
-import { openLogin } from "../../src/cli/login/kept_login.ts";
+import { runLogin } from "../../src/tools/login/command.ts";
+import { openLogin } from "../../src/tools/login/kept_login.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { minimalFile } from "../support/gateway/config.ts";
 import { startGateway } from "../support/gateway/gateway.ts";

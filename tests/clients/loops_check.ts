@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../src/codecs/canonical/content/block.ts";
 import { streamFrames } from "../support/dialects/pairs.ts";
 import { SSE_HEADERS } from "../support/wire/answers.ts";
 import {

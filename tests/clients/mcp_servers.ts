@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 
 /** Servers of the Model Context Protocol that list their tools without a credential. */
 export const MCP_SERVERS: readonly (readonly [

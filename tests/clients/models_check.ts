@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
-import { CLIENTS as CLIENT_SETTINGS } from "../../src/http/wording/settings.js";
-import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { CODEX_INSTRUCTIONS } from "../../src/gateway/http/models.ts";
+import { CLIENTS as CLIENT_SETTINGS } from "../../src/page/wording/settings.js";
+import packed from "../../src/gateway/http/codex_models.json" with {
+  type: "json",
+};
 import { bundledCatalog } from "./codex_models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import { clientNamed, runBehind, testsOf } from "./checked_client.ts";

@@ -1,5 +1,5 @@
-import type { Protocol } from "../../src/core/protocol.ts";
-import { CLIENTS as SETTINGS } from "../../src/http/wording/settings.js";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { CLIENTS as SETTINGS } from "../../src/page/wording/settings.js";
 import type { ClientPackage } from "./install.ts";
 
 /** The gateway's address for a client. */

@@ -1,5 +1,5 @@
-import { CLIENTS as SETTINGS } from "../../src/http/wording/settings.js";
-import type { Protocol } from "../../src/core/protocol.ts";
+import { CLIENTS as SETTINGS } from "../../src/page/wording/settings.js";
+import type { Protocol } from "../../src/base/protocol.ts";
 import { cacheFolder, exists, type InstalledClient } from "./install.ts";
 import type { Startable } from "./run_client.ts";
 

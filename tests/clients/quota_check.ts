@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
 import { ask } from "../support/wire/ask.ts";
 import { clientNamed, runBehind, testsOf } from "./checked_client.ts";

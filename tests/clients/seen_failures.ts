@@ -4,7 +4,7 @@ import {
   GOOD_CLAIMS,
 } from "../support/gateway/identity_scene.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import { reportOf } from "./checked_client.ts";
 import { type ClientRun, runClient, type Startable } from "./run_client.ts";
 import { startTranslating, upstreamsFor } from "./upstreams.ts";

@@ -1,5 +1,5 @@
-import { isJsonObject, parseJson } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import { isJsonObject, parseJson } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import type { Spoil } from "./upstreams.ts";
 
 /** A fault that a provider has once. */

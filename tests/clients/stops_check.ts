@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../src/core/time/timers.ts";
+import { type Clock, systemClock } from "../../src/base/time/timers.ts";
 import { tokenFile } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { randomIds } from "../../src/core/ids.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { systemClock } from "../../src/base/time/timers.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import { assertSendable } from "../support/sdk/messages_rules.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { formatFrame } from "../../src/streams/sse.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
+import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
+import { formatFrame } from "../../src/base/streams/sse.ts";
 import {
   answerContext,
   counterIds,

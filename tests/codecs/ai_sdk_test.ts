@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { randomIds } from "../../src/core/ids.ts";
-import type { Family, Protocol } from "../../src/core/protocol.ts";
-import { estimateTokens } from "../../src/demo/answers.ts";
+import { createGateway } from "../../src/gateway/app.ts";
+import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
+import { systemClock } from "../../src/base/time/timers.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import type { Family, Protocol } from "../../src/base/protocol.ts";
+import { estimateTokens } from "../../src/tools/demo/answers.ts";
 import {
   BASE_PATH,
   isThinkingModel,
   modelsOf,
   type Provider,
   PROVIDERS,
-} from "../../src/demo/providers.ts";
+} from "../../src/tools/demo/providers.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
-import { createLog } from "../../src/observe/log.ts";
+import { createLog } from "../../src/gateway/observe/log.ts";
 import { jsonSchema, tool } from "../support/sdk/ai_sdk.ts";
 import {
   type AiSdkFacts,

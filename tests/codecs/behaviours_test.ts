@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import type { SseFrame } from "../../src/core/frame.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { unfoldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import {
-  settleCalls,
-} from "../../src/protocols/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import type { SseFrame } from "../../src/base/frame.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import { unfoldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
+import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import {
   answerContext,
   counterIds,
@@ -29,9 +27,9 @@ import {
 } from "../support/dialects/pairs.ts";
 import { factsBySdk, squeeze } from "../support/sdk/sdk_answers.ts";
 import { STOP_WORDS } from "../support/dialects/stop_words.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import { type JsonObject, parseJson } from "../../src/core/json.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import { type JsonObject, parseJson } from "../../src/base/json.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
 import { type Feature, FEATURES } from "../support/dialects/features.ts";
 import { translateRequest } from "../support/translate_request.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/core/json.ts";
-import { runStage } from "../../src/core/stage.ts";
-import type { Usage } from "../../src/protocols/canonical/answer/answer.ts";
-import { readInput } from "../../src/protocols/canonical/answer/cache_counts.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { Usage } from "../../src/codecs/canonical/answer/answer.ts";
+import { readInput } from "../../src/codecs/canonical/answer/cache_counts.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { counterIds } from "../contract/codec_contract.ts";
 import { steps } from "../support/steps.ts";
 

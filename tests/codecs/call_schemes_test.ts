@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { parseJson } from "../../src/core/json.ts";
-import { pipe, runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { isToolCall } from "../../src/protocols/canonical/content/block.ts";
-import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { parseJson } from "../../src/base/json.ts";
+import { pipe, runStage } from "../../src/base/stage.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
+import { isToolCall } from "../../src/codecs/canonical/content/block.ts";
+import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { createGrammar } from "../contract/grammar.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { runStage } from "../../src/core/stage.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { runStage } from "../../src/base/stage.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../src/protocols/canonical/answer/fold.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import { isToolCall } from "../../src/protocols/canonical/content/block.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { restoreNames } from "../../src/protocols/canonical/tools/restore_tools.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { responsesInChatCodec } from "../../src/protocols/responses_in_chat/mod.ts";
-import { editAnswer } from "../../src/protocols/translate_stream.ts";
+} from "../../src/codecs/canonical/answer/fold.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
+import { isToolCall } from "../../src/codecs/canonical/content/block.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { restoreNames } from "../../src/codecs/canonical/tools/restore_tools.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
+import { responsesInChatCodec } from "../../src/codecs/responses_in_chat/mod.ts";
+import { editAnswer } from "../../src/codecs/translate_stream.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";
 import { counterIds, decodeBytes } from "../contract/codec_contract.ts";
 import {

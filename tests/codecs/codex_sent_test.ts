@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import {
   received,
   type UpstreamRequest,
   userRequest,
 } from "../support/dialects/upstream_request.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { answerContext } from "../contract/codec_contract.ts";
 
 // Fields of Codex 0.169 beside messages and calls, in other protocols: tools that it declares

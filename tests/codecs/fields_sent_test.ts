@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { received, userRequest } from "../support/dialects/upstream_request.ts";
-import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../src/protocols/canonical/answer/fold.ts";
-import { cutAtStops } from "../../src/protocols/canonical/answer/stop_strings.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+} from "../../src/codecs/canonical/answer/fold.ts";
+import { cutAtStops } from "../../src/codecs/canonical/answer/stop_strings.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 
 // The patterns in schemas. OpenAI compiles them with Python's engine, and its newer models with an

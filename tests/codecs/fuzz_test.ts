@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
-import { wordList } from "../../src/core/collections.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import type { SseFrame } from "../../src/core/frame.ts";
+import { wordList } from "../../src/base/collections.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import type { SseFrame } from "../../src/base/frame.ts";
 import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { completionsCodec } from "../../src/protocols/completions/mod.ts";
+} from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import { completionsCodec } from "../../src/codecs/completions/mod.ts";
 import {
   createBodyDecoder,
   createBodyFold,
-} from "../../src/protocols/decode_body.ts";
-import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { createTranslator } from "../../src/protocols/translate_stream.ts";
-import { formatFrame } from "../../src/streams/sse.ts";
+} from "../../src/codecs/decode_body.ts";
+import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
+import { createTranslator } from "../../src/codecs/translate_stream.ts";
+import { formatFrame } from "../../src/base/streams/sse.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
   answerContext,

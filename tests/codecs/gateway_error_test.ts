@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type ErrorKind, GatewayError } from "../../src/core/error.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import { type ErrorKind, GatewayError } from "../../src/base/error.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { steps } from "../support/steps.ts";
 
 /** The types of docs/design.md#errors: OpenAI shape, Messages shape. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";

@@ -3,18 +3,18 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+} from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
 import {
   type AnswerBlock,
   type Block,
   isToolCall,
   type ToolResultBlock,
-} from "../../src/protocols/canonical/content/block.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+} from "../../src/codecs/canonical/content/block.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
   counterIds,
@@ -34,12 +34,12 @@ import {
   squeeze,
 } from "../support/sdk/sdk_answers.ts";
 import { testNeeding } from "../support/ignored.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import { bridgeTools } from "../../src/protocols/canonical/tools/bridge_tools.ts";
-import type { Target } from "../../src/protocols/canonical/codec.ts";
-import { settleHistory } from "../../src/protocols/canonical/request/history.ts";
-import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
-import { argumentsObject } from "../../src/protocols/canonical/tools/tool.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import { bridgeTools } from "../../src/codecs/canonical/tools/bridge_tools.ts";
+import type { Target } from "../../src/codecs/canonical/codec.ts";
+import { settleHistory } from "../../src/codecs/canonical/request/history.ts";
+import type { CanonicalRequest } from "../../src/codecs/canonical/request/request.ts";
+import { argumentsObject } from "../../src/codecs/canonical/tools/tool.ts";
 import { translateRequest } from "../support/translate_request.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 

@@ -3,13 +3,13 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../src/core/json.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type { ReasoningBlock } from "../../src/protocols/canonical/content/block.ts";
-import type { Target } from "../../src/protocols/canonical/codec.ts";
-import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+} from "../../src/base/json.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
+import type { ReasoningBlock } from "../../src/codecs/canonical/content/block.ts";
+import type { Target } from "../../src/codecs/canonical/codec.ts";
+import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import {
   answerContext,
   counterIds,

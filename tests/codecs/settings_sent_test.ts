@@ -3,8 +3,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../src/core/json.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+} from "../../src/base/json.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser } from "../support/wire/messages.ts";
 import { requestOf } from "../support/wire/requests.ts";

@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { chatCodec } from "../../src/protocols/chat/mod.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import { chatCodec } from "../../src/codecs/chat/mod.ts";
 import { translateRequest } from "../support/translate_request.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import {
   oversizedAnswer,
   UpstreamFailure,
-} from "../../src/protocols/canonical/failure/failure.ts";
-import { MAX_FRAME_CHARACTERS } from "../../src/protocols/canonical/max_sizes.ts";
-import { restoreTools } from "../../src/protocols/canonical/tools/restore_tools.ts";
-import { messagesCodec } from "../../src/protocols/messages/mod.ts";
-import { responsesCodec } from "../../src/protocols/responses/mod.ts";
+} from "../../src/codecs/canonical/failure/failure.ts";
+import { MAX_FRAME_CHARACTERS } from "../../src/codecs/canonical/max_sizes.ts";
+import { restoreTools } from "../../src/codecs/canonical/tools/restore_tools.ts";
+import { messagesCodec } from "../../src/codecs/messages/mod.ts";
+import { responsesCodec } from "../../src/codecs/responses/mod.ts";
 import {
   createBodyDecoder,
   createBodyFold,
   wholePart,
-} from "../../src/protocols/decode_body.ts";
-import { createTranslator } from "../../src/protocols/translate_stream.ts";
+} from "../../src/codecs/decode_body.ts";
+import { createTranslator } from "../../src/codecs/translate_stream.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { requestOf } from "../support/wire/requests.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";

@@ -1,8 +1,8 @@
 import type {
   Answer,
   StopReason,
-} from "../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
+} from "../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../src/codecs/canonical/content/block.ts";
 
 /** An answer that every protocol should be able to express. */
 export interface SampleAnswer {

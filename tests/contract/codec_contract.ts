@@ -1,27 +1,24 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import type { SseFrame } from "../../src/core/frame.ts";
-import type { Ids } from "../../src/core/ids.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import type { SseFrame } from "../../src/base/frame.ts";
+import type { Ids } from "../../src/base/ids.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../src/core/json.ts";
-import { runStage } from "../../src/core/stage.ts";
-import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type {
-  AnswerContext,
-  Codec,
-} from "../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
+} from "../../src/base/json.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerContext, Codec } from "../../src/codecs/canonical/codec.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../src/protocols/canonical/answer/fold.ts";
-import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
-import { createSseParser } from "../../src/streams/sse.ts";
+} from "../../src/codecs/canonical/answer/fold.ts";
+import type { CanonicalRequest } from "../../src/codecs/canonical/request/request.ts";
+import { createSseParser } from "../../src/base/streams/sse.ts";
 import { damageBytes, damageJson } from "../support/wire/damage.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { ANSWERS } from "./answers.ts";

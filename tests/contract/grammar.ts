@@ -1,8 +1,8 @@
-import type { Stage } from "../../src/core/stage.ts";
+import type { Stage } from "../../src/base/stage.ts";
 import type {
   AnswerEvent,
   BlockHead,
-} from "../../src/protocols/canonical/stream/event.ts";
+} from "../../src/codecs/canonical/stream/event.ts";
 
 /** The place where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
 export class GrammarError extends Error {

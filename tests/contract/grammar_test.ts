@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../src/core/stage.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import {
   callOf,
   deltaOf,

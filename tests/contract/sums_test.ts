@@ -3,25 +3,25 @@
  * through a store. Each behaviour is asked of all three.
  */
 import assert from "node:assert/strict";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { randomIds } from "../../src/core/ids.ts";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { createPoller } from "../../src/quotas/poller.ts";
-import { createKeySets } from "../../src/relay/identity/key_sets.ts";
+import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
+import { randomIds } from "../../src/base/ids.ts";
+import { createDeadlines } from "../../src/base/time/deadlines.ts";
+import { systemClock } from "../../src/base/time/timers.ts";
+import { createPoller } from "../../src/gateway/quotas/poller.ts";
+import { createKeySets } from "../../src/gateway/relay/identity/key_sets.ts";
 import {
   answerCall,
   createMainThread,
   createMainThreadClient,
-} from "../../src/shared/main_thread.ts";
-import { RemoteSums } from "../../src/shared/remote_sums.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
+} from "../../src/gateway/shared/main_thread.ts";
+import { RemoteSums } from "../../src/gateway/shared/remote_sums.ts";
+import { createMemorySums } from "../../src/gateway/usage/memory_sums.ts";
 import {
   type Claim,
   holdsOf,
   type Sum,
   type Sums,
-} from "../../src/usage/sums.ts";
+} from "../../src/gateway/usage/sums.ts";
 import { to } from "../support/fakes/addition.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";
 import { minimalConfig } from "../support/gateway/config.ts";

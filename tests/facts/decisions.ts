@@ -1,5 +1,5 @@
 import { parse } from "@std/yaml/parse";
-import { isJsonObject } from "../../src/core/json.ts";
+import { isJsonObject } from "../../src/base/json.ts";
 
 /** The committed decisions. */
 export const DECISIONS_FILE = new URL("decisions.yaml", import.meta.url);

@@ -1,16 +1,16 @@
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import {
   claudeRowFor,
   parseClaudeModel,
-} from "../../src/protocols/dialects/claude_models.ts";
+} from "../../src/codecs/dialects/claude_models.ts";
 import {
   EFFORT_WORDS,
   type EffortWord,
   knownEfforts,
-} from "../../src/protocols/dialects/effort.ts";
-import { openAiModelRules } from "../../src/protocols/dialects/openai_models.ts";
-import { dialectOf as chatDialectOf } from "../../src/protocols/chat/dialect.ts";
-import { dialectOf as messagesDialectOf } from "../../src/protocols/messages/dialect.ts";
+} from "../../src/codecs/dialects/effort.ts";
+import { openAiModelRules } from "../../src/codecs/dialects/openai_models.ts";
+import { dialectOf as chatDialectOf } from "../../src/codecs/chat/dialect.ts";
+import { dialectOf as messagesDialectOf } from "../../src/codecs/messages/dialect.ts";
 
 /** The services of this program for the providers of the public table. Others are not compared. */
 const SERVICES: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { DECISIONS_FILE, parseDecisions } from "./decisions.ts";
 import { compareTable, judge } from "./differences.ts";
 import { unzipEntry } from "./unzip.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAGE_PATHS, pageResponse } from "../../src/http/page.ts";
+import { PAGE_PATHS, pageResponse } from "../../src/gateway/http/page.ts";
 import { steps } from "../support/steps.ts";
 
 const answer = await pageResponse("/");
@@ -46,7 +46,7 @@ Deno.test("the page's markup loads only the page's files, and has no script, han
 Deno.test("every file of the page is served unchanged, with its media type", async (t) => {
   let count = 1;
   for (const room of ["page", "wording"]) {
-    const folder = new URL(`../../src/http/${room}/`, import.meta.url);
+    const folder = new URL(`../../src/gateway/http/${room}/`, import.meta.url);
     for await (const { name } of Deno.readDir(folder)) {
       if (!/\.(js|css)$/.test(name)) continue;
       count += 1;

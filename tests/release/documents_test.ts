@@ -3,7 +3,7 @@ import { releaseDocuments } from "../../release/documents.ts";
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../../src/config/schema/json_schema.ts";
+} from "../../src/gateway/config/schema/json_schema.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import { runOther } from "../support/program/run_program.ts";
@@ -12,7 +12,7 @@ import {
   fishCompletion,
   zshCompletion,
 } from "../../release/completions.ts";
-import { COMMANDS } from "../../src/cli/mod.ts";
+import { COMMANDS } from "../../src/tools/mod.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 
 const documents = await releaseDocuments();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { VERSION } from "../../src/core/version.ts";
+import { VERSION } from "../../src/base/version.ts";
 import { configOf, loadText } from "../support/gateway/config.ts";
 import { parseYaml } from "../support/yaml.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { COMMANDS } from "../../src/cli/mod.ts";
+import { COMMANDS } from "../../src/tools/mod.ts";
 import { TARGETS } from "../../release/executable.ts";
-import { ROUTES } from "../../src/http/routes.ts";
-import { VERSION } from "../../src/core/version.ts";
+import { ROUTES } from "../../src/gateway/http/routes.ts";
+import { VERSION } from "../../src/base/version.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
-import { STALL_MS } from "../../src/streams/pass_through.ts";
+import { STALL_MS } from "../../src/base/streams/pass_through.ts";
 import { parsed } from "../support/program/parsed.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";

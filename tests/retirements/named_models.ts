@@ -1,6 +1,6 @@
-import { SERVICE_NAMES } from "../../src/config/services.ts";
-import { starterFile } from "../../src/config/starter.ts";
-import { CLIENTS } from "../../src/http/wording/settings.js";
+import { SERVICE_NAMES } from "../../src/gateway/config/services.ts";
+import { starterFile } from "../../src/gateway/config/starter.ts";
+import { CLIENTS } from "../../src/page/wording/settings.js";
 import type { Retirement } from "./dates.ts";
 
 /** A text that readers copy models from. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { starterFile } from "../../src/config/starter.ts";
-import { ownCodexEntry } from "../../src/http/codex_models.ts";
-import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { starterFile } from "../../src/gateway/config/starter.ts";
+import { ownCodexEntry } from "../../src/gateway/http/codex_models.ts";
+import packed from "../../src/gateway/http/codex_models.json" with {
+  type: "json",
+};
 import { READ_ON, type Retirement, RETIREMENTS } from "./dates.ts";
 import { readPlaces, retiring } from "./named_models.ts";
 

@@ -1,4 +1,4 @@
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 
 /** A package whose types the list follows. */
 export type Sdk = "openai" | "@anthropic-ai/sdk";

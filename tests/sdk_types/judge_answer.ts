@@ -1,11 +1,11 @@
-import type { SseFrame } from "../../src/core/frame.ts";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { runStage } from "../../src/core/stage.ts";
-import type { AnswerContext } from "../../src/protocols/canonical/codec.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
+import type { SseFrame } from "../../src/base/frame.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { runStage } from "../../src/base/stage.ts";
+import type { AnswerContext } from "../../src/codecs/canonical/codec.ts";
+import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
+import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { CODECS } from "../../src/codecs/mod.ts";
 import { userRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import {

@@ -1,6 +1,6 @@
-import { GatewayError } from "../../src/core/error.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import { GatewayError } from "../../src/base/error.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import { upstreamRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import { ANY_TURNS } from "./sample.ts";

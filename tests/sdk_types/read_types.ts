@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import ts from "npm:typescript@6.0.3";
-import type { JsonObject, JsonValue } from "../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 import { ENTRIES, type Entry, type Sdk } from "./entries.ts";
 import {
   createSampler,

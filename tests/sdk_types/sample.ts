@@ -1,5 +1,5 @@
 import ts from "npm:typescript@6.0.3";
-import type { JsonObject, JsonValue } from "../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 
 const SCHEMA = {
   type: "object",

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 
 /** A whole stream with `event` at its place: instead of the event of its type, or before the end. */
 export function streamAround(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import ts from "npm:typescript@6.0.3";
-import { isJsonObject, type JsonValue } from "../../src/core/json.ts";
+import { isJsonObject, type JsonValue } from "../../src/base/json.ts";
 import { reference } from "./sample.ts";
 
 /** Judges JSON values by the types of one declaration file. */

@@ -1,5 +1,5 @@
 import type { Probe, TypedField } from "./read_types.ts";
-import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
+import { type Protocol, PROTOCOLS } from "../../src/base/protocol.ts";
 
 /**
  * What becomes of a field on its way to another protocol, by how good it is: carried, since the other side gets

@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { foldChat } from "../support/sdk/chat_fold.ts";
 import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";

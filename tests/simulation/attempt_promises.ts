@@ -1,6 +1,6 @@
 import type { World } from "./history.ts";
 import { exchanges, lineOf, type Promised } from "./look_ups.ts";
-import { LONG_MS } from "../../src/relay/routing/cool_down.ts";
+import { LONG_MS } from "../../src/gateway/relay/routing/cool_down.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { isLimited } from "./usage_promises.ts";
 import { KEPT_HEADER, PRIVATE_HEADERS } from "./world/caller.ts";

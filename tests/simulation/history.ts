@@ -1,5 +1,5 @@
-import type { Config } from "../../src/config/config.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
+import type { Config } from "../../src/gateway/config/config.ts";
+import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
 import {
   createMemoryLog,
   type MemoryLog,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { LogEntry } from "../support/fakes/memory_log.ts";
 import type { World } from "./history.ts";
 import type { Asked } from "./world/caller.ts";

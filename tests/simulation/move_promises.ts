@@ -1,4 +1,4 @@
-import { limitsOn } from "../../src/config/usage_limits.ts";
+import { limitsOn } from "../../src/gateway/config/usage_limits.ts";
 import { failedConnections } from "./attempt_promises.ts";
 import {
   isServed,

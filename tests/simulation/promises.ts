@@ -1,4 +1,4 @@
-import { calendarSpan } from "../../src/core/time/calendar.ts";
+import { calendarSpan } from "../../src/base/time/calendar.ts";
 import { ANSWER_PROMISES } from "./answer_promises.ts";
 import { ATTEMPT_PROMISES } from "./attempt_promises.ts";
 import type { History, World } from "./history.ts";

@@ -1,4 +1,4 @@
-import type { Connection } from "../../src/config/config.ts";
+import type { Connection } from "../../src/gateway/config/config.ts";
 import type { World } from "./history.ts";
 import { attemptsOf, lineOf, objects, type Promised } from "./look_ups.ts";
 import type { Asked } from "./world/caller.ts";
@@ -7,7 +7,7 @@ import { isLimited } from "./usage_promises.ts";
 /** The time that a dial, a body of many kilobytes and a store take before an attempt, in milliseconds. */
 const WAY_MS = 3000;
 
-/** The time after which a request that waits for a limit asks for it again, as `src/relay/queue/queue.ts` has it. */
+/** The time after which a request that waits for a limit asks for it again, as `src/gateway/relay/queue/queue.ts` has it. */
 const LOOK_AGAIN_MS = 5000;
 
 /**

@@ -47,7 +47,7 @@ Deno.test("without a part of a history the others begin as they did", async () =
 });
 
 Deno.test("a history that finds a planted fault shrinks to a few events", async () => {
-  const file = "shared/remote_sums.ts";
+  const file = "gateway/shared/remote_sums.ts";
   const fault = SHARED_FAULTS[file]
     ?.find(({ name }) => name === "a failing store fails the request");
   assert(fault);

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import {
   createStoreLedger,
   LEDGER_SCRIPTS,
-} from "../../src/shared/store/store_ledger.ts";
-import findQuota from "../../src/shared/store/find_quota.lua" with {
+} from "../../src/gateway/shared/store/store_ledger.ts";
+import findQuota from "../../src/gateway/shared/store/find_quota.lua" with {
   type: "text",
 };
-import publishQuota from "../../src/shared/store/publish_quota.lua" with {
+import publishQuota from "../../src/gateway/shared/store/publish_quota.lua" with {
   type: "text",
 };
-import type { Hold } from "../../src/usage/sums.ts";
+import type { Hold } from "../../src/gateway/usage/sums.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import { needing } from "../support/ignored.ts";
 import {

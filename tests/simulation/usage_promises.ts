@@ -1,7 +1,10 @@
-import type { Config } from "../../src/config/config.ts";
-import { limitsOn, type LimitUnit } from "../../src/config/usage_limits.ts";
-import { calendarSpan } from "../../src/core/time/calendar.ts";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Config } from "../../src/gateway/config/config.ts";
+import {
+  limitsOn,
+  type LimitUnit,
+} from "../../src/gateway/config/usage_limits.ts";
+import { calendarSpan } from "../../src/base/time/calendar.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { LogEntry } from "../support/fakes/memory_log.ts";
 import type { World } from "./history.ts";
 import {

@@ -1,10 +1,10 @@
-import { createReplay } from "../../src/usage/replay.ts";
-import { createCounting } from "../../src/usage/counting.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { countsTable, placedAt } from "../../src/usage/tables.ts";
-import { readLogLine } from "../../src/observe/logged_request.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { digestOf } from "../../src/core/sha256.ts";
+import { createReplay } from "../../src/gateway/usage/replay.ts";
+import { createCounting } from "../../src/gateway/usage/counting.ts";
+import { createMemorySums } from "../../src/gateway/usage/memory_sums.ts";
+import { countsTable, placedAt } from "../../src/gateway/usage/tables.ts";
+import { readLogLine } from "../../src/gateway/observe/logged_request.ts";
+import { systemClock } from "../../src/base/time/timers.ts";
+import { digestOf } from "../../src/base/sha256.ts";
 import { configOf, loadFile, tokenFile } from "../support/gateway/config.ts";
 import { familiesFile, familyConnection } from "../support/gateway/families.ts";
 import { type ServedGateway, serveFile } from "../support/gateway/serve.ts";
@@ -21,7 +21,7 @@ import { startTcpRelay, type TcpRelay } from "../support/upstream/tcp_relay.ts";
 import { until } from "../support/within.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";
 import { WIRES } from "../support/wire/wire.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import type { Random } from "../support/fakes/random.ts";
 import type { SoakOptions } from "./soak_options.ts";
 

@@ -30,7 +30,7 @@ export const SHAPES: readonly Shape[] = [
     "a long history",
     `${HEAD},`,
     (index) =>
-      `{"role":"assistant","content":[{"type":"tool_use","id":"call_${index}","name":"f","input":{"path":"src/main.ts"}}]},` +
+      `{"role":"assistant","content":[{"type":"tool_use","id":"call_${index}","name":"f","input":{"path":"src/tools/main.ts"}}]},` +
       `{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_${index}","content":"${PAGE}"}]}`,
     "]}",
   ),

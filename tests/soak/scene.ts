@@ -1,7 +1,7 @@
 import { V8_FLAGS } from "../../release/v8_flags.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
-import type { Ending } from "../../src/observe/facts.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
+import type { Ending } from "../../src/gateway/observe/facts.ts";
 import {
   memory,
   type Program,
@@ -178,7 +178,7 @@ export function startGateway(
   const env = { ...ALLOCATOR, ...options.env };
   return startProgram("gateway", [
     V8_FLAGS + limit,
-    `${ROOT}src/main.ts`,
+    `${ROOT}src/tools/main.ts`,
     "serve",
     "--config",
     file,

@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { sha256Hex } from "../../src/base/sha256.ts";
 import { pause } from "./ask.ts";
 import { startGateway } from "./scene.ts";
 import type { SoakOptions } from "./soak_options.ts";

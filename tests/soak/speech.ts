@@ -2,8 +2,8 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+} from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import { WIRES, WORDS } from "../support/wire/wire.ts";
 
 /** Returns an answer as JSON text. */

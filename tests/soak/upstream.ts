@@ -2,7 +2,7 @@
  * The upstream of the soak, in its own process. It follows the question in each prompt, and counts
  * open answers and cancellations.
  */
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import { protocolOfPath } from "../support/wire/wire.ts";
 import { findQuestion, type Question, wordsOf } from "./question.ts";
 import { jsonAnswer, streamPieces } from "./speech.ts";

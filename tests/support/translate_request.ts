@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../src/core/json.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import {
   readRequest,
   writeRequest,
-} from "../../src/protocols/translate_request.ts";
+} from "../../src/codecs/translate_request.ts";
 
 type Settings = Parameters<typeof writeRequest>[1];
 type Optional = "strict" | "streamOnly" | "force" | "omit";

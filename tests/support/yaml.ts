@@ -1,5 +1,5 @@
 import { parse } from "@std/yaml/parse";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 
 /** The schema for plain scalars. `core` is that of YAML 1.2: a date stays text and `<<` is an ordinary key. */
 interface ParseYamlOptions {

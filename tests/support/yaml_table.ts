@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../src/core/json.ts";
+} from "../../src/base/json.ts";
 import { parseYaml } from "./yaml.ts";
 
 /** The name of the row or else its text, the mapping in it, and what that leads to. */

@@ -3,8 +3,8 @@ import {
   innermostMessage,
   networkFault,
   requestGateway,
-} from "../../src/cli/gateway_client.ts";
-import { openNetworkClient } from "../../src/cli/server/network_client.ts";
+} from "../../src/tools/gateway_client.ts";
+import { openNetworkClient } from "../../src/http1/deno/network_client.ts";
 import { endless } from "../support/wire/answers.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
@@ -12,7 +12,7 @@ import {
   authorityCertificate,
   testCertificate,
 } from "../support/upstream/test_certificate.ts";
-import { alignColumns } from "../../src/cli/table.ts";
+import { alignColumns } from "../../src/tools/table.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 
 function ask(answer: Response) {

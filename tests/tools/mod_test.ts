@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import manifest from "../../deno.json" with { type: "json" };
 import { sourceCommit } from "../../release/commit.ts";
-import { COMMANDS, readCommit, runCli } from "../../src/cli/mod.ts";
-import { VERSION } from "../../src/core/version.ts";
+import { COMMANDS, readCommit, runCli } from "../../src/tools/mod.ts";
+import { VERSION } from "../../src/base/version.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 

@@ -2,30 +2,30 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+} from "../../src/base/json.ts";
+import type { Protocol } from "../../src/base/protocol.ts";
 import type {
   Answer,
   Usage,
-} from "../../src/protocols/canonical/answer/answer.ts";
-import type { Block } from "../../src/protocols/canonical/content/block.ts";
-import type { Codec } from "../../src/protocols/canonical/codec.ts";
+} from "../../src/codecs/canonical/answer/answer.ts";
+import type { Block } from "../../src/codecs/canonical/content/block.ts";
+import type { Codec } from "../../src/codecs/canonical/codec.ts";
 import {
   brokenAnswer,
   type Failure,
   kindOfStatus,
   UpstreamFailure,
-} from "../../src/protocols/canonical/failure/failure.ts";
-import { openAiStatus } from "../../src/protocols/openai/errors.ts";
-import { invalidField } from "../../src/protocols/canonical/request/invalid_request.ts";
-import { dropForeignExtras } from "../../src/protocols/canonical/request/loss.ts";
+} from "../../src/codecs/canonical/failure/failure.ts";
+import { openAiStatus } from "../../src/codecs/openai/errors.ts";
+import { invalidField } from "../../src/codecs/canonical/request/invalid_request.ts";
+import { dropForeignExtras } from "../../src/codecs/canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   Turn,
-} from "../../src/protocols/canonical/request/request.ts";
-import { brokenEvent } from "../../src/protocols/canonical/stream/event.ts";
-import { readFrames } from "../../src/protocols/canonical/stream/read_frames.ts";
-import { chatCodec } from "../../src/protocols/chat/mod.ts";
+} from "../../src/codecs/canonical/request/request.ts";
+import { brokenEvent } from "../../src/codecs/canonical/stream/event.ts";
+import { readFrames } from "../../src/codecs/canonical/stream/read_frames.ts";
+import { chatCodec } from "../../src/codecs/chat/mod.ts";
 
 /*
  * A request is `{"said":[{"by":"you","text":"Hi"}],"most":9}`, an answer

@@ -7,7 +7,7 @@ export interface Row {
   readonly text: string;
 }
 
-const TABLES = "core/protocol_tables.ts";
+const TABLES = "base/protocol_tables.ts";
 
 /** What names the toy protocol; all else is asked for by the compiler. */
 export const NAMING_ROWS: readonly Row[] = [
@@ -64,44 +64,44 @@ export const ASKED_ROWS: readonly Row[] = [
     text: 'toy_ask: "translated",',
   })),
   {
-    file: "protocols/mod.ts",
+    file: "codecs/mod.ts",
     behind: "export const CODECS: Readonly<Record<Protocol, Codec>> = {",
     text: 'toy: createToyCodec("toy"),',
   },
   {
-    file: "protocols/mod.ts",
-    behind: 'import type { Protocol } from "../core/protocol.ts";',
-    text: 'import { createToyCodec } from "../../tests/toy_protocol/codec.ts";',
+    file: "codecs/mod.ts",
+    behind: 'import type { Protocol } from "../base/protocol.ts";',
+    text: 'import { createToyCodec } from "./codec.ts";',
   },
   {
-    file: "http/routes.ts",
+    file: "gateway/http/routes.ts",
     behind: "const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {",
     text:
       'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
   },
   {
-    file: "http/wording/probes.js",
+    file: "page/wording/probes.js",
     behind: "export const PROBES = {",
     text:
       'toy: { path: "/toy", body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
   },
   {
-    file: "http/wording/settings_agents.js",
+    file: "page/wording/settings_agents.js",
     behind: "const AI_SDK = {",
     text: 'toy: "toy",',
   },
   {
-    file: "http/wording/settings_editors.js",
+    file: "page/wording/settings_editors.js",
     behind: "const VSCODE_APIS = {",
     text: 'toy: { apiType: "toy", path: "/toy" },',
   },
   {
-    file: "cli/try/trials.ts",
+    file: "tools/try/trials.ts",
     behind: "Readonly<Record<string, unknown>>\n  >\n> = {",
     text: "toy: () => ({}),",
   },
   {
-    file: "http/wording/protocols.js",
+    file: "page/wording/protocols.js",
     behind: "export const PROTOCOL_NAMES = {",
     text: 'toy: "Toy",',
   },

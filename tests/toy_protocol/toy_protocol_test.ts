@@ -10,16 +10,16 @@ const ROOT = new URL("../../", import.meta.url);
 /** The page's scripts are checked as a browser's. */
 const CHECK_PAGE = [
   "check",
-  "--config=src/http/page/types.json",
+  "--config=src/page/browser/types.json",
   "--no-lock",
-  "src/http/page/main.js",
+  "src/page/browser/main.js",
 ];
 
 const CHECK = ["check", "--lock=tests/deno.lock"];
 
 const CHECK_PROGRAM = [
   ...CHECK,
-  "src/main.ts",
+  "src/tools/main.ts",
   "tests/toy_protocol/exchanges_check.ts",
 ];
 

@@ -1,5 +1,5 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
-import { LoopTurns, STEP_BYTES } from "../core/time/turns.ts";
+import type { Deadlines } from "../time/deadlines.ts";
+import { LoopTurns, STEP_BYTES } from "../time/turns.ts";
 import { joinBytes, ownBytes } from "./bytes.ts";
 
 interface ByteReaderOptions {

@@ -1,4 +1,4 @@
-import { memoized } from "../core/memo.ts";
+import { memoized } from "../memo.ts";
 import { createFinder, type Finder } from "./byte_mask.ts";
 import { bytesOf, byteText, utf8InByteText } from "./bytes.ts";
 import { END_BYTES, LineBuffer, LONG_BYTES } from "./line_buffer.ts";

@@ -1,4 +1,4 @@
-import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../time/deadlines.ts";
 import { abandon, type ByteRead, type ByteReader } from "./byte_reader.ts";
 import { createIdleWatch, type IdleWatch } from "./watched_reader.ts";
 
@@ -47,7 +47,7 @@ interface PassThroughOptions {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { createDeadlines } from "../core/time/deadlines.ts";
+ * import { createDeadlines } from "../time/deadlines.ts";
  *
  * const ends: string[] = [];
  * let bytes = 0;

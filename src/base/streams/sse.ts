@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
-import type { SseComment, SseFrame } from "../core/frame.ts";
-import type { Emit, Stage } from "../core/stage.ts";
+import type { SseComment, SseFrame } from "../frame.ts";
+import type { Emit, Stage } from "../stage.ts";
 
 /** The error for an event that exceeds the limit. */
 export class FrameTooLongError extends Error {
@@ -32,7 +32,7 @@ const BLANK_LINE_REGEXP = /\n\r?\n|\r\r/;
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { runStage } from "../core/stage.ts";
+ * import { runStage } from "../stage.ts";
  *
  * const parser = createSseParser({ maxFrameCharacters: 1024 });
  * const chunks = ["event: ping\nda", "ta: {}\n\n"].map((text) =>

@@ -1,4 +1,4 @@
-import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "../time/deadlines.ts";
 import {
   abandon,
   type ByteRead,

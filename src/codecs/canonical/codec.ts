@@ -1,9 +1,9 @@
-import type { GatewayError } from "../../core/error.ts";
-import type { SseComment, SseFrame } from "../../core/frame.ts";
-import type { Ids } from "../../core/ids.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
-import type { Endpoint, Protocol } from "../../core/protocol.ts";
-import type { Emit, Stage } from "../../core/stage.ts";
+import type { GatewayError } from "@gateway/base/error";
+import type { SseComment, SseFrame } from "@gateway/base/frame";
+import type { Ids } from "@gateway/base/ids";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
+import type { Endpoint, Protocol } from "@gateway/base/protocol";
+import type { Emit, Stage } from "@gateway/base/stage";
 import type { Answer, Usage } from "./answer/answer.ts";
 import type { SealBinding } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
@@ -24,7 +24,7 @@ import type { AnswerEvent } from "./stream/event.ts";
  * ```ts
  * import assert from "node:assert/strict";
  * import { CODECS } from "../mod.ts";
- * import { runStage } from "../../core/stage.ts";
+ * import { runStage } from "@gateway/base/stage";
  *
  * // The canonical events of a stream of Chat Completions that is cut short.
  * const decoder = CODECS.chat.createStreamDecoder({ next: (prefix) => `${prefix}_1` });

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { oncePer } from "../../core/memo.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
+import { oncePer } from "@gateway/base/memo";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";

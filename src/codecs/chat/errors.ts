@@ -1,5 +1,5 @@
-import type { GatewayError } from "../../core/error.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { GatewayError } from "@gateway/base/error";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
   type Failure,

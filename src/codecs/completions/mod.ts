@@ -1,11 +1,11 @@
-import type { SseComment, SseFrame } from "../../core/frame.ts";
+import type { SseComment, SseFrame } from "@gateway/base/frame";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../core/json.ts";
-import type { Emit } from "../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type { CallerCodec, StreamEncoder } from "../canonical/codec.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
 import { chatCodec } from "../chat/mod.ts";

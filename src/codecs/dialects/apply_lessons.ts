@@ -1,10 +1,10 @@
-import { wordList } from "../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   pickFields,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import type { Block, ResultContent } from "../canonical/content/block.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request/request.ts";
 import { mapSchemas, withDescription } from "../canonical/schema/keywords.ts";

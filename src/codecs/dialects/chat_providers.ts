@@ -1,4 +1,4 @@
-import { wordList } from "../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 import {
   type ChatProvider,
   COMPATIBLE_CHAT,

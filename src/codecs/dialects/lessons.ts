@@ -1,5 +1,5 @@
-import { lookup, wordList } from "../../core/collections.ts";
-import type { Protocol } from "../../core/protocol.ts";
+import { lookup, wordList } from "@gateway/base/collections";
+import type { Protocol } from "@gateway/base/protocol";
 import { EFFORT_WORDS } from "./effort.ts";
 
 /*

@@ -1,6 +1,6 @@
-import { wordList } from "../../core/collections.ts";
-import { type JsonObject, present } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
+import { wordList } from "@gateway/base/collections";
+import { type JsonObject, present } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   bareId,

@@ -1,12 +1,12 @@
-import { lookup } from "../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   listOf,
   objectOf,
-} from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
+} from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { Failure } from "../canonical/failure/failure.ts";
 import { withoutQuotes } from "../canonical/failure/quoted_texts.ts";
 import { concerns, narrowest, omitField } from "./apply_lessons.ts";

@@ -1,4 +1,4 @@
-import { wordList } from "../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 
 /** A provider's dialect of Responses, compared with OpenAI's. */
 export interface ResponsesRules {

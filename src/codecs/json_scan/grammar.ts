@@ -1,4 +1,4 @@
-import { SEAL_MARK } from "../core/seal_mark.ts";
+import { SEAL_MARK } from "@gateway/base/seal_mark";
 import {
   CHARACTER_STEPS,
   type CharacterState,

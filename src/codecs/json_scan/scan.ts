@@ -4,7 +4,7 @@
  * the first value, another the last.
  */
 
-import { oncePer } from "../core/memo.ts";
+import { oncePer } from "@gateway/base/memo";
 import {
   type ByteRun,
   type ByteSpan,

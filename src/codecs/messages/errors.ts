@@ -1,5 +1,5 @@
-import type { ErrorKind, GatewayError } from "../../core/error.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { ErrorKind, GatewayError } from "@gateway/base/error";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import { numberIn } from "../canonical/failure/context_overflow.ts";
 import {

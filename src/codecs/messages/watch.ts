@@ -1,10 +1,10 @@
-import { wordSet } from "../../core/collections.ts";
+import { wordSet } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   nonEmptyText,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import {
   type OtherUsage,

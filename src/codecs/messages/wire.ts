@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
 
 // These values come from parsed JSON. Checking them again would only cost time and stack.

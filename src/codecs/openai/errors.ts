@@ -1,5 +1,5 @@
-import type { GatewayError } from "../../core/error.ts";
-import type { JsonObject } from "../../core/json.ts";
+import type { GatewayError } from "@gateway/base/error";
+import type { JsonObject } from "@gateway/base/json";
 import {
   ERROR_TYPES,
   type Failure,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { lookup } from "../../core/collections.ts";
-import { type JsonObject, type JsonValue, present } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
+import { lookup } from "@gateway/base/collections";
+import { type JsonObject, type JsonValue, present } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { TakenSettings } from "../canonical/request/loss.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
 import {

@@ -1,4 +1,4 @@
-import { oncePer } from "../../core/memo.ts";
+import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import {

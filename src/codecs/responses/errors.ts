@@ -1,6 +1,6 @@
-import { wordSet } from "../../core/collections.ts";
-import type { GatewayError } from "../../core/error.ts";
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import { wordSet } from "@gateway/base/collections";
+import type { GatewayError } from "@gateway/base/error";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { EncodedFailure } from "../canonical/codec.ts";
 import {
   type Failure,

@@ -1,10 +1,10 @@
-import { lookup } from "../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   pickFields,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { ProviderMetadata } from "../canonical/content/extras.ts";
 

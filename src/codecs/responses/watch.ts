@@ -1,9 +1,9 @@
-import { wordSet } from "../../core/collections.ts";
+import { wordSet } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   nonEmptyText,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
 import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";

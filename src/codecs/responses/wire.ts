@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
 import { SHARED_NAMES } from "../openai/settings.ts";
 

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../core/json.ts";
+} from "@gateway/base/json";
 import type { AnswerBlock } from "../canonical/content/block.ts";
 import type { CallerCodec } from "../canonical/codec.ts";
 import type { CanonicalRequest } from "../canonical/request/request.ts";

@@ -1,8 +1,12 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
-import { oncePer, SingleFlight } from "../core/memo.ts";
-import { type Deadlines, untilAbort, within } from "../core/time/deadlines.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { oncePer, SingleFlight } from "@gateway/base/memo";
+import {
+  type Deadlines,
+  untilAbort,
+  within,
+} from "@gateway/base/time/deadlines";
+import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../observe/log.ts";
 import type { Fetch } from "../upstream/call.ts";
 import {

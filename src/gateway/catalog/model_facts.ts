@@ -1,6 +1,6 @@
 import type { ConnectionModel } from "../config/config.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 
 /** The known facts about a model. An absent fact is unknown: none is guessed from a name. */
 export interface ModelFacts {

@@ -1,5 +1,9 @@
 import { z } from "zod";
-import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@gateway/base/json";
 import {
   type Capabilities,
   type InputFacts,

@@ -1,16 +1,16 @@
 import type { Connection } from "../config/config.ts";
 import type { ServiceName } from "../config/services.ts";
-import { parseLightJson } from "../core/json.ts";
+import { parseLightJson } from "@gateway/base/json";
 import {
   type Endpoint,
   ENDPOINTS,
   FAMILIES,
   isProtocol,
-} from "../core/protocol.ts";
-import type { Clock } from "../core/time/timers.ts";
-import { LoopTurns } from "../core/time/turns.ts";
-import { CODECS } from "../protocols/mod.ts";
-import { discard, readText } from "../streams/byte_reader.ts";
+} from "@gateway/base/protocol";
+import type { Clock } from "@gateway/base/time/timers";
+import { LoopTurns } from "@gateway/base/time/turns";
+import { CODECS } from "../../codecs/mod.ts";
+import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { signatureOf } from "../upstream/aws_signature.ts";
 import type { Fetch } from "../upstream/call.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";

@@ -1,4 +1,4 @@
-import { isNonEmpty } from "../core/collections.ts";
+import { isNonEmpty } from "@gateway/base/collections";
 import type { Access, Config, Deployment } from "./config.ts";
 
 /** The deployments of one model, in the file's order. */

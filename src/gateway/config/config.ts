@@ -1,5 +1,5 @@
-import type { JsonObject } from "../core/json.ts";
-import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
+import type { JsonObject } from "@gateway/base/json";
+import type { Endpoint, Family, Protocol } from "@gateway/base/protocol";
 import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
 import type { InputKind, QuotaKind } from "./quota_kinds.ts";
 import type { JsonQuota } from "./schema/quota.ts";

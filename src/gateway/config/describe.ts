@@ -1,4 +1,4 @@
-import { stringifyYaml } from "../core/std.ts";
+import { stringifyYaml } from "@gateway/base/std";
 import { assignedModels } from "./assignment.ts";
 import type {
   Access,

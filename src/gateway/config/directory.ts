@@ -1,4 +1,4 @@
-import { uuidV5 } from "../core/std.ts";
+import { uuidV5 } from "@gateway/base/std";
 import {
   type Findings,
   listAt,

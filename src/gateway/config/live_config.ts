@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { oncePer } from "../core/memo.ts";
+import { oncePer } from "@gateway/base/memo";
 import type { Config, Connection, Deployment, UpstreamAuth } from "./config.ts";
 
 /** The configuration in use. A request reads it once and keeps that one until it ends. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { lastingTimers, type Timers } from "../core/time/timers.ts";
+import { lastingTimers, type Timers } from "@gateway/base/time/timers";
 import { type ConfigChanges, configChanges } from "./changes.ts";
 import type { Config, ServerConfig, SharedConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";

@@ -1,8 +1,8 @@
 import {
   CALENDAR_WINDOWS,
   type CalendarWindow,
-} from "../core/time/calendar.ts";
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+} from "@gateway/base/time/calendar";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 
 /** A limit of a token or of a group. */
 export type UsageLimit = AmountLimit | ShareLimit;

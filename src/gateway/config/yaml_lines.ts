@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, type YamlNode, YamlReader } from "../core/std.ts";
+import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/std";
 import type { Path } from "./problems.ts";
 
 /** A key that stands twice in one mapping. */

@@ -1,4 +1,4 @@
-import type { StoreCondition } from "../core/store_condition.ts";
+import type { StoreCondition } from "@gateway/base/store_condition";
 import type { Handler } from "./gateway.ts";
 import { healthResponse } from "./health.ts";
 import { requestTarget } from "./router.ts";

@@ -1,5 +1,5 @@
-import type { HeaderFields } from "../core/header_fields.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import type { Clock } from "@gateway/base/time/timers";
 
 /** The values of the attribution headers of a request, by the header's name in lower case. */
 type Attribution = Readonly<Record<string, string>>;

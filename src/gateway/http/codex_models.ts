@@ -1,5 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
-import { mapValues } from "../core/std.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@gateway/base/json";
+import { mapValues } from "@gateway/base/std";
 
 /**
  * A text of a packed entry, by its place in `texts`. The entries share most of their texts, which are long.

@@ -1,5 +1,5 @@
-import { GatewayError } from "../core/error.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { HeaderFields } from "@gateway/base/header_fields";
 
 /**
  * Returns the error of a refused token with a way out for people at the screen of Codex: its background server keeps the

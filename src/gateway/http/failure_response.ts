@@ -1,6 +1,6 @@
-import { GatewayError } from "../core/error.ts";
-import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
-import { retryAfterText, stopHeaders } from "../core/retry_after.ts";
+import { GatewayError } from "@gateway/base/error";
+import { DEFAULT_PROTOCOL, type Protocol } from "@gateway/base/protocol";
+import { retryAfterText, stopHeaders } from "@gateway/base/retry_after";
 import type { Ending, RequestFacts } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import type { EventFields } from "../observe/log_events.ts";
@@ -10,8 +10,8 @@ import {
   isFinal,
   shownFailure,
   UpstreamFailure,
-} from "../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../protocols/mod.ts";
+} from "../../codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../codecs/mod.ts";
 import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";

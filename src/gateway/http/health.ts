@@ -1,4 +1,4 @@
-import type { StoreCondition } from "../core/store_condition.ts";
+import type { StoreCondition } from "@gateway/base/store_condition";
 
 /**
  * Returns the response of `/livez` and `/healthz` (the process works) or of `/readyz` (it accepts requests). No

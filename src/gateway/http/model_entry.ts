@@ -1,7 +1,7 @@
 import type { Deployments } from "../config/assignment.ts";
 import type { Capabilities, ModelFacts } from "../catalog/model_facts.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import {
   nativeProtocols,
   servedProtocols,

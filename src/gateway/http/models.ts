@@ -1,4 +1,4 @@
-import type { HeaderFields } from "../core/header_fields.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import { holdsForBoth, type ModelFacts } from "../catalog/model_facts.ts";
 import {
@@ -7,7 +7,7 @@ import {
   listedModels,
 } from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import { assign, servedProtocols } from "../relay/routing/candidate.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { isCodexSince, ownCodexEntry } from "./codex_models.ts";
@@ -247,5 +247,5 @@ export const CODEX_INSTRUCTIONS =
 
 # Answers
 - Before a group of commands, say in one sentence what comes next. At the end, say in a few plain lines what you did and what remains. Use headings and lists only if they help.
-- Name files by path, with a line number if it helps, such as \`src/app.ts:42\`. Put commands, paths and code names in backticks.
+- Name files by path, with a line number if it helps, such as \`src/gateway/app.ts:42\`. Put commands, paths and code names in backticks.
 `;

@@ -1,15 +1,15 @@
 import type { CallerRequest } from "../relay/request/caller_request.ts";
-import { GatewayError } from "../core/error.ts";
-import { publicAddress } from "../core/public_address.ts";
+import { GatewayError } from "@gateway/base/error";
+import { publicAddress } from "@gateway/base/public_address";
 import {
   nativeProtocols,
   servedProtocols,
 } from "../relay/routing/candidate.ts";
 import { architectureOf, type KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
-import type { Model } from "./wording/models.js";
-import { opencodeConfig } from "./wording/settings_agents.js";
-import { TOKEN_VARIABLE } from "./wording/settings_text.js";
+import type { Model } from "../../page/wording/models.js";
+import { opencodeConfig } from "../../page/wording/settings_agents.js";
+import { TOKEN_VARIABLE } from "../../page/wording/settings_text.js";
 
 /** The path that opencode reads at a login to an address. */
 export const OPENCODE_PATH = "/.well-known/opencode";

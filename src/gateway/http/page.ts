@@ -10,68 +10,73 @@ const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
 const FILES: Readonly<
   Record<string, () => Promise<{ readonly default: string }>>
 > = {
-  "/": () => import("./page/page.html", { with: { type: "text" } }),
-  "/page/page.css": () => import("./page/page.css", { with: { type: "text" } }),
+  "/": () => import("../../page/browser/page.html", { with: { type: "text" } }),
+  "/page/page.css": () =>
+    import("../../page/browser/page.css", { with: { type: "text" } }),
   "/page/card_view.js": () =>
-    import("./page/card_view.js", { with: { type: "text" } }),
+    import("../../page/browser/card_view.js", { with: { type: "text" } }),
   "/page/clipboard.js": () =>
-    import("./page/clipboard.js", { with: { type: "text" } }),
+    import("../../page/browser/clipboard.js", { with: { type: "text" } }),
   "/page/element.js": () =>
-    import("./page/element.js", { with: { type: "text" } }),
+    import("../../page/browser/element.js", { with: { type: "text" } }),
   "/page/gateway.js": () =>
-    import("./page/gateway.js", { with: { type: "text" } }),
+    import("../../page/browser/gateway.js", { with: { type: "text" } }),
   "/page/history_view.js": () =>
-    import("./page/history_view.js", { with: { type: "text" } }),
-  "/page/main.js": () => import("./page/main.js", { with: { type: "text" } }),
+    import("../../page/browser/history_view.js", { with: { type: "text" } }),
+  "/page/main.js": () =>
+    import("../../page/browser/main.js", { with: { type: "text" } }),
   "/page/models_view.js": () =>
-    import("./page/models_view.js", { with: { type: "text" } }),
-  "/page/pace.js": () => import("./page/pace.js", { with: { type: "text" } }),
+    import("../../page/browser/models_view.js", { with: { type: "text" } }),
+  "/page/pace.js": () =>
+    import("../../page/browser/pace.js", { with: { type: "text" } }),
   "/page/quotas_view.js": () =>
-    import("./page/quotas_view.js", { with: { type: "text" } }),
+    import("../../page/browser/quotas_view.js", { with: { type: "text" } }),
   "/page/session.js": () =>
-    import("./page/session.js", { with: { type: "text" } }),
+    import("../../page/browser/session.js", { with: { type: "text" } }),
   "/page/settings_view.js": () =>
-    import("./page/settings_view.js", { with: { type: "text" } }),
+    import("../../page/browser/settings_view.js", { with: { type: "text" } }),
   "/page/sign_in_view.js": () =>
-    import("./page/sign_in_view.js", { with: { type: "text" } }),
+    import("../../page/browser/sign_in_view.js", { with: { type: "text" } }),
   "/page/summary.js": () =>
-    import("./page/summary.js", { with: { type: "text" } }),
+    import("../../page/browser/summary.js", { with: { type: "text" } }),
   "/page/try_view.js": () =>
-    import("./page/try_view.js", { with: { type: "text" } }),
+    import("../../page/browser/try_view.js", { with: { type: "text" } }),
   "/wording/failures.js": () =>
-    import("./wording/failures.js", { with: { type: "text" } }),
+    import("../../page/wording/failures.js", { with: { type: "text" } }),
   "/wording/dear_turns.js": () =>
-    import("./wording/dear_turns.js", { with: { type: "text" } }),
+    import("../../page/wording/dear_turns.js", { with: { type: "text" } }),
   "/wording/history.js": () =>
-    import("./wording/history.js", { with: { type: "text" } }),
+    import("../../page/wording/history.js", { with: { type: "text" } }),
   "/wording/level.js": () =>
-    import("./wording/level.js", { with: { type: "text" } }),
+    import("../../page/wording/level.js", { with: { type: "text" } }),
   "/wording/models.js": () =>
-    import("./wording/models.js", { with: { type: "text" } }),
+    import("../../page/wording/models.js", { with: { type: "text" } }),
   "/wording/own_limits.js": () =>
-    import("./wording/own_limits.js", { with: { type: "text" } }),
+    import("../../page/wording/own_limits.js", { with: { type: "text" } }),
   "/wording/own_use.js": () =>
-    import("./wording/own_use.js", { with: { type: "text" } }),
+    import("../../page/wording/own_use.js", { with: { type: "text" } }),
   "/wording/probes.js": () =>
-    import("./wording/probes.js", { with: { type: "text" } }),
+    import("../../page/wording/probes.js", { with: { type: "text" } }),
   "/wording/protocols.js": () =>
-    import("./wording/protocols.js", { with: { type: "text" } }),
+    import("../../page/wording/protocols.js", { with: { type: "text" } }),
   "/wording/services.js": () =>
-    import("./wording/services.js", { with: { type: "text" } }),
+    import("../../page/wording/services.js", { with: { type: "text" } }),
   "/wording/settings.js": () =>
-    import("./wording/settings.js", { with: { type: "text" } }),
+    import("../../page/wording/settings.js", { with: { type: "text" } }),
   "/wording/settings_agents.js": () =>
-    import("./wording/settings_agents.js", { with: { type: "text" } }),
+    import("../../page/wording/settings_agents.js", { with: { type: "text" } }),
   "/wording/settings_editors.js": () =>
-    import("./wording/settings_editors.js", { with: { type: "text" } }),
+    import("../../page/wording/settings_editors.js", {
+      with: { type: "text" },
+    }),
   "/wording/settings_sdks.js": () =>
-    import("./wording/settings_sdks.js", { with: { type: "text" } }),
+    import("../../page/wording/settings_sdks.js", { with: { type: "text" } }),
   "/wording/settings_text.js": () =>
-    import("./wording/settings_text.js", { with: { type: "text" } }),
+    import("../../page/wording/settings_text.js", { with: { type: "text" } }),
   "/wording/times.js": () =>
-    import("./wording/times.js", { with: { type: "text" } }),
+    import("../../page/wording/times.js", { with: { type: "text" } }),
   "/wording/words.js": () =>
-    import("./wording/words.js", { with: { type: "text" } }),
+    import("../../page/wording/words.js", { with: { type: "text" } }),
 };
 
 /** The paths of the page and its files. */

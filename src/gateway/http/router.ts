@@ -1,13 +1,13 @@
 import { type IRequest, Router } from "itty-router";
-import { GatewayError } from "../core/error.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import {
   DEFAULT_PROTOCOL,
   MAIN_OPERATIONS,
   OPERATIONS,
   type Protocol,
   PROTOCOLS,
-} from "../core/protocol.ts";
+} from "@gateway/base/protocol";
 import { nearest } from "../config/problems.ts";
 import { type Route, ROUTES } from "./routes.ts";
 

@@ -3,7 +3,7 @@ import {
   OPERATION_NAMES,
   OPERATIONS,
   type Protocol,
-} from "../core/protocol.ts";
+} from "@gateway/base/protocol";
 import type { CredentialGroup } from "../relay/request/authenticate.ts";
 import { MANAGED_SETTINGS_PATH } from "./managed_settings.ts";
 import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";

@@ -6,12 +6,16 @@ import {
   nonEmptyText,
   objectOf,
   parseJson,
-} from "../core/json.ts";
-import { publicAddress } from "../core/public_address.ts";
-import type { Clock } from "../core/time/timers.ts";
-import { type Deadlines, within } from "../core/time/deadlines.ts";
+} from "@gateway/base/json";
+import { publicAddress } from "@gateway/base/public_address";
+import type { Clock } from "@gateway/base/time/timers";
+import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { FRESH_MS } from "../relay/identity/key_sets.ts";
-import { abandon, createByteReader, readAll } from "../streams/byte_reader.ts";
+import {
+  abandon,
+  createByteReader,
+  readAll,
+} from "@gateway/base/streams/byte_reader";
 import type { UpstreamClient } from "../upstream/call.ts";
 import {
   createSignInBounds,

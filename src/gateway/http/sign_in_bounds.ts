@@ -1,9 +1,9 @@
 import { BlockList, isIP } from "node:net";
 import type { ServerConfig } from "../config/config.ts";
-import { TtlCache } from "../core/collections.ts";
-import { oncePer } from "../core/memo.ts";
-import { shortDigest } from "../core/sha256.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { TtlCache } from "@gateway/base/collections";
+import { oncePer } from "@gateway/base/memo";
+import { shortDigest } from "@gateway/base/sha256";
+import type { Clock } from "@gateway/base/time/timers";
 import type { CallerRequest } from "../relay/request/caller_request.ts";
 
 /** What a network may send of each kind, or a known login: so many at once, and then so many each second. */

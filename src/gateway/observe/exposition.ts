@@ -1,5 +1,5 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
-import type { StoreCondition } from "../core/store_condition.ts";
+import type { StoreCondition } from "@gateway/base/store_condition";
 import type { Snapshot } from "./metrics.ts";
 
 /** The media type of {@linkcode formatExposition}. */

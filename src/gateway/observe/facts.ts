@@ -1,6 +1,6 @@
-import type { Protocol } from "../core/protocol.ts";
-import type { Usage } from "../protocols/canonical/answer/answer.ts";
-import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
+import type { Protocol } from "@gateway/base/protocol";
+import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { FailureKind } from "../../codecs/canonical/failure/failure.ts";
 import type { ChunkGaps } from "./chunk_gaps.ts";
 
 /**

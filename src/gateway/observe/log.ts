@@ -1,4 +1,4 @@
-import { oneLine } from "../core/json.ts";
+import { oneLine } from "@gateway/base/json";
 import { type EventFields, levelOf, type LogEvent } from "./log_events.ts";
 import { type LineHead, type PaintLine, textLine } from "./text_line.ts";
 

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../core/json.ts";
+} from "@gateway/base/json";
 import { isUnsent } from "./facts.ts";
 
 /** The usage of one model by a request; counts are in tokens, 0 if the provider reported none. */

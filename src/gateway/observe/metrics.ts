@@ -1,4 +1,4 @@
-import type { Timers } from "../core/time/timers.ts";
+import type { Timers } from "@gateway/base/time/timers";
 import type { Ending, RequestFacts } from "./facts.ts";
 
 /** A request that has ended. */

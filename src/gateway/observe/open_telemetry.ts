@@ -7,9 +7,9 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { OPERATIONS } from "../core/protocol.ts";
-import { VERSION } from "../core/version.ts";
-import type { Usage } from "../protocols/canonical/answer/answer.ts";
+import { OPERATIONS } from "@gateway/base/protocol";
+import { VERSION } from "@gateway/base/version";
+import type { Usage } from "../../codecs/canonical/answer/answer.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 

@@ -1,9 +1,9 @@
-import { joinBytes } from "../streams/bytes.ts";
+import { joinBytes } from "@gateway/base/streams/bytes";
 import {
   type Compression,
   createInflater,
   type Inflater,
-} from "../streams/decompress.ts";
+} from "@gateway/base/streams/decompress";
 import { type LoggedRequest, readLogLine } from "./logged_request.ts";
 
 /** The number of lines of a log, by kind. */

@@ -1,6 +1,6 @@
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import type { Clock } from "../core/time/timers.ts";
-import type { Usage } from "../protocols/canonical/answer/answer.ts";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import type { Clock } from "@gateway/base/time/timers";
+import type { Usage } from "../../codecs/canonical/answer/answer.ts";
 import { createChunkGaps } from "./chunk_gaps.ts";
 import {
   type AnswerFacts,

@@ -1,5 +1,5 @@
-import { oneLine } from "../core/json.ts";
-import { memoized } from "../core/memo.ts";
+import { oneLine } from "@gateway/base/json";
+import { memoized } from "@gateway/base/memo";
 import type { EventFields, LogEvent, LogLevel } from "./log_events.ts";
 
 /** The colours of a line. */

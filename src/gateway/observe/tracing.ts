@@ -1,4 +1,4 @@
-import type { Operation } from "../core/protocol.ts";
+import type { Operation } from "@gateway/base/protocol";
 import type { RequestRecord } from "./record.ts";
 
 /** A request to a model, to be traced. */

@@ -1,5 +1,5 @@
-import type { ServerConfig } from "../../config/config.ts";
-import type { Log } from "../../observe/log.ts";
+import type { ServerConfig } from "../config/config.ts";
+import type { Log } from "../observe/log.ts";
 
 /** The descriptors of a request: its caller's connection and its provider's. */
 const PER_REQUEST = 2;

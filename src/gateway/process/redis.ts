@@ -1,14 +1,14 @@
-import type { SharedConfig } from "../../config/config.ts";
-import type { LiveConfig } from "../../config/live_config.ts";
-import { isStoreKept } from "../../config/reload.ts";
-import { backoffMs } from "../../core/time/backoff.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
+import type { SharedConfig } from "../config/config.ts";
+import type { LiveConfig } from "../config/live_config.ts";
+import { isStoreKept } from "../config/reload.ts";
+import { backoffMs } from "@gateway/base/time/backoff";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
 import {
   type OpenStore,
   type StoreConnection,
   StoreError,
   type StoreEvents,
-} from "../../shared/store/store_link.ts";
+} from "../shared/store/store_link.ts";
 
 /** The timeouts for opening a connection and for its silence, in milliseconds. */
 const CONNECT_MS = 5000;

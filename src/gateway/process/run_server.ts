@@ -1,16 +1,16 @@
-import type { AdminPlace } from "../../config/config.ts";
-import { adminPort, MAX_PORT } from "../../config/resolve/server.ts";
-import { systemTimers } from "../../core/time/timers.ts";
-import { VERSION } from "../../core/version.ts";
-import { createAdminHandler } from "../../http/admin.ts";
-import { type CliIo, EXIT } from "../command.ts";
+import type { AdminPlace } from "../config/config.ts";
+import { adminPort, MAX_PORT } from "../config/resolve/server.ts";
+import { systemTimers } from "@gateway/base/time/timers";
+import { VERSION } from "@gateway/base/version";
+import { createAdminHandler } from "../http/admin.ts";
+import { type CliIo, EXIT } from "../../tools/command.ts";
 import {
   keepListening,
   listen,
   type Listener,
   ListenError,
   portOf,
-} from "./listen.ts";
+} from "../../http1/deno/listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
@@ -65,7 +65,7 @@ async function openAdmin(
   },
 ): Promise<Listener> {
   const { createProcessMetrics, EXPOSITION_TYPE, formatExposition } =
-    await import("../../observe/exposition.ts");
+    await import("../observe/exposition.ts");
   const process = createProcessMetrics({
     version: VERSION,
     startedAtMs: performance.timeOrigin,

@@ -1,31 +1,31 @@
-import { createGateway } from "../../app.ts";
-import type { Config, ServerConfig } from "../../config/config.ts";
-import type { ServiceName } from "../../config/services.ts";
-import type { LiveConfig } from "../../config/live_config.ts";
-import { oncePer } from "../../core/memo.ts";
-import type { StoreCondition } from "../../core/store_condition.ts";
-import { createDeadlines, within } from "../../core/time/deadlines.ts";
-import { lastingTimers, systemTimers } from "../../core/time/timers.ts";
-import { measureLag, type Snapshot } from "../../observe/metrics.ts";
-import type { Log } from "../../observe/log.ts";
-import type { GatewayMetrics } from "../../observe/prometheus.ts";
-import type { Tracing } from "../../observe/tracing.ts";
-import { CODECS } from "../../protocols/mod.ts";
-import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
-import type { RequestTracing } from "../../http/server/served_socket.ts";
-import type { SharedState } from "../../shared/shared_state.ts";
-import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
+import { createGateway } from "../app.ts";
+import type { Config, ServerConfig } from "../config/config.ts";
+import type { ServiceName } from "../config/services.ts";
+import type { LiveConfig } from "../config/live_config.ts";
+import { oncePer } from "@gateway/base/memo";
+import type { StoreCondition } from "@gateway/base/store_condition";
+import { createDeadlines, within } from "@gateway/base/time/deadlines";
+import { lastingTimers, systemTimers } from "@gateway/base/time/timers";
+import { measureLag, type Snapshot } from "../observe/metrics.ts";
+import type { Log } from "../observe/log.ts";
+import type { GatewayMetrics } from "../observe/prometheus.ts";
+import type { Tracing } from "../observe/tracing.ts";
+import { CODECS } from "../../codecs/mod.ts";
+import { createTranslationPool } from "../relay/translated/translation_pool.ts";
+import type { RequestTracing } from "../../http1/server/served_socket.ts";
+import type { SharedState } from "../shared/shared_state.ts";
+import type { Fetch, UpstreamClient } from "../upstream/call.ts";
 import {
   createClientFetch,
   createFetchClient,
-} from "../../upstream/fetch_client.ts";
-import { startTranslationThread } from "../workers/thread.ts";
+} from "../upstream/fetch_client.ts";
+import { startTranslationThread } from "./threads/thread.ts";
 import {
   keepListening,
   type LastingListener,
   listen,
   requireFree,
-} from "./listen.ts";
+} from "../../http1/deno/listen.ts";
 
 /** The options of {@linkcode startServing}. */
 export interface ServingOptions {
@@ -198,7 +198,7 @@ interface RunningMetrics {
 async function startMetrics(
   liveConfig: LiveConfig,
 ): Promise<RunningMetrics> {
-  const { createGatewayMetrics } = await import("../../observe/prometheus.ts");
+  const { createGatewayMetrics } = await import("../observe/prometheus.ts");
   const metrics = createGatewayMetrics({
     isModel: (name) => liveConfig.current().pools.has(name),
     isToken: (name) => tokenNames(liveConfig.current()).has(name),
@@ -259,7 +259,7 @@ async function startTelemetry(
 ): Promise<Telemetry | undefined> {
   if (!(REGISTRY in globalThis)) return undefined;
   const { propagation } = await import("@opentelemetry/api");
-  const { createTracing } = await import("../../observe/open_telemetry.ts");
+  const { createTracing } = await import("../observe/open_telemetry.ts");
   const { traceClient, traceRequests } = await import("./traces.ts");
   // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
   const added = propagation.fields().filter((name) => name !== "tracestate");

@@ -1,14 +1,14 @@
-import type { Config } from "../../config/config.ts";
-import type { TokenExchangeSettings } from "../../config/token_exchange.ts";
-import { lastingTimers, systemClock } from "../../core/time/timers.ts";
-import type { Log } from "../../observe/log.ts";
+import type { Config } from "../config/config.ts";
+import type { TokenExchangeSettings } from "../config/token_exchange.ts";
+import { lastingTimers, systemClock } from "@gateway/base/time/timers";
+import type { Log } from "../observe/log.ts";
 import {
   createTokenBook,
   type TokenBook,
-} from "../../upstream/token_exchange/token_book.ts";
-import type { UpstreamClient } from "../../upstream/call.ts";
-import { beside, readText } from "../commands/config_file.ts";
-import { openNetworkClient } from "./network_client.ts";
+} from "../upstream/token_exchange/token_book.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
+import { beside, readText } from "../../tools/commands/config_file.ts";
+import { openNetworkClient } from "../../http1/deno/network_client.ts";
 
 interface OpenTokenBookOptions {
   /** The path of the configuration file. */

@@ -5,11 +5,11 @@ import {
   SpanStatusCode,
   trace,
 } from "@opentelemetry/api";
-import { wordSet } from "../../core/collections.ts";
-import { VERSION } from "../../core/version.ts";
-import type { RequestTracing } from "../../http/server/served_socket.ts";
-import type { UpstreamClient } from "../../upstream/call.ts";
-import { addressOf } from "../../upstream/http1/client.ts";
+import { wordSet } from "@gateway/base/collections";
+import { VERSION } from "@gateway/base/version";
+import type { RequestTracing } from "../../http1/server/served_socket.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
+import { addressOf } from "../../http1/client/client.ts";
 
 const tracer = trace.getTracer("model-gateway", VERSION);
 

@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/timers.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
+import type { Clock } from "@gateway/base/time/timers";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import { periodMinutes } from "./period.ts";
 import type { QuotaService } from "./service.ts";
 import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";

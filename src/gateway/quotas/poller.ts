@@ -1,6 +1,6 @@
 import type { Config, Connection } from "../config/config.ts";
-import type { Clock } from "../core/time/timers.ts";
-import { SingleFlight } from "../core/memo.ts";
+import type { Clock } from "@gateway/base/time/timers";
+import { SingleFlight } from "@gateway/base/memo";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Log } from "../observe/log.ts";
 import { type QuotaFetch, readQuota } from "./read.ts";
@@ -13,7 +13,7 @@ import {
   type SharedReadings,
   sourceKey,
 } from "./reading.ts";
-import { TtlCache } from "../core/collections.ts";
+import { TtlCache } from "@gateway/base/collections";
 
 /** Reads quota endpoints for all callers together, and caches the results. */
 export interface Poller {

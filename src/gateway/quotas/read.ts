@@ -1,11 +1,11 @@
-import { isHeavyJson, parseJson } from "../core/json.ts";
-import { retryAfterMs } from "../core/retry_after.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { isHeavyJson, parseJson } from "@gateway/base/json";
+import { retryAfterMs } from "@gateway/base/retry_after";
+import type { Clock } from "@gateway/base/time/timers";
 import {
   type FailureKind,
   kindOfStatus,
-} from "../protocols/canonical/failure/failure.ts";
-import { discard, readText } from "../streams/byte_reader.ts";
+} from "../../codecs/canonical/failure/failure.ts";
+import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";

@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
+import type { FailureKind } from "../../codecs/canonical/failure/failure.ts";
 import { QuotaFailure } from "./failure.ts";
 import type { QuotaWindow } from "./window.ts";
 

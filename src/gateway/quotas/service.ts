@@ -1,7 +1,7 @@
 import type { Caller, Config, Connection } from "../config/config.ts";
-import { GatewayError } from "../core/error.ts";
-import { untilAbort } from "../core/time/deadlines.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { GatewayError } from "@gateway/base/error";
+import { untilAbort } from "@gateway/base/time/deadlines";
+import type { Clock } from "@gateway/base/time/timers";
 import { QuotaFailure } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
 import {

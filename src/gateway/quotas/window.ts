@@ -1,5 +1,5 @@
-import { saneWaitMs } from "../core/retry_after.ts";
-import type { TimeSpan } from "../core/time/calendar.ts";
+import { saneWaitMs } from "@gateway/base/retry_after";
+import type { TimeSpan } from "@gateway/base/time/calendar";
 import { amounts, type KnownAmounts, percentAmounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
 

@@ -1,15 +1,15 @@
-import { type Deadlines, within } from "../core/time/deadlines.ts";
+import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import type { Failure } from "../../codecs/canonical/failure/failure.ts";
 import {
   type ByteReader,
   type ByteSource,
   createByteReader,
   type LookAhead,
-} from "../streams/byte_reader.ts";
-import type { PassThroughEnd } from "../streams/pass_through.ts";
-import { IdleError, WatchedReader } from "../streams/watched_reader.ts";
+} from "@gateway/base/streams/byte_reader";
+import type { PassThroughEnd } from "@gateway/base/streams/pass_through";
+import { IdleError, WatchedReader } from "@gateway/base/streams/watched_reader";
 import { CallerLeft } from "../upstream/call.ts";
 import { isTokenRemoved } from "./request/admission.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";

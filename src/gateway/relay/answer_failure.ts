@@ -1,15 +1,15 @@
-import type { JsonValue } from "../core/json.ts";
-import type { Protocol } from "../core/protocol.ts";
-import { retryAfterMs, saneWaitMs } from "../core/retry_after.ts";
-import { midnightMs } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { JsonValue } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
+import { retryAfterMs, saneWaitMs } from "@gateway/base/retry_after";
+import { midnightMs } from "@gateway/base/time/calendar";
+import type { Clock } from "@gateway/base/time/timers";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
 import {
   type Failure,
   isOverLimit,
   shownFailure,
-} from "../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../protocols/mod.ts";
+} from "../../codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../codecs/mod.ts";
 import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 

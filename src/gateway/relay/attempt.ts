@@ -1,13 +1,13 @@
 import type { Deployment } from "../config/config.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
-import type { Operation, Protocol } from "../core/protocol.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import type { Operation, Protocol } from "@gateway/base/protocol";
 import type { RequestFacts } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import type { Failure } from "../../codecs/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";

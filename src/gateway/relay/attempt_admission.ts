@@ -1,5 +1,5 @@
 import type { Deployment } from "../config/config.ts";
-import { wait } from "../core/time/deadlines.ts";
+import { wait } from "@gateway/base/time/deadlines";
 import type { Exchange } from "./exchange.ts";
 import type { LimitGate } from "./limit_gate.ts";
 import {

@@ -1,17 +1,17 @@
-import { GatewayError } from "../core/error.ts";
+import { GatewayError } from "@gateway/base/error";
 import {
   type Failure,
   type FailureKind,
   isLastingKind,
   mayPass,
   UpstreamFailure,
-} from "../protocols/canonical/failure/failure.ts";
+} from "../../codecs/canonical/failure/failure.ts";
 import {
   GatewayShortage,
   hadSocket,
   UpstreamCallError,
 } from "../upstream/failure.ts";
-import { Http1Failure, wasLost } from "../upstream/http1/failure.ts";
+import { Http1Failure, wasLost } from "../../http1/failure.ts";
 import type { LastingCause } from "./routing/cool_down.ts";
 
 /**

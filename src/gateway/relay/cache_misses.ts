@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { CacheMissWord } from "../observe/facts.ts";
 import type { Exchange } from "./exchange.ts";
 import { namedConversation } from "./request/conversation.ts";

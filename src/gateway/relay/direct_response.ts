@@ -1,6 +1,6 @@
-import { streamOf } from "../streams/byte_reader.ts";
-import type { PassThrough } from "../streams/pass_through.ts";
-import { isField } from "../upstream/http1/head.ts";
+import { streamOf } from "@gateway/base/streams/byte_reader";
+import type { PassThrough } from "@gateway/base/streams/pass_through";
+import { isField } from "../../http1/head.ts";
 
 /** What the gateway answers with: the platform's response, or one that a server may take as it is. */
 export type AnyResponse = Response | DirectResponse;

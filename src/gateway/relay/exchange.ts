@@ -1,7 +1,7 @@
 import type { CallerRequest } from "./request/caller_request.ts";
 import type { Caller, Config } from "../config/config.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
 

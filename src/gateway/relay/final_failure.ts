@@ -1,6 +1,6 @@
-import { isNonEmpty } from "../core/collections.ts";
+import { isNonEmpty } from "@gateway/base/collections";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
-import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
+import { UpstreamFailure } from "../../codecs/canonical/failure/failure.ts";
 import { noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,

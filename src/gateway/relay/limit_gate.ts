@@ -1,8 +1,8 @@
-import type { GatewayError } from "../core/error.ts";
+import type { GatewayError } from "@gateway/base/error";
 import { limitWords } from "../config/usage_limits.ts";
-import type { Operation } from "../core/protocol.ts";
-import { publicAddress } from "../core/public_address.ts";
-import { calendarSpan } from "../core/time/calendar.ts";
+import type { Operation } from "@gateway/base/protocol";
+import { publicAddress } from "@gateway/base/public_address";
+import { calendarSpan } from "@gateway/base/time/calendar";
 import { showTighter } from "../quotas/codex_quota.ts";
 import {
   limitExceeded,

@@ -1,5 +1,5 @@
-import { GatewayError } from "../core/error.ts";
-import { MAIN_OPERATIONS, OPERATIONS } from "../core/protocol.ts";
+import { GatewayError } from "@gateway/base/error";
+import { MAIN_OPERATIONS, OPERATIONS } from "@gateway/base/protocol";
 import { isMetered } from "../usage/bounds.ts";
 import type { AnyResponse } from "./direct_response.ts";
 import { readBody } from "./request/body.ts";

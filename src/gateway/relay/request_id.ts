@@ -1,5 +1,5 @@
-import type { Protocol } from "../core/protocol.ts";
-import { CODECS } from "../protocols/mod.ts";
+import type { Protocol } from "@gateway/base/protocol";
+import { CODECS } from "../../codecs/mod.ts";
 
 /** Returns the headers that identify a request in its response. */
 export function idHeaders(

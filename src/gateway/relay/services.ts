@@ -1,6 +1,6 @@
-import type { Clock } from "../core/time/timers.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
-import type { Ids } from "../core/ids.ts";
+import type { Clock } from "@gateway/base/time/timers";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import type { Ids } from "@gateway/base/ids";
 import type { CodexQuota } from "../quotas/codex_quota.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";

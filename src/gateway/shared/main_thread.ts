@@ -1,5 +1,5 @@
 import type { LiveConfig } from "../config/live_config.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { QuotaFailure } from "../quotas/failure.ts";
 import type { Poller } from "../quotas/poller.ts";
 import {

@@ -1,6 +1,6 @@
-import type { Ids } from "../core/ids.ts";
-import type { Clock } from "../core/time/timers.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
+import type { Ids } from "@gateway/base/ids";
+import type { Clock } from "@gateway/base/time/timers";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 import { isDaysTable } from "../usage/history.ts";
 import { createEndingTables, type EndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";

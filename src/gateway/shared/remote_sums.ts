@@ -1,5 +1,5 @@
 import { createEndingTables, type EndingTables } from "../usage/tables.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { createHolds } from "../usage/holds.ts";
 import {
   type Change,

@@ -1,4 +1,4 @@
-import type { StoreCondition } from "../core/store_condition.ts";
+import type { StoreCondition } from "@gateway/base/store_condition";
 import type { SharedReadings } from "../quotas/reading.ts";
 import type { KeySets } from "../relay/identity/key_sets.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";

@@ -1,5 +1,5 @@
-import { memoized } from "../core/memo.ts";
-import { sha256Hex } from "../core/sha256.ts";
+import { memoized } from "@gateway/base/memo";
+import { sha256Hex } from "@gateway/base/sha256";
 import {
   createRunningCountsByKey,
   once,

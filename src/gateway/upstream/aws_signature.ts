@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Connection } from "../config/config.ts";
 import { awsKeysOf } from "../config/credential.ts";
-import { oncePer } from "../core/memo.ts";
-import type { Clock } from "../core/time/timers.ts";
-import type { LongBytes } from "../streams/bytes.ts";
+import { oncePer } from "@gateway/base/memo";
+import type { Clock } from "@gateway/base/time/timers";
+import type { LongBytes } from "@gateway/base/streams/bytes";
 
 type Headers = [name: string, value: string][];
 

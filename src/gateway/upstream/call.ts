@@ -1,9 +1,12 @@
-import type { HeaderFields } from "../core/header_fields.ts";
-import { type Deadlines, orNever } from "../core/time/deadlines.ts";
-import { type ByteSource, discard } from "../streams/byte_reader.ts";
-import type { LongBytes } from "../streams/bytes.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { type Deadlines, orNever } from "@gateway/base/time/deadlines";
+import { type ByteSource, discard } from "@gateway/base/streams/byte_reader";
+import type { LongBytes } from "@gateway/base/streams/bytes";
 import type { Sign } from "./aws_signature.ts";
-import { decompress, readContentEncoding } from "../streams/decompress.ts";
+import {
+  decompress,
+  readContentEncoding,
+} from "@gateway/base/streams/decompress";
 import {
   brokenUpstream,
   callErrorOf,

@@ -2,14 +2,14 @@ import {
   type ErrorKind,
   GatewayError,
   type GatewayErrorOptions,
-} from "../core/error.ts";
+} from "@gateway/base/error";
 import {
   type FailureKind,
   mayPass,
   UpstreamFailure,
-} from "../protocols/canonical/failure/failure.ts";
-import { IdleError } from "../streams/watched_reader.ts";
-import { Http1Failure, ProxyFailure } from "./http1/failure.ts";
+} from "../../codecs/canonical/failure/failure.ts";
+import { IdleError } from "@gateway/base/streams/watched_reader";
+import { Http1Failure, ProxyFailure } from "../../http1/failure.ts";
 
 /** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<

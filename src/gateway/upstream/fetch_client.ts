@@ -1,6 +1,6 @@
-import { readHeaders } from "../core/header_fields.ts";
+import { readHeaders } from "@gateway/base/header_fields";
 import { type Fetch, readableResponse, type UpstreamClient } from "./call.ts";
-import { createByteReader, streamOf } from "../streams/byte_reader.ts";
+import { createByteReader, streamOf } from "@gateway/base/streams/byte_reader";
 
 /**
  * A client over a function like `fetch`, for the demo provider and scripts. No network: the platform's `fetch` may send a

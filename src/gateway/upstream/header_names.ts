@@ -1,4 +1,4 @@
-import type { HeaderFields } from "../core/header_fields.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
 
 /** The headers that belong to one connection and never cross a proxy (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP: readonly string[] = [

@@ -1,9 +1,9 @@
 import type { Connection } from "../config/config.ts";
 import { credentialHeader } from "../config/credential.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
-import { oncePer } from "../core/memo.ts";
-import { saneWaitHeader } from "../core/retry_after.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { oncePer } from "@gateway/base/memo";
+import { saneWaitHeader } from "@gateway/base/retry_after";
+import type { Clock } from "@gateway/base/time/timers";
 import {
   type HeaderGroup,
   hopHeaderNames,
@@ -11,7 +11,7 @@ import {
   WITHHELD_FROM_CALLER,
   WITHHELD_FROM_UPSTREAM,
 } from "./header_names.ts";
-import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
+import { UpstreamFailure } from "../../codecs/canonical/failure/failure.ts";
 import type { Secrets } from "./secrets.ts";
 import { isVertexClaude } from "./vertex_claude.ts";
 

@@ -1,11 +1,11 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
-import type { HeaderFields } from "../core/header_fields.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import {
   createByteReader,
   readAll,
   WholeBody,
-} from "../streams/byte_reader.ts";
-import { WatchedReader } from "../streams/watched_reader.ts";
+} from "@gateway/base/streams/byte_reader";
+import { WatchedReader } from "@gateway/base/streams/watched_reader";
 import type { HttpResponse } from "./call.ts";
 import { failedReading, UpstreamCallError } from "./failure.ts";
 

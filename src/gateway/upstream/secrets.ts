@@ -1,14 +1,14 @@
 import type { Connection } from "../config/config.ts";
 import { secretTexts } from "../config/credential.ts";
-import { oncePer } from "../core/memo.ts";
-import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import { oncePer } from "@gateway/base/memo";
+import type { Failure } from "../../codecs/canonical/failure/failure.ts";
 import {
   createByteMask,
   maskBytes,
   maskReads,
   prepareMaskedText,
-} from "../streams/byte_mask.ts";
-import type { ReadChange } from "../streams/byte_reader.ts";
+} from "@gateway/base/streams/byte_mask";
+import type { ReadChange } from "@gateway/base/streams/byte_reader";
 import { CREDENTIALS, nameMatcher } from "./header_names.ts";
 
 /** The texts that a connection sends to its upstream and that nobody else may see. */

@@ -1,5 +1,5 @@
-import { type Deadlines, within } from "../core/time/deadlines.ts";
-import { createByteReader, readAll } from "../streams/byte_reader.ts";
+import { type Deadlines, within } from "@gateway/base/time/deadlines";
+import { createByteReader, readAll } from "@gateway/base/streams/byte_reader";
 import type { UpstreamClient } from "./call.ts";
 
 /** A request to an identity provider or a metadata service, and nothing of a caller. */

@@ -4,9 +4,13 @@
  */
 
 import type { Connection } from "../config/config.ts";
-import type { ByteEdit } from "../json_scan/key.ts";
-import type { FoundValue } from "../json_scan/scan.ts";
-import { type Operation, operationPath, OPERATIONS } from "../core/protocol.ts";
+import type { ByteEdit } from "../../codecs/json_scan/key.ts";
+import type { FoundValue } from "../../codecs/json_scan/scan.ts";
+import {
+  type Operation,
+  operationPath,
+  OPERATIONS,
+} from "@gateway/base/protocol";
 
 /** Returns true for a connection that takes Messages in this form. */
 export function isVertexClaude({ service }: Connection): boolean {

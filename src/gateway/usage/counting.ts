@@ -1,6 +1,6 @@
 import type { Caller } from "../config/config.ts";
 import type { LimitUnit } from "../config/usage_limits.ts";
-import { CALENDAR_WINDOWS } from "../core/time/calendar.ts";
+import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import { dayAmounts, daysTable } from "./history.ts";
 import { createRelayed } from "./relayed.ts";

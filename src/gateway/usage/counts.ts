@@ -1,9 +1,9 @@
-import { memoized } from "../core/memo.ts";
+import { memoized } from "@gateway/base/memo";
 import type { DayHours, Price, Prices, Rate } from "../config/usage_limits.ts";
 import {
   MAX_TOKENS,
   type Usage,
-} from "../protocols/canonical/answer/answer.ts";
+} from "../../codecs/canonical/answer/answer.ts";
 
 /** The counted measures, by their names in `GET /usage` and in the tables of sums. */
 export const MEASURES = [

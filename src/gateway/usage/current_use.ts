@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import type { Clock } from "@gateway/base/time/timers";
 import type {
   GroupQuotaState,
   LimitUseState,

@@ -1,5 +1,5 @@
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import { calendarSpan } from "../core/time/calendar.ts";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import { calendarSpan } from "@gateway/base/time/calendar";
 import type { Counts, Measure } from "./counts.ts";
 import type { FieldAmount, Sums } from "./sums.ts";
 import { type Holder, holderText } from "./tables.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { Hold } from "./sums.ts";
 
 /** The holds of running requests. */

@@ -1,8 +1,8 @@
 import { limitWords } from "../config/usage_limits.ts";
-import { GatewayError } from "../core/error.ts";
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
-import { retryAfterText } from "../core/retry_after.ts";
-import { minuteText } from "../core/time/minute_text.ts";
+import { GatewayError } from "@gateway/base/error";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import { retryAfterText } from "@gateway/base/retry_after";
+import { minuteText } from "@gateway/base/time/minute_text";
 import type { Bound } from "./bounds.ts";
 import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { createEndingTables } from "./tables.ts";
 import { DayAmounts, isDaysTable } from "./history.ts";
 import { createHolds } from "./holds.ts";

@@ -1,6 +1,6 @@
 import type { Connection } from "../config/config.ts";
-import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { TimeSpan } from "@gateway/base/time/calendar";
+import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaList } from "../quotas/list.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import {

@@ -1,4 +1,4 @@
-import type { TimeSpan } from "../core/time/calendar.ts";
+import type { TimeSpan } from "@gateway/base/time/calendar";
 import { type Addition, type Soon, soon, type Sums } from "./sums.ts";
 import { type Holder, holderDigest } from "./tables.ts";
 

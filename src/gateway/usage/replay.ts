@@ -1,7 +1,7 @@
 import { groupText } from "../config/usage_limits.ts";
 import type { Config } from "../config/config.ts";
 import { isIdentityCaller } from "../config/identity.ts";
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
 import type { CountedCaller, Counting } from "./counting.ts";

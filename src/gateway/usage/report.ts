@@ -1,8 +1,8 @@
 import { deploymentsFor } from "../config/assignment.ts";
 import type { Caller, Config, Connection } from "../config/config.ts";
-import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/timers.ts";
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import type { TimeSpan } from "@gateway/base/time/calendar";
+import type { Clock } from "@gateway/base/time/timers";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { QuotaService } from "../quotas/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
 import { type DayUsage, readHistory } from "./history.ts";

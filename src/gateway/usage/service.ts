@@ -1,7 +1,7 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import { limitWords } from "../config/usage_limits.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Log } from "../observe/log.ts";
 import type { Metrics, UsageState } from "../observe/metrics.ts";

@@ -1,10 +1,10 @@
-import { sha256Hex } from "../core/sha256.ts";
+import { sha256Hex } from "@gateway/base/sha256";
 import {
   calendarSpan,
   type CalendarWindow,
   type TimeSpan,
-} from "../core/time/calendar.ts";
-import type { Clock } from "../core/time/timers.ts";
+} from "@gateway/base/time/calendar";
+import type { Clock } from "@gateway/base/time/timers";
 import { type Measure, MEASURES } from "./counts.ts";
 import type { Sum } from "./sums.ts";
 

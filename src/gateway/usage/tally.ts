@@ -1,6 +1,6 @@
 import type { Caller, ConnectionModel } from "../config/config.ts";
 import type { Price } from "../config/usage_limits.ts";
-import { memoized } from "../core/memo.ts";
+import { memoized } from "@gateway/base/memo";
 import {
   type AnswerFacts,
   type Ending,
@@ -12,7 +12,7 @@ import {
   addUsage,
   estimateUsage,
   type Usage,
-} from "../protocols/canonical/answer/answer.ts";
+} from "../../codecs/canonical/answer/answer.ts";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {

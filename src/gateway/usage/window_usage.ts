@@ -1,4 +1,4 @@
-import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import { type Counts, type Measure, MEASURES } from "./counts.ts";
 import type { Sums } from "./sums.ts";
 import {

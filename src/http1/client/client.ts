@@ -2,12 +2,16 @@ import {
   type Deadlines,
   orNever,
   untilAbort,
-} from "../../core/time/deadlines.ts";
-import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
-import { shortageOf } from "../failure.ts";
-import type { Crowd } from "./crowd.ts";
+} from "@gateway/base/time/deadlines";
+import type {
+  HttpResponse,
+  UpstreamClient,
+  UpstreamRequest,
+} from "../../gateway/upstream/call.ts";
+import { shortageOf } from "../../gateway/upstream/failure.ts";
+import type { Crowd } from "../crowd.ts";
 import { type Duplex, Socket } from "./socket.ts";
-import { Http1Failure, wasLost } from "./failure.ts";
+import { Http1Failure, wasLost } from "../failure.ts";
 import { IdleSockets, type PooledSocket } from "./idle_sockets.ts";
 
 /** The server that a socket leads to. */

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
 import type { Socket } from "./socket.ts";
 
 /** The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */

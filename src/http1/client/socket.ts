@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers";
-import { type ByteReader, WholeBody } from "../../streams/byte_reader.ts";
-import type { LongBytes } from "../../streams/bytes.ts";
+import { type ByteReader, WholeBody } from "@gateway/base/streams/byte_reader";
+import type { LongBytes } from "@gateway/base/streams/bytes";
 import {
   type BodyDecoder,
   BodyReader,
   createBodyDecoder,
-} from "./body_decoder.ts";
-import type { Crowd } from "./crowd.ts";
-import type { HttpResponse } from "../call.ts";
-import { Http1Failure, MalformedMessage, type Progress } from "./failure.ts";
+} from "../body_decoder.ts";
+import type { Crowd } from "../crowd.ts";
+import type { HttpResponse } from "../../gateway/upstream/call.ts";
+import { Http1Failure, MalformedMessage, type Progress } from "../failure.ts";
 import {
   findHeadEnd,
   formatHead,
@@ -18,9 +18,9 @@ import {
   parseHead,
   requestBlocks,
   type ResponseHead,
-} from "./head.ts";
-import { IncomingBytes } from "./incoming_bytes.ts";
-import { reuseWritten } from "./joined_write.ts";
+} from "../head.ts";
+import { IncomingBytes } from "../incoming_bytes.ts";
+import { reuseWritten } from "../joined_write.ts";
 
 /** A byte stream in both directions, such as a TCP or TLS connection. */
 export interface Duplex {

@@ -1,7 +1,7 @@
-import { backoffMs } from "../../core/time/backoff.ts";
-import { wait } from "../../core/time/deadlines.ts";
-import type { Timers } from "../../core/time/timers.ts";
-import type { Log } from "../../observe/log.ts";
+import { backoffMs } from "@gateway/base/time/backoff";
+import { wait } from "@gateway/base/time/deadlines";
+import type { Timers } from "@gateway/base/time/timers";
+import type { Log } from "../../gateway/observe/log.ts";
 
 /** The pauses after which a listener is tried again. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };

@@ -1,5 +1,5 @@
-import { within } from "../../core/time/deadlines.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
+import { within } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
 /** The time before the next address of a host is tried beside the first (RFC 8305, section 5), in milliseconds. */
 const NEXT_ADDRESS_MS = 250;

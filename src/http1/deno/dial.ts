@@ -1,17 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Dial, Origin } from "../../upstream/http1/client.ts";
-import {
-  MalformedMessage,
-  ProxyFailure,
-} from "../../upstream/http1/failure.ts";
-import {
-  findHeadEnd,
-  formatHead,
-  parseHead,
-} from "../../upstream/http1/head.ts";
+import type { Dial, Origin } from "../client/client.ts";
+import { MalformedMessage, ProxyFailure } from "../failure.ts";
+import { findHeadEnd, formatHead, parseHead } from "../head.ts";
 import { alternate, raceAddresses } from "./address_race.ts";
-import { countFree } from "./descriptors.ts";
+import { countFree } from "../../gateway/process/descriptors.ts";
 import { createHandshakes, type Handshakes } from "./handshakes.ts";
 import type { ProxyRoute } from "./proxy_route.ts";
 import { openSocksTunnel } from "./socks5.ts";

@@ -1,6 +1,6 @@
-import { untilAbort } from "../../core/time/deadlines.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
-import type { Origin } from "../../upstream/http1/client.ts";
+import { untilAbort } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
+import type { Origin } from "../client/client.ts";
 import { loopBack } from "./loopback.ts";
 
 /** The age from which an unanswered handshake speaks for a silent server, in milliseconds. */

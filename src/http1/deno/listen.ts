@@ -1,17 +1,17 @@
-import type { ServerConfig } from "../../config/config.ts";
-import { formatProblem, type Problem } from "../../config/problems.ts";
-import { backoffMs } from "../../core/time/backoff.ts";
-import { createDeadlines } from "../../core/time/deadlines.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
-import type { Respond } from "../../http/gateway.ts";
-import type { RequestTracing } from "../../http/server/served_socket.ts";
-import { createHttp1Server } from "../../http/server/server.ts";
-import type { Log } from "../../observe/log.ts";
-import { eventLoopCrowd } from "../../upstream/http1/crowd.ts";
-import { reasonOf } from "../log/write_whole.ts";
+import type { ServerConfig } from "../../gateway/config/config.ts";
+import { formatProblem, type Problem } from "../../gateway/config/problems.ts";
+import { backoffMs } from "@gateway/base/time/backoff";
+import { createDeadlines } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
+import type { Respond } from "../../gateway/http/gateway.ts";
+import type { RequestTracing } from "../server/served_socket.ts";
+import { createHttp1Server } from "../server/server.ts";
+import type { Log } from "../../gateway/observe/log.ts";
+import { eventLoopCrowd } from "../crowd.ts";
+import { reasonOf } from "../../gateway/process/log/write_whole.ts";
 import { acceptAll } from "./accept_all.ts";
 import { listenTls } from "./tls_listener.ts";
-import { endSentence } from "../text.ts";
+import { endSentence } from "../../tools/text.ts";
 
 /** A listener that accepts requests. */
 export interface Listener {

@@ -1,10 +1,10 @@
-import { createDeadlines } from "../../core/time/deadlines.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
-import { VERSION } from "../../core/version.ts";
-import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
-import { createClientFetch } from "../../upstream/fetch_client.ts";
-import { createHttp1Client } from "../../upstream/http1/client.ts";
-import { eventLoopCrowd } from "../../upstream/http1/crowd.ts";
+import { createDeadlines } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
+import { VERSION } from "@gateway/base/version";
+import type { Fetch, UpstreamClient } from "../../gateway/upstream/call.ts";
+import { createClientFetch } from "../../gateway/upstream/fetch_client.ts";
+import { createHttp1Client } from "../client/client.ts";
+import { eventLoopCrowd } from "../crowd.ts";
 import { createDial } from "./dial.ts";
 import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";

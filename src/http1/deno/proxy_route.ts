@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import type { Origin } from "../../upstream/http1/client.ts";
+import type { Origin } from "../client/client.ts";
 
 /** The way to an origin. */
 export type ProxyRoute =

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
-import type { Duplex } from "../../upstream/http1/socket.ts";
-import { ProxyFailure } from "../../upstream/http1/failure.ts";
+import type { Duplex } from "../client/socket.ts";
+import { ProxyFailure } from "../failure.ts";
 import type { SocksProxy } from "./proxy_route.ts";
 
 const VERSION = 5;

@@ -1,4 +1,4 @@
-import { createDeadlines } from "../../core/time/deadlines.ts";
+import { createDeadlines } from "@gateway/base/time/deadlines";
 import { acceptAll, type Accepting, type AcceptTerms } from "./accept_all.ts";
 import { carryBoth, LOCAL, openPair } from "./loopback.ts";
 

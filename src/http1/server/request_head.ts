@@ -1,12 +1,12 @@
-import { byteText } from "../../streams/bytes.ts";
-import { MalformedMessage } from "../../upstream/http1/failure.ts";
+import { byteText } from "@gateway/base/streams/bytes";
+import { MalformedMessage } from "../failure.ts";
 import {
   findHeadEnd,
   type Framing,
   hasToken,
   LENGTH_REGEXP,
   parseFields,
-} from "../../upstream/http1/head.ts";
+} from "../head.ts";
 
 /** The head of a caller's request. */
 export interface HttpRequestHead {

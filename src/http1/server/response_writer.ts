@@ -1,10 +1,10 @@
 import {
   type AnyResponse,
   DirectResponse,
-} from "../../relay/direct_response.ts";
-import { joinForWrite } from "../../upstream/http1/joined_write.ts";
-import type { ByteReader } from "../../streams/byte_reader.ts";
-import { PassThrough } from "../../streams/pass_through.ts";
+} from "../../gateway/relay/direct_response.ts";
+import { joinForWrite } from "../joined_write.ts";
+import type { ByteReader } from "@gateway/base/streams/byte_reader";
+import { PassThrough } from "@gateway/base/streams/pass_through";
 
 /** A response's way to its caller. */
 interface ResponseTarget {

@@ -1,11 +1,8 @@
-import type { ByteReader } from "../../streams/byte_reader.ts";
-import { joinBytes } from "../../streams/bytes.ts";
-import type { CallerRequest } from "../../relay/request/caller_request.ts";
-import {
-  type BodyDecoder,
-  createBodyDecoder,
-} from "../../upstream/http1/body_decoder.ts";
-import type { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
+import type { ByteReader } from "@gateway/base/streams/byte_reader";
+import { joinBytes } from "@gateway/base/streams/bytes";
+import type { CallerRequest } from "../../gateway/relay/request/caller_request.ts";
+import { type BodyDecoder, createBodyDecoder } from "../body_decoder.ts";
+import type { IncomingBytes } from "../incoming_bytes.ts";
 import type { HttpRequestHead } from "./request_head.ts";
 
 /** The socket of a request. */

@@ -1,13 +1,13 @@
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
-import type { AnyResponse } from "../../relay/direct_response.ts";
-import type { CallerRequest } from "../../relay/request/caller_request.ts";
-import type { Crowd } from "../../upstream/http1/crowd.ts";
-import { MalformedMessage } from "../../upstream/http1/failure.ts";
-import { hasToken } from "../../upstream/http1/head.ts";
-import { IncomingBytes } from "../../upstream/http1/incoming_bytes.ts";
-import { reuseWritten } from "../../upstream/http1/joined_write.ts";
-import { STALL_MS } from "../../streams/pass_through.ts";
-import type { Duplex } from "../../upstream/http1/socket.ts";
+import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
+import type { AnyResponse } from "../../gateway/relay/direct_response.ts";
+import type { CallerRequest } from "../../gateway/relay/request/caller_request.ts";
+import type { Crowd } from "../crowd.ts";
+import { MalformedMessage } from "../failure.ts";
+import { hasToken } from "../head.ts";
+import { IncomingBytes } from "../incoming_bytes.ts";
+import { reuseWritten } from "../joined_write.ts";
+import { STALL_MS } from "@gateway/base/streams/pass_through";
+import type { Duplex } from "../client/socket.ts";
 import {
   faultyHead,
   findRequestEnd,

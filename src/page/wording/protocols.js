@@ -1,7 +1,7 @@
 /**
  * The names of the protocols, for people.
  *
- * @typedef {import("../../core/protocol_tables.ts").Protocol} Protocol
+ * @typedef {import("../../base/protocol_tables.ts").Protocol} Protocol
  */
 
 /** @type {Readonly<Record<Protocol, string>>} */

@@ -2,22 +2,29 @@ import type {
   Config,
   Connection,
   IdentityProvider,
-} from "../../config/config.ts";
-import { credentialHeader } from "../../config/credential.ts";
-import { describeAdmin, describeConfig } from "../../config/describe.ts";
-import type { LoadResult } from "../../config/load.ts";
-import { type Problem, quote, suggestion } from "../../config/problems.ts";
-import { limitsOn } from "../../config/usage_limits.ts";
-import { randomIds } from "../../core/ids.ts";
-import { PROTOCOLS } from "../../core/protocol.ts";
-import { systemClock } from "../../core/time/timers.ts";
-import { createDemoUpstream } from "../../demo/upstream.ts";
-import { CODECS } from "../../protocols/mod.ts";
-import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
-import { discard } from "../../streams/byte_reader.ts";
-import { createFetchClient } from "../../upstream/fetch_client.ts";
-import { signatureOf } from "../../upstream/aws_signature.ts";
-import { secretsOf } from "../../upstream/secrets.ts";
+} from "../../gateway/config/config.ts";
+import { credentialHeader } from "../../gateway/config/credential.ts";
+import {
+  describeAdmin,
+  describeConfig,
+} from "../../gateway/config/describe.ts";
+import type { LoadResult } from "../../gateway/config/load.ts";
+import {
+  type Problem,
+  quote,
+  suggestion,
+} from "../../gateway/config/problems.ts";
+import { limitsOn } from "../../gateway/config/usage_limits.ts";
+import { randomIds } from "@gateway/base/ids";
+import { PROTOCOLS } from "@gateway/base/protocol";
+import { systemClock } from "@gateway/base/time/timers";
+import { createDemoUpstream } from "../demo/upstream.ts";
+import { CODECS } from "../../codecs/mod.ts";
+import { readKeys, Unread } from "../../gateway/relay/identity/key_sets.ts";
+import { discard } from "@gateway/base/streams/byte_reader";
+import { createFetchClient } from "../../gateway/upstream/fetch_client.ts";
+import { signatureOf } from "../../gateway/upstream/aws_signature.ts";
+import { secretsOf } from "../../gateway/upstream/secrets.ts";
 import {
   type Arguments,
   BadArguments,
@@ -30,8 +37,11 @@ import {
   networkFault,
   type RequestTools,
 } from "../gateway_client.ts";
-import { tryTls, urlHost } from "../server/listen.ts";
-import { openTokenBook, tokenExchangesIn } from "../server/token_book.ts";
+import { tryTls, urlHost } from "../../http1/deno/listen.ts";
+import {
+  openTokenBook,
+  tokenExchangesIn,
+} from "../../gateway/process/token_book.ts";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
 import {

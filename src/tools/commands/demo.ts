@@ -1,16 +1,16 @@
-import type { Config } from "../../config/config.ts";
-import { loadConfig } from "../../config/load.ts";
-import { formatProblem } from "../../config/problems.ts";
-import { createLiveConfig } from "../../config/live_config.ts";
-import { systemClock } from "../../core/time/timers.ts";
-import { randomIds } from "../../core/ids.ts";
-import { sha256Hex } from "../../core/sha256.ts";
-import { demoConfigText } from "../../demo/config.ts";
-import { createDemoUpstream } from "../../demo/upstream.ts";
+import type { Config } from "../../gateway/config/config.ts";
+import { loadConfig } from "../../gateway/config/load.ts";
+import { formatProblem } from "../../gateway/config/problems.ts";
+import { createLiveConfig } from "../../gateway/config/live_config.ts";
+import { systemClock } from "@gateway/base/time/timers";
+import { randomIds } from "@gateway/base/ids";
+import { sha256Hex } from "@gateway/base/sha256";
+import { demoConfigText } from "../demo/config.ts";
+import { createDemoUpstream } from "../demo/upstream.ts";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import type { CliIo, CommandSpec } from "../command.ts";
-import { openLog, outputFormat } from "../log/open_log.ts";
-import { runServer } from "../server/run_server.ts";
+import { openLog, outputFormat } from "../../gateway/process/log/open_log.ts";
+import { runServer } from "../../gateway/process/run_server.ts";
 import {
   CONFIG_OPTION,
   LISTENER_OPTIONS,

@@ -1,12 +1,12 @@
-import { suggestion } from "../../config/problems.ts";
+import { suggestion } from "../../gateway/config/problems.ts";
 import { wrapWords } from "../text.ts";
 import {
   isServiceName,
   SERVICE_NAMES,
   type ServiceName,
   SERVICES_BY_KIND,
-} from "../../config/services.ts";
-import { starterFile } from "../../config/starter.ts";
+} from "../../gateway/config/services.ts";
+import { starterFile } from "../../gateway/config/starter.ts";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 

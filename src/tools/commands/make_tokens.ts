@@ -1,13 +1,13 @@
-import { readFault } from "../../config/environment.ts";
+import { readFault } from "../../gateway/config/environment.ts";
 import {
   createFindings,
   type Problem,
   quote,
   suggestion,
-} from "../../config/problems.ts";
-import { tokenSchema } from "../../config/schema/token.ts";
-import { validate } from "../../config/schema/problems.ts";
-import { sha256Hex } from "../../core/sha256.ts";
+} from "../../gateway/config/problems.ts";
+import { tokenSchema } from "../../gateway/config/schema/token.ts";
+import { validate } from "../../gateway/config/schema/problems.ts";
+import { sha256Hex } from "@gateway/base/sha256";
 import { type CliIo, EXIT } from "../command.ts";
 import { problemLines, readText } from "./config_file.ts";
 import { parsePeople, type Person, type WrittenNames } from "./people.ts";

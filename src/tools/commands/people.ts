@@ -4,10 +4,10 @@ import {
   type Problem,
   quote,
   textAt,
-} from "../../config/problems.ts";
-import { readYaml } from "../../config/load.ts";
-import { INCLUDE } from "../../config/places.ts";
-import { isIncludePattern } from "../../config/schema/config_file.ts";
+} from "../../gateway/config/problems.ts";
+import { readYaml } from "../../gateway/config/load.ts";
+import { INCLUDE } from "../../gateway/config/places.ts";
+import { isIncludePattern } from "../../gateway/config/schema/config_file.ts";
 import { beside, findFiles, readText } from "./config_file.ts";
 
 /** A person of a list, who gets a token. */

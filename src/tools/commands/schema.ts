@@ -1,7 +1,7 @@
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../../config/schema/json_schema.ts";
+} from "../../gateway/config/schema/json_schema.ts";
 import { command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 

@@ -1,30 +1,42 @@
-import { createReload } from "../../config/reload.ts";
-import { createLiveConfig, type LiveConfig } from "../../config/live_config.ts";
-import { randomIds } from "../../core/ids.ts";
+import { createReload } from "../../gateway/config/reload.ts";
+import {
+  createLiveConfig,
+  type LiveConfig,
+} from "../../gateway/config/live_config.ts";
+import { randomIds } from "@gateway/base/ids";
 import {
   lastingTimers,
   systemClock,
   systemTimers,
-} from "../../core/time/timers.ts";
-import type { Log } from "../../observe/log.ts";
-import type { StoreState } from "../../shared/store/store_state.ts";
-import type { Sums } from "../../usage/sums.ts";
+} from "@gateway/base/time/timers";
+import type { Log } from "../../gateway/observe/log.ts";
+import type { StoreState } from "../../gateway/shared/store/store_state.ts";
+import type { Sums } from "../../gateway/usage/sums.ts";
 import { command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { openLog, outputFormat } from "../log/open_log.ts";
-import { checkDescriptors } from "../server/descriptors.ts";
-import { openNetworkClient } from "../server/network_client.ts";
-import { openTokenBook, tokenExchangesIn } from "../server/token_book.ts";
-import { runServer } from "../server/run_server.ts";
-import { type ServingOptions, startServing } from "../server/serving.ts";
-import { onHangup } from "../server/signals.ts";
+import { openLog, outputFormat } from "../../gateway/process/log/open_log.ts";
+import { checkDescriptors } from "../../gateway/process/descriptors.ts";
+import { openNetworkClient } from "../../http1/deno/network_client.ts";
+import {
+  openTokenBook,
+  tokenExchangesIn,
+} from "../../gateway/process/token_book.ts";
+import { runServer } from "../../gateway/process/run_server.ts";
+import {
+  type ServingOptions,
+  startServing,
+} from "../../gateway/process/serving.ts";
+import { onHangup } from "../../gateway/process/signals.ts";
 import { startReplay } from "../usage/replay_logs.ts";
 import {
   createReloadLog,
   createWatchedConfig,
-} from "../watch/watched_config.ts";
-import { startThread, workerCount } from "../workers/thread.ts";
-import { startPool } from "../workers/pool.ts";
+} from "../../gateway/process/watch/watched_config.ts";
+import {
+  startThread,
+  workerCount,
+} from "../../gateway/process/threads/thread.ts";
+import { startPool } from "../../gateway/process/threads/pool.ts";
 import {
   beside,
   findConfigPath,
@@ -165,9 +177,9 @@ async function connectStore(
 ): Promise<StoreState | undefined> {
   const { shared } = liveConfig.current();
   if (shared === undefined) return undefined;
-  const { loadRedis } = await import("../server/redis.ts");
+  const { loadRedis } = await import("../../gateway/process/redis.ts");
   const { createStoreState } = await import(
-    "../../shared/store/store_state.ts"
+    "../../gateway/shared/store/store_state.ts"
   );
   return createStoreState({
     open: await loadRedis(shared, systemTimers, liveConfig),

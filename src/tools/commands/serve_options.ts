@@ -1,8 +1,8 @@
-import type { ServerConfig } from "../../config/config.ts";
-import { exposureFault } from "../../config/resolve/server.ts";
-import type { LoadResult } from "../../config/load.ts";
-import type { Problem } from "../../config/problems.ts";
-import type { LogFormat } from "../../observe/log.ts";
+import type { ServerConfig } from "../../gateway/config/config.ts";
+import { exposureFault } from "../../gateway/config/resolve/server.ts";
+import type { LoadResult } from "../../gateway/config/load.ts";
+import type { Problem } from "../../gateway/config/problems.ts";
+import type { LogFormat } from "../../gateway/observe/log.ts";
 import { type Arguments, BadArguments } from "../arguments.ts";
 import type { OptionSpec } from "../command.ts";
 

@@ -1,5 +1,5 @@
-import type { Problem } from "../../config/problems.ts";
-import { stringifyYaml } from "../../core/std.ts";
+import type { Problem } from "../../gateway/config/problems.ts";
+import { stringifyYaml } from "@gateway/base/std";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {

@@ -1,6 +1,6 @@
-import { readYaml } from "../../config/load.ts";
-import { isMapping, listAt, textAt } from "../../config/problems.ts";
-import { stringifyYaml } from "../../core/std.ts";
+import { readYaml } from "../../gateway/config/load.ts";
+import { isMapping, listAt, textAt } from "../../gateway/config/problems.ts";
+import { stringifyYaml } from "@gateway/base/std";
 
 /** The reason why the files of tokens were not written, in whole sentences. */
 export class TokenFileFault extends Error {

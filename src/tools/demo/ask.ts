@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../core/json.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { SimulatedFamily, SimulatedProtocol } from "./providers.ts";
 
 /** A request in a form independent of its protocol. */

@@ -1,5 +1,5 @@
-import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
-import { stringifyYaml } from "../core/std.ts";
+import { type Endpoint, OPERATIONS } from "@gateway/base/protocol";
+import { stringifyYaml } from "@gateway/base/std";
 import {
   BASE_PATH,
   faultOf,

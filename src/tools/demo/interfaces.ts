@@ -1,5 +1,5 @@
-import { GatewayError } from "../core/error.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
+import { GatewayError } from "@gateway/base/error";
+import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
 import { textOf } from "./ask.ts";
 import {
   modelsOf,

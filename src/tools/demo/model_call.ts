@@ -1,6 +1,6 @@
-import type { Ids } from "../core/ids.ts";
-import { GatewayError } from "../core/error.ts";
-import type { Clock } from "../core/time/timers.ts";
+import type { Ids } from "@gateway/base/ids";
+import { GatewayError } from "@gateway/base/error";
+import type { Clock } from "@gateway/base/time/timers";
 import { compose, composeCompaction, inputTokens } from "./answers.ts";
 import type { Ask } from "./ask.ts";
 import { INTERFACES, readBody, readModel } from "./interfaces.ts";

@@ -1,26 +1,26 @@
-import { shortDigest } from "../core/sha256.ts";
-import { FrameWriter } from "../streams/sse.ts";
-import { foldAnswer } from "../protocols/canonical/answer/fold.ts";
+import { shortDigest } from "@gateway/base/sha256";
+import { FrameWriter } from "@gateway/base/streams/sse";
+import { foldAnswer } from "../../codecs/canonical/answer/fold.ts";
 import type {
   AnswerContext,
   CallerCodec,
-} from "../protocols/canonical/codec.ts";
-import type { Block } from "../protocols/canonical/content/block.ts";
+} from "../../codecs/canonical/codec.ts";
+import type { Block } from "../../codecs/canonical/content/block.ts";
 import type {
   CanonicalRequest,
   Turn as CanonicalTurn,
-} from "../protocols/canonical/request/request.ts";
+} from "../../codecs/canonical/request/request.ts";
 import type {
   AnswerEvent,
   BlockHead,
-} from "../protocols/canonical/stream/event.ts";
-import type { Tool as CanonicalTool } from "../protocols/canonical/tools/tool.ts";
-import { completionsCodec } from "../protocols/completions/mod.ts";
-import { CODECS } from "../protocols/mod.ts";
+} from "../../codecs/canonical/stream/event.ts";
+import type { Tool as CanonicalTool } from "../../codecs/canonical/tools/tool.ts";
+import { completionsCodec } from "../../codecs/completions/mod.ts";
+import { CODECS } from "../../codecs/mod.ts";
 import {
   compactionItem,
   wantsCompaction,
-} from "../protocols/responses/request/opaque_item.ts";
+} from "../../codecs/responses/request/opaque_item.ts";
 import type {
   AskOfBody,
   JsonFormat,

@@ -1,6 +1,6 @@
-import { GatewayError } from "../core/error.ts";
-import type { Family } from "../core/protocol.ts";
-import { OPERATIONS } from "../core/protocol_tables.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { Family } from "@gateway/base/protocol";
+import { OPERATIONS } from "@gateway/base/protocol_tables";
 import type { Step } from "./speak.ts";
 
 /** One simulated provider. */

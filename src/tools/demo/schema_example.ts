@@ -6,7 +6,7 @@ import {
   objectOf,
   objectsOf,
   parseJson,
-} from "../core/json.ts";
+} from "@gateway/base/json";
 import {
   type Ask,
   freshResults,

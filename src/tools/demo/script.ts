@@ -1,9 +1,9 @@
-import type { JsonObject } from "../core/json.ts";
-import type { Ids } from "../core/ids.ts";
-import type { Stop, Usage } from "../protocols/canonical/answer/answer.ts";
+import type { JsonObject } from "@gateway/base/json";
+import type { Ids } from "@gateway/base/ids";
+import type { Stop, Usage } from "../../codecs/canonical/answer/answer.ts";
 import type { Ask, AskOfBody, Tool } from "./ask.ts";
 import type { SimulatedOperation, SimulatedProtocol } from "./providers.ts";
-import type { GatewayError } from "../core/error.ts";
+import type { GatewayError } from "@gateway/base/error";
 import type { Step } from "./speak.ts";
 
 /** The answer of the simulated provider, independent of the protocol. */

@@ -1,8 +1,8 @@
-import { GatewayError } from "../core/error.ts";
-import type { Ids } from "../core/ids.ts";
-import type { JsonObject } from "../core/json.ts";
-import { OPERATIONS } from "../core/protocol.ts";
-import type { Clock } from "../core/time/timers.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { Ids } from "@gateway/base/ids";
+import type { JsonObject } from "@gateway/base/json";
+import { OPERATIONS } from "@gateway/base/protocol";
+import type { Clock } from "@gateway/base/time/timers";
 import { programCodec } from "./program_codec.ts";
 import { type Demo, serveModelCall } from "./model_call.ts";
 import {

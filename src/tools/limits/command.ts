@@ -1,6 +1,6 @@
-import { type OwnLimits, ownLimits } from "../../http/wording/own_limits.js";
-import { withOwnUse } from "../../http/wording/own_use.js";
-import type { QuotaList } from "../../quotas/list.ts";
+import { type OwnLimits, ownLimits } from "../../page/wording/own_limits.js";
+import { withOwnUse } from "../../page/wording/own_use.js";
+import type { QuotaList } from "../../gateway/quotas/list.ts";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {

@@ -2,24 +2,24 @@ import {
   type FailureMeaning,
   failureMeaning,
   STATUS_MEANINGS,
-} from "../../http/wording/failures.js";
-import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
-import type { OwnLimits } from "../../http/wording/own_limits.js";
-import { serviceText } from "../../http/wording/services.js";
+} from "../../page/wording/failures.js";
+import { type Level, LEVEL_TEXTS, levelOf } from "../../page/wording/level.js";
+import type { OwnLimits } from "../../page/wording/own_limits.js";
+import { serviceText } from "../../page/wording/services.js";
 import {
   checkedText,
   failingText,
   resetText,
   waitingText,
-} from "../../http/wording/times.js";
+} from "../../page/wording/times.js";
 import {
   leftPercent,
   leftText,
   nameParts,
   usedText,
-} from "../../http/wording/words.js";
-import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
-import type { QuotaWindow } from "../../quotas/window.ts";
+} from "../../page/wording/words.js";
+import type { ConnectionEntry, QuotaList } from "../../gateway/quotas/list.ts";
+import type { QuotaWindow } from "../../gateway/quotas/window.ts";
 import { alignColumns, drawBar } from "../table.ts";
 import {
   type Page,

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
-import type { QuotaWindow } from "../../quotas/window.ts";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
+import type { ConnectionEntry, QuotaList } from "../../gateway/quotas/list.ts";
+import type { QuotaWindow } from "../../gateway/quotas/window.ts";
 import {
   type GatewayAddress,
   readGateway,

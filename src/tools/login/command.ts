@@ -1,4 +1,4 @@
-import { isSafeUrl } from "../../core/safe_url.ts";
+import { isSafeUrl } from "@gateway/base/safe_url";
 import {
   type Arguments,
   BadArguments,

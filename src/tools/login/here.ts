@@ -1,10 +1,11 @@
 import { type CliIo, commandHelp, EXIT, isHelp } from "../command.ts";
-import type * as Network from "../server/network_client.ts";
+import type * as Network from "../../http1/deno/network_client.ts";
 import { LOGIN, runLogin } from "./command.ts";
 import { openLogin } from "./kept_login.ts";
 
 /** Deno would load a module with a literal name before the program runs, and most logins need no network. */
-const NETWORK = new URL("../server/network_client.ts", import.meta.url).href;
+const NETWORK =
+  new URL("../../http1/deno/network_client.ts", import.meta.url).href;
 
 /** Runs `login` on this machine. @returns The exit code. */
 export async function login(

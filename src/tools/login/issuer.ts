@@ -3,8 +3,8 @@ import {
   nonEmptyText,
   objectOf,
   parseJson,
-} from "../../core/json.ts";
-import { isSafeUrl } from "../../core/safe_url.ts";
+} from "@gateway/base/json";
+import { isSafeUrl } from "@gateway/base/safe_url";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence, plainText } from "../text.ts";
 import { type Login, type LoginClient, LoginFault } from "./kept_login.ts";

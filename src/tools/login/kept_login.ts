@@ -1,4 +1,4 @@
-import { nonEmptyText, objectOf, parseJson } from "../../core/json.ts";
+import { nonEmptyText, objectOf, parseJson } from "@gateway/base/json";
 
 /** The reason why there is no token, in whole sentences. */
 export class LoginFault extends Error {

@@ -1,5 +1,5 @@
 /*
- * `deno task login`. Deno reads all files that `src/main.ts` may import before it runs one of them, which takes longer
+ * `deno task login`. Deno reads all files that `src/tools/main.ts` may import before it runs one of them, which takes longer
  * than the command.
  */
 

@@ -1,6 +1,6 @@
-import type { Connection } from "../../config/config.ts";
-import { readFault } from "../../config/environment.ts";
-import { noLines } from "../../observe/read_log.ts";
+import type { Connection } from "../../gateway/config/config.ts";
+import { readFault } from "../../gateway/config/environment.ts";
+import { noLines } from "../../gateway/observe/read_log.ts";
 import {
   type Arguments,
   BadArguments,

@@ -1,9 +1,16 @@
-import type { Connection, ConnectionModel } from "../../config/config.ts";
-import type { Prices } from "../../config/usage_limits.ts";
-import type { LoggedRequest } from "../../observe/logged_request.ts";
-import type { Usage } from "../../protocols/canonical/answer/answer.ts";
-import { PRICE_NAMES, pricesFor, tokensByPrice } from "../../usage/counts.ts";
-import { isFormOf } from "../../usage/tally.ts";
+import type {
+  Connection,
+  ConnectionModel,
+} from "../../gateway/config/config.ts";
+import type { Prices } from "../../gateway/config/usage_limits.ts";
+import type { LoggedRequest } from "../../gateway/observe/logged_request.ts";
+import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import {
+  PRICE_NAMES,
+  pricesFor,
+  tokensByPrice,
+} from "../../gateway/usage/counts.ts";
+import { isFormOf } from "../../gateway/usage/tally.ts";
 import type { Days } from "../usage/add_logs.ts";
 import {
   type BilledKind,

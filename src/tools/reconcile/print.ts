@@ -1,4 +1,4 @@
-import { oneLine } from "../../core/json.ts";
+import { oneLine } from "@gateway/base/json";
 import { dollarsText, drawTable, wordColumn } from "../table.ts";
 import { type Page, plainText } from "../text.ts";
 import { csvLine, roundCost } from "../usage/export.ts";

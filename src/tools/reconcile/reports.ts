@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { Prices } from "../../config/usage_limits.ts";
-import type { ServiceName } from "../../config/services.ts";
-import type { Usage } from "../../protocols/canonical/answer/answer.ts";
-import { PRICE_NAMES } from "../../usage/counts.ts";
+import type { Prices } from "../../gateway/config/usage_limits.ts";
+import type { ServiceName } from "../../gateway/config/services.ts";
+import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import { PRICE_NAMES } from "../../gateway/usage/counts.ts";
 import { requestGateway, type RequestTools } from "../gateway_client.ts";
 import { plainText } from "../text.ts";
 import type { Days } from "../usage/add_logs.ts";

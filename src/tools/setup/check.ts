@@ -4,19 +4,19 @@ import {
   OPERATIONS,
   type OperationShape,
   type Protocol,
-} from "../../core/protocol.ts";
+} from "@gateway/base/protocol";
 import {
   type Probe,
   PROBES,
   PROMPT,
   TOOL_PROMPT,
-} from "../../http/wording/probes.js";
+} from "../../page/wording/probes.js";
 import { type CliIo, EXIT } from "../command.ts";
-import type { Model } from "../../http/wording/models.js";
+import type { Model } from "../../page/wording/models.js";
 import {
   protocolFor,
   TOKEN_VARIABLE,
-} from "../../http/wording/settings_text.js";
+} from "../../page/wording/settings_text.js";
 import {
   BROKE_OFF,
   errorMessage,

@@ -1,12 +1,12 @@
 import { command, type Run } from "../arguments.ts";
 import { type CliIo, EXIT } from "../command.ts";
-import { CLIENTS } from "../../http/wording/settings.js";
+import { CLIENTS } from "../../page/wording/settings.js";
 import {
   type Snippet,
   TOKEN_PLACEHOLDER,
   TOKEN_VARIABLE,
   tokenByCommand,
-} from "../../http/wording/settings_text.js";
+} from "../../page/wording/settings_text.js";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence } from "../text.ts";
 import { attributionSnippet } from "./attribution.ts";

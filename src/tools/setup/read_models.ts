@@ -1,20 +1,20 @@
-import { suggestion } from "../../config/problems.ts";
+import { suggestion } from "../../gateway/config/problems.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../core/json.ts";
-import { type Protocol, PROTOCOLS } from "../../core/protocol.ts";
+} from "@gateway/base/json";
+import { type Protocol, PROTOCOLS } from "@gateway/base/protocol";
 import {
   type GatewayAddress,
   GatewayUnread,
   readGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-import type { Model } from "../../http/wording/models.js";
-import { PROTOCOL_NAMES } from "../../http/wording/protocols.js";
-import { modelsFor } from "../../http/wording/settings.js";
-import type { Client } from "../../http/wording/settings_text.js";
+import type { Model } from "../../page/wording/models.js";
+import { PROTOCOL_NAMES } from "../../page/wording/protocols.js";
+import { modelsFor } from "../../page/wording/settings.js";
+import type { Client } from "../../page/wording/settings_text.js";
 import { plainText } from "../text.ts";
 
 /** The error of a failed setup; its message gives the reason and an instruction. */

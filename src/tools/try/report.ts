@@ -1,5 +1,8 @@
-import type { Config } from "../../config/config.ts";
-import { configLine, strictest } from "../../relay/translated/lesson_book.ts";
+import type { Config } from "../../gateway/config/config.ts";
+import {
+  configLine,
+  strictest,
+} from "../../gateway/relay/translated/lesson_book.ts";
 import { alignColumns } from "../table.ts";
 import { lessonsOf, sentOf, type TrialResult } from "./try_models.ts";
 

@@ -1,24 +1,21 @@
-import type { Deployment } from "../../config/config.ts";
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
+import type { Deployment } from "../../gateway/config/config.ts";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import {
   PROBES,
   PROMPT,
   TOOL,
   TOOL_PROMPT,
-} from "../../http/wording/probes.js";
-import { dialectOf } from "../../protocols/chat/dialect.ts";
-import { EFFORT_WORDS } from "../../protocols/dialects/effort.ts";
+} from "../../page/wording/probes.js";
+import { dialectOf } from "../../codecs/chat/dialect.ts";
+import { EFFORT_WORDS } from "../../codecs/dialects/effort.ts";
 import {
   EFFORT_FIELDS,
   KEYWORDS,
   LIMIT_FIELDS,
-} from "../../protocols/dialects/lessons.ts";
-import { CODECS } from "../../protocols/mod.ts";
-import {
-  readRequest,
-  writeRequest,
-} from "../../protocols/translate_request.ts";
+} from "../../codecs/dialects/lessons.ts";
+import { CODECS } from "../../codecs/mod.ts";
+import { readRequest, writeRequest } from "../../codecs/translate_request.ts";
 
 /** The body of a request. */
 type Body = Readonly<Record<string, JsonValue>>;

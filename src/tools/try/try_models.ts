@@ -1,38 +1,38 @@
-import { createGateway } from "../../app.ts";
+import { createGateway } from "../../gateway/app.ts";
 import type {
   Caller,
   Config,
   ConnectionModel,
   Deployment,
-} from "../../config/config.ts";
-import { createLiveConfig } from "../../config/live_config.ts";
-import { shorten } from "../../core/error.ts";
+} from "../../gateway/config/config.ts";
+import { createLiveConfig } from "../../gateway/config/live_config.ts";
+import { shorten } from "@gateway/base/error";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
-import { sha256Hex } from "../../core/sha256.ts";
-import { untilAbort } from "../../core/time/deadlines.ts";
-import { systemClock } from "../../core/time/timers.ts";
-import { PROBES } from "../../http/wording/probes.js";
-import { createLog } from "../../observe/log.ts";
-import { readErrorWords } from "../../protocols/canonical/failure/error_words.ts";
+} from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
+import { sha256Hex } from "@gateway/base/sha256";
+import { untilAbort } from "@gateway/base/time/deadlines";
+import { systemClock } from "@gateway/base/time/timers";
+import { PROBES } from "../../page/wording/probes.js";
+import { createLog } from "../../gateway/observe/log.ts";
+import { readErrorWords } from "../../codecs/canonical/failure/error_words.ts";
 import {
   nativeProtocols,
   servedProtocols,
-} from "../../relay/routing/candidate.ts";
+} from "../../gateway/relay/routing/candidate.ts";
 import {
   type Lesson,
   lessonText,
   readLessons,
-} from "../../protocols/dialects/lessons.ts";
-import { lessonsIn } from "../../protocols/dialects/read_refusal.ts";
-import { strictest } from "../../relay/translated/lesson_book.ts";
-import { readText } from "../../streams/byte_reader.ts";
-import { secretsOf } from "../../upstream/secrets.ts";
+} from "../../codecs/dialects/lessons.ts";
+import { lessonsIn } from "../../codecs/dialects/read_refusal.ts";
+import { strictest } from "../../gateway/relay/translated/lesson_book.ts";
+import { readText } from "@gateway/base/streams/byte_reader";
+import { secretsOf } from "../../gateway/upstream/secrets.ts";
 import type { RequestTools } from "../gateway_client.ts";
 import { plainText } from "../text.ts";
 import { type Trial, trialsOf } from "./trials.ts";

@@ -1,5 +1,8 @@
-import { fromTime, type LoggedRequest } from "../../observe/logged_request.ts";
-import { type LogLineCounts, readLog } from "../../observe/read_log.ts";
+import {
+  fromTime,
+  type LoggedRequest,
+} from "../../gateway/observe/logged_request.ts";
+import { type LogLineCounts, readLog } from "../../gateway/observe/read_log.ts";
 import type { CliIo } from "../command.ts";
 import { endSentence } from "../text.ts";
 

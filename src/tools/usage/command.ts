@@ -1,4 +1,4 @@
-import { noLines } from "../../observe/read_log.ts";
+import { noLines } from "../../gateway/observe/read_log.ts";
 import {
   type Arguments,
   BadArguments,

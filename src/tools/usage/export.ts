@@ -1,5 +1,5 @@
-import { oneLine } from "../../core/json.ts";
-import type { LogLineCounts } from "../../observe/read_log.ts";
+import { oneLine } from "@gateway/base/json";
+import type { LogLineCounts } from "../../gateway/observe/read_log.ts";
 import {
   REST,
   type Totals,

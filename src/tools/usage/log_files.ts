@@ -1,5 +1,5 @@
 import { glob } from "node:fs/promises";
-import { readFault } from "../../config/environment.ts";
+import { readFault } from "../../gateway/config/environment.ts";
 import { requireFile } from "../commands/config_file.ts";
 
 /** A file that matches a pattern. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../core/json.ts";
+import { isJsonObject } from "@gateway/base/json";
 import {
   amountOf,
   costMark,
@@ -7,11 +7,11 @@ import {
   historyText,
   type HolderHistory,
   unitOf,
-} from "../../http/wording/history.js";
-import { ownLimits } from "../../http/wording/own_limits.js";
-import { localTime, resetText } from "../../http/wording/times.js";
-import type { UsageReport } from "../../usage/report.ts";
-import type { WindowUsage } from "../../usage/window_usage.ts";
+} from "../../page/wording/history.js";
+import { ownLimits } from "../../page/wording/own_limits.js";
+import { localTime, resetText } from "../../page/wording/times.js";
+import type { UsageReport } from "../../gateway/usage/report.ts";
+import type { WindowUsage } from "../../gateway/usage/window_usage.ts";
 import { type CliIo, EXIT } from "../command.ts";
 import {
   type GatewayAddress,

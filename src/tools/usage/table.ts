@@ -1,5 +1,5 @@
-import { dearTurnsText } from "../../http/wording/dear_turns.js";
-import type { LogLineCounts } from "../../observe/read_log.ts";
+import { dearTurnsText } from "../../page/wording/dear_turns.js";
+import type { LogLineCounts } from "../../gateway/observe/read_log.ts";
 import {
   barColumn,
   type Column,

@@ -1,5 +1,8 @@
-import type { DearTurns } from "../../http/wording/dear_turns.js";
-import type { LoggedRequest, LoggedUse } from "../../observe/logged_request.ts";
+import type { DearTurns } from "../../page/wording/dear_turns.js";
+import type {
+  LoggedRequest,
+  LoggedUse,
+} from "../../gateway/observe/logged_request.ts";
 
 /** The fields by which requests of a log can be grouped. */
 export const GROUPINGS = [

@@ -4,8 +4,8 @@ import {
   createByteReader,
   discard,
   readAll,
-} from "../../src/streams/byte_reader.ts";
-import { nextTurn, settle } from "../support/settle.ts";
+} from "../../../src/base/streams/byte_reader.ts";
+import { nextTurn, settle } from "../../support/settle.ts";
 
 function bytes(length: number, value: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(length).fill(value);

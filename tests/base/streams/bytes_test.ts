@@ -4,22 +4,22 @@ import {
   joinBytes,
   LongBytes,
   utf8InByteText,
-} from "../../src/streams/bytes.ts";
-import { bothEnds, LineBuffer } from "../../src/streams/line_buffer.ts";
-import { createRandom } from "../support/fakes/random.ts";
+} from "../../../src/base/streams/bytes.ts";
+import { bothEnds, LineBuffer } from "../../../src/base/streams/line_buffer.ts";
+import { createRandom } from "../../support/fakes/random.ts";
 import {
   type ByteRead,
   type ByteReader,
   createLookAhead,
   readAll,
-} from "../../src/streams/byte_reader.ts";
+} from "../../../src/base/streams/byte_reader.ts";
 import {
   createByteMask,
   createFinder,
   maskBytes,
   maskReads,
   prepareMaskedText,
-} from "../../src/streams/byte_mask.ts";
+} from "../../../src/base/streams/byte_mask.ts";
 
 const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 

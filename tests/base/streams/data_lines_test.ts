@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { DataLines } from "../../src/streams/data_lines.ts";
-import { createRandom, type Random } from "../support/fakes/random.ts";
+import { DataLines } from "../../../src/base/streams/data_lines.ts";
+import { createRandom, type Random } from "../../support/fakes/random.ts";
 import {
   hasRecordings,
   loadRecordings,
-} from "../support/recorded/recordings.ts";
-import { testNeeding } from "../support/ignored.ts";
+} from "../../support/recorded/recordings.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 const encoder = new TextEncoder();
 const MAX_LINE_BYTES = 5000;

@@ -7,10 +7,13 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { type Compression, decompress } from "../../src/streams/decompress.ts";
-import { settle } from "../support/settle.ts";
-import { within } from "../support/within.ts";
-import { steps } from "../support/steps.ts";
+import {
+  type Compression,
+  decompress,
+} from "../../../src/base/streams/decompress.ts";
+import { settle } from "../../support/settle.ts";
+import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 const COMPRESSORS: Readonly<
   Record<Exclude<Compression, "x-gzip">, (text: string) => Uint8Array>

@@ -1,18 +1,24 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { DirectResponse, toResponse } from "../../src/relay/direct_response.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import {
+  DirectResponse,
+  toResponse,
+} from "../../../src/gateway/relay/direct_response.ts";
 import {
   PassThrough,
   type PassThroughEnd,
   STALL_MS,
-} from "../../src/streams/pass_through.ts";
-import { IdleError, WatchedReader } from "../../src/streams/watched_reader.ts";
+} from "../../../src/base/streams/pass_through.ts";
+import {
+  IdleError,
+  WatchedReader,
+} from "../../../src/base/streams/watched_reader.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../support/fakes/fake_timers.ts";
-import { createRandom } from "../support/fakes/random.ts";
-import { settle } from "../support/settle.ts";
+} from "../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { settle } from "../../support/settle.ts";
 
 /** Returns the stream that a server reads which knows only the platform's streams. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {

@@ -3,8 +3,8 @@ import {
   readPieces,
   TooLongError,
   WrongLengthError,
-} from "../../src/streams/read_pieces.ts";
-import { settle } from "../support/settle.ts";
+} from "../../../src/base/streams/read_pieces.ts";
+import { settle } from "../../support/settle.ts";
 
 type ReadPiecesOptions = Parameters<typeof readPieces>[1];
 

@@ -4,14 +4,14 @@ import {
   formatFrame,
   FrameTooLongError,
   FrameWriter,
-} from "../../src/streams/sse.ts";
-import type { SseFrame } from "../../src/core/frame.ts";
-import { runStage } from "../../src/core/stage.ts";
+} from "../../../src/base/streams/sse.ts";
+import type { SseFrame } from "../../../src/base/frame.ts";
+import { runStage } from "../../../src/base/stage.ts";
 import {
   bodyKind,
   isEventStream,
   isJson,
-} from "../../src/streams/media_type.ts";
+} from "../../../src/base/streams/media_type.ts";
 
 Deno.test("formatFrame() writes the name before the data, where there is one", () => {
   assert.equal(formatFrame({ event: "a", data: "1" }), "event: a\ndata: 1\n\n");

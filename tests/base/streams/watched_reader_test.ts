@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import type { ByteReader } from "../../src/streams/byte_reader.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { ByteReader } from "../../../src/base/streams/byte_reader.ts";
 import {
   createIdleWatch,
   IdleError,
   WatchedReader,
-} from "../../src/streams/watched_reader.ts";
+} from "../../../src/base/streams/watched_reader.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../support/fakes/fake_timers.ts";
-import { createRandom } from "../support/fakes/random.ts";
-import { settle } from "../support/settle.ts";
+} from "../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { settle } from "../../support/settle.ts";
 
 interface Scene {
   readonly timers: FakeTimers;

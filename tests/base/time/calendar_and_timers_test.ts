@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { backoffMs } from "../../../src/core/time/backoff.ts";
+import { backoffMs } from "../../../src/base/time/backoff.ts";
 import {
   CALENDAR_WINDOWS,
   calendarSpan,
   type CalendarWindow,
-} from "../../../src/core/time/calendar.ts";
-import { minuteText } from "../../../src/core/time/minute_text.ts";
+} from "../../../src/base/time/calendar.ts";
+import { minuteText } from "../../../src/base/time/minute_text.ts";
 import {
   lastingTimers,
   systemClock,
   systemTimers,
-} from "../../../src/core/time/timers.ts";
+} from "../../../src/base/time/timers.ts";
 
 Deno.test("backoffMs() doubles with each failure, up to the longest pause", () => {
   const options = { firstMs: 100, mostMs: 2000 };

@@ -7,7 +7,7 @@ import {
   untilAbort,
   wait,
   within,
-} from "../../../src/core/time/deadlines.ts";
+} from "../../../src/base/time/deadlines.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { EventLoop, LoopTurns } from "../../../src/core/time/turns.ts";
+import { EventLoop, LoopTurns } from "../../../src/base/time/turns.ts";
 import { settle } from "../../support/settle.ts";
 
 const KIB = 1024;

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import type {
   Answer,
   StopReason,
-} from "../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/content/block.ts";
+} from "../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../../src/codecs/canonical/content/block.ts";
 import {
   type FailureKind,
   UpstreamFailure,
-} from "../../../src/protocols/canonical/failure/failure.ts";
-import { unwrapSealed } from "../../../src/protocols/canonical/content/sealed.ts";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+} from "../../../src/codecs/canonical/failure/failure.ts";
+import { unwrapSealed } from "../../../src/codecs/canonical/content/sealed.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
 import {
   answerContext,
   counterIds,

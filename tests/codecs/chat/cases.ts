@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { yamlObject } from "../../support/yaml.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
 import { codecContract, respellings } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./cases.ts";
-import { chatWatch } from "../../../src/protocols/chat/watch.ts";
+import { chatWatch } from "../../../src/codecs/chat/watch.ts";
 
 /** Services with their own dialect. */
 const SERVICES = ["openai", "openrouter", "zai", "deepseek", "moonshot"];

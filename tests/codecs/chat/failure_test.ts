@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { JsonValue } from "../../../src/core/json.ts";
+import type { JsonValue } from "../../../src/base/json.ts";
 import type {
   Failure,
   FailureKind,
-} from "../../../src/protocols/canonical/failure/failure.ts";
+} from "../../../src/codecs/canonical/failure/failure.ts";
 import {
   decodeFailure,
   encodeFailure,
-} from "../../../src/protocols/chat/errors.ts";
+} from "../../../src/codecs/chat/errors.ts";
 import { steps } from "../../support/steps.ts";
 
 Deno.test("a Chat error is read in every shape that providers send", async (t) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import { isToolCall } from "../../../src/protocols/canonical/content/block.ts";
-import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { formatFrame } from "../../../src/streams/sse.ts";
+import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
+import { isToolCall } from "../../../src/codecs/canonical/content/block.ts";
+import { foldAnswer } from "../../../src/codecs/canonical/answer/fold.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
+import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

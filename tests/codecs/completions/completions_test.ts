@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { systemClock } from "../../../src/core/time/timers.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { BASE_PATH, PROVIDERS } from "../../../src/demo/providers.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { BASE_PATH, PROVIDERS } from "../../../src/tools/demo/providers.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
-import { createLog } from "../../../src/observe/log.ts";
-import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
+import { createLog } from "../../../src/gateway/observe/log.ts";
+import { completionsCodec } from "../../../src/codecs/completions/mod.ts";
 import {
   ALICE_TOKEN,
   connectionFile,

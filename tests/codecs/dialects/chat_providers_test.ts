@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   present,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 import { fromModel, fromUser } from "../../support/wire/messages.ts";
 

@@ -3,16 +3,16 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import { teachBody } from "../../../src/protocols/dialects/apply_lessons.ts";
+} from "../../../src/base/json.ts";
+import { teachBody } from "../../../src/codecs/dialects/apply_lessons.ts";
 import {
   isLesson,
   type Lesson,
   lessonOf,
   lessonText,
-} from "../../../src/protocols/dialects/lessons.ts";
-import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
-import { type Protocol, PROTOCOLS } from "../../../src/core/protocol.ts";
+} from "../../../src/codecs/dialects/lessons.ts";
+import { lessonsIn } from "../../../src/codecs/dialects/read_refusal.ts";
+import { type Protocol, PROTOCOLS } from "../../../src/base/protocol.ts";
 import { fromModel, fromUser } from "../../support/wire/messages.ts";
 import { yamlPairs } from "../../support/yaml_table.ts";
 

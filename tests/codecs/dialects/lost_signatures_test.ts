@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
 // Gemini 3 refuses a history whose first call of a step has no signature. The signature is lost when the gateway has

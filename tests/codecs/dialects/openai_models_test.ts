@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { wordList } from "../../../src/core/collections.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { wordList } from "../../../src/base/collections.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":

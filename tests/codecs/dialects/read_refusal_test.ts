@@ -5,11 +5,11 @@ import {
   type JsonValue,
   listOf,
   objectOf,
-} from "../../../src/core/json.ts";
-import { PROTOCOLS } from "../../../src/core/protocol.ts";
-import { lessonText } from "../../../src/protocols/dialects/lessons.ts";
-import { lessonsIn } from "../../../src/protocols/dialects/read_refusal.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
+} from "../../../src/base/json.ts";
+import { PROTOCOLS } from "../../../src/base/protocol.ts";
+import { lessonText } from "../../../src/codecs/dialects/lessons.ts";
+import { lessonsIn } from "../../../src/codecs/dialects/read_refusal.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { REFUSED_BODIES } from "../../support/wire/refused_bodies.ts";
 import { parseYaml } from "../../support/yaml.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
 import { closedSchema } from "../../support/wire/schemas.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { runStage } from "../../../src/base/stage.ts";
+import { foldAnswer } from "../../../src/codecs/canonical/answer/fold.ts";
 import {
   restoreTools,
-} from "../../../src/protocols/canonical/tools/restore_tools.ts";
+} from "../../../src/codecs/canonical/tools/restore_tools.ts";
 import { createGrammar } from "../../contract/grammar.ts";
 import {
   callOf,

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
-import { wordList } from "../../../src/core/collections.ts";
-import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
+import { wordList } from "../../../src/base/collections.ts";
+import {
+  SERVICE_NAMES,
+  SERVICES,
+} from "../../../src/gateway/config/services.ts";
 import {
   CLAUDE_MODELS,
   claudeRowFor,
   MESSAGES_PROVIDERS,
   parseClaudeModel,
-} from "../../../src/protocols/dialects/claude_models.ts";
+} from "../../../src/codecs/dialects/claude_models.ts";
 import {
   type ModelRow,
   rulesFor,
-} from "../../../src/protocols/dialects/effort.ts";
+} from "../../../src/codecs/dialects/effort.ts";
 import {
   COHERE_MODELS,
   DOUBAO_MODELS,
@@ -19,19 +22,19 @@ import {
   GROQ_MODELS,
   MISTRAL_MODELS,
   XAI_MODELS,
-} from "../../../src/protocols/dialects/effort_models.ts";
-import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
-import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
-import { TEMPLATE_MODELS } from "../../../src/protocols/dialects/chat_rules.ts";
+} from "../../../src/codecs/dialects/effort_models.ts";
+import { OPENAI_MODELS } from "../../../src/codecs/dialects/openai_models.ts";
+import { CHAT_PROVIDERS } from "../../../src/codecs/dialects/chat_providers.ts";
+import { TEMPLATE_MODELS } from "../../../src/codecs/dialects/chat_rules.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   KIMI_MODELS,
   MINIMAX_MODELS,
   QWEN_MODELS,
-} from "../../../src/protocols/dialects/thinking_models.ts";
-import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+} from "../../../src/codecs/dialects/thinking_models.ts";
+import { RESPONSES_PROVIDERS } from "../../../src/codecs/dialects/responses_providers.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 import {
   claudeSchemaFault,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
-import { bareId } from "../../../src/protocols/dialects/effort.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { parseClaudeModel } from "../../../src/codecs/dialects/claude_models.ts";
+import { bareId } from "../../../src/codecs/dialects/effort.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
 // Names without a row: aliases, newer versions, and known models as hosts spell them. They get the strictest rules of

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
+import { messagesCodec } from "../../../src/codecs/messages/mod.ts";
 import {
   codecContract,
   type ContractCase,
@@ -11,15 +11,15 @@ import {
   type Recording,
 } from "../../support/recorded/recordings.ts";
 import { MESSAGES_CASES } from "./cases.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { contextFor, targetOf } from "../../support/dialects/targets.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import { translateRequest } from "../../support/translate_request.ts";
-import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
-import { dialectOf } from "../../../src/protocols/messages/dialect.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { parseClaudeModel } from "../../../src/codecs/dialects/claude_models.ts";
+import { dialectOf } from "../../../src/codecs/messages/dialect.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
 import { steps } from "../../support/steps.ts";
 

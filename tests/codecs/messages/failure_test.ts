@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonValue } from "../../../src/base/json.ts";
 import {
   type FailureKind,
   UpstreamFailure,
-} from "../../../src/protocols/canonical/failure/failure.ts";
-import { decodeAnswer } from "../../../src/protocols/messages/answer/decode.ts";
+} from "../../../src/codecs/canonical/failure/failure.ts";
+import { decodeAnswer } from "../../../src/codecs/messages/answer/decode.ts";
 import {
   decodeFailure,
   encodeFailure,
-} from "../../../src/protocols/messages/errors.ts";
+} from "../../../src/codecs/messages/errors.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
 
 const error = (type: string, message = "words") => ({
   type: "error",

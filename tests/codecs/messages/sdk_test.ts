@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../src/core/error.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import type { Codec } from "../../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { runStage } from "../../../src/base/stage.ts";
+import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
+import type { Codec } from "../../../src/codecs/canonical/codec.ts";
+import type { AnswerEvent } from "../../../src/codecs/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../src/protocols/canonical/answer/fold.ts";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
-import { formatFrame, FrameWriter } from "../../../src/streams/sse.ts";
+} from "../../../src/codecs/canonical/answer/fold.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
+import { messagesCodec } from "../../../src/codecs/messages/mod.ts";
+import { formatFrame, FrameWriter } from "../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { randomIds } from "../../../src/core/ids.ts";
-import { type JsonObject, objectsOf } from "../../../src/core/json.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
-import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
-import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { type JsonObject, objectsOf } from "../../../src/base/json.ts";
+import { runStage } from "../../../src/base/stage.ts";
+import type { Usage } from "../../../src/codecs/canonical/answer/answer.ts";
+import { createStreamDecoder } from "../../../src/codecs/messages/stream/decode.ts";
+import { messagesWatch } from "../../../src/codecs/messages/watch.ts";
 import { steps } from "../../support/steps.ts";
 import { yamlObject } from "../../support/yaml.ts";
 

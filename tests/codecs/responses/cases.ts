@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { added, at, done, event } from "../../support/wire/responses_events.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../src/core/error.ts";
+import { GatewayError } from "../../../src/base/error.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+} from "../../../src/base/json.ts";
+import { responsesCodec } from "../../../src/codecs/responses/mod.ts";
 import {
   codecContract,
   plain,
@@ -16,7 +16,7 @@ import {
   loadRecordings,
 } from "../../support/recorded/recordings.ts";
 import { RESPONSES_CASES } from "./cases.ts";
-import { responsesWatch } from "../../../src/protocols/responses/watch.ts";
+import { responsesWatch } from "../../../src/codecs/responses/watch.ts";
 
 /** Services with their own dialect. */
 const SERVICES: readonly (readonly [prefix: string, service: string])[] = [

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { JsonValue } from "../../../src/core/json.ts";
+import type { JsonValue } from "../../../src/base/json.ts";
 import {
   type Failure,
   oversizedAnswer,
-} from "../../../src/protocols/canonical/failure/failure.ts";
-import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+} from "../../../src/codecs/canonical/failure/failure.ts";
+import { responsesCodec } from "../../../src/codecs/responses/mod.ts";
 import { yamlPairs } from "../../support/yaml_table.ts";
 
 const { decodeFailure, encodeFailure } = responsesCodec;

@@ -1,9 +1,9 @@
-import { wordList, wordSet } from "../../../src/core/collections.ts";
+import { wordList, wordSet } from "../../../src/base/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 
 /*
  * The fields that OpenAI's schema requires of an answer and of each event, in a list of our own. It follows the types

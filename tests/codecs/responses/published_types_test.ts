@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { responsesWatch } from "../../../src/protocols/responses/watch.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { responsesWatch } from "../../../src/codecs/responses/watch.ts";
 import { PINNED_FOLDERS } from "../../sdk_types/pinned.ts";
 import { createTypeJudge } from "../../sdk_types/type_judge.ts";
 import { steps } from "../../support/steps.ts";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { SseFrame } from "../../../src/core/frame.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
+import type { SseFrame } from "../../../src/base/frame.ts";
+import { runStage } from "../../../src/base/stage.ts";
+import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../src/codecs/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../src/protocols/canonical/answer/fold.ts";
-import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
-import { formatFrame } from "../../../src/streams/sse.ts";
+} from "../../../src/codecs/canonical/answer/fold.ts";
+import { chatCodec } from "../../../src/codecs/chat/mod.ts";
+import { responsesCodec } from "../../../src/codecs/responses/mod.ts";
+import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

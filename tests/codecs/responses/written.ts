@@ -3,21 +3,21 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
-import { runStage } from "../../../src/core/stage.ts";
+} from "../../../src/base/json.ts";
+import { runStage } from "../../../src/base/stage.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../src/protocols/canonical/answer/fold.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/content/block.ts";
-import type { Codec } from "../../../src/protocols/canonical/codec.ts";
+} from "../../../src/codecs/canonical/answer/fold.ts";
+import type { AnswerBlock } from "../../../src/codecs/canonical/content/block.ts";
+import type { Codec } from "../../../src/codecs/canonical/codec.ts";
 import {
   type FailureKind,
   UpstreamFailure,
-} from "../../../src/protocols/canonical/failure/failure.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
+} from "../../../src/codecs/canonical/failure/failure.ts";
+import type { AnswerEvent } from "../../../src/codecs/canonical/stream/event.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
+import { responsesCodec } from "../../../src/codecs/responses/mod.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {
   answerContext,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { responsesInChatCodec } from "../../../src/protocols/responses_in_chat/mod.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { responsesInChatCodec } from "../../../src/codecs/responses_in_chat/mod.ts";
 import { cursorBody, cursorTurn, PATCH } from "../../support/wire/cursor.ts";
 
 const { decodeRequest } = responsesInChatCodec;

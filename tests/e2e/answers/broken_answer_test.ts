@@ -25,7 +25,7 @@ import {
 import { writeAll } from "../../support/upstream/tcp_server.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 import { steps } from "../../support/steps.ts";

@@ -7,7 +7,7 @@ import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
-import { isJsonObject, parseJson } from "../../../src/core/json.ts";
+import { isJsonObject, parseJson } from "../../../src/base/json.ts";
 import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 

@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../../support/wire/answers.ts";
 import { ask } from "../../support/wire/ask.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Family, OPERATIONS } from "../../../src/core/protocol.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
+import { type Family, OPERATIONS } from "../../../src/base/protocol.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   NATIVE_EXCHANGES,
   type NativeExchange,
@@ -21,7 +21,7 @@ import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { within } from "../../support/within.ts";
 import { tokenFile } from "../../support/gateway/config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { cutAwkwardly } from "../../support/wire/cuts.ts";
 import { digest } from "../../support/wire/digest.ts";
 import { readError } from "../../support/wire/error_answer.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { STALL_MS } from "../../../src/streams/pass_through.ts";
+import { STALL_MS } from "../../../src/base/streams/pass_through.ts";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import {

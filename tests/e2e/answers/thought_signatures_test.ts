@@ -3,8 +3,8 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+} from "../../../src/base/json.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../../support/wire/answers.ts";
 import {
   ALICE_TOKEN,

@@ -3,9 +3,9 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
 import {
   answerContext,
   counterIds,

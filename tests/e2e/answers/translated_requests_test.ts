@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { ask, hello } from "../../support/wire/ask.ts";
 import { minimalFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";

@@ -8,7 +8,7 @@ import {
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import { digest } from "../../support/wire/digest.ts";
 import { paddedBody, streamOf } from "../../support/wire/padded_body.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import {
   createTranslationPool,
   type TranslationPool,
-} from "../../../src/relay/translated/translation_pool.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
+} from "../../../src/gateway/relay/translated/translation_pool.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { noAnswer } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import {

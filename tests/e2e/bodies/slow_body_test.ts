@@ -6,8 +6,8 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   credentials,
   hello,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { ask, credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import { connectionFile, tokenFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";

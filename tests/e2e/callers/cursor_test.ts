@@ -3,10 +3,10 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerBlock } from "../../../src/protocols/canonical/content/block.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../../src/codecs/canonical/content/block.ts";
 import {
   sampleAnswer,
   UPSTREAM_PATHS,

@@ -6,7 +6,7 @@ import {
   NOW_MS,
   tokenFile,
 } from "../../support/gateway/config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import {
   type RunningGateway,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { minimalFile, tokenFile } from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Operation, OPERATIONS } from "../../../src/core/protocol.ts";
+import { type Operation, OPERATIONS } from "../../../src/base/protocol.ts";
 import { ask, credentials, hello } from "../../support/wire/ask.ts";
 import { errorAnswer, readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";

@@ -4,7 +4,7 @@ import {
   AWS_SECRET,
   openIssuers,
   SUBJECT,
-} from "../../upstream/token_exchange/strict_issuers.ts";
+} from "../../gateway/upstream/token_exchange/strict_issuers.ts";
 import {
   createSigner,
   GOOD_CLAIMS,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { minimalFile, tokenFile } from "../../support/gateway/config.ts";
 import {
   familiesFile,
@@ -304,7 +304,7 @@ testNeeding(
     const gateway = await startProcess("unshare", {
       args: [
         ...[...MOUNTED, config, mount, Deno.execPath(), "run", "--no-prompt"],
-        ...["--allow-net", "--allow-read", "--allow-env", "src/main.ts"],
+        ...["--allow-net", "--allow-read", "--allow-env", "src/tools/main.ts"],
         ...["serve", "--config", `${mount}/gateway.yaml`],
       ],
       cwd: ROOT,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { ask, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { errorAnswer, readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";

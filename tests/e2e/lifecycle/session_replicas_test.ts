@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { tokenFile } from "../../support/gateway/config.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { type ServedGateway, serveFile } from "../../support/gateway/serve.ts";

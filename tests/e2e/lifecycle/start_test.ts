@@ -16,9 +16,9 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
-import { runCli } from "../../../src/cli/mod.ts";
-import type { HeaderFields } from "../../../src/core/header_fields.ts";
-import type { UpstreamClient } from "../../../src/upstream/call.ts";
+import { runCli } from "../../../src/tools/mod.ts";
+import type { HeaderFields } from "../../../src/base/header_fields.ts";
+import type { UpstreamClient } from "../../../src/gateway/upstream/call.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
@@ -63,7 +63,7 @@ Deno.test("the start uses the network only for its listeners, and waits for no o
     const gateway = await startProcess(Deno.execPath(), {
       args: [
         ...["run", "--no-prompt", "--allow-net=127.0.0.1:0"],
-        ...["--allow-read", "--allow-env", "src/main.ts"],
+        ...["--allow-read", "--allow-env", "src/tools/main.ts"],
         ...argsOf(file.path),
       ],
       cwd: ROOT,

@@ -6,7 +6,7 @@ import {
   loadFile,
   tokenFile,
 } from "../../support/gateway/config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
 import {
   familiesFile,
@@ -19,10 +19,13 @@ import { testNeeding } from "../../support/ignored.ts";
 import { paddedBody } from "../../support/wire/padded_body.ts";
 import { connectRaw, openUploads } from "../../support/wire/raw_socket.ts";
 import { WIRES } from "../../support/wire/wire.ts";
-import { startPool } from "../../../src/cli/workers/pool.ts";
-import type { Serving } from "../../../src/cli/server/serving.ts";
-import { startThread, workerCount } from "../../../src/cli/workers/thread.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { startPool } from "../../../src/gateway/process/threads/pool.ts";
+import type { Serving } from "../../../src/gateway/process/serving.ts";
+import {
+  startThread,
+  workerCount,
+} from "../../../src/gateway/process/threads/thread.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {

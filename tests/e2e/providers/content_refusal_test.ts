@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   type RunningGateway,

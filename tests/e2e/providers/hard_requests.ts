@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { FakeOperation } from "../../support/upstream/fake_providers.ts";
 
 const SCHEMA: JsonObject = {

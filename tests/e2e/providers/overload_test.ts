@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { type OpenAnswer, openAnswer } from "../../support/wire/answers.ts";
 import {
   ask,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import {
   createSdk0,
   createSdk1,
@@ -19,11 +19,11 @@ import {
   startOffering,
 } from "../../support/gateway/demo_gateway.ts";
 import { hello } from "../../support/wire/ask.ts";
-import { systemClock } from "../../../src/core/time/timers.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { demoConfigText } from "../../../src/demo/config.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
+import { demoConfigText } from "../../../src/tools/demo/config.ts";
+import { createDemoUpstream } from "../../../src/tools/demo/upstream.ts";
 import {
   type RunningGateway,
   startGateway,

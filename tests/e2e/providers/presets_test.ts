@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
 import {
   isServiceName,
   type ServiceName,
   SERVICES,
-} from "../../../src/config/services.ts";
-import { starterFile } from "../../../src/config/starter.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
+} from "../../../src/gateway/config/services.ts";
+import { starterFile } from "../../../src/gateway/config/starter.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import {
   FAMILIES,
   MAIN_OPERATIONS,
   OPERATIONS,
-} from "../../../src/core/protocol.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { createLog } from "../../../src/observe/log.ts";
+} from "../../../src/base/protocol.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
+import { createLog } from "../../../src/gateway/observe/log.ts";
 import {
   ALICE_TOKEN,
   configOf,

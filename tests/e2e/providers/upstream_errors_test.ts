@@ -15,8 +15,8 @@ import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {
   createDeadlines,
   untilAbort,
-} from "../../../src/core/time/deadlines.ts";
-import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
+} from "../../../src/base/time/deadlines.ts";
+import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import { noAnswer } from "../../support/wire/answers.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";

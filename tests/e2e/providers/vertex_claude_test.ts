@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { parseJson } from "../../../src/core/json.ts";
+import { parseJson } from "../../../src/base/json.ts";
 import {
   ALICE_TOKEN,
   connectionFile,

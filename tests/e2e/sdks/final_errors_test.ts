@@ -13,8 +13,8 @@ import {
 } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { MODELS } from "../../support/wire/ask.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   OVERFLOWS,
   type ProviderError,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { systemClock } from "../../../src/core/time/timers.ts";
-import type { Family, Protocol } from "../../../src/core/protocol.ts";
-import { randomIds } from "../../../src/core/ids.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import type { Family, Protocol } from "../../../src/base/protocol.ts";
+import { randomIds } from "../../../src/base/ids.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { type OpenAnswer, openAnswer } from "../../support/wire/answers.ts";
 import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
 import {

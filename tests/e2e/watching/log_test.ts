@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import {
   JSON_HEADERS,
   openAnswer,

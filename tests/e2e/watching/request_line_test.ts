@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {
   ALICE_TOKEN,

@@ -16,8 +16,8 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { until } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import {
   longSession,
   type Turn,
@@ -38,7 +38,13 @@ const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 async function usage(words: string, directory: string) {
   const program = [
     ...[Deno.execPath(), "run", "--no-prompt"],
-    ...["--allow-net", "--allow-read", "--allow-env", "src/main.ts", "usage"],
+    ...[
+      "--allow-net",
+      "--allow-read",
+      "--allow-env",
+      "src/tools/main.ts",
+      "usage",
+    ],
   ];
   const { code, stdout, stderr } = await new Deno.Command("sh", {
     args: ["-c", `"$@" ${words}`, "sh", ...program],

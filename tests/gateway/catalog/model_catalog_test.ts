@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import {
   createModelCatalog,
   type ModelCatalog,
-} from "../../src/catalog/model_catalog.ts";
-import type { Config, Connection } from "../../src/config/config.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { createMemoryLog } from "../support/fakes/memory_log.ts";
+} from "../../../src/gateway/catalog/model_catalog.ts";
+import type { Config, Connection } from "../../../src/gateway/config/config.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
-} from "../support/gateway/config.ts";
-import { settle } from "../support/settle.ts";
-import { until } from "../support/within.ts";
+} from "../../support/gateway/config.ts";
+import { settle } from "../../support/settle.ts";
+import { until } from "../../support/within.ts";
 
 const HOUR_MS = 3_600_000;
 

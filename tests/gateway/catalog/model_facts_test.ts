@@ -4,8 +4,8 @@ import {
   holdsForBoth,
   type ModelFacts,
   preferFirst,
-} from "../../src/catalog/model_facts.ts";
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+} from "../../../src/gateway/catalog/model_facts.ts";
+import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
 
 async function configured(model: Record<string, unknown>) {
   const config = await minimalConfig({

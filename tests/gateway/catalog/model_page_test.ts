@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { type ModelPage, readModelPage } from "../../src/catalog/model_page.ts";
-import { type JsonValue, listOf } from "../../src/core/json.ts";
-import { steps } from "../support/steps.ts";
-import { yamlObject } from "../support/yaml.ts";
+import {
+  type ModelPage,
+  readModelPage,
+} from "../../../src/gateway/catalog/model_page.ts";
+import { type JsonValue, listOf } from "../../../src/base/json.ts";
+import { steps } from "../../support/steps.ts";
+import { yamlObject } from "../../support/yaml.ts";
 
 /** All that a list may hold in these tests. */
 const ANY = Object.assign(new Set<string>(), { has: () => true });

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
-import { NoModelList, readModelList } from "../../src/catalog/read_list.ts";
-import type { Connection } from "../../src/config/config.ts";
+import {
+  NoModelList,
+  readModelList,
+} from "../../../src/gateway/catalog/read_list.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
 import {
   connectionFile,
   minimalConfig,
   UPSTREAM_KEY,
-} from "../support/gateway/config.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { turnsDuring } from "../support/turns_during.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/config.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import { turnsDuring } from "../../support/turns_during.ts";
+import { steps } from "../../support/steps.ts";
 
 async function connectionWith(
   overrides: Readonly<Record<string, unknown>> = {},

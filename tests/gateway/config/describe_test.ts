@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../src/config/describe.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { describeConfig } from "../../../src/gateway/config/describe.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   ALICE_TOKEN,
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { parseYaml } from "../support/yaml.ts";
+} from "../../support/gateway/config.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 Deno.test("describeConfig() shows the resolved form of a small file", async () => {
   const config = await minimalConfig();

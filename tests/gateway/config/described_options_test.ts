@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import type { Config } from "../../src/config/config.ts";
-import { describeConfig } from "../../src/config/describe.ts";
+import type { Config } from "../../../src/gateway/config/config.ts";
+import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { identityFile, ISSUER } from "../support/gateway/identity_scene.ts";
-import { configOptions } from "../support/gateway/config_options.ts";
+} from "../../support/gateway/config.ts";
+import { identityFile, ISSUER } from "../../support/gateway/identity_scene.ts";
+import { configOptions } from "../../support/gateway/config_options.ts";
 import {
   optionFaults,
   type OptionPlaces,
   type Overrides,
   type Pair,
-} from "../support/gateway/option_faults.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/option_faults.ts";
+import { steps } from "../../support/steps.ts";
 
 const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
@@ -328,7 +328,7 @@ async function resolve(overrides: Overrides): Promise<Config> {
 }
 
 const page = await Deno.readTextFile(
-  new URL("../../docs/configuration.md", import.meta.url),
+  new URL("../../../docs/configuration.md", import.meta.url),
 );
 const [, reference = ""] = page.split("## Every option\n");
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
-import { formatProblem } from "../../src/config/problems.ts";
-import type { LoadResult } from "../../src/config/load.ts";
-import { configOf, loadText, warningsOf } from "../support/gateway/config.ts";
+import { formatProblem } from "../../../src/gateway/config/problems.ts";
+import type { LoadResult } from "../../../src/gateway/config/load.ts";
+import {
+  configOf,
+  loadText,
+  warningsOf,
+} from "../../support/gateway/config.ts";
 
 const CONNECTIONS = `connections:
   - name: main

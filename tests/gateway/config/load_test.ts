@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { copyTree, readYaml } from "../../src/config/load.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { copyTree, readYaml } from "../../../src/gateway/config/load.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -12,8 +12,8 @@ import {
   problemsOf,
   tokenFile,
   warningsOf,
-} from "../support/gateway/config.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const SAMPLE = `
 server:

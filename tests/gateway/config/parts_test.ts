@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { assignedModels, listedModels } from "../../src/config/assignment.ts";
+import {
+  assignedModels,
+  listedModels,
+} from "../../../src/gateway/config/assignment.ts";
 import {
   configOf,
   connectionFile,
@@ -8,9 +11,12 @@ import {
   minimalFile,
   problemsOf,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { expandVariables } from "../../src/config/environment.ts";
-import { createLiveConfig, deepFreeze } from "../../src/config/live_config.ts";
+} from "../../support/gateway/config.ts";
+import { expandVariables } from "../../../src/gateway/config/environment.ts";
+import {
+  createLiveConfig,
+  deepFreeze,
+} from "../../../src/gateway/config/live_config.ts";
 import {
   createFindings,
   formatPath,
@@ -19,8 +25,8 @@ import {
   oncePerPlace,
   quote,
   suggestion,
-} from "../../src/config/problems.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/config/problems.ts";
+import { steps } from "../../support/steps.ts";
 
 async function visibleTo(token: Record<string, unknown>) {
   const config = await minimalConfig({

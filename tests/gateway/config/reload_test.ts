@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import type { LoadResult } from "../../src/config/load.ts";
-import { createReload, type ReloadOutcome } from "../../src/config/reload.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+import type { LoadResult } from "../../../src/gateway/config/load.ts";
+import {
+  createReload,
+  type ReloadOutcome,
+} from "../../../src/gateway/config/reload.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   configOf,
   connectionFile,
@@ -10,10 +13,10 @@ import {
   minimalConfig,
   minimalFile,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { until } from "../support/within.ts";
-import { configChanges } from "../../src/config/changes.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/config.ts";
+import { until } from "../../support/within.ts";
+import { configChanges } from "../../../src/gateway/config/changes.ts";
+import { steps } from "../../support/steps.ts";
 
 /** A reload whose file is whatever `file` holds at the time. */
 async function createScene() {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../src/config/describe.ts";
+import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import {
   configOf,
   connectionFile,
@@ -9,12 +9,18 @@ import {
   minimalFile,
   problemsOf,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { identityFile } from "../support/gateway/identity_scene.ts";
-import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
-import { fillVariables, variablesOf } from "../../src/config/presets/preset.ts";
-import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/config.ts";
+import { identityFile } from "../../support/gateway/identity_scene.ts";
+import {
+  SERVICE_NAMES,
+  SERVICES,
+} from "../../../src/gateway/config/services.ts";
+import {
+  fillVariables,
+  variablesOf,
+} from "../../../src/gateway/config/presets/preset.ts";
+import { QUOTA_KINDS } from "../../../src/gateway/config/quota_kinds.ts";
+import { steps } from "../../support/steps.ts";
 
 const CANARY = "sk-CANARY-0123456789";
 

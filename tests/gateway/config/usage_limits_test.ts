@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../src/config/describe.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+import { describeConfig } from "../../../src/gateway/config/describe.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   connectionFile,
   loadFile,
@@ -9,8 +9,8 @@ import {
   problemsOf,
   tokenFile,
   warningsOf,
-} from "../support/gateway/config.ts";
-import { yamlTable } from "../support/yaml_table.ts";
+} from "../../support/gateway/config.ts";
+import { yamlTable } from "../../support/yaml_table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { readYaml } from "../../src/config/load.ts";
+import { readYaml } from "../../../src/gateway/config/load.ts";
 import {
   DuplicateKeyError,
   parseLinedYaml,
-} from "../../src/config/yaml_lines.ts";
-import type { Path } from "../../src/config/problems.ts";
-import { parseYaml } from "../support/yaml.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/config/yaml_lines.ts";
+import type { Path } from "../../../src/gateway/config/problems.ts";
+import { parseYaml } from "../../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Returns the value of a text that must be valid. */
 function valueOf(text: string): unknown {

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import type { ModelFacts } from "../../src/catalog/model_facts.ts";
-import { listedModels } from "../../src/config/assignment.ts";
+import type { ModelFacts } from "../../../src/gateway/catalog/model_facts.ts";
+import { listedModels } from "../../../src/gateway/config/assignment.ts";
 import {
   CODEX_INSTRUCTIONS,
   codexCatalogResponse,
-} from "../../src/http/models.ts";
-import { ownCodexEntry } from "../../src/http/codex_models.ts";
-import packed from "../../src/http/codex_models.json" with { type: "json" };
-import { CLIENTS } from "../clients/programs.ts";
-import type { KnownModel } from "../../src/http/model_entry.ts";
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+} from "../../../src/gateway/http/models.ts";
+import { ownCodexEntry } from "../../../src/gateway/http/codex_models.ts";
+import packed from "../../../src/gateway/http/codex_models.json" with {
+  type: "json",
+};
+import { CLIENTS } from "../../clients/programs.ts";
+import type { KnownModel } from "../../../src/gateway/http/model_entry.ts";
+import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
 
 const VERSION = "0.169.0";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN, minimalFile } from "../support/gateway/config.ts";
-import { startGateway } from "../support/gateway/gateway.ts";
-import { readError } from "../support/wire/error_answer.ts";
+import { ALICE_TOKEN, minimalFile } from "../../support/gateway/config.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { readError } from "../../support/wire/error_answer.ts";
 
 const HINT =
   'If your token is new, choose /daemon in Codex, then "Restart background server".';

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { failureResponse } from "../../src/http/failure_response.ts";
-import { exhaustedFailure } from "../../src/relay/routing/outlook.ts";
-import { createMemoryLog } from "../support/fakes/memory_log.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
-import { steps } from "../support/steps.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { failureResponse } from "../../../src/gateway/http/failure_response.ts";
+import { exhaustedFailure } from "../../../src/gateway/relay/routing/outlook.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { steps } from "../../support/steps.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 

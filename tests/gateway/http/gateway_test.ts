@@ -1,26 +1,33 @@
-import type { CallerRequest } from "../../src/relay/request/caller_request.ts";
+import type { CallerRequest } from "../../../src/gateway/relay/request/caller_request.ts";
 import assert from "node:assert/strict";
-import { DEFAULT_PROTOCOL } from "../../src/core/protocol.ts";
-import type { HeaderFields } from "../../src/core/header_fields.ts";
-import { PAGE_PATHS } from "../../src/http/page.ts";
-import { ROUTES } from "../../src/http/routes.ts";
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import type { Fetch, UpstreamClient } from "../../src/upstream/call.ts";
-import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
-import { ALICE_TOKEN, configOf, loadFile } from "../support/gateway/config.ts";
-import { readError } from "../support/wire/error_answer.ts";
-import { familiesFile } from "../support/gateway/families.ts";
+import { DEFAULT_PROTOCOL } from "../../../src/base/protocol.ts";
+import type { HeaderFields } from "../../../src/base/header_fields.ts";
+import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
+import { ROUTES } from "../../../src/gateway/http/routes.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import type {
+  Fetch,
+  UpstreamClient,
+} from "../../../src/gateway/upstream/call.ts";
+import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import {
+  ALICE_TOKEN,
+  configOf,
+  loadFile,
+} from "../../support/gateway/config.ts";
+import { readError } from "../../support/wire/error_answer.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../support/fakes/fake_timers.ts";
+} from "../../support/fakes/fake_timers.ts";
 import {
   createMemoryLog,
   type MemoryLog,
-} from "../support/fakes/memory_log.ts";
-import { settle } from "../support/settle.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/fakes/memory_log.ts";
+import { settle } from "../../support/settle.ts";
+import { steps } from "../../support/steps.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 

@@ -5,9 +5,9 @@ import {
   connectionFile,
   minimalFile,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { startGateway } from "../support/gateway/gateway.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
+} from "../../support/gateway/config.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 
 // What Claude Code reads after its sign-in at the gateway, by the contract in npm's `@anthropic-ai/claude-code` 2.1.332.
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
-import type { ModelCatalog } from "../../src/catalog/model_catalog.ts";
+import type { ModelCatalog } from "../../../src/gateway/catalog/model_catalog.ts";
 import {
   modelResponse,
   type ModelsContext,
   modelsResponse,
-} from "../../src/http/models.ts";
-import { CallerLeft } from "../../src/upstream/call.ts";
+} from "../../../src/gateway/http/models.ts";
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -15,17 +15,17 @@ import {
   minimalConfig,
   minimalFile,
   tokenFile,
-} from "../support/gateway/config.ts";
-import type { ModelFacts } from "../../src/catalog/model_facts.ts";
-import { listedModels } from "../../src/config/assignment.ts";
-import { modelEntry } from "../../src/http/model_entry.ts";
-import { isJsonObject } from "../../src/core/json.ts";
-import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
-import { startGateway } from "../support/gateway/gateway.ts";
-import { familiesFile } from "../support/gateway/families.ts";
-import { testNeeding } from "../support/ignored.ts";
-import { hasProgram } from "../support/program/has_program.ts";
-import { readError } from "../support/wire/error_answer.ts";
+} from "../../support/gateway/config.ts";
+import type { ModelFacts } from "../../../src/gateway/catalog/model_facts.ts";
+import { listedModels } from "../../../src/gateway/config/assignment.ts";
+import { modelEntry } from "../../../src/gateway/http/model_entry.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
+import { startDemoGateway } from "../../support/gateway/demo_gateway.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
+import { familiesFile } from "../../support/gateway/families.ts";
+import { testNeeding } from "../../support/ignored.ts";
+import { hasProgram } from "../../support/program/has_program.ts";
+import { readError } from "../../support/wire/error_answer.ts";
 
 /** Knows nothing but its input. */
 function catalogOf(

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createAdminHandler } from "../../src/http/admin.ts";
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { createAttributionReader } from "../../src/http/attribution.ts";
-import { CallerLeft, type Fetch } from "../../src/upstream/call.ts";
+import { createAdminHandler } from "../../../src/gateway/http/admin.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { createAttributionReader } from "../../../src/gateway/http/attribution.ts";
+import { CallerLeft, type Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -12,16 +12,16 @@ import {
   minimalConfig,
   NOW_MS,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { createLogLines } from "../support/gateway/log_lines.ts";
-import { hello } from "../support/wire/ask.ts";
-import { entryOf } from "../support/wire/limits_list.ts";
-import { healthResponse } from "../../src/http/health.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import { limitsResponse } from "../../src/http/reports.ts";
-import type { QuotaService } from "../../src/quotas/service.ts";
-import { PAGE_PATHS } from "../../src/http/page.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+} from "../../support/gateway/config.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
+import { hello } from "../../support/wire/ask.ts";
+import { entryOf } from "../../support/wire/limits_list.ts";
+import { healthResponse } from "../../../src/gateway/http/health.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { limitsResponse } from "../../../src/gateway/http/reports.ts";
+import type { QuotaService } from "../../../src/gateway/quotas/service.ts";
+import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
+import { ROUTES } from "../../../src/gateway/http/routes.ts";
 
 function admin(isReady = true) {
   const handler = createAdminHandler({

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
+import { GatewayError } from "../../../src/base/error.ts";
 import {
   createRouteFinder,
   requestTarget,
   type RouteMatch,
-} from "../../src/http/router.ts";
-import { ROUTES } from "../../src/http/routes.ts";
+} from "../../../src/gateway/http/router.ts";
+import { ROUTES } from "../../../src/gateway/http/routes.ts";
 
 const finder = createRouteFinder(ROUTES);
 

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { createSignIn } from "../../src/http/sign_in.ts";
-import { createFetchClient } from "../../src/upstream/fetch_client.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { createSignIn } from "../../../src/gateway/http/sign_in.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 import {
   identityFile,
   ISSUER,
   KEYS_URL,
-} from "../support/gateway/identity_scene.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/identity_scene.ts";
+import { steps } from "../../support/steps.ts";
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 

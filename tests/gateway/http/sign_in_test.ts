@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { createSignIn } from "../../src/http/sign_in.ts";
-import { createFetchClient } from "../../src/upstream/fetch_client.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { createSignIn } from "../../../src/gateway/http/sign_in.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
 import {
   loadFile,
   minimalConfig,
   minimalFile,
   problemsOf,
-} from "../support/gateway/config.ts";
-import { startGateway } from "../support/gateway/gateway.ts";
+} from "../../support/gateway/config.ts";
+import { startGateway } from "../../support/gateway/gateway.ts";
 import {
   createSigner,
   GOOD_CLAIMS,
@@ -16,11 +16,11 @@ import {
   ISSUER,
   KEYS_URL,
   NOW_SECONDS,
-} from "../support/gateway/identity_scene.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/identity_scene.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 

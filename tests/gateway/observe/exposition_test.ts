@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import {
   createProcessMetrics,
   formatExposition,
-} from "../../src/observe/exposition.ts";
-import type { QuotaState } from "../../src/observe/metrics.ts";
-import { createGatewayMetrics } from "../../src/observe/prometheus.ts";
-import { readExposition, sumOf } from "../support/gateway/exposition.ts";
+} from "../../../src/gateway/observe/exposition.ts";
+import type { QuotaState } from "../../../src/gateway/observe/metrics.ts";
+import { createGatewayMetrics } from "../../../src/gateway/observe/prometheus.ts";
+import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
 
 function quota(remaining: number, usedPercent: number): QuotaState {
   return {

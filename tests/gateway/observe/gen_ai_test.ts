@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { type Meter, metrics } from "@opentelemetry/api";
-import type { Operation } from "../../src/core/protocol.ts";
+import type { Operation } from "../../../src/base/protocol.ts";
 import {
   createTracing,
   sharedAttributes,
   spanAttributes,
-} from "../../src/observe/open_telemetry.ts";
-import type { Ending, RequestFacts } from "../../src/observe/facts.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
+} from "../../../src/gateway/observe/open_telemetry.ts";
+import type {
+  Ending,
+  RequestFacts,
+} from "../../../src/gateway/observe/facts.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 const NAMES = {
   isModel: (name: string) => name === "model-a",

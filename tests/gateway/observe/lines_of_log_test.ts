@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { readTextLines, unpack } from "../../src/observe/read_log.ts";
-import { inPieces } from "../support/wire/pieces.ts";
-import { steps } from "../support/steps.ts";
+import {
+  readTextLines,
+  unpack,
+} from "../../../src/gateway/observe/read_log.ts";
+import { inPieces } from "../../support/wire/pieces.ts";
+import { steps } from "../../support/steps.ts";
 
 /** What is read of a text that comes in pieces of this size. */
 async function linesOf(

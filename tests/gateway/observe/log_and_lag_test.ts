@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { measureLag } from "../../src/observe/metrics.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { createLog, type LogFormat } from "../../src/observe/log.ts";
+import { measureLag } from "../../../src/gateway/observe/metrics.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createLog, type LogFormat } from "../../../src/gateway/observe/log.ts";
 import {
   type EventFields,
   levelOf,
   LOG_EVENTS,
-} from "../../src/observe/log_events.ts";
-import { LOG_FIELDS } from "../../src/observe/log_fields.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/observe/log_events.ts";
+import { LOG_FIELDS } from "../../../src/gateway/observe/log_fields.ts";
+import { steps } from "../../support/steps.ts";
 
 Deno.test("measureLag() reports the delay of its timer until it is stopped", () => {
   const timers = createFakeTimers();

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { createLog } from "../../src/observe/log.ts";
-import { readLogLine } from "../../src/observe/logged_request.ts";
-import { openRecord } from "../../src/observe/record.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import type { EventFields } from "../../src/observe/log_events.ts";
-import { type PaintLine, textLine } from "../../src/observe/text_line.ts";
+import { createLog } from "../../../src/gateway/observe/log.ts";
+import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
+import { openRecord } from "../../../src/gateway/observe/record.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import type { EventFields } from "../../../src/gateway/observe/log_events.ts";
+import {
+  type PaintLine,
+  textLine,
+} from "../../../src/gateway/observe/text_line.ts";
 
 const NOON_MS = Date.UTC(2026, 10, 21, 12);
 

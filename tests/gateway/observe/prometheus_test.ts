@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
-import { createChunkGaps } from "../../src/observe/chunk_gaps.ts";
-import { formatExposition } from "../../src/observe/exposition.ts";
+import { createChunkGaps } from "../../../src/gateway/observe/chunk_gaps.ts";
+import { formatExposition } from "../../../src/gateway/observe/exposition.ts";
 import type {
   EndedRequest,
   GatewayState,
   QuotaState,
   UsageState,
-} from "../../src/observe/metrics.ts";
+} from "../../../src/gateway/observe/metrics.ts";
 import {
   createGatewayMetrics,
   type GatewayMetrics,
-} from "../../src/observe/prometheus.ts";
-import type { RequestFacts } from "../../src/observe/facts.ts";
+} from "../../../src/gateway/observe/prometheus.ts";
+import type { RequestFacts } from "../../../src/gateway/observe/facts.ts";
 import {
   readExposition,
   type Sample,
   sumOf,
-} from "../support/gateway/exposition.ts";
+} from "../../support/gateway/exposition.ts";
 
 const IDLE: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
 

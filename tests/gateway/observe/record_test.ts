@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { openRecord } from "../../src/observe/record.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createMemoryLog } from "../support/fakes/memory_log.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
+import { openRecord } from "../../../src/gateway/observe/record.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 /** The fields of a line's usage, none of which is known. */
 const NO_USAGE = {

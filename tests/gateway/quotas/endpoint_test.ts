@@ -1,17 +1,17 @@
 /** GET /limits over real sockets: the gateway, simulated providers, and callers. */
 import assert from "node:assert/strict";
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
-import type { QuotaList } from "../../src/quotas/list.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
+import type { QuotaList } from "../../../src/gateway/quotas/list.ts";
 import {
   ALICE_TOKEN,
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../support/gateway/config.ts";
+} from "../../support/gateway/config.ts";
 import { fixture } from "./quota_case.ts";
-import { steps } from "../support/steps.ts";
+import { steps } from "../../support/steps.ts";
 
 const CANARY = "canary-5c0e";
 

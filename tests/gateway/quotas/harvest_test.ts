@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Connection } from "../../src/config/config.ts";
-import { createHarvest } from "../../src/quotas/harvest.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
+import { createHarvest } from "../../../src/gateway/quotas/harvest.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { connectionOf, windowOf } from "./quota_case.ts";
 import {
   callerOf,
@@ -15,7 +15,7 @@ import {
   type LastingReading,
   type SharedReadings,
   toPlain,
-} from "../../src/quotas/reading.ts";
+} from "../../../src/gateway/quotas/reading.ts";
 
 const OPENAI = connectionOf("openai", { name: "openai" });
 

@@ -1,24 +1,24 @@
 /** Whatever an upstream sends, a reader gives sound windows or a typed failure, and nothing else. */
 import assert from "node:assert/strict";
-import type { QuotaConfig } from "../../src/config/config.ts";
-import { isJsonObject } from "../../src/core/json.ts";
-import { QuotaFailure } from "../../src/quotas/failure.ts";
-import { readQuota } from "../../src/quotas/read.ts";
-import { readerOf } from "../../src/quotas/readers/mod.ts";
+import type { QuotaConfig } from "../../../src/gateway/config/config.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
+import { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
+import { readQuota } from "../../../src/gateway/quotas/read.ts";
+import { readerOf } from "../../../src/gateway/quotas/readers/mod.ts";
 import type {
   QuotaPoll,
   QuotaSource,
-} from "../../src/quotas/readers/reader.ts";
-import { isGood, type Reading } from "../../src/quotas/reading.ts";
-import type { QuotaWindow } from "../../src/quotas/window.ts";
+} from "../../../src/gateway/quotas/readers/reader.ts";
+import { isGood, type Reading } from "../../../src/gateway/quotas/reading.ts";
+import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
-} from "../support/gateway/config.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+} from "../../support/gateway/config.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { fixture, fixtureNames, parse, sourceOf } from "./quota_case.ts";
-import { steps } from "../support/steps.ts";
+import { steps } from "../../support/steps.ts";
 
 const KIND_BY_FOLDER: Readonly<Record<string, QuotaConfig["kind"]>> = {
   anthropic: "anthropic",

@@ -1,22 +1,26 @@
 import assert from "node:assert/strict";
 import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
-import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
-import { nameParts } from "../../src/http/wording/words.js";
+import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
+import { nameParts } from "../../../src/page/wording/words.js";
 import {
   limitsModels,
   QUOTA_TYPES,
   type QuotaWindow,
   quotaWindow,
-} from "../../src/quotas/window.ts";
-import type { Connection } from "../../src/config/config.ts";
+} from "../../../src/gateway/quotas/window.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
 import {
   codexHeaders,
   createCodexQuota,
-} from "../../src/quotas/codex_quota.ts";
-import { period, periodMinutes, TOTAL } from "../../src/quotas/period.ts";
-import { codexHeaders as codexReader } from "../../src/quotas/readers/codex.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+} from "../../../src/gateway/quotas/codex_quota.ts";
+import {
+  period,
+  periodMinutes,
+  TOTAL,
+} from "../../../src/gateway/quotas/period.ts";
+import { codexHeaders as codexReader } from "../../../src/gateway/quotas/readers/codex.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
 Deno.test("known() returns the cached quota, sends no request, and forgets it with the cache unless it is exhausted", async () => {
   const { service, calls, clock } = createHarness();

@@ -3,15 +3,15 @@ import type {
   Connection,
   QuotaConfig,
   UpstreamAuth,
-} from "../../src/config/config.ts";
-import { readerOf } from "../../src/quotas/readers/mod.ts";
+} from "../../../src/gateway/config/config.ts";
+import { readerOf } from "../../../src/gateway/quotas/readers/mod.ts";
 import type {
   QuotaRequest,
   QuotaSource,
-} from "../../src/quotas/readers/reader.ts";
-import { QuotaFailure } from "../../src/quotas/failure.ts";
-import type { QuotaWindow } from "../../src/quotas/window.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
+} from "../../../src/gateway/quotas/readers/reader.ts";
+import { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
+import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
 
 /** The key of {@linkcode connectionOf}'s connections. */
 export const KEY = "sk-connection-key";
@@ -167,7 +167,7 @@ export function assertWindows(
   assert.deepEqual(found, rows.map((row) => windowOf(row)));
 }
 
-const FIXTURES = new URL("../fixtures/quota/", import.meta.url);
+const FIXTURES = new URL("../../fixtures/quota/", import.meta.url);
 
 /** A quota answer of our own, such as `zai/credits`. */
 export function fixture(name: string): unknown {
@@ -180,7 +180,7 @@ export function fixtureNames(): string[] {
 }
 
 /** Recorded answers of real providers lie beside the repository, where they are at all. */
-const SAMPLES = new URL("../../../shared/samples/quota/", import.meta.url);
+const SAMPLES = new URL("../../../../shared/samples/quota/", import.meta.url);
 
 /** The recorded answer in this file of {@linkcode sampleNames}. */
 export function sample(name: string): unknown {

@@ -1,20 +1,23 @@
 import assert from "node:assert/strict";
-import { type QuotaFetch, readQuota } from "../../src/quotas/read.ts";
-import { readerOf } from "../../src/quotas/readers/mod.ts";
+import {
+  type QuotaFetch,
+  readQuota,
+} from "../../../src/gateway/quotas/read.ts";
+import { readerOf } from "../../../src/gateway/quotas/readers/mod.ts";
 import type {
   QuotaPoll,
   QuotaSource,
-} from "../../src/quotas/readers/reader.ts";
+} from "../../../src/gateway/quotas/readers/reader.ts";
 import {
   type FailedReading,
   isGood,
   type Reading,
-} from "../../src/quotas/reading.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+} from "../../../src/gateway/quotas/reading.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { fixture, KEY, sourceOf } from "./quota_case.ts";
-import { systemClock } from "../../src/core/time/timers.ts";
-import { steps } from "../support/steps.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import { steps } from "../../support/steps.ts";
 
 const ZAI = sourceOf("zai", { base: "https://api.z.ai/api/paas/v4" });
 

@@ -1,9 +1,9 @@
 /** Recorded answers of real providers, field by field, where the recordings lie beside the repository. */
 import assert from "node:assert/strict";
-import type { QuotaFailure } from "../../src/quotas/failure.ts";
-import type { QuotaSource } from "../../src/quotas/readers/reader.ts";
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
-import { steps } from "../support/steps.ts";
+import type { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
+import type { QuotaSource } from "../../../src/gateway/quotas/readers/reader.ts";
+import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 import {
   assertFailure,
   assertWindows,

@@ -1,18 +1,31 @@
 import assert from "node:assert/strict";
-import type { Caller, Config, Connection } from "../../src/config/config.ts";
-import { createHarvest, type Harvest } from "../../src/quotas/harvest.ts";
-import type { ConnectionEntry, QuotaList } from "../../src/quotas/list.ts";
-import { createPoller, type Poller } from "../../src/quotas/poller.ts";
+import type {
+  Caller,
+  Config,
+  Connection,
+} from "../../../src/gateway/config/config.ts";
+import {
+  createHarvest,
+  type Harvest,
+} from "../../../src/gateway/quotas/harvest.ts";
+import type {
+  ConnectionEntry,
+  QuotaList,
+} from "../../../src/gateway/quotas/list.ts";
+import {
+  createPoller,
+  type Poller,
+} from "../../../src/gateway/quotas/poller.ts";
 import {
   createQuotaService,
   type QuotaService,
-} from "../../src/quotas/service.ts";
-import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+} from "../../../src/gateway/quotas/service.ts";
+import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 import {
   createFakeClock,
   type FakeClock,
-} from "../support/fakes/fake_clock.ts";
-import { noAnswer } from "../support/wire/answers.ts";
+} from "../../support/fakes/fake_clock.ts";
+import { noAnswer } from "../../support/wire/answers.ts";
 import { fixture } from "./quota_case.ts";
 
 type PollerOptions = Parameters<typeof createPoller>[0];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Connection } from "../../src/config/config.ts";
-import { GatewayError } from "../../src/core/error.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
+import { GatewayError } from "../../../src/base/error.ts";
 import { connectionOf, type ConnectionParts } from "./quota_case.ts";
 import {
   callerOf,
@@ -12,7 +12,7 @@ import {
   held,
   settle,
 } from "./service_harness.ts";
-import { steps } from "../support/steps.ts";
+import { steps } from "../../support/steps.ts";
 
 /** A connection of Z.ai's kind on the host `<name>.example`. */
 function zai(name: string, parts: ConnectionParts = {}): Connection {

@@ -5,7 +5,7 @@ import {
   type KnownAmounts,
   percentAmounts,
   tidy,
-} from "../../src/quotas/amounts.ts";
+} from "../../../src/gateway/quotas/amounts.ts";
 import {
   durationMs,
   instantAfter,
@@ -18,13 +18,13 @@ import {
   periodOfText,
   TOTAL,
   UNKNOWN_PERIOD,
-} from "../../src/quotas/period.ts";
+} from "../../../src/gateway/quotas/period.ts";
 import {
   QUOTA_TYPES,
   quotaWindow,
   strictest,
   windowSpan,
-} from "../../src/quotas/window.ts";
+} from "../../../src/gateway/quotas/window.ts";
 
 Deno.test("amounts() adds what arithmetic gives", () => {
   assert.deepEqual(amounts({ limit: 200, used: 50 }), {

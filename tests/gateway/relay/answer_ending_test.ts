@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import type { Ending } from "../../src/observe/facts.ts";
-import { type AnswerEnd, endingOf } from "../../src/relay/answer_body.ts";
-import type { PassThroughEnd } from "../../src/streams/pass_through.ts";
-import { IdleError } from "../../src/streams/watched_reader.ts";
-import type { Failure } from "../../src/protocols/canonical/failure/failure.ts";
-import { CallerLeft } from "../../src/upstream/call.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import type { Ending } from "../../../src/gateway/observe/facts.ts";
+import {
+  type AnswerEnd,
+  endingOf,
+} from "../../../src/gateway/relay/answer_body.ts";
+import type { PassThroughEnd } from "../../../src/base/streams/pass_through.ts";
+import { IdleError } from "../../../src/base/streams/watched_reader.ts";
+import type { Failure } from "../../../src/codecs/canonical/failure/failure.ts";
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 const ENDS: readonly PassThroughEnd[] = [
   { kind: "complete" },

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { CODECS } from "../../src/protocols/mod.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
 import {
   attemptFailureOf,
   evidenceOf,
-} from "../../src/relay/attempt_failure.ts";
-import { silentUpstream } from "../../src/upstream/failure.ts";
+} from "../../../src/gateway/relay/attempt_failure.ts";
+import { silentUpstream } from "../../../src/gateway/upstream/failure.ts";
 
 Deno.test("silence is the gateway's timeout, not an upstream's own report of one", () => {
   assert.equal(attemptFailureOf(silentUpstream())?.kind, "silent");

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
-import { isJsonObject, parseJson } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { SSE_HEADERS } from "../support/wire/answers.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
-import { type Act, good } from "../support/upstream/bad_provider.ts";
+import { isJsonObject, parseJson } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { SSE_HEADERS } from "../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { type Act, good } from "../../support/upstream/bad_provider.ts";
 import {
   type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-} from "../support/gateway/failover_scene.ts";
+} from "../../support/gateway/failover_scene.ts";
 import {
   NO_OVERFLOWS,
   OVERFLOWS,
   type ProviderError,
-} from "../support/dialects/provider_errors.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/dialects/provider_errors.ts";
+import { steps } from "../../support/steps.ts";
 
 const MODES = ["native", "translated"] as const;
 

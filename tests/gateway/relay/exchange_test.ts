@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { followCaller } from "../../src/relay/exchange.ts";
-import { CallerLeft } from "../../src/upstream/call.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { followCaller } from "../../../src/gateway/relay/exchange.ts";
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 function scene(signal: AbortSignal, afterMs = 0) {
   const { record } = openTestRecord();

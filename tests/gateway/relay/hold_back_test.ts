@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { holdBack } from "../../src/relay/answer_body.ts";
-import { createBeginningJudge } from "../../src/relay/native/beginning.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
+import { holdBack } from "../../../src/gateway/relay/answer_body.ts";
+import { createBeginningJudge } from "../../../src/gateway/relay/native/beginning.ts";
 import {
   createLookAhead,
   type LookAhead,
-} from "../../src/streams/byte_reader.ts";
-import { WatchedReader } from "../../src/streams/watched_reader.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
+} from "../../../src/base/streams/byte_reader.ts";
+import { WatchedReader } from "../../../src/base/streams/watched_reader.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../support/fakes/fake_timers.ts";
-import { settle } from "../support/settle.ts";
-import { WIRES } from "../support/wire/wire.ts";
+} from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+import { WIRES } from "../../support/wire/wire.ts";
 
 type Beginning = ReturnType<ReturnType<typeof createBeginningJudge>["end"]>;
 

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import type { Protocol } from "../../src/core/protocol.ts";
-import { JSON_HEADERS, SSE_HEADERS } from "../support/wire/answers.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
-import type { Act } from "../support/upstream/bad_provider.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { JSON_HEADERS, SSE_HEADERS } from "../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import type { Act } from "../../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Scene,
-} from "../support/gateway/failover_scene.ts";
-import { settle } from "../support/settle.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/failover_scene.ts";
+import { settle } from "../../support/settle.ts";
+import { steps } from "../../support/steps.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
-} from "../support/gateway/failover_scene.ts";
+} from "../../support/gateway/failover_scene.ts";
 import {
   type Act,
   type Asked,
   good,
-} from "../support/upstream/bad_provider.ts";
-import { piecewise } from "../support/wire/answers.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
-import { type Wire, WIRES, WORDS } from "../support/wire/wire.ts";
+} from "../../support/upstream/bad_provider.ts";
+import { piecewise } from "../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { type Wire, WIRES, WORDS } from "../../support/wire/wire.ts";
 
 // The first bytes of an answer decide about its format, whatever its content type is.
 

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import type {
   AttemptFailure,
   AttemptFailureKind,
-} from "../../src/relay/attempt_failure.ts";
+} from "../../../src/gateway/relay/attempt_failure.ts";
 import {
   type FailedAttempt,
   nextAttempts,
-} from "../../src/relay/next_attempts.ts";
+} from "../../../src/gateway/relay/next_attempts.ts";
 import {
   type Candidate,
   type Candidates,
   findCandidates,
-} from "../../src/relay/routing/candidate.ts";
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
+} from "../../../src/gateway/relay/routing/candidate.ts";
+import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
 
 /** Returns the candidates of a pool of `one` and `two`, with a fallback at `three`. */
 async function candidatesOf(fallbacks: readonly string[]): Promise<Candidates> {

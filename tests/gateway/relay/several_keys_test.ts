@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../src/app.ts";
-import { createLiveConfig } from "../../src/config/live_config.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import {
   ALICE_TOKEN,
   connectionFile,
   minimalConfig,
-} from "../support/gateway/config.ts";
-import { createLogLines } from "../support/gateway/log_lines.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/config.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
+import { steps } from "../../support/steps.ts";
 
 const KEYS = ["sk-of-the-first-plan-1111", "sk-of-the-second-plan-2222"];
 

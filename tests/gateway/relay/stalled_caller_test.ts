@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { STALL_MS } from "../../src/streams/pass_through.ts";
-import { PROTOCOLS } from "../support/wire/ask.ts";
-import { streamOf } from "../support/upstream/bad_provider.ts";
+import { STALL_MS } from "../../../src/base/streams/pass_through.ts";
+import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { streamOf } from "../../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Scene,
-} from "../support/gateway/failover_scene.ts";
-import { settle } from "../support/settle.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/gateway/failover_scene.ts";
+import { settle } from "../../support/settle.ts";
+import { steps } from "../../support/steps.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 

@@ -1,7 +1,7 @@
-import type { Clock } from "../../src/core/time/timers.ts";
-import type { Ledger } from "../../src/shared/ledger.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { HOLD_MS } from "../../src/usage/sums.ts";
+import type { Clock } from "../../../src/base/time/timers.ts";
+import type { Ledger } from "../../../src/gateway/shared/ledger.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import { HOLD_MS } from "../../../src/gateway/usage/sums.ts";
 
 /** What the ledger does with what reaches it. */
 export type Behaviour =

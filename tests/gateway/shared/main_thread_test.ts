@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import { createPoller } from "../../src/quotas/poller.ts";
-import { isGood } from "../../src/quotas/reading.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { createPoller } from "../../../src/gateway/quotas/poller.ts";
+import { isGood } from "../../../src/gateway/quotas/reading.ts";
 import {
   createKeySets,
   type KeySet,
   NoKeys,
-} from "../../src/relay/identity/key_sets.ts";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { randomIds } from "../../src/core/ids.ts";
+} from "../../../src/gateway/relay/identity/key_sets.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { randomIds } from "../../../src/base/ids.ts";
 import {
   answerCall,
   type Call,
@@ -16,21 +16,21 @@ import {
   createMainReadings,
   createMainThread,
   createMainThreadClient,
-} from "../../src/shared/main_thread.ts";
-import { RemoteSums } from "../../src/shared/remote_sums.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import type { Sum } from "../../src/usage/sums.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
+} from "../../../src/gateway/shared/main_thread.ts";
+import { RemoteSums } from "../../../src/gateway/shared/remote_sums.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import type { Sum } from "../../../src/gateway/usage/sums.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
-} from "../support/gateway/config.ts";
-import { createMemoryLog } from "../support/fakes/memory_log.ts";
-import { settle } from "../support/settle.ts";
-import { to } from "../support/fakes/addition.ts";
-import { createIdentity } from "../../src/relay/identity/identity.ts";
+} from "../../support/gateway/config.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { settle } from "../../support/settle.ts";
+import { to } from "../../support/fakes/addition.ts";
+import { createIdentity } from "../../../src/gateway/relay/identity/identity.ts";
 import {
   createSigner,
   GOOD_CLAIMS,
@@ -40,7 +40,7 @@ import {
   KEYS_URL,
   keySetOf,
   type Serve,
-} from "../support/gateway/identity_scene.ts";
+} from "../../support/gateway/identity_scene.ts";
 
 const HOUR: Sum = { table: "hour", field: "a b", endsAtMs: NOW_MS + 3_600_000 };
 const DAY: Sum = { ...HOUR, table: "day", endsAtMs: NOW_MS + 86_400_000 };

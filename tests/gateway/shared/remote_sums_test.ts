@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { randomIds } from "../../src/core/ids.ts";
-import { RemoteSums } from "../../src/shared/remote_sums.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { RemoteSums } from "../../../src/gateway/shared/remote_sums.ts";
 import {
   type Decision,
   type Soon,
   type Sum,
   usedOf,
-} from "../../src/usage/sums.ts";
-import { daysTable } from "../../src/usage/history.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { createRandom } from "../support/fakes/random.ts";
-import { NOW_MS } from "../support/gateway/config.ts";
-import { settle } from "../support/settle.ts";
+} from "../../../src/gateway/usage/sums.ts";
+import { daysTable } from "../../../src/gateway/usage/history.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { settle } from "../../support/settle.ts";
 import { type Behaviour, createFakeLedger } from "./fake_ledger.ts";
 
-import { to } from "../support/fakes/addition.ts";
-import { steps } from "../support/steps.ts";
+import { to } from "../../support/fakes/addition.ts";
+import { steps } from "../../support/steps.ts";
 
 const HOUR: Sum = {
   table: "hour alice",

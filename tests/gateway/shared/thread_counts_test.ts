@@ -8,9 +8,12 @@ import {
   removeOne,
   sumOf,
   sumWithout,
-} from "../../src/shared/thread_counts.ts";
-import type { Hammered, Hammering } from "../support/fakes/counting_worker.ts";
-import { within } from "../support/within.ts";
+} from "../../../src/gateway/shared/thread_counts.ts";
+import type {
+  Hammered,
+  Hammering,
+} from "../../support/fakes/counting_worker.ts";
+import { within } from "../../support/within.ts";
 
 const ALICE = "a".repeat(64);
 
@@ -132,7 +135,7 @@ Deno.test("emptyThread() frees everything of one thread, and its later releases 
 async function hammer(threads: number, most: number): Promise<Hammered[]> {
   const table = createCountTable(threads);
   const inside = new Int32Array(new SharedArrayBuffer(4));
-  const path = "../support/fakes/counting_worker.ts";
+  const path = "../../support/fakes/counting_worker.ts";
   const module = new URL(path, import.meta.url);
   const workers = Array.from(
     { length: threads },

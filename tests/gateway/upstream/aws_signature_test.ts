@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { AwsV4Signer } from "aws4fetch";
-import { LongBytes } from "../../src/streams/bytes.ts";
-import { signatureOf } from "../../src/upstream/aws_signature.ts";
-import { secretsOf } from "../../src/upstream/secrets.ts";
-import SUITE from "../fixtures/aws_signatures.json" with { type: "json" };
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
-import { testNeeding } from "../support/ignored.ts";
+import { LongBytes } from "../../../src/base/streams/bytes.ts";
+import { signatureOf } from "../../../src/gateway/upstream/aws_signature.ts";
+import { secretsOf } from "../../../src/gateway/upstream/secrets.ts";
+import SUITE from "../../fixtures/aws_signatures.json" with { type: "json" };
+import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 /** The keys of AWS's test suite. */
 const SUITE_KEYS = {

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../src/core/error.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../src/base/error.ts";
 import {
   CallerLeft,
   callUpstream,
   type Fetch,
-} from "../../src/upstream/call.ts";
-import { createFetchClient } from "../../src/upstream/fetch_client.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { settle } from "../support/settle.ts";
-import { say, startRawUpstream } from "../support/upstream/raw_upstream.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/upstream/call.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
+import { steps } from "../../support/steps.ts";
 
 type UpstreamCall = Parameters<typeof callUpstream>[1];
 

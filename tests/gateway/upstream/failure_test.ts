@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../src/core/error.ts";
-import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
-import { IdleError } from "../../src/streams/watched_reader.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { UpstreamFailure } from "../../../src/codecs/canonical/failure/failure.ts";
+import { IdleError } from "../../../src/base/streams/watched_reader.ts";
 import {
   brokenUpstream,
   failedReading,
@@ -12,8 +12,8 @@ import {
   silentUpstream,
   unanswered,
   UpstreamCallError,
-} from "../../src/upstream/failure.ts";
-import { Http1Failure } from "../../src/upstream/http1/failure.ts";
+} from "../../../src/gateway/upstream/failure.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 
 /** As Deno says them; some versions say them of the cause of `fetch failed`. */
 const MESSAGES: readonly (readonly [reason: string, message: string])[] = [

@@ -3,16 +3,19 @@ import {
   responseHeaders,
   translatedHeaders,
   upstreamHeaders,
-} from "../../src/upstream/headers.ts";
+} from "../../../src/gateway/upstream/headers.ts";
 import {
   nameMatcher,
   WITHHELD_FROM_CALLER,
   WITHHELD_FROM_UPSTREAM,
-} from "../../src/upstream/header_names.ts";
-import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
-import { minimalConfig } from "../support/gateway/config.ts";
-import { secretsOf } from "../../src/upstream/secrets.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/upstream/header_names.ts";
+import type {
+  Connection,
+  UpstreamAuth,
+} from "../../../src/gateway/config/config.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
+import { secretsOf } from "../../../src/gateway/upstream/secrets.ts";
+import { steps } from "../../support/steps.ts";
 
 const KEY = "upstream-key-0123456789";
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../src/core/error.ts";
-import { CallerLeft } from "../../src/upstream/call.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import {
   readErrorBytes,
   readResponseBytes,
-} from "../../src/upstream/read_response.ts";
-import { createFakeTimers } from "../support/fakes/fake_timers.ts";
-import { settle } from "../support/settle.ts";
-import { steps } from "../support/steps.ts";
+} from "../../../src/gateway/upstream/read_response.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { settle } from "../../support/settle.ts";
+import { steps } from "../../support/steps.ts";
 
 function begin() {
   const timers = createFakeTimers();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Connection } from "../../src/config/config.ts";
-import { CODECS, protocolHeaderPrefixes } from "../../src/protocols/mod.ts";
-import { translatedHeaders } from "../../src/upstream/headers.ts";
-import { minimalConfig } from "../support/gateway/config.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
+import { CODECS, protocolHeaderPrefixes } from "../../../src/codecs/mod.ts";
+import { translatedHeaders } from "../../../src/gateway/upstream/headers.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
 
 type TranslatedHeadersOptions = Parameters<typeof translatedHeaders>[2];
 

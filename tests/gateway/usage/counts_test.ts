@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { costNanos, countsOf, tokensOf } from "../../src/usage/counts.ts";
+import {
+  costNanos,
+  countsOf,
+  tokensOf,
+} from "../../../src/gateway/usage/counts.ts";
 
 const PRICE = {
   input: 3,

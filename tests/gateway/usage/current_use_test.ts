@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import type { UsageState } from "../../src/observe/metrics.ts";
-import { period } from "../../src/quotas/period.ts";
-import { type QuotaWindow, quotaWindow } from "../../src/quotas/window.ts";
-import { createCounting } from "../../src/usage/counting.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { createUsageService } from "../../src/usage/service.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import type { UsageState } from "../../../src/gateway/observe/metrics.ts";
+import { period } from "../../../src/gateway/quotas/period.ts";
+import {
+  type QuotaWindow,
+  quotaWindow,
+} from "../../../src/gateway/quotas/window.ts";
+import { createCounting } from "../../../src/gateway/usage/counting.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import { createUsageService } from "../../../src/gateway/usage/service.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
   tokenFile,
-} from "../support/gateway/config.ts";
-import { identityFile } from "../support/gateway/identity_scene.ts";
-import { createLogLines } from "../support/gateway/log_lines.ts";
+} from "../../support/gateway/config.ts";
+import { identityFile } from "../../support/gateway/identity_scene.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
 
 const HOUR_MS = 3_600_000;
 const CLOCK = { now: () => NOW_MS, elapsedMs: () => 0 };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createCounting } from "../../src/usage/counting.ts";
-import type { Addition } from "../../src/usage/sums.ts";
-import { createEndingTables } from "../../src/usage/tables.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { createCounting } from "../../../src/gateway/usage/counting.ts";
+import type { Addition } from "../../../src/gateway/usage/sums.ts";
+import { createEndingTables } from "../../../src/gateway/usage/tables.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
 function begin() {
   const clock = createFakeClock(0);

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { createCounting } from "../../src/usage/counting.ts";
-import { type DayUsage, readHistory } from "../../src/usage/history.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createCounting } from "../../../src/gateway/usage/counting.ts";
+import {
+  type DayUsage,
+  readHistory,
+} from "../../../src/gateway/usage/history.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 
 const DAY_MS = 86_400_000;
 

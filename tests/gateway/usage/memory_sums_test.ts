@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { HOLD_MS, type Sum } from "../../src/usage/sums.ts";
-import { to } from "../support/fakes/addition.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import { HOLD_MS, type Sum } from "../../../src/gateway/usage/sums.ts";
+import { to } from "../../support/fakes/addition.ts";
 
 const MINUTE_MS = 60_000;
 

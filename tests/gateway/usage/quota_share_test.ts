@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { period } from "../../src/quotas/period.ts";
-import { type QuotaWindow, quotaWindow } from "../../src/quotas/window.ts";
-import { createQuotaShares } from "../../src/usage/quota_share.ts";
-import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+import { period } from "../../../src/gateway/quotas/period.ts";
+import {
+  type QuotaWindow,
+  quotaWindow,
+} from "../../../src/gateway/quotas/window.ts";
+import { createQuotaShares } from "../../../src/gateway/usage/quota_share.ts";
+import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 
 const HOUR_MS = 3_600_000;
 

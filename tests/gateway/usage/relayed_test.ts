@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { createRelayed, relayedShare } from "../../src/usage/relayed.ts";
-import type { Addition } from "../../src/usage/sums.ts";
-import { type Holder, holderDigest } from "../../src/usage/tables.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import {
+  createRelayed,
+  relayedShare,
+} from "../../../src/gateway/usage/relayed.ts";
+import type { Addition } from "../../../src/gateway/usage/sums.ts";
+import {
+  type Holder,
+  holderDigest,
+} from "../../../src/gateway/usage/tables.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

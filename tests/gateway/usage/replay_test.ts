@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { readLogLine } from "../../src/observe/logged_request.ts";
-import { type Counting, createCounting } from "../../src/usage/counting.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { createReplay } from "../../src/usage/replay.ts";
-import { createFakeClock } from "../support/fakes/fake_clock.ts";
-import { createRandom } from "../support/fakes/random.ts";
-import { minimalConfig, tokenFile } from "../support/gateway/config.ts";
-import { type LoggedLine, loggedLine } from "../support/wire/logged_line.ts";
+import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
+import {
+  type Counting,
+  createCounting,
+} from "../../../src/gateway/usage/counting.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import { createReplay } from "../../../src/gateway/usage/replay.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
+import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";
 
 type Use = Parameters<Counting["count"]>[0];
 

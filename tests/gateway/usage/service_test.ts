@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
-import { createLiveConfig } from "../../src/config/live_config.ts";
-import type { Metrics } from "../../src/observe/metrics.ts";
-import { openRecord } from "../../src/observe/record.ts";
-import { createLimitGate } from "../../src/relay/limit_gate.ts";
-import { findCandidates } from "../../src/relay/routing/candidate.ts";
-import { createCounting } from "../../src/usage/counting.ts";
-import { createMemorySums } from "../../src/usage/memory_sums.ts";
-import { createUsageService } from "../../src/usage/service.ts";
-import type { Sums } from "../../src/usage/sums.ts";
-import { isRefusal } from "../../src/usage/limiter.ts";
-import { createLogLines } from "../support/gateway/log_lines.ts";
-import { settle } from "../support/settle.ts";
-import { minimalConfig, NOW_MS, tokenFile } from "../support/gateway/config.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import type { Metrics } from "../../../src/gateway/observe/metrics.ts";
+import { openRecord } from "../../../src/gateway/observe/record.ts";
+import { createLimitGate } from "../../../src/gateway/relay/limit_gate.ts";
+import { findCandidates } from "../../../src/gateway/relay/routing/candidate.ts";
+import { createCounting } from "../../../src/gateway/usage/counting.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
+import { createUsageService } from "../../../src/gateway/usage/service.ts";
+import type { Sums } from "../../../src/gateway/usage/sums.ts";
+import { isRefusal } from "../../../src/gateway/usage/limiter.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
+import { settle } from "../../support/settle.ts";
+import {
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../../support/gateway/config.ts";
 
 const CLOCK = { now: () => NOW_MS, elapsedMs: () => 0 };
 

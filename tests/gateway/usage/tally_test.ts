@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
-import type { RequestFacts } from "../../src/observe/facts.ts";
-import type { Counting } from "../../src/usage/counting.ts";
-import type { AdmittedUse, CallDeployments } from "../../src/usage/limiter.ts";
-import type { Change } from "../../src/usage/sums.ts";
-import { openTally } from "../../src/usage/tally.ts";
-import { minimalConfig } from "../support/gateway/config.ts";
-import { openTestRecord } from "../support/gateway/open_record.ts";
+import type { RequestFacts } from "../../../src/gateway/observe/facts.ts";
+import type { Counting } from "../../../src/gateway/usage/counting.ts";
+import type {
+  AdmittedUse,
+  CallDeployments,
+} from "../../../src/gateway/usage/limiter.ts";
+import type { Change } from "../../../src/gateway/usage/sums.ts";
+import { openTally } from "../../../src/gateway/usage/tally.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 type Use = Parameters<Counting["count"]>[0];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { addressOf } from "../../../src/upstream/http1/client.ts";
+import { addressOf } from "../../../src/http1/client/client.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { examine } from "./examine.ts";
 import { ODD_RESPONSES, type Verdict } from "./odd_responses.ts";
-import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
+import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 import { createRandom, type Random } from "../../support/fakes/random.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import { damageBytes } from "../../support/wire/damage.ts";

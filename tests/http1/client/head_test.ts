@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
-import { MalformedMessage } from "../../../src/upstream/http1/failure.ts";
+import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
+import { MalformedMessage } from "../../../src/http1/failure.ts";
 import {
   findHeadEnd,
   formatHead,
   type OutgoingHead,
   parseHead,
   type ResponseHead,
-} from "../../../src/upstream/http1/head.ts";
+} from "../../../src/http1/head.ts";
 
 /** Parses the head of a response from its lines. */
 function parse(...lines: readonly string[]): ResponseHead {

@@ -1,4 +1,4 @@
-import { bytesOf } from "../../../src/streams/bytes.ts";
+import { bytesOf } from "../../../src/base/streams/bytes.ts";
 import type { Verdict } from "./odd_responses.ts";
 
 /**

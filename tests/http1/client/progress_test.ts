@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { readAll } from "../../../src/streams/byte_reader.ts";
-import { Socket } from "../../../src/upstream/http1/socket.ts";
-import {
-  Http1Failure,
-  type Progress,
-} from "../../../src/upstream/http1/failure.ts";
+import { readAll } from "../../../src/base/streams/byte_reader.ts";
+import { Socket } from "../../../src/http1/client/socket.ts";
+import { Http1Failure, type Progress } from "../../../src/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

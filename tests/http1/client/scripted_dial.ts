@@ -1,16 +1,16 @@
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import type {
   HttpResponse,
   UpstreamClient,
   UpstreamRequest,
-} from "../../../src/upstream/call.ts";
-import { readAll } from "../../../src/streams/byte_reader.ts";
+} from "../../../src/gateway/upstream/call.ts";
+import { readAll } from "../../../src/base/streams/byte_reader.ts";
 import {
   createHttp1Client,
   type Dial,
   type Origin,
-} from "../../../src/upstream/http1/client.ts";
-import { createByteReader } from "../../../src/streams/byte_reader.ts";
+} from "../../../src/http1/client/client.ts";
+import { createByteReader } from "../../../src/base/streams/byte_reader.ts";
 import {
   createFakeTimers,
   type FakeTimers,

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import {
+  createByteReader,
+  readAll,
+} from "../../../src/base/streams/byte_reader.ts";
 import {
   IdleError,
   WatchedReader,
-} from "../../../src/streams/watched_reader.ts";
-import { callUpstream } from "../../../src/upstream/call.ts";
-import { UpstreamCallError } from "../../../src/upstream/failure.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+} from "../../../src/base/streams/watched_reader.ts";
+import { callUpstream } from "../../../src/gateway/upstream/call.ts";
+import { UpstreamCallError } from "../../../src/gateway/upstream/failure.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,
@@ -18,7 +21,7 @@ import { type ClientScene, createClientScene } from "./scripted_dial.ts";
 import { steps } from "../../support/steps.ts";
 
 // A provider that trickles bytes must not hold a request longer than a timeout, nor cost more than its bytes. The
-// connect timeout is tested where the handshakes are: tests/cli/server/silent_tls_test.ts.
+// connect timeout is tested where the handshakes are: tests/http1/deno/silent_tls_test.ts.
 
 const CONNECT_MS = 1000;
 const FIRST_BYTE_MS = 20_000;

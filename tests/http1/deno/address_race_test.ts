@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   alternate,
   raceAddresses,
-} from "../../../src/cli/server/address_race.ts";
+} from "../../../src/http1/deno/address_race.ts";
 import {
   createFakeTimers,
   type FakeTimers,

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import { createDial } from "../../../src/cli/server/dial.ts";
-import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
-import { readProxies } from "../../../src/cli/server/proxy_route.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { createDial } from "../../../src/http1/deno/dial.ts";
+import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
+import { readProxies } from "../../../src/http1/deno/proxy_route.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import type {
   HttpResponse,
   UpstreamClient,
-} from "../../../src/upstream/call.ts";
-import { reasonOf } from "../../../src/upstream/failure.ts";
-import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+} from "../../../src/gateway/upstream/call.ts";
+import { reasonOf } from "../../../src/gateway/upstream/failure.ts";
+import { createHttp1Client } from "../../../src/http1/client/client.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import {
   listenToEnd,
   say,
@@ -22,11 +22,11 @@ import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { startTcpServer } from "../../support/upstream/tcp_server.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
-import { bodyOf } from "../../upstream/http1/examine.ts";
+import { bodyOf } from "../client/examine.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { until, within } from "../../support/within.ts";
-import { loopBack } from "../../../src/cli/server/loopback.ts";
+import { loopBack } from "../../../src/http1/deno/loopback.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
@@ -158,8 +158,8 @@ async function sendWith(
   url: string,
 ): Promise<string> {
   const modules = [
-    "../../../src/cli/server/network_client.ts",
-    "../../../src/upstream/failure.ts",
+    "../../../src/http1/deno/network_client.ts",
+    "../../../src/gateway/upstream/failure.ts",
   ].map((path) => new URL(path, import.meta.url).href);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--quiet", "--no-check", SENDER, ...modules, url],

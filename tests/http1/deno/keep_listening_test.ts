@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { keepListening, ListenError } from "../../../src/cli/server/listen.ts";
+import { keepListening, ListenError } from "../../../src/http1/deno/listen.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
@@ -132,7 +132,7 @@ Deno.test("renew() does nothing after a close, which ends the attempts, too", as
 });
 
 const MODULE =
-  new URL("../../../src/cli/server/signals.ts", import.meta.url).href;
+  new URL("../../../src/gateway/process/signals.ts", import.meta.url).href;
 
 /** Says what it hears, each in a line; ends after two signals to stop. */
 const PROGRAM = `

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
-import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
+import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
+import {
+  createByteReader,
+  readAll,
+} from "../../../src/base/streams/byte_reader.ts";
+import { LongBytes } from "../../../src/base/streams/bytes.ts";
 import type {
   HttpResponse,
   UpstreamClient,
   UpstreamRequest,
-} from "../../../src/upstream/call.ts";
+} from "../../../src/gateway/upstream/call.ts";
 import {
   listenToEnd,
   say,
@@ -14,10 +17,10 @@ import {
 } from "../../support/upstream/raw_upstream.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
-import { bodyOf } from "../../upstream/http1/examine.ts";
+import { bodyOf } from "../client/examine.ts";
 import { steps } from "../../support/steps.ts";
 
 type NetworkClient = ReturnType<typeof openNetworkClient>;

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { createDial } from "../../../src/cli/server/dial.ts";
+import { createDial } from "../../../src/http1/deno/dial.ts";
 import {
   type ProxyRoute,
   readProxies,
-} from "../../../src/cli/server/proxy_route.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { unanswered } from "../../../src/upstream/failure.ts";
+} from "../../../src/http1/deno/proxy_route.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { unanswered } from "../../../src/gateway/upstream/failure.ts";
 import {
   addressOf,
   createHttp1Client,
-} from "../../../src/upstream/http1/client.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+} from "../../../src/http1/client/client.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   listenToEnd,
@@ -20,7 +20,7 @@ import {
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
-import { bodyOf } from "../../upstream/http1/examine.ts";
+import { bodyOf } from "../client/examine.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const CONNECT_MS = 5000;

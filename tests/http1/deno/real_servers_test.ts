@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { createDial } from "../../../src/cli/server/dial.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { createDial } from "../../../src/http1/deno/dial.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import type {
   HttpResponse,
   UpstreamClient,
-} from "../../../src/upstream/call.ts";
-import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+} from "../../../src/gateway/upstream/call.ts";
+import { createHttp1Client } from "../../../src/http1/client/client.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import { needing, testNeeding } from "../../support/ignored.ts";
 import { hasCaddy, startCaddy } from "../../support/program/caddy.ts";
 import { freePort } from "../../support/program/free_port.ts";
@@ -16,7 +16,7 @@ import { fromFileUrl } from "../../support/program/paths.ts";
 import { startProcess } from "../../support/program/process.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
-import { bodyOf } from "../../upstream/http1/examine.ts";
+import { bodyOf } from "../client/examine.ts";
 import { openTempFolder } from "../../support/temp_folder.ts";
 
 const FIXTURES = fromFileUrl(new URL("../../fixtures/", import.meta.url));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { createDial } from "../../../src/cli/server/dial.ts";
-import { createHandshakes } from "../../../src/cli/server/handshakes.ts";
-import { readProxies } from "../../../src/cli/server/proxy_route.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
-import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import { createDial } from "../../../src/http1/deno/dial.ts";
+import { createHandshakes } from "../../../src/http1/deno/handshakes.ts";
+import { readProxies } from "../../../src/http1/deno/proxy_route.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { createHttp1Client } from "../../../src/http1/client/client.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
@@ -15,14 +15,14 @@ import {
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { until, within } from "../../support/within.ts";
-import { bodyOf } from "../../upstream/http1/examine.ts";
+import { bodyOf } from "../client/examine.ts";
 import {
   listen,
   ListenError,
   tlsFault,
   tryTls,
-} from "../../../src/cli/server/listen.ts";
-import { formatProblem } from "../../../src/config/problems.ts";
+} from "../../../src/http1/deno/listen.ts";
+import { formatProblem } from "../../../src/gateway/config/problems.ts";
 import { steps } from "../../support/steps.ts";
 
 const CONNECT_MS = 5000;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import {
   findRequestEnd,
   parseRequestHead,
-} from "../../../src/http/server/request_head.ts";
-import { bytesOf } from "../../../src/streams/bytes.ts";
-import { MalformedMessage } from "../../../src/upstream/http1/failure.ts";
+} from "../../../src/http1/server/request_head.ts";
+import { bytesOf } from "../../../src/base/streams/bytes.ts";
+import { MalformedMessage } from "../../../src/http1/failure.ts";
 import { steps } from "../../support/steps.ts";
 
 function parse(...lines: readonly string[]) {

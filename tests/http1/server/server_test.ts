@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { createHttp1Server } from "../../../src/http/server/server.ts";
-import type { CallerRequest } from "../../../src/relay/request/caller_request.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { createHttp1Server } from "../../../src/http1/server/server.ts";
+import type { CallerRequest } from "../../../src/gateway/relay/request/caller_request.ts";
 import {
   type AnyResponse,
   DirectResponse,
-} from "../../../src/relay/direct_response.ts";
-import { bytesOf, byteText, joinBytes } from "../../../src/streams/bytes.ts";
-import { PassThrough, STALL_MS } from "../../../src/streams/pass_through.ts";
-import { WatchedReader } from "../../../src/streams/watched_reader.ts";
-import { Socket } from "../../../src/upstream/http1/socket.ts";
+} from "../../../src/gateway/relay/direct_response.ts";
+import {
+  bytesOf,
+  byteText,
+  joinBytes,
+} from "../../../src/base/streams/bytes.ts";
+import {
+  PassThrough,
+  STALL_MS,
+} from "../../../src/base/streams/pass_through.ts";
+import { WatchedReader } from "../../../src/base/streams/watched_reader.ts";
+import { Socket } from "../../../src/http1/client/socket.ts";
 import {
   createFakeTimers,
   type FakeTimers,

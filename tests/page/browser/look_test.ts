@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import css from "../../../src/http/page/page.css" with { type: "text" };
+import css from "../../../src/page/browser/page.css" with { type: "text" };
 import type { Page } from "../../support/browser/browser_packages.ts";
 import {
   entryOf,

@@ -17,8 +17,8 @@ import {
   operationPath,
   OPERATIONS,
   PROTOCOLS,
-} from "../../../src/core/protocol.ts";
-import { PROBES } from "../../../src/http/wording/probes.js";
+} from "../../../src/base/protocol.ts";
+import { PROBES } from "../../../src/page/wording/probes.js";
 import type { Page } from "../../support/browser/browser_packages.ts";
 
 const test = await pageTests();

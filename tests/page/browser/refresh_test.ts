@@ -9,7 +9,7 @@ import {
 } from "../../support/wire/limits_list.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";
 import { until } from "../../support/within.ts";
-import { elapsedShare } from "../../../src/http/page/pace.js";
+import { elapsedShare } from "../../../src/page/browser/pace.js";
 import { ownLimit, usageReport } from "../../support/wire/own_usage.ts";
 
 const test = await pageTests();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "../../support/browser/browser_packages.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
-import { runSetup } from "../../../src/cli/setup/command.ts";
-import { CLIENTS } from "../../../src/http/wording/settings.js";
+import { runSetup } from "../../../src/tools/setup/command.ts";
+import { CLIENTS } from "../../../src/page/wording/settings.js";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { until } from "../../support/within.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";

@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
-import { dearTurnsText } from "../../../src/http/wording/dear_turns.js";
+import { dearTurnsText } from "../../../src/page/wording/dear_turns.js";
 import {
   type Day,
   historyOf,
   historyText,
   type HolderHistory,
   type Unit,
-} from "../../../src/http/wording/history.js";
-import { ownLimits } from "../../../src/http/wording/own_limits.js";
+} from "../../../src/page/wording/history.js";
+import { ownLimits } from "../../../src/page/wording/own_limits.js";
 import {
   amountText,
   leftText,
   nameParts,
   usedText,
-} from "../../../src/http/wording/words.js";
-import type { UsageReport } from "../../../src/usage/report.ts";
+} from "../../../src/page/wording/words.js";
+import type { UsageReport } from "../../../src/gateway/usage/report.ts";
 import { NOON_MS } from "../../support/wire/limits_list.ts";
 import {
   groupLimit,
   ownLimit,
   usageReport,
 } from "../../support/wire/own_usage.ts";
-import { localTime, withLocalTimes } from "../../../src/http/wording/times.js";
+import { localTime, withLocalTimes } from "../../../src/page/wording/times.js";
 
 function turns(cause: string, requests: number, part: string | null = null) {
   return { cause, part, requests, cost_usd: null };

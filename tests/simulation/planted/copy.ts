@@ -3,7 +3,7 @@ const ROOT = new URL("../../../", import.meta.url);
 /** The parts of the repository that a history needs. */
 const COPIED = [
   ...["src", "tests/simulation", "tests/support", "tests/deno.lock"],
-  ...["deno.json", "deno.lock", "tests/upstream/http1/odd_responses.ts"],
+  ...["deno.json", "deno.lock", "tests/http1/client/odd_responses.ts"],
 ];
 
 /** Makes a copy of the program for a while, into which faults may be planted. */

@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of short-lived tokens of providers. */
 export const EXCHANGE_FAULTS: FaultsByFile = {
-  "upstream/token_exchange/token_book.ts": [
+  "gateway/upstream/token_exchange/token_book.ts": [
     {
       name: "a token is not renewed before its end",
       text: "RENEW_AT = { least: 0.2, most: 0.3 }",
@@ -77,7 +77,7 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
       unseen: "it makes the pause longer, up to a minute",
     },
   ],
-  "relay/routing/key_renewal.ts": [
+  "gateway/relay/routing/key_renewal.ts": [
     {
       name: "a refused key is never renewed",
       text: "    ask(id);\n",

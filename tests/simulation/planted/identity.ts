@@ -2,14 +2,14 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of tokens that expire, of JWTs and of their keys. */
 export const IDENTITY_FAULTS: FaultsByFile = {
-  "relay/request/authenticate.ts": [
+  "gateway/relay/request/authenticate.ts": [
     {
       name: "an expired token is accepted",
       text: "expiresAtMs !== undefined && nowMs >= expiresAtMs",
       wrong: "expiresAtMs !== undefined && nowMs < 0",
     },
   ],
-  "relay/identity/jwt.ts": [
+  "gateway/relay/identity/jwt.ts": [
     {
       name: "a key that is new is not read",
       text: "    const renewed = await keySets.renewed(source, set);\n",
@@ -37,7 +37,7 @@ export const IDENTITY_FAULTS: FaultsByFile = {
         "    if (Date.now() > 0) return decodeJwt(token);\n    const { payload } = await jwtVerify(token, finderOf(set), {\n",
     },
   ],
-  "relay/identity/key_sets.ts": [
+  "gateway/relay/identity/key_sets.ts": [
     {
       name: "each caller reads the keys",
       text: "    entry.reading ??= readNow(source, entry)",
@@ -69,7 +69,7 @@ export const IDENTITY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/identity/identity.ts": [
+  "gateway/relay/identity/identity.ts": [
     {
       name: "a JWT that was verified is good for ever",
       text: "          clock.now() < remembered.endsAtMs\n",

@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of what a refusal teaches. */
 export const LESSON_FAULTS: FaultsByFile = {
-  "relay/translated/lesson_book.ts": [
+  "gateway/relay/translated/lesson_book.ts": [
     {
       name: "a lesson is kept for a minute",
       text: "KEPT_MS = 86_400_000",
@@ -45,7 +45,7 @@ export const LESSON_FAULTS: FaultsByFile = {
       wrong: "{ ...head, token, lesson, config: configLine(own) }",
     },
   ],
-  "relay/translated/relay_translated.ts": [
+  "gateway/relay/translated/relay_translated.ts": [
     {
       name: "a refusal teaches nothing",
       text: "    if (!mayLearn || refusal === undefined)",
@@ -93,7 +93,7 @@ export const LESSON_FAULTS: FaultsByFile = {
       wrong: "taught,",
     },
   ],
-  "upstream/read_response.ts": [
+  "gateway/upstream/read_response.ts": [
     {
       name: "the timer of an error's body stays",
       text: "  } finally {\n    cancel();\n",

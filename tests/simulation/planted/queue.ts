@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of waiting for a turn. */
 export const QUEUE_FAULTS: FaultsByFile = {
-  "relay/queue/queue.ts": [
+  "gateway/relay/queue/queue.ts": [
     {
       name: "a connection with a queue overtakes those who wait",
       text:
@@ -122,7 +122,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "client !== null ? session :",
     },
   ],
-  "relay/queue/slots.ts": [
+  "gateway/relay/queue/slots.ts": [
     {
       name: "a request overtakes those who wait at another thread",
       text: "this.line.isAwaited(isOne) || this.#shared.isAwaited(isOne)",
@@ -309,7 +309,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "        connection.id !== connectionId\n",
     },
   ],
-  "relay/queue/waiting_line.ts": [
+  "gateway/relay/queue/waiting_line.ts": [
     {
       name: "background work comes first",
       text:
@@ -423,7 +423,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "      .filter((waiter) => !isDue(waiter, key, nowMs))\n",
     },
   ],
-  "relay/queue/recent_use.ts": [
+  "gateway/relay/queue/recent_use.ts": [
     {
       name: "use never fades",
       text: "HALF_LIFE_MS = 120_000",
@@ -455,7 +455,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "faded(use, nowMs)",
     },
   ],
-  "relay/queue/adaptive_limit.ts": [
+  "gateway/relay/queue/adaptive_limit.ts": [
     {
       name: "a 429 lowers nothing",
       text: "Math.min(lowered, this.#running - 1)",
@@ -499,7 +499,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       unseen: "the time of a line is an estimate",
     },
   ],
-  "relay/queue/waiting_places.ts": [
+  "gateway/relay/queue/waiting_places.ts": [
     {
       name: "a 429 without a time is not waited for",
       text: "failure.retryAfterMs ?? UNKNOWN_WAIT_MS",
@@ -555,7 +555,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "const restMs = 0 * limitedUntilMs;",
     },
   ],
-  "relay/queue/background.ts": [
+  "gateway/relay/queue/background.ts": [
     {
       name: "a batch is no background work",
       text: '  "batch",\n',
@@ -567,7 +567,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/queue/shared_line.ts": [
+  "gateway/relay/queue/shared_line.ts": [
     {
       name: "the news of a line are sent once",
       text: "      if (own.waiting > 0) this.note(key, deployment);\n",

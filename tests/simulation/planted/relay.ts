@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of the relay, without its routing. */
 export const RELAY_FAULTS: FaultsByFile = {
-  "relay/failover.ts": [
+  "gateway/relay/failover.ts": [
     {
       name: "a body is kept after the response has begun",
       text: "      task.body.release();\n",
@@ -104,7 +104,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/attempt_admission.ts": [
+  "gateway/relay/attempt_admission.ts": [
     {
       name: "a body that waits gives way to nobody",
       text: "memory.wait((error) => control.cancel(error))",
@@ -159,7 +159,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "gate !== undefined;",
     },
   ],
-  "relay/next_attempts.ts": [
+  "gateway/relay/next_attempts.ts": [
     {
       name: "four attempts are made",
       text: "MAX_ATTEMPTS = 3",
@@ -241,7 +241,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "if (!isOwn) {",
     },
   ],
-  "relay/answer_body.ts": [
+  "gateway/relay/answer_body.ts": [
     {
       name: "a whole answer whose caller left then counts as left",
       text: `answerEnd === "whole" && end.kind !== "stalled"`,
@@ -283,7 +283,7 @@ export const RELAY_FAULTS: FaultsByFile = {
         "  if (waitsWithoutLimit || isLate === false) return await look();\n",
     },
   ],
-  "relay/attempt.ts": [
+  "gateway/relay/attempt.ts": [
     {
       name: "the deadline of the first output is missing",
       text: "return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;",
@@ -295,7 +295,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "firstOutputMs",
     },
   ],
-  "relay/attempt_failure.ts": [
+  "gateway/relay/attempt_failure.ts": [
     {
       name: "a lost connection counts against the provider",
       text:
@@ -309,7 +309,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "wasLost: thrown instanceof UpstreamCallError,",
     },
   ],
-  "relay/exchange.ts": [
+  "gateway/relay/exchange.ts": [
     {
       name: "a caller that leaves ends nothing",
       text: "    if (!record.isFinished()) control.cancel(new CallerLeft());\n",
@@ -332,14 +332,14 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/native/beginning.ts": [
+  "gateway/relay/native/beginning.ts": [
     {
       name: "output is held until the end of an answer",
       text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
       wrong: "",
     },
   ],
-  "relay/native/relay_native.ts": [
+  "gateway/relay/native/relay_native.ts": [
     {
       name: "a model keeps its name for the provider",
       text: "text: JSON.stringify(model.upstream) }];\n",
@@ -382,7 +382,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "  await attempt.noteServed();\n",
     },
   ],
-  "relay/request/admission.ts": [
+  "gateway/relay/request/admission.ts": [
     {
       name: "a request that ends stays counted",
       text: "    counts.requests.remove();\n    if (draining",
@@ -416,7 +416,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/request/body.ts": [
+  "gateway/relay/request/body.ts": [
     {
       name: "a body's deadline is missing",
       text: "    () => controller.abort(bodyTimeout()),\n",
@@ -440,7 +440,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: `  return error;`,
     },
   ],
-  "relay/request/body_memory.ts": [
+  "gateway/relay/request/body_memory.ts": [
     {
       name: "the memory of a body is not given back",
       text: "    this.give(this.bytes);\n",
@@ -459,7 +459,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/relay.ts": [
+  "gateway/relay/relay.ts": [
     {
       name: "a request's memory is not closed",
       text: "  record.onFinish(() => memory.close());\n",
@@ -471,7 +471,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: `operation !== "count_tokens" ? undefined`,
     },
   ],
-  "relay/translated/stream_answer.ts": [
+  "gateway/relay/translated/stream_answer.ts": [
     {
       name: "a translated answer does not end its attempt",
       text:
@@ -498,7 +498,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/translated/translate_answer.ts": [
+  "gateway/relay/translated/translate_answer.ts": [
     {
       name: "a translated whole answer's record never ends",
       text: `  record.finish("complete");\n`,

@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of the relay's routing: health, cool-downs, conversations, identity. */
 export const ROUTING_FAULTS: FaultsByFile = {
-  "relay/routing/breaker.ts": [
+  "gateway/relay/routing/breaker.ts": [
     {
       name: "a cool-down follows the fourth failure",
       text: "FAILURES_TO_COOL = 3",
@@ -80,7 +80,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "this.#coolUntilMs = this.#clock.elapsedMs();",
     },
   ],
-  "relay/routing/breaker_by_token.ts": [
+  "gateway/relay/routing/breaker_by_token.ts": [
     {
       name: "one token's failures keep all away",
       text: "    this.#hasOther ||= this.#first !== token;\n",
@@ -119,7 +119,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "    this.#limited.forget();\n",
     },
   ],
-  "relay/routing/attempt_report.ts": [
+  "gateway/relay/routing/attempt_report.ts": [
     {
       name: "a report counts twice",
       text: "    const isFirst = !this.#isOver;\n",
@@ -163,7 +163,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "relay/routing/health.ts": [
+  "gateway/relay/routing/health.ts": [
     {
       name: "a cool-down does not stop attempts",
       text: "  if (breaker.restMs(token) > 0) {",
@@ -190,7 +190,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: `    void ({`,
     },
   ],
-  "relay/routing/retry_budget.ts": [
+  "gateway/relay/routing/retry_budget.ts": [
     {
       name: "the retry budget never ends",
       text: "      counts.retries += 1;\n",
@@ -202,7 +202,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "nowMs >= known.sinceMs",
     },
   ],
-  "relay/routing/conversations.ts": [
+  "gateway/relay/routing/conversations.ts": [
     {
       name: "a conversation is sent to the file's first connection",
       text: "  if (home === undefined || idOf(own[0]) === home) return own;\n",

@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of what threads and replicas share. */
 export const SHARED_FAULTS: FaultsByFile = {
-  "shared/outbox.ts": [
+  "gateway/shared/outbox.ts": [
     {
       name: "a failed batch is lost",
       text: "      this.#failed.push(sent);\n",
@@ -53,7 +53,7 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "      this.send();\n",
     },
   ],
-  "shared/remote_sums.ts": [
+  "gateway/shared/remote_sums.ts": [
     {
       name: "a hold is never renewed",
       text: "      if (!this.#ledger.isAway) this.resume();\n",
@@ -121,7 +121,7 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "shared/store/store_link.ts": [
+  "gateway/shared/store/store_link.ts": [
     {
       name: "a store that is away is never probed",
       text:
@@ -149,7 +149,7 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "shared/store/apply_batch.lua": [
+  "gateway/shared/store/apply_batch.lua": [
     {
       name: "a batch counts again when it is sent again",
       text: "if redis.call('EXISTS', batch_key) == 1 then return 'known' end\n",
@@ -167,7 +167,7 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "shared/store/reserve.lua": [
+  "gateway/shared/store/reserve.lua": [
     {
       name: "a store's hold counts against its own request",
       text: "if amount and owner ~= request.id then",

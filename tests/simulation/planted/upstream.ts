@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of the HTTP client. */
 export const UPSTREAM_FAULTS: FaultsByFile = {
-  "upstream/http1/client.ts": [
+  "http1/client/client.ts": [
     {
       name: "others of a lost pool are kept",
       text: "      idle.closeSince(address.key, sentMs);\n",
@@ -72,7 +72,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    while (known === undefined && known?.rest) {\n",
     },
   ],
-  "upstream/http1/idle_sockets.ts": [
+  "http1/client/idle_sockets.ts": [
     {
       name: "an old connection serves on",
       text: "MAX_AGE_MS = 300_000",
@@ -123,7 +123,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    const mayKeep = false;\n",
     },
   ],
-  "upstream/http1/socket.ts": [
+  "http1/client/socket.ts": [
     {
       name: "a connection with surplus bytes is used again",
       text: "this.#isClosed || !isKeptAlive || hasSurplus",
@@ -188,7 +188,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "upstream/http1/incoming_bytes.ts": [
+  "http1/incoming_bytes.ts": [
     {
       name: "bytes that were taken are taken again",
       text: "    this.#start += takenBytes;\n",
@@ -206,7 +206,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "upstream/http1/failure.ts": [
+  "http1/failure.ts": [
     {
       name: "a fresh connection counts as lost",
       text: "    cause.progress.isReused && !cause.progress.hasAnswer;",
@@ -218,7 +218,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    cause.progress.isReused;",
     },
   ],
-  "upstream/http1/body_decoder.ts": [
+  "http1/body_decoder.ts": [
     {
       name: "a cancelled body leaves its connection open",
       text: "    if (!this.#isOver) {\n      this.#socket.close();\n",
@@ -259,7 +259,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
         "takenBytes: payload.length };\n  }\n\n  end(): boolean {\n    return true;",
     },
   ],
-  "upstream/http1/head.ts": [
+  "http1/head.ts": [
     {
       name: "two lengths are one",
       text: `      throw badLength();\n    } else if (name === "set-cookie") {`,
@@ -276,7 +276,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: `  return { kind: coding ? "chunked" : "none" };`,
     },
   ],
-  "upstream/call.ts": [
+  "gateway/upstream/call.ts": [
     {
       name: "the deadline of the first byte is missing",
       text: "    () => controller.abort(LATE),\n",
@@ -294,7 +294,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    if (signal.reason === LATE) throw new CallerLeft();\n",
     },
   ],
-  "upstream/read_response.ts": [
+  "gateway/upstream/read_response.ts": [
     {
       name: "the idle timeout of a whole answer is missing",
       text: "  const watched = { deadlines, idleMs, signal };",

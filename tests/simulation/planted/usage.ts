@@ -2,7 +2,7 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of limits and of counting. */
 export const USAGE_FAULTS: FaultsByFile = {
-  "usage/tally.ts": [
+  "gateway/usage/tally.ts": [
     {
       name: "the holds of a request stay",
       text:
@@ -51,7 +51,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "    [...settled, ...settled].forEach((use, index) =>\n",
     },
   ],
-  "usage/counting.ts": [
+  "gateway/usage/counting.ts": [
     {
       name: "the requests of a window are not counted",
       text: '  put("requests" satisfies LimitUnit, counts.requests);\n',
@@ -89,7 +89,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "      atMs < shortest.endMs + 600_000;\n",
     },
   ],
-  "usage/limiter.ts": [
+  "gateway/usage/limiter.ts": [
     {
       name: "a limit does not count its reset",
       text:
@@ -126,7 +126,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "NEAR_RATIO = 0",
     },
   ],
-  "usage/sums.ts": [
+  "gateway/usage/sums.ts": [
     {
       name: "a limit takes one too many",
       text: "usedOf(uses[index]) + amount <= most",
@@ -148,7 +148,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "claims.some(({ amount",
     },
   ],
-  "usage/holds.ts": [
+  "gateway/usage/holds.ts": [
     {
       name: "a removed hold stays in the total",
       text: "      if (isAmong(holds, hold)) add(hold.key, -hold.amount);\n",
@@ -166,7 +166,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       unseen: "each call of a request has an id of its own",
     },
   ],
-  "usage/memory_sums.ts": [
+  "gateway/usage/memory_sums.ts": [
     {
       name: "releases are ignored",
       text: "      holds.remove(releases);\n",
@@ -190,7 +190,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "amount",
     },
   ],
-  "usage/bounds.ts": [
+  "gateway/usage/bounds.ts": [
     {
       name: "a limit stays in its first window",
       text:
@@ -208,7 +208,7 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "  return atMs >= startMs && atMs <= endMs;\n",
     },
   ],
-  "usage/need.ts": [
+  "gateway/usage/need.ts": [
     {
       name: "the expected output is not reserved",
       text: "    expected: counts(Math.min(expectedTokens, ...output)),\n",

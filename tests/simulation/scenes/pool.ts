@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { coolDown } from "./failover.ts";
-import { ODD_RESPONSES } from "../../upstream/http1/odd_responses.ts";
+import { ODD_RESPONSES } from "../../http1/client/odd_responses.ts";
 import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { createGateway } from "../../../src/app.ts";
-import type { Config } from "../../../src/config/config.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { createGateway } from "../../../src/gateway/app.ts";
+import type { Config } from "../../../src/gateway/config/config.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import {
   createMemoryLog,
   type MemoryLog,

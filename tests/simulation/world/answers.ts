@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import type { Random } from "../../support/fakes/random.ts";
 
 /** What a provider answers, before it is written in a protocol. */

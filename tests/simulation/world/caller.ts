@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { wrapSealed } from "../../../src/protocols/canonical/content/sealed.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { wrapSealed } from "../../../src/codecs/canonical/content/sealed.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { PATHS } from "../../support/wire/ask.ts";
 import type { Look } from "./look.ts";

@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import type { Agent } from "./caller.ts";
 import { keyOf, type LedgerEntry, SimulatedProvider } from "./provider.ts";

@@ -1,4 +1,4 @@
-import type { Fetch } from "../../../src/upstream/call.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   createSigner,
   ISSUER,

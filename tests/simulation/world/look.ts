@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import type { Agent, CallerScene } from "./caller.ts";
 import { ProcessEnded, type Replica } from "./replica.ts";
 

@@ -1,4 +1,4 @@
-import { type JsonValue, parseJson } from "../../../src/core/json.ts";
+import { type JsonValue, parseJson } from "../../../src/base/json.ts";
 import { compileLua } from "./lua_compiler.ts";
 
 /** A reply of the store, in the types of RESP 2; a script has statuses, too. */

@@ -1,4 +1,4 @@
-import { randomIds } from "../../../src/core/ids.ts";
+import { randomIds } from "../../../src/base/ids.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import type { VirtualTime } from "./time.ts";
 

@@ -6,9 +6,9 @@ import {
   objectOf,
   objectsOf,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Dial } from "../../../src/upstream/http1/client.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { Dial } from "../../../src/http1/client/client.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import {
   ERROR_EVENTS,

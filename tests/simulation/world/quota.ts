@@ -1,4 +1,4 @@
-import type { Fetch } from "../../../src/upstream/call.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { keyOf, type SimulatedProvider } from "./provider.ts";
 import type { VirtualTime } from "./time.ts";

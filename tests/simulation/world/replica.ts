@@ -1,30 +1,30 @@
-import { createGateway } from "../../../src/app.ts";
-import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
-import type { Config } from "../../../src/config/config.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { startReplay } from "../../../src/tools/usage/replay_logs.ts";
+import type { Config } from "../../../src/gateway/config/config.ts";
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { Clock, Timers } from "../../../src/core/time/timers.ts";
-import { createLog, type Log } from "../../../src/observe/log.ts";
-import type { Metrics } from "../../../src/observe/metrics.ts";
+} from "../../../src/gateway/config/live_config.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { Clock, Timers } from "../../../src/base/time/timers.ts";
+import { createLog, type Log } from "../../../src/gateway/observe/log.ts";
+import type { Metrics } from "../../../src/gateway/observe/metrics.ts";
 import {
   createGatewayMetrics,
   type GatewayMetrics,
-} from "../../../src/observe/prometheus.ts";
+} from "../../../src/gateway/observe/prometheus.ts";
 import {
   createStoreState,
   type StoreState,
-} from "../../../src/shared/store/store_state.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
-import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
+} from "../../../src/gateway/shared/store/store_state.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
 import {
   createHttp1Client,
   type Dial,
-} from "../../../src/upstream/http1/client.ts";
-import type { Sums } from "../../../src/usage/sums.ts";
+} from "../../../src/http1/client/client.ts";
+import type { Sums } from "../../../src/gateway/usage/sums.ts";
 import type { MemoryLog } from "../../support/fakes/memory_log.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { ISSUER } from "../../support/gateway/identity_scene.ts";

@@ -1,5 +1,5 @@
-import { formatExposition } from "../../../src/observe/exposition.ts";
-import type { GatewayState } from "../../../src/observe/metrics.ts";
+import { formatExposition } from "../../../src/gateway/observe/exposition.ts";
+import type { GatewayState } from "../../../src/gateway/observe/metrics.ts";
 import {
   readExposition,
   type Sample,

@@ -2,7 +2,7 @@ import {
   type StoreConnection,
   StoreError,
   type StoreEvents,
-} from "../../../src/shared/store/store_link.ts";
+} from "../../../src/gateway/shared/store/store_link.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { type Reply, ReplyError, Status } from "./lua.ts";
 import { StoreData } from "./store_data.ts";

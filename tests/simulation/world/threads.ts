@@ -1,35 +1,35 @@
-import type { LiveConfig } from "../../../src/config/live_config.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { Clock, Timers } from "../../../src/core/time/timers.ts";
-import type { Log } from "../../../src/observe/log.ts";
-import { createPoller } from "../../../src/quotas/poller.ts";
-import { toPlain } from "../../../src/quotas/reading.ts";
+import type { LiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { Clock, Timers } from "../../../src/base/time/timers.ts";
+import type { Log } from "../../../src/gateway/observe/log.ts";
+import { createPoller } from "../../../src/gateway/quotas/poller.ts";
+import { toPlain } from "../../../src/gateway/quotas/reading.ts";
 import type {
   RunningCounts,
   RunningCountsByKey,
-} from "../../../src/relay/request/admission.ts";
-import { createKeySets } from "../../../src/relay/identity/key_sets.ts";
+} from "../../../src/gateway/relay/request/admission.ts";
+import { createKeySets } from "../../../src/gateway/relay/identity/key_sets.ts";
 import {
   answerCall,
   createMainKeySets,
   createMainReadings,
   createMainThread,
   createMainThreadClient,
-} from "../../../src/shared/main_thread.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
-import { RemoteSums } from "../../../src/shared/remote_sums.ts";
-import type { SharedState } from "../../../src/shared/shared_state.ts";
+} from "../../../src/gateway/shared/main_thread.ts";
+import type { Notice } from "../../../src/gateway/shared/notice.ts";
+import { RemoteSums } from "../../../src/gateway/shared/remote_sums.ts";
+import type { SharedState } from "../../../src/gateway/shared/shared_state.ts";
 import {
   createCountTable,
   createThreadCounts,
   emptyThread,
-} from "../../../src/shared/thread_counts.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
-import { createMemorySums } from "../../../src/usage/memory_sums.ts";
+} from "../../../src/gateway/shared/thread_counts.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
+import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import type { VirtualTime } from "./time.ts";
 
-/** What `src/cli/workers/worker.ts` sets. */
+/** What `src/gateway/process/threads/worker.ts` sets. */
 const [GATHER_MS, WAIT_MS] = [20, 250];
 
 /** The most threads that one process ever starts, those that replace others included. */
@@ -46,7 +46,7 @@ export interface SimulatedThread {
 
 /**
  * A process whose threads are replicas. They count in shared memory, and send each other notices; its main thread keeps
- * their sums and reads quotas for them, as `src/cli/workers` does with real threads.
+ * their sums and reads quotas for them, as `src/gateway/process/threads` does with real threads.
  */
 export class SimulatedProcess {
   /** The configuration of its main thread. */

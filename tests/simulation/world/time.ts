@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers";
-import type { Clock, Timers } from "../../../src/core/time/timers.ts";
+import type { Clock, Timers } from "../../../src/base/time/timers.ts";
 
 /** The moment from which histories begin: Monday, 2026-11-23, 08:00 UTC. */
 const START_MS = Date.UTC(2026, 10, 23, 8);

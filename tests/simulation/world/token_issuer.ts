@@ -1,9 +1,9 @@
-import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
-import type { Log } from "../../../src/observe/log.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
+import type { Log } from "../../../src/gateway/observe/log.ts";
 import {
   createTokenBook,
   type TokenBook,
-} from "../../../src/upstream/token_exchange/token_book.ts";
+} from "../../../src/gateway/upstream/token_exchange/token_book.ts";
 import type { VirtualTime } from "./time.ts";
 
 /** The entry of `auth` of a connection that exchanges the platform's token. */

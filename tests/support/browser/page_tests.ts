@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAGE_PATHS } from "../../../src/http/page.ts";
+import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
 import { endBrowser, startBrowser } from "./browser.ts";
 import type {
   Browser,
@@ -7,8 +7,8 @@ import type {
   BrowserContextOptions,
   Page,
 } from "./browser_packages.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { type DemoGateway, startDemoGateway } from "../gateway/demo_gateway.ts";
 import { needing } from "../ignored.ts";

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
-import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { FailureKind } from "../../../src/codecs/canonical/failure/failure.ts";
+import type { StopReason } from "../../../src/codecs/canonical/answer/answer.ts";
 
 /**
  * A departure of a provider from its protocol. The answers copy the provider's format, but not its

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import type { Random } from "../fakes/random.ts";
 
 /** A complete tool call. */

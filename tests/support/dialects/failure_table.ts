@@ -3,8 +3,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
+} from "../../../src/base/json.ts";
+import type { FailureKind } from "../../../src/codecs/canonical/failure/failure.ts";
 import { yamlObject } from "../yaml.ts";
 
 /** A form of a refusal, as a service documents it or as somebody has reported it. */

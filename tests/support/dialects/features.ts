@@ -1,11 +1,11 @@
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import type {
   Block,
   CacheMark,
-} from "../../../src/protocols/canonical/content/block.ts";
-import { countCacheMarks } from "../../../src/protocols/canonical/request/loss.ts";
-import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
+} from "../../../src/codecs/canonical/content/block.ts";
+import { countCacheMarks } from "../../../src/codecs/canonical/request/loss.ts";
+import type { CanonicalRequest } from "../../../src/codecs/canonical/request/request.ts";
 
 /** A feature that a request may use. */
 export interface Feature {

@@ -1,8 +1,8 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Family, Protocol } from "../../../src/core/protocol.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { formatFrame } from "../../../src/streams/sse.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Family, Protocol } from "../../../src/base/protocol.ts";
+import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
+import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import { answerContext, encodeStream } from "../../contract/codec_contract.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../wire/answers.ts";

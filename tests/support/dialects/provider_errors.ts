@@ -1,5 +1,5 @@
-import type { JsonValue } from "../../../src/core/json.ts";
-import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
+import type { JsonValue } from "../../../src/base/json.ts";
+import type { FailureKind } from "../../../src/codecs/canonical/failure/failure.ts";
 
 /** A provider's error. */
 export interface ProviderError {
@@ -749,7 +749,7 @@ const OTHER_ROWS: Readonly<Record<string, OtherRow>> = {
     body: envelope("The context length is 8192, and something broke", {
       type: "server_error",
     }),
-    source: "tests/protocols/chat/failure_test.ts",
+    source: "tests/codecs/chat/failure_test.ts",
   },
 };
 

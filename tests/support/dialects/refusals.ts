@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../../src/core/json.ts";
+import type { JsonValue } from "../../../src/base/json.ts";
 
 /** A provider's refusal. */
 export interface Refusal {

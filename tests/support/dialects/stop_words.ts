@@ -1,5 +1,5 @@
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { StopReason } from "../../../src/codecs/canonical/answer/answer.ts";
 
 /** The stop reasons of each protocol. Refusals have the reason `refusal` in Messages. */
 export const STOP_WORDS: Readonly<

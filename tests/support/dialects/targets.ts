@@ -1,8 +1,8 @@
 import type {
   RequestContext,
   Target,
-} from "../../../src/protocols/canonical/codec.ts";
-import type { LossReport } from "../../../src/protocols/canonical/request/loss.ts";
+} from "../../../src/codecs/canonical/codec.ts";
+import type { LossReport } from "../../../src/codecs/canonical/request/loss.ts";
 
 /** A context that records dropped fields instead of rejecting the request. */
 export interface NotedContext {

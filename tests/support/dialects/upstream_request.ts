@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import { isProtocol, type Protocol } from "../../../src/core/protocol.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { isProtocol, type Protocol } from "../../../src/base/protocol.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
 import { translateRequest } from "../translate_request.ts";
 import { targetOf } from "./targets.ts";
 

@@ -1,4 +1,4 @@
-import type { Addition, Sum } from "../../../src/usage/sums.ts";
+import type { Addition, Sum } from "../../../src/gateway/usage/sums.ts";
 
 /** Creates an addition to one sum. */
 export function to({ table, field, endsAtMs }: Sum, amount: number): Addition {

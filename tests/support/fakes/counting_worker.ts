@@ -2,7 +2,7 @@ import {
   addWithin,
   type createCountTable,
   removeOne,
-} from "../../../src/shared/thread_counts.ts";
+} from "../../../src/gateway/shared/thread_counts.ts";
 
 type CountTable = ReturnType<typeof createCountTable>;
 

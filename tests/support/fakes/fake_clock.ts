@@ -1,4 +1,4 @@
-import type { Clock } from "../../../src/core/time/timers.ts";
+import type { Clock } from "../../../src/base/time/timers.ts";
 
 /** A clock that only moves when a test advances it. */
 export interface FakeClock extends Clock {

@@ -1,4 +1,4 @@
-import type { Timers } from "../../../src/core/time/timers.ts";
+import type { Timers } from "../../../src/base/time/timers.ts";
 
 /** Timers that only fire when a test advances their time. */
 export interface FakeTimers extends Timers {

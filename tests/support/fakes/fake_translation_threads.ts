@@ -2,7 +2,7 @@ import type {
   StartTranslationThread,
   ThreadOrder,
   ThreadReport,
-} from "../../../src/relay/translated/translation_thread.ts";
+} from "../../../src/gateway/relay/translated/translation_thread.ts";
 
 /** A thread that a test controls. */
 export interface FakeThread {

@@ -1,4 +1,4 @@
-import { systemTimers, type Timers } from "../../../src/core/time/timers.ts";
+import { systemTimers, type Timers } from "../../../src/base/time/timers.ts";
 
 /** The speed of the timers, as a multiple of real time. */
 const SPEED = 50;

@@ -1,4 +1,4 @@
-import type { CliIo } from "../../../src/cli/command.ts";
+import type { CliIo } from "../../../src/tools/command.ts";
 
 /** The output of a command, in memory. */
 export interface MemoryIo extends CliIo {

@@ -1,5 +1,8 @@
-import type { Log } from "../../../src/observe/log.ts";
-import { levelOf, type LogLevel } from "../../../src/observe/log_events.ts";
+import type { Log } from "../../../src/gateway/observe/log.ts";
+import {
+  levelOf,
+  type LogLevel,
+} from "../../../src/gateway/observe/log_events.ts";
 
 /** One line of a log, before it is formatted. */
 export interface LogEntry {

@@ -1,4 +1,4 @@
-import "../../../src/cli/workers/worker.ts";
+import "../../../src/gateway/process/threads/worker.ts";
 
 const originalConnect = Deno.connect;
 

@@ -1,10 +1,10 @@
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { Operation } from "../../../src/core/protocol.ts";
-import type { Attempt } from "../../../src/relay/attempt.ts";
-import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
-import { keepBody } from "../../../src/relay/request/held_body.ts";
-import { followCaller } from "../../../src/relay/exchange.ts";
-import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import type { Operation } from "../../../src/base/protocol.ts";
+import type { Attempt } from "../../../src/gateway/relay/attempt.ts";
+import { createBodyMemory } from "../../../src/gateway/relay/request/body_memory.ts";
+import { keepBody } from "../../../src/gateway/relay/request/held_body.ts";
+import { followCaller } from "../../../src/gateway/relay/exchange.ts";
+import { createRequestHeadReader } from "../../../src/gateway/relay/request/request_head.ts";
 import { minimalConfig } from "./config.ts";
 import { type OpenRecord, openTestRecord } from "./open_record.ts";
 

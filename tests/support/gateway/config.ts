@@ -1,7 +1,13 @@
-import type { Config } from "../../../src/config/config.ts";
-import { loadConfig, type LoadResult } from "../../../src/config/load.ts";
-import { formatProblem, type Problem } from "../../../src/config/problems.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Config } from "../../../src/gateway/config/config.ts";
+import {
+  loadConfig,
+  type LoadResult,
+} from "../../../src/gateway/config/load.ts";
+import {
+  formatProblem,
+  type Problem,
+} from "../../../src/gateway/config/problems.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];
 

@@ -1,5 +1,5 @@
-import type { JsonSchema } from "../../../src/config/schema/fields.ts";
-import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
+import type { JsonSchema } from "../../../src/gateway/config/schema/fields.ts";
+import { configJsonSchema } from "../../../src/gateway/config/schema/json_schema.ts";
 
 /** An option of the configuration, as its schema declares it. */
 export interface ConfigOption {

@@ -2,7 +2,7 @@ import { Ajv2020 } from "npm:ajv@8.20.0/dist/2020.js";
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../../../src/config/schema/json_schema.ts";
+} from "../../../src/gateway/config/schema/json_schema.ts";
 
 // Each format has a pattern with the same meaning.
 const ajv = new Ajv2020({ allErrors: true, validateFormats: false });

@@ -1,9 +1,9 @@
-import { createChunkGaps } from "../../../src/observe/chunk_gaps.ts";
+import { createChunkGaps } from "../../../src/gateway/observe/chunk_gaps.ts";
 import {
   createProcessMetrics,
   formatExposition,
-} from "../../../src/observe/exposition.ts";
-import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
+} from "../../../src/gateway/observe/exposition.ts";
+import { createGatewayMetrics } from "../../../src/gateway/observe/prometheus.ts";
 
 const WINDOW = {
   connection: "main",

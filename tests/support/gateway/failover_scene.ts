@@ -1,13 +1,13 @@
-import { createGateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { UpstreamRequest } from "../../../src/upstream/call.ts";
-import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Notices } from "../../../src/shared/notice.ts";
+} from "../../../src/gateway/config/live_config.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { UpstreamRequest } from "../../../src/gateway/upstream/call.ts";
+import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { Notices } from "../../../src/gateway/shared/notice.ts";
 import { ask, hello, PATHS } from "../wire/ask.ts";
 import {
   type Act,
@@ -69,7 +69,7 @@ const LEAST_PAUSES = 3;
 
 /**
  * More pauses than the gateway takes between two chunks of a long answer. On a busy machine, each of its stages pauses
- * after every 64 KiB (`core/time/turns.ts`), and a chunk has a MiB.
+ * after every 64 KiB (`base/time/turns.ts`), and a chunk has a MiB.
  */
 const MOST_PAUSES = 128;
 

@@ -1,4 +1,4 @@
-import type { Endpoint, Family } from "../../../src/core/protocol.ts";
+import type { Endpoint, Family } from "../../../src/base/protocol.ts";
 import { connectionFile, minimalFile, UPSTREAM_KEY } from "./config.ts";
 
 /** All native endpoints of a connection of each family. */

@@ -1,13 +1,16 @@
-import { createGateway } from "../../../src/app.ts";
-import { listen } from "../../../src/cli/server/listen.ts";
-import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { listen } from "../../../src/http1/deno/listen.ts";
+import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
-import type { Clock, Timers } from "../../../src/core/time/timers.ts";
-import type { Admission } from "../../../src/relay/request/admission.ts";
-import type { Fetch, UpstreamClient } from "../../../src/upstream/call.ts";
+} from "../../../src/gateway/config/live_config.ts";
+import type { Clock, Timers } from "../../../src/base/time/timers.ts";
+import type { Admission } from "../../../src/gateway/relay/request/admission.ts";
+import type {
+  Fetch,
+  UpstreamClient,
+} from "../../../src/gateway/upstream/call.ts";
 import { ask, PATHS } from "../wire/ask.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";

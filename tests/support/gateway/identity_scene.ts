@@ -8,17 +8,17 @@ import {
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+} from "../../../src/gateway/config/live_config.ts";
+import { GatewayError } from "../../../src/base/error.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import {
   createIdentity,
   type Identity,
-} from "../../../src/relay/identity/identity.ts";
+} from "../../../src/gateway/relay/identity/identity.ts";
 import {
   createKeySets,
   type KeySets,
-} from "../../../src/relay/identity/key_sets.ts";
+} from "../../../src/gateway/relay/identity/key_sets.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { createFakeTimers } from "../fakes/fake_timers.ts";
 import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
+} from "../../../src/gateway/config/live_config.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Notices } from "../../../src/shared/notice.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { Notices } from "../../../src/gateway/shared/notice.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { answerAt } from "../upstream/fake_answers.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { ask, credentials, PATHS } from "../wire/ask.ts";
 import {
   configOf,

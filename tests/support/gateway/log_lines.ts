@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import { createLog, type Log } from "../../../src/observe/log.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { createLog, type Log } from "../../../src/gateway/observe/log.ts";
 import { createInbox, type Inbox } from "../fakes/inbox.ts";
 import { until } from "../within.ts";
 

@@ -4,7 +4,7 @@ import {
   FAILURES,
   MOVES,
   WAITS,
-} from "../../../src/observe/facts.ts";
+} from "../../../src/gateway/observe/facts.ts";
 import { everyMetric } from "./every_metric.ts";
 import { readExposition } from "./exposition.ts";
 

@@ -1,4 +1,7 @@
-import { openRecord, type RequestRecord } from "../../../src/observe/record.ts";
+import {
+  openRecord,
+  type RequestRecord,
+} from "../../../src/gateway/observe/record.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
 

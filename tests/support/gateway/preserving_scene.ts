@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { createFakeClock } from "../fakes/fake_clock.ts";
 import {
   createPreservingProvider,

@@ -45,7 +45,7 @@ export async function serveFile(
   const command = [
     ...[Deno.execPath(), "run", "--no-prompt"],
     ...["--allow-net", "--allow-read", "--allow-env", "--allow-write"],
-    ...["src/main.ts", "serve", "--config", path, ...options],
+    ...["src/tools/main.ts", "serve", "--config", path, ...options],
   ];
   const [program = "", ...args] = maxDescriptors === undefined
     ? command

@@ -1,5 +1,5 @@
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { good } from "../upstream/bad_provider.ts";
 import { minimalFile, tokenFile } from "./config.ts";
 import { connectionTo, type Mode } from "./failover_scene.ts";

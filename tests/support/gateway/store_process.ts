@@ -1,17 +1,20 @@
-import { loadRedis } from "../../../src/cli/server/redis.ts";
-import type { Config, SharedConfig } from "../../../src/config/config.ts";
+import { loadRedis } from "../../../src/gateway/process/redis.ts";
+import type {
+  Config,
+  SharedConfig,
+} from "../../../src/gateway/config/config.ts";
 import {
   type Clock,
   systemClock,
   systemTimers,
-} from "../../../src/core/time/timers.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
+} from "../../../src/base/time/timers.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import type { Notice } from "../../../src/gateway/shared/notice.ts";
 import {
   createStoreState,
   type StoreState,
-} from "../../../src/shared/store/store_state.ts";
-import type { Sums } from "../../../src/usage/sums.ts";
+} from "../../../src/gateway/shared/store/store_state.ts";
+import type { Sums } from "../../../src/gateway/usage/sums.ts";
 import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
 import { until } from "../within.ts";
 import { minimalConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-import type { UsageReport } from "../../../src/usage/report.ts";
+import type { UsageReport } from "../../../src/gateway/usage/report.ts";
 import { good } from "../upstream/bad_provider.ts";
 import type { Act } from "../upstream/bad_provider.ts";
 import {

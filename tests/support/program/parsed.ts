@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type Arguments, command } from "../../../src/cli/arguments.ts";
-import type { CommandSpec } from "../../../src/cli/command.ts";
+import { type Arguments, command } from "../../../src/tools/arguments.ts";
+import type { CommandSpec } from "../../../src/tools/command.ts";
 import { createMemoryIo } from "../fakes/memory_io.ts";
 
 /** Returns the arguments of a command as it understands them. Fails when it rejects them. */

@@ -48,7 +48,7 @@ export function programCommand(
     "--allow-write",
   ];
   return new Deno.Command(Deno.execPath(), {
-    args: ["run", ...flags, "src/main.ts", ...args],
+    args: ["run", ...flags, "src/tools/main.ts", ...args],
     cwd: ROOT,
     env: { NO_COLOR: "1", ...env },
     stdin: "null",

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import { type Counts, countsOf } from "./hand_price.ts";
 import { loadRecordings, parseFrames, type Recording } from "./recordings.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Operation, Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Operation, Protocol } from "../../../src/base/protocol.ts";
 
 /** A recorded exchange with a real provider. */
 export interface RecordedExchange {

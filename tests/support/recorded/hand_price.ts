@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 
 // A price list, and the cost of answers by it, computed without the gateway's code.
 

@@ -3,10 +3,10 @@ import {
   type JsonObject,
   objectOf,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { textOf } from "../../../src/demo/ask.ts";
-import { formatFrame } from "../../../src/streams/sse.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import { textOf } from "../../../src/tools/demo/ask.ts";
+import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { readChat } from "./recorded_chat.ts";
 import { readMessages } from "./recorded_messages.ts";
 import { readResponses } from "./recorded_responses.ts";

@@ -2,8 +2,8 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -2,8 +2,8 @@ import {
   type JsonObject,
   objectOf,
   objectsOf,
-} from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask.ts";
+} from "../../../src/base/json.ts";
+import { textOf } from "../../../src/tools/demo/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
 /** Reads the blocks of a message, or of its events. */

@@ -3,8 +3,8 @@ import {
   type JsonValue,
   objectOf,
   objectsOf,
-} from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask.ts";
+} from "../../../src/base/json.ts";
+import { textOf } from "../../../src/tools/demo/ask.ts";
 import {
   jsonText,
   type RecordedCall,

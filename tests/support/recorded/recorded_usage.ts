@@ -3,8 +3,8 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -1,12 +1,12 @@
-import type { SseFrame } from "../../../src/core/frame.ts";
+import type { SseFrame } from "../../../src/base/frame.ts";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import { createSseParser } from "../../../src/streams/sse.ts";
+} from "../../../src/base/json.ts";
+import { runStage } from "../../../src/base/stage.ts";
+import { createSseParser } from "../../../src/base/streams/sse.ts";
 
 /** A recorded exchange with a provider. Parts that were not recorded are absent. */
 export interface Recording {

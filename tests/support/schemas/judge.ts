@@ -5,7 +5,7 @@ import draft06 from "npm:ajv@8.20.0/dist/refs/json-schema-draft-06.json" with {
   type: "json",
 };
 import { default as Ajv04 } from "npm:ajv-draft-04@1.0.0";
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import type { Draft } from "./random_schema.ts";
 
 /** Returns true when a value matches the schema. */

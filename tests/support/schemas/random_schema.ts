@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 import type { Random } from "../fakes/random.ts";
 
 /** The drafts of JSON Schema that {@linkcode randomSchema} writes. */

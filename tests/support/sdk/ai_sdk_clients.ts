@@ -1,5 +1,5 @@
-import type { Family } from "../../../src/core/protocol.ts";
-import type { createGateway } from "../../../src/app.ts";
+import type { Family } from "../../../src/base/protocol.ts";
+import type { createGateway } from "../../../src/gateway/app.ts";
 import {
   createAnthropic,
   createOpenAI,

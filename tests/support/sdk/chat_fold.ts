@@ -6,8 +6,8 @@ import {
   objectOf,
   objectsOf,
   parseJson,
-} from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask.ts";
+} from "../../../src/base/json.ts";
+import { textOf } from "../../../src/tools/demo/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

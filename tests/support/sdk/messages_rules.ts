@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 
 const NAME_REGEXP = /^[A-Za-z0-9_-]{1,128}$/;
 const ROLES: readonly unknown[] = ["user", "assistant", "system"];

@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /*

@@ -1,7 +1,7 @@
-import type { Protocol } from "../../../src/core/protocol.ts";
-import type { SseFrame } from "../../../src/core/frame.ts";
-import { parseJson } from "../../../src/core/json.ts";
-import { formatFrame } from "../../../src/streams/sse.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
+import type { SseFrame } from "../../../src/base/frame.ts";
+import { parseJson } from "../../../src/base/json.ts";
+import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { Anthropic, OpenAI } from "./sdks.ts";
 
 /** The facts that a caller reads in an answer of any protocol. */

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 import type { Act, Asked } from "./bad_provider.ts";
 
 const MINUTE_MS = 60_000;

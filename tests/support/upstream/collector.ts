@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { until } from "../within.ts";
 
 /** An exported span. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 
 /** Returns the shortest answer of the operation at a URL. */
 export function answerAt(url: string): JsonObject {

@@ -3,8 +3,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
+} from "../../../src/base/json.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { assertSendable } from "../sdk/messages_rules.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../wire/answers.ts";
 

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
+} from "../../../src/base/json.ts";
 
 const ROOT_WORDS = ["oneOf", "anyOf", "allOf", "enum", "not"];
 

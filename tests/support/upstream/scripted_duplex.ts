@@ -1,5 +1,5 @@
-import type { Duplex } from "../../../src/upstream/http1/socket.ts";
-import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
+import type { Duplex } from "../../../src/http1/client/socket.ts";
+import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 
 /** A byte stream whose other end is the test. */
 export interface ScriptedDuplex extends Duplex {

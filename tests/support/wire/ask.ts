@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 
 /** The protocols that tests ask in; another one does not join them by itself. */

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 
 /** The input of the tool of {@linkcode cursorBody}. */
 export const PATCH = "*** Begin Patch\n*** Add File: a.txt\n+Hi\n*** End Patch";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonValue } from "../../../src/base/json.ts";
 import type { Random } from "../fakes/random.ts";
 
 /** Values to put in wrong places. */

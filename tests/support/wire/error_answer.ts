@@ -3,8 +3,8 @@ import {
   isJsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+} from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 
 /** An error as its caller reads it. */
 export interface ErrorAnswer {

@@ -1,4 +1,4 @@
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
+import type { AnswerEvent } from "../../../src/codecs/canonical/stream/event.ts";
 
 /** Events of a sample answer, in short forms for tests. */
 export const START: AnswerEvent = {

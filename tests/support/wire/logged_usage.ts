@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../../src/core/json.ts";
+import { isJsonObject } from "../../../src/base/json.ts";
 
 /**
  * Checks the usage in a log line. It equals the provider's usage, or is an estimate that is marked

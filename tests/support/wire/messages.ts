@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/base/json.ts";
 
 // The messages that Chat Completions and Messages write alike.
 

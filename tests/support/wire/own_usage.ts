@@ -1,5 +1,5 @@
-import type { DayUsage } from "../../../src/usage/history.ts";
-import type { UsageReport } from "../../../src/usage/report.ts";
+import type { DayUsage } from "../../../src/gateway/usage/history.ts";
+import type { UsageReport } from "../../../src/gateway/usage/report.ts";
 
 type LimitUsage = UsageReport["limits"][number];
 

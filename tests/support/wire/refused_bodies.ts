@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 
 const MARK: JsonObject = { type: "ephemeral" };
 

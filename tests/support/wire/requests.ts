@@ -1,4 +1,4 @@
-import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
+import type { CanonicalRequest } from "../../../src/codecs/canonical/request/request.ts";
 
 /** Returns a canonical request with these fields and no others. */
 export function requestOf(

@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "../../../src/core/json.ts";
+import { type JsonObject, present } from "../../../src/base/json.ts";
 
 // The events of a Responses stream.
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 
 /** Returns the schema of an object with one required text, which also fits strict tools. */
 export function closedSchema(name: string): JsonObject {

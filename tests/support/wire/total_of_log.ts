@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runUsage } from "../../../src/cli/usage/command.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { runUsage } from "../../../src/tools/usage/command.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
 import { createMemoryIo } from "../fakes/memory_io.ts";
 import { inPieces } from "./pieces.ts";
 

@@ -4,11 +4,11 @@ import type {
   ReasoningBlock,
   ReasoningForm,
   TextBlock,
-} from "../../../src/protocols/canonical/content/block.ts";
+} from "../../../src/codecs/canonical/content/block.ts";
 import type {
   Role,
   Turn,
-} from "../../../src/protocols/canonical/request/request.ts";
+} from "../../../src/codecs/canonical/request/request.ts";
 
 // The canonical form of the simplest history.
 

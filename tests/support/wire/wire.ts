@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import type { Protocol } from "../../../src/base/protocol.ts";
 
 /** The parts of one short answer in a protocol, as a provider sends them. */
 export interface Wire {

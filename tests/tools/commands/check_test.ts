@@ -4,7 +4,7 @@ import {
   ISSUER,
   KEYS_URL,
 } from "../../support/gateway/identity_scene.ts";
-import { runCheck } from "../../../src/cli/commands/check.ts";
+import { runCheck } from "../../../src/tools/commands/check.ts";
 import {
   connectionFile,
   minimalFile,

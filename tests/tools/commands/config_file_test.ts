@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import {
   findFiles,
   loadConfigFile,
-} from "../../../src/cli/commands/config_file.ts";
-import { formatProblem } from "../../../src/config/problems.ts";
+} from "../../../src/tools/commands/config_file.ts";
+import { formatProblem } from "../../../src/gateway/config/problems.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { needing, testNeeding } from "../../support/ignored.ts";
@@ -278,7 +278,7 @@ Deno.test({
       const path = `${directory}/gateway.yaml`;
       await Deno.writeTextFile(path, JSON.stringify(minimalFile()));
       const main = fromFileUrl(
-        new URL("../../../src/main.ts", import.meta.url),
+        new URL("../../../src/tools/main.ts", import.meta.url),
       );
       const check = [Deno.execPath(), "run", "--allow-all", main, "check"];
       await steps(t, Object.entries(OPEN_DESCRIPTORS), async ([, script]) => {

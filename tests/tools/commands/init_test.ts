@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { runInit } from "../../../src/cli/commands/init.ts";
-import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
+import { runInit } from "../../../src/tools/commands/init.ts";
+import {
+  SERVICE_NAMES,
+  SERVICES,
+} from "../../../src/gateway/config/services.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
-import type { loadConfig } from "../../../src/config/load.ts";
+import type { loadConfig } from "../../../src/gateway/config/load.ts";
 import {
   configOf,
   connectionFile,

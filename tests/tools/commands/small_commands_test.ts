@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import {
   beside,
   findConfigPath,
-} from "../../../src/cli/commands/config_file.ts";
-import { runHealth } from "../../../src/cli/commands/health.ts";
+} from "../../../src/tools/commands/config_file.ts";
+import { runHealth } from "../../../src/tools/commands/health.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
-import { runSchema } from "../../../src/cli/commands/schema.ts";
+import { runSchema } from "../../../src/tools/commands/schema.ts";
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../../../src/config/schema/json_schema.ts";
+} from "../../../src/gateway/config/schema/json_schema.ts";
 import {
   loadFile,
   minimalConfig,
   minimalFile,
 } from "../../support/gateway/config.ts";
-import { command } from "../../../src/cli/arguments.ts";
-import { SERVE } from "../../../src/cli/commands/serve.ts";
+import { command } from "../../../src/tools/arguments.ts";
+import { SERVE } from "../../../src/tools/commands/serve.ts";
 import {
   readServeOptions,
   startWarnings,
   withOptions,
-} from "../../../src/cli/commands/serve_options.ts";
-import { endSentence } from "../../../src/cli/text.ts";
+} from "../../../src/tools/commands/serve_options.ts";
+import { endSentence } from "../../../src/tools/text.ts";
 import { parsed } from "../../support/program/parsed.ts";
 import { steps } from "../../support/steps.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runToken } from "../../../src/cli/commands/token.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { runToken } from "../../../src/tools/commands/token.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import { steps } from "../../support/steps.ts";

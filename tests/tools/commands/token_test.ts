@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runToken } from "../../../src/cli/commands/token.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { runToken } from "../../../src/tools/commands/token.ts";
+import { sha256Hex } from "../../../src/base/sha256.ts";
 import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";

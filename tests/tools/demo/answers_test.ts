@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { Ask, Tool, Turn } from "../../src/demo/ask.ts";
-import { createTurn } from "../support/upstream/strict_provider/turn.ts";
-import { compose, estimateTokens } from "../../src/demo/answers.ts";
-import { objectOf } from "../../src/core/json.ts";
-import { yamlPairs } from "../support/yaml_table.ts";
+import type { Ask, Tool, Turn } from "../../../src/tools/demo/ask.ts";
+import { createTurn } from "../../support/upstream/strict_provider/turn.ts";
+import { compose, estimateTokens } from "../../../src/tools/demo/answers.ts";
+import { objectOf } from "../../../src/base/json.ts";
+import { yamlPairs } from "../../support/yaml_table.ts";
 import {
   callInput,
   exampleOf,
   toolsToCall,
-} from "../../src/demo/schema_example.ts";
+} from "../../../src/tools/demo/schema_example.ts";
 
 function askOf(
   turns: readonly (Turn | string)[],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/core/json.ts";
-import type { Family } from "../../src/core/protocol.ts";
-import { type Fault, SLOW_MS } from "../../src/demo/providers.ts";
-import { waitInRealTime } from "../../src/demo/speak.ts";
-import { framesOf } from "../support/wire/sse_frames.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Family } from "../../../src/base/protocol.ts";
+import { type Fault, SLOW_MS } from "../../../src/tools/demo/providers.ts";
+import { waitInRealTime } from "../../../src/tools/demo/speak.ts";
+import { framesOf } from "../../support/wire/sse_frames.ts";
 import { createFixedDemo, createFixedStrict, demoRequest } from "./harness.ts";
 
 const HELLO = [{ role: "user", content: "Hello" }];

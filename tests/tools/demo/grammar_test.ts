@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
-import { type JsonObject, objectOf, objectsOf } from "../../src/core/json.ts";
-import { foldChat } from "../support/sdk/chat_fold.ts";
-import { foldMessages } from "../support/sdk/messages_fold.ts";
-import { foldResponses } from "../support/sdk/responses_fold.ts";
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+} from "../../../src/base/json.ts";
+import { foldChat } from "../../support/sdk/chat_fold.ts";
+import { foldMessages } from "../../support/sdk/messages_fold.ts";
+import { foldResponses } from "../../support/sdk/responses_fold.ts";
 import { ask, askBoth, askStream, createFixedDemo, gistOf } from "./harness.ts";
-import { steps } from "../support/steps.ts";
-import { yamlObject } from "../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
+import { yamlObject } from "../../support/yaml.ts";
 
 const SCHEMA = {
   type: "object",

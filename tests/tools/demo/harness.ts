@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Clock } from "../../src/core/time/timers.ts";
-import type { Ids } from "../../src/core/ids.ts";
-import type { JsonObject } from "../../src/core/json.ts";
-import { isJsonObject, parseJson } from "../../src/core/json.ts";
-import type { Family, Protocol } from "../../src/core/protocol.ts";
-import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
-import { CODECS } from "../../src/protocols/mod.ts";
-import { createDemoUpstream } from "../../src/demo/upstream.ts";
-import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
+import type { Clock } from "../../../src/base/time/timers.ts";
+import type { Ids } from "../../../src/base/ids.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import { isJsonObject, parseJson } from "../../../src/base/json.ts";
+import type { Family, Protocol } from "../../../src/base/protocol.ts";
+import type { AnswerBlock } from "../../../src/codecs/canonical/content/block.ts";
+import { CODECS } from "../../../src/codecs/mod.ts";
+import { createDemoUpstream } from "../../../src/tools/demo/upstream.ts";
+import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 
 type DemoUpstream = ReturnType<typeof createDemoUpstream>;
 

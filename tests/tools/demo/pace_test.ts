@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { fragmentsOf, wordsOf } from "../../src/demo/script.ts";
-import { seal, unseal } from "../support/upstream/strict_provider/seal.ts";
+import { fragmentsOf, wordsOf } from "../../../src/tools/demo/script.ts";
+import { seal, unseal } from "../../support/upstream/strict_provider/seal.ts";
 import {
   speak,
   type Step,
   waitForAbort,
   waitInRealTime,
   write,
-} from "../../src/demo/speak.ts";
-import { within } from "../support/within.ts";
+} from "../../../src/tools/demo/speak.ts";
+import { within } from "../../support/within.ts";
 
 Deno.test("wordsOf() splits after every blank and loses nothing", () => {
   assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { Connection } from "../../src/config/config.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import type { Family } from "../../src/core/protocol.ts";
-import { demoConfigText } from "../../src/demo/config.ts";
-import { createHarvest } from "../../src/quotas/harvest.ts";
-import { readQuota } from "../../src/quotas/read.ts";
-import { readerOf } from "../../src/quotas/readers/mod.ts";
-import type { QuotaWindow } from "../../src/quotas/window.ts";
+import type { Connection } from "../../../src/gateway/config/config.ts";
+import { loadConfig } from "../../../src/gateway/config/load.ts";
+import type { Family } from "../../../src/base/protocol.ts";
+import { demoConfigText } from "../../../src/tools/demo/config.ts";
+import { createHarvest } from "../../../src/gateway/quotas/harvest.ts";
+import { readQuota } from "../../../src/gateway/quotas/read.ts";
+import { readerOf } from "../../../src/gateway/quotas/readers/mod.ts";
+import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
 import { createFakeClock, createFixedDemo, demoRequest } from "./harness.ts";
 
 async function connectionOf(family: Family): Promise<Connection> {

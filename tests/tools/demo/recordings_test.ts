@@ -4,17 +4,17 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../src/core/json.ts";
-import { foldChat } from "../support/sdk/chat_fold.ts";
-import { foldMessages } from "../support/sdk/messages_fold.ts";
-import { foldResponses } from "../support/sdk/responses_fold.ts";
-import { framesOf } from "../support/wire/sse_frames.ts";
+} from "../../../src/base/json.ts";
+import { foldChat } from "../../support/sdk/chat_fold.ts";
+import { foldMessages } from "../../support/sdk/messages_fold.ts";
+import { foldResponses } from "../../support/sdk/responses_fold.ts";
+import { framesOf } from "../../support/wire/sse_frames.ts";
 import { askStream } from "./harness.ts";
-import { testNeeding } from "../support/ignored.ts";
-import { steps } from "../support/steps.ts";
+import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Recordings of real providers; they lie beside the repository, where there are any. */
-const RECORDINGS = new URL("../../../shared/recordings/", import.meta.url);
+const RECORDINGS = new URL("../../../../shared/recordings/", import.meta.url);
 
 const isAbsent = await Deno.stat(RECORDINGS).then(() => false, () => true);
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { Anthropic, Anthropic0, OpenAI } from "../support/sdk/sdks.ts";
+import { Anthropic, Anthropic0, OpenAI } from "../../support/sdk/sdks.ts";
 import { createFixedStrict } from "./harness.ts";
 import {
   createSdk0,
   createSdk1,
   helloTo,
   TOOL,
-} from "../support/sdk/anthropic_sdk.ts";
-import { steps } from "../support/steps.ts";
+} from "../../support/sdk/anthropic_sdk.ts";
+import { steps } from "../../support/steps.ts";
 
 // The SDKs' answers of these providers, and their tools, are in tests/e2e/sdks: natively, the gateway changes no byte.
 

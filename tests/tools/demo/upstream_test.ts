@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../src/core/json.ts";
-import type { Family } from "../../src/core/protocol.ts";
-import { waitInRealTime } from "../../src/demo/speak.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Family } from "../../../src/base/protocol.ts";
+import { waitInRealTime } from "../../../src/tools/demo/speak.ts";
 import { createFixedDemo, demoRequest, NOON_MS } from "./harness.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import { demoConfigText } from "../../src/demo/config.ts";
-import { steps } from "../support/steps.ts";
+import { loadConfig } from "../../../src/gateway/config/load.ts";
+import { demoConfigText } from "../../../src/tools/demo/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const HELLO = [{ role: "user", content: "Hello" }];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runLimits } from "../../../src/cli/limits/command.ts";
+import { runLimits } from "../../../src/tools/limits/command.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import {
   entryOf,
@@ -443,7 +443,7 @@ const MAIN = [
   "--allow-net",
   "--allow-read",
   "--allow-env",
-  fromFileUrl(new URL("../../../src/main.ts", import.meta.url)),
+  fromFileUrl(new URL("../../../src/tools/main.ts", import.meta.url)),
 ];
 
 Deno.test("limits draws the demo's quotas, from a program of its own", async () => {

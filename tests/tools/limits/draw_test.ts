@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
-import { inColour, withoutColour } from "../../../src/cli/text.ts";
-import { ownLimits } from "../../../src/http/wording/own_limits.js";
+import { inColour, withoutColour } from "../../../src/tools/text.ts";
+import { ownLimits } from "../../../src/page/wording/own_limits.js";
 import {
   groupLimit,
   ownLimit,
   usageReport,
 } from "../../support/wire/own_usage.ts";
-import { drawLimits } from "../../../src/cli/limits/draw.ts";
-import type { QuotaList } from "../../../src/quotas/list.ts";
+import { drawLimits } from "../../../src/tools/limits/draw.ts";
+import type { QuotaList } from "../../../src/gateway/quotas/list.ts";
 import {
   balanceOf,
   entryOf,

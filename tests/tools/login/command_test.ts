@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runLogin } from "../../../src/cli/login/command.ts";
-import { loginFolder, openLogin } from "../../../src/cli/login/kept_login.ts";
+import { runLogin } from "../../../src/tools/login/command.ts";
+import { loginFolder, openLogin } from "../../../src/tools/login/kept_login.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { ISSUER, openIssuer } from "./strict_issuer.ts";
 import { testNeeding } from "../../support/ignored.ts";

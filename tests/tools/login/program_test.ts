@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openLogin } from "../../../src/cli/login/kept_login.ts";
+import { openLogin } from "../../../src/tools/login/kept_login.ts";
 import { runProgram } from "../../support/program/run_program.ts";
 import { openIssuer } from "./strict_issuer.ts";
 
@@ -28,14 +28,14 @@ async function modulesOf(
 }
 
 const ENTRIES = [
-  { path: "main.ts", imports: STATIC_REGEXP },
-  { path: "cli/login/main.ts", imports: ANY_REGEXP },
+  { path: "tools/main.ts", imports: STATIC_REGEXP },
+  { path: "tools/login/main.ts", imports: ANY_REGEXP },
 ];
 
 for (const { path, imports } of ENTRIES) {
   Deno.test(`login loads a small part of the program and no library from ${path}, because clients run it often`, async () => {
     const loaded = await modulesOf(path, imports);
-    assert.ok(loaded.has("cli/login/kept_login.ts"));
+    assert.ok(loaded.has("tools/login/kept_login.ts"));
     assert.ok(loaded.size < 14, [...loaded].join(" "));
     const strangers = [...loaded].filter((path) =>
       /^(app|http|protocols|relay|upstream|catalog)\b/.test(path)

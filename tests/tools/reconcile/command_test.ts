@@ -1,4 +1,4 @@
-import { readReport } from "../../../src/cli/reconcile/reports.ts";
+import { readReport } from "../../../src/tools/reconcile/reports.ts";
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Prices } from "../../../src/config/usage_limits.ts";
+import type { JsonObject } from "../../../src/base/json.ts";
+import type { Prices } from "../../../src/gateway/config/usage_limits.ts";
 import type { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
 
 /** The tokens of one request, by their price. */

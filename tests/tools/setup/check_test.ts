@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { runSetup } from "../../../src/cli/setup/command.ts";
-import { CLIENTS } from "../../../src/http/wording/settings.js";
+import { runSetup } from "../../../src/tools/setup/command.ts";
+import { CLIENTS } from "../../../src/page/wording/settings.js";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openTempFolder } from "../../support/temp_folder.ts";
 import { parse as parseYaml } from "@std/yaml/parse";
-import { CLIENTS } from "../../../src/http/wording/settings.js";
+import { CLIENTS } from "../../../src/page/wording/settings.js";
 import { type Run, setup, TOKEN } from "./print_settings.ts";
 import { steps } from "../../support/steps.ts";
 

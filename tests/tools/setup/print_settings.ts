@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runSetup } from "../../../src/cli/setup/command.ts";
+import { runSetup } from "../../../src/tools/setup/command.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 export const TOKEN = "mg_secret-of-alice";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { runCheck } from "../../../src/cli/commands/check.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import { systemClock } from "../../../src/core/time/timers.ts";
-import { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import { runCheck } from "../../../src/tools/commands/check.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
+import { randomIds } from "../../../src/base/ids.ts";
+import { systemClock } from "../../../src/base/time/timers.ts";
+import { createDemoUpstream } from "../../../src/tools/demo/upstream.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
-import { tryModels } from "../../../src/cli/try/try_models.ts";
+import { tryModels } from "../../../src/tools/try/try_models.ts";
 import { answerAt } from "../../support/upstream/fake_answers.ts";
 import {
   configOf,
@@ -15,8 +15,8 @@ import {
   minimalFile,
   UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
-import { isServiceName } from "../../../src/config/services.ts";
-import { starterFile } from "../../../src/config/starter.ts";
+import { isServiceName } from "../../../src/gateway/config/services.ts";
+import { starterFile } from "../../../src/gateway/config/starter.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import {

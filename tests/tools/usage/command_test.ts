@@ -5,7 +5,7 @@ import {
   readUsageOptions,
   runUsage,
   USAGE,
-} from "../../../src/cli/usage/command.ts";
+} from "../../../src/tools/usage/command.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { parsed } from "../../support/program/parsed.ts";
 import { readPages } from "../../support/program/pages.ts";

@@ -5,14 +5,17 @@ import {
   type LogFile,
   type LogFiles,
   openLog,
-} from "../../../src/cli/usage/log_files.ts";
-import { replayLogs, startReplay } from "../../../src/cli/usage/replay_logs.ts";
-import type { Counting } from "../../../src/usage/counting.ts";
+} from "../../../src/tools/usage/log_files.ts";
+import {
+  replayLogs,
+  startReplay,
+} from "../../../src/tools/usage/replay_logs.ts";
+import type { Counting } from "../../../src/gateway/usage/counting.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { csvLines, jsonParts } from "../../../src/cli/usage/export.ts";
-import { drawTotals } from "../../../src/cli/usage/table.ts";
+import { csvLines, jsonParts } from "../../../src/tools/usage/export.ts";
+import { drawTotals } from "../../../src/tools/usage/table.ts";
 import {
   createTotals,
   type Grouping,
   valuesOf,
-} from "../../../src/cli/usage/totals.ts";
-import { withoutColour } from "../../../src/cli/text.ts";
-import { noLines } from "../../../src/observe/read_log.ts";
-import { readLogLine } from "../../../src/observe/logged_request.ts";
+} from "../../../src/tools/usage/totals.ts";
+import { withoutColour } from "../../../src/tools/text.ts";
+import { noLines } from "../../../src/gateway/observe/read_log.ts";
+import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
 import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";
 
 /** Totals of these requests. */

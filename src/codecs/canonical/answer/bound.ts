@@ -1,5 +1,5 @@
-import { shortDigest } from "../../../core/sha256.ts";
-import type { Stage } from "../../../core/stage.ts";
+import { shortDigest } from "@gateway/base/sha256";
+import type { Stage } from "@gateway/base/stage";
 import { isToolCall } from "../content/block.ts";
 import type { AnswerEvent } from "../stream/event.ts";
 import { providerId } from "../tools/tool_call_id.ts";

@@ -1,4 +1,4 @@
-import type { Emit } from "../../../core/stage.ts";
+import type { Emit } from "@gateway/base/stage";
 import type { Answer } from "./answer.ts";
 import type {
   AnswerBlock,

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import { isJsonObject } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { LossReport } from "../request/loss.ts";
 import type { Turn } from "../request/request.ts";
 import type { Block, ResultContent } from "../content/block.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "../../../core/json.ts";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
 import type { Effort, ReasoningSettings } from "../request/request.ts";
 
 /** The smallest thinking budget that Messages upstreams accept, in tokens. */

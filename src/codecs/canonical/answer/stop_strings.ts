@@ -1,4 +1,4 @@
-import type { Emit, Stage } from "../../../core/stage.ts";
+import type { Emit, Stage } from "@gateway/base/stage";
 import { invalidField } from "../request/invalid_request.ts";
 import type { Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";

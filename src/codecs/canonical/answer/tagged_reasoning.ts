@@ -1,4 +1,4 @@
-import type { Emit, Stage } from "../../../core/stage.ts";
+import type { Emit, Stage } from "@gateway/base/stage";
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import { isGoodEnd } from "./answer.ts";

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { InnerSettings, ProviderMetadata, Raw, Weight } from "./extras.ts";
 import type { Sealed } from "./sealed.ts";
 

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 
 /**
  * The consequence of a field that the target cannot take:

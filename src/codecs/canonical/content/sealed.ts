@@ -3,10 +3,10 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../core/json.ts";
-import { isProtocol, type Protocol } from "../../../core/protocol.ts";
-import { SEAL_MARK } from "../../../core/seal_mark.ts";
-import { shortDigest } from "../../../core/sha256.ts";
+} from "@gateway/base/json";
+import { isProtocol, type Protocol } from "@gateway/base/protocol";
+import { SEAL_MARK } from "@gateway/base/seal_mark";
+import { shortDigest } from "@gateway/base/sha256";
 
 /**
  * A part of reasoning that only its issuer can read: a signature, redacted thinking, encrypted content.

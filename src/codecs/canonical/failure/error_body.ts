@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseLightJson,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 
 /**
  * Returns the body of an HTTP error as JSON. For a stream, this is the data of the first event: DashScope streams its

@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonValue } from "../../../core/json.ts";
-import { saneWaitMs } from "../../../core/retry_after.ts";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
+import { saneWaitMs } from "@gateway/base/retry_after";
 import type { Failure } from "./failure.ts";
 import type { Clues } from "./refusal.ts";
 

@@ -1,10 +1,10 @@
-import { wordList } from "../../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 
 /** The fields of an error body of any shape. */
 export interface ErrorWords {

@@ -1,4 +1,4 @@
-import { asSentence, type ErrorKind } from "../../../core/error.ts";
+import { asSentence, type ErrorKind } from "@gateway/base/error";
 import type { Raw } from "../content/extras.ts";
 
 /** A failure of an upstream, or an error that it reports. Its text is the upstream's, and the caller may see it. */

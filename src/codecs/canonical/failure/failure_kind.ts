@@ -1,6 +1,6 @@
-import { lookup, wordList } from "../../../core/collections.ts";
-import type { JsonValue } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import { lookup, wordList } from "@gateway/base/collections";
+import type { JsonValue } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import { saysOverflow } from "./context_overflow.ts";
 import { type ErrorWords, readErrorWords } from "./error_words.ts";
 import { readTimes } from "./error_times.ts";

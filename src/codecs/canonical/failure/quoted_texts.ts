@@ -1,5 +1,5 @@
-import { wordList } from "../../../core/collections.ts";
-import { isJsonObject, type JsonValue } from "../../../core/json.ts";
+import { wordList } from "@gateway/base/collections";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
 
 /*
  * An error may quote the request: the name of a tool, of a property, a message. Such a text is the caller's and may

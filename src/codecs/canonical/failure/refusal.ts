@@ -1,9 +1,9 @@
-import { wordList } from "../../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { numberIn } from "./context_overflow.ts";
 import { readErrorWords, walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";

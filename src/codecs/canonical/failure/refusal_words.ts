@@ -1,4 +1,4 @@
-import { wordList } from "../../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 
 /** The marks of one kind of refusal: complete codes, or words in the message. */
 export interface RefusalRow {

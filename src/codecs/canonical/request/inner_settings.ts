@@ -1,4 +1,4 @@
-import type { Protocol } from "../../../core/protocol.ts";
+import type { Protocol } from "@gateway/base/protocol";
 import type { Block } from "../content/block.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { InnerSettings } from "../content/extras.ts";

@@ -1,4 +1,4 @@
-import { asSentence, GatewayError } from "../../../core/error.ts";
+import { asSentence, GatewayError } from "@gateway/base/error";
 
 /**
  * Returns the error for a missing or invalid field.

@@ -1,6 +1,6 @@
-import { GatewayError } from "../../../core/error.ts";
-import type { JsonObject } from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { JsonObject } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "../content/extras.ts";
 import type { Block } from "../content/block.ts";

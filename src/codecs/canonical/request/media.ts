@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import type { MediaSource } from "../content/block.ts";
 
 const DATA_URL_REGEXP = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/is;

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { Block, CacheMark } from "../content/block.ts";
 import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
 import type { Tool, ToolChoice, WebSearch } from "../tools/tool.ts";

@@ -1,10 +1,10 @@
-import { wordList, wordSet } from "../../../core/collections.ts";
+import { wordList, wordSet } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   listOf,
   objectOf,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
 

@@ -1,9 +1,9 @@
-import { wordSet } from "../../../core/collections.ts";
+import { wordSet } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 
 /** Keywords whose value is a schema. Up to draft 2019-09, `items` may be a list. */
 export const SCHEMAS = wordSet(`

@@ -1,4 +1,4 @@
-import { wordList } from "../../../core/collections.ts";
+import { wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
@@ -7,7 +7,7 @@ import {
   objectOf,
   objectsOf,
   pickFields,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { mapInside, withDescription } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { definitionOf } from "./root_object.ts";

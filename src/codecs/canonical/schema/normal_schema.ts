@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,8 +6,8 @@ import {
   listOf,
   objectOf,
   present,
-} from "../../../core/json.ts";
-import { oncePer } from "../../../core/memo.ts";
+} from "@gateway/base/json";
+import { oncePer } from "@gateway/base/memo";
 import {
   mapInside,
   SCHEMA_LISTS,

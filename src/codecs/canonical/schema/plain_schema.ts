@@ -1,5 +1,5 @@
-import { wordList, wordSet } from "../../../core/collections.ts";
-import { isJsonObject, type JsonValue, listOf } from "../../../core/json.ts";
+import { wordList, wordSet } from "@gateway/base/collections";
+import { isJsonObject, type JsonValue, listOf } from "@gateway/base/json";
 import { SCHEMA_LISTS, SCHEMA_MAPS, SCHEMAS } from "./keywords.ts";
 
 const TYPES = wordSet("string number integer boolean object array null");

@@ -1,4 +1,4 @@
-import { lookup, wordList } from "../../../core/collections.ts";
+import { lookup, wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
@@ -7,7 +7,7 @@ import {
   objectOf,
   objectsOf,
   present,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { withDescription } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 

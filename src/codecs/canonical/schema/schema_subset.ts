@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { LossReport } from "../request/loss.ts";
 import { mapSchemas, withDescription } from "./keywords.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";

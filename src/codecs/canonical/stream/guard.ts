@@ -1,5 +1,5 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import type { Emit, Stage } from "@gateway/base/stage";
 import type { AnswerEvent } from "./event.ts";
 import {
   brokenAnswer,

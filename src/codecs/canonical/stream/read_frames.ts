@@ -1,12 +1,12 @@
-import type { SseFrame } from "../../../core/frame.ts";
+import type { SseFrame } from "@gateway/base/frame";
 import {
   isHeavyJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import { type AnswerEvent, brokenEvent, oversizedEvent } from "./event.ts";
 import { guardDecoder } from "./guard.ts";
 

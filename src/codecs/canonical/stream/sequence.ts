@@ -1,4 +1,4 @@
-import { type Emit, pipe, type Stage } from "../../../core/stage.ts";
+import { type Emit, pipe, type Stage } from "@gateway/base/stage";
 import type { StreamEncoder } from "../codec.ts";
 import type { AnswerEvent, BlockStartEvent } from "./event.ts";
 import { oversizedAnswer, UpstreamFailure } from "../failure/failure.ts";
@@ -24,7 +24,7 @@ interface Waiting {
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { runStage } from "../../../core/stage.ts";
+ * import { runStage } from "@gateway/base/stage";
  *
  * const block = { kind: "text" } as const;
  * const events = runStage(createSequence(), [

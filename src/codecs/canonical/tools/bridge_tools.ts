@@ -1,4 +1,4 @@
-import { GatewayError } from "../../../core/error.ts";
+import { GatewayError } from "@gateway/base/error";
 import type { Block, FunctionCallBlock } from "../content/block.ts";
 import type { ToolSupport } from "../codec.ts";
 import type { CanonicalRequest, Turn } from "../request/request.ts";

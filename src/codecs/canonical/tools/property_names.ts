@@ -3,7 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { rootObject } from "../schema/root_object.ts";
 import { fitId } from "./tool_call_id.ts";
 

@@ -1,5 +1,5 @@
-import { parseJson } from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+import { parseJson } from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import type { Failure } from "../failure/failure.ts";
 import { MAX_FRAME_CHARACTERS } from "../max_sizes.ts";

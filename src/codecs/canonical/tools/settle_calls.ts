@@ -1,6 +1,6 @@
-import type { Ids } from "../../../core/ids.ts";
-import { isHeavyJson } from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+import type { Ids } from "@gateway/base/ids";
+import { isHeavyJson } from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import type { StopReason } from "../answer/answer.ts";
 import { reasonOfWord } from "../answer/stop_words.ts";
 import {

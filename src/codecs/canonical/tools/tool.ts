@@ -1,9 +1,5 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  parseJson,
-} from "../../../core/json.ts";
-import type { Protocol } from "../../../core/protocol.ts";
+import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
 import type { CacheMark } from "../content/block.ts";
 import type { InnerSettings, ProviderMetadata } from "../content/extras.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Ids } from "../../../core/ids.ts";
+import type { Ids } from "@gateway/base/ids";
 import { type FunctionCallBlock, isToolCall } from "../content/block.ts";
 import type { CanonicalRequest, Turn } from "../request/request.ts";
 

@@ -4,7 +4,7 @@ import {
   type JsonValue,
   listOf,
   nonEmptyText,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Citation } from "../../canonical/content/block.ts";
 
 /** Parses an annotation. A URL citation is read field by field; other kinds are kept unchanged. */

@@ -1,5 +1,5 @@
-import type { Ids } from "../../../core/ids.ts";
-import { isJsonObject, type JsonValue } from "../../../core/json.ts";
+import type { Ids } from "@gateway/base/ids";
+import { isJsonObject, type JsonValue } from "@gateway/base/json";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import {
   type AnswerBlock,

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { ReasoningBlock } from "../../canonical/content/block.ts";
 import {
   isWrapped,

@@ -1,10 +1,10 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   objectOf,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import type {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, listOf } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject, listOf } from "@gateway/base/json";
 import type { Scope } from "../dialect.ts";
 
 /** The placeholder for unknown reasoning, when a provider requires some on every message. */

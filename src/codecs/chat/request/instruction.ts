@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../../../core/json.ts";
+import type { JsonObject, JsonValue } from "@gateway/base/json";
 
 /** Adds `text` to the system message at the beginning, or inserts one. */
 export function withInstruction(

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   objectOf,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import {
   type Block,
   type CacheMark,

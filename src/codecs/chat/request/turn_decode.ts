@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../core/json.ts";
+import { isJsonObject } from "@gateway/base/json";
 import {
   type Block,
   type OpaqueBlock,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import {
   type Block,
   type CacheMark,

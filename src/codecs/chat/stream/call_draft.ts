@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   parseJson,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";
 import { sealedOfCall } from "../answer/reasoning_details.ts";

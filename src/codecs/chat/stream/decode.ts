@@ -1,11 +1,11 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import type { Ids } from "../../../core/ids.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import {
   CONTEXT_FULL,
   isGoodEnd,

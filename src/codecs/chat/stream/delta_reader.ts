@@ -1,11 +1,11 @@
-import type { Ids } from "../../../core/ids.ts";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   nonEmptyText,
-} from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type { StopReason } from "../../canonical/answer/answer.ts";
 import type { Citation, OpaqueBlock } from "../../canonical/content/block.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";

@@ -1,5 +1,5 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type {
   Citation,
   ReasoningForm,

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Stop } from "../../canonical/answer/answer.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import {
   dropForce,
   dropForceOnNothing,

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { RequestContext } from "../../canonical/codec.ts";
 import type { WebSearch } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";

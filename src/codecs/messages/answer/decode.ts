@@ -1,10 +1,10 @@
-import { wordSet } from "../../../core/collections.ts";
-import type { Ids } from "../../../core/ids.ts";
+import { wordSet } from "@gateway/base/collections";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {

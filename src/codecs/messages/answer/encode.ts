@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import { unfoldAnswer } from "../../canonical/answer/fold.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";

@@ -1,10 +1,10 @@
-import { wordSet } from "../../../core/collections.ts";
+import { wordSet } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   objectsOf,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type {
   Citation,
   OpaqueBlock,

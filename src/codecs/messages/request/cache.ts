@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { CacheMark } from "../../canonical/content/block.ts";
 import { countCacheMarks } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";

@@ -4,7 +4,7 @@ import {
   type JsonValue,
   parseJson,
   pickFields,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Block } from "../../canonical/content/block.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";

@@ -2,7 +2,7 @@ import {
   type JsonObject,
   type JsonValue,
   pickFields,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 

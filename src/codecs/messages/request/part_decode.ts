@@ -1,9 +1,5 @@
-import { wordSet } from "../../../core/collections.ts";
-import {
-  isJsonObject,
-  type JsonObject,
-  objectsOf,
-} from "../../../core/json.ts";
+import { wordSet } from "@gateway/base/collections";
+import { isJsonObject, type JsonObject, objectsOf } from "@gateway/base/json";
 import type {
   Block,
   FileBlock,

@@ -1,5 +1,5 @@
-import { wordSet } from "../../../core/collections.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { wordSet } from "@gateway/base/collections";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type {
   Block,
   FileBlock,

@@ -4,7 +4,7 @@ import {
   type JsonValue,
   objectsOf,
   pickFields,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type {
   SettledReasoning,
   SettleReasoningOptions,

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import type { Block } from "../../canonical/content/block.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import { isSystem, settleHistory } from "../../canonical/request/history.ts";

@@ -1,12 +1,12 @@
-import { wordSet } from "../../../core/collections.ts";
-import type { Ids } from "../../../core/ids.ts";
+import { wordSet } from "@gateway/base/collections";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   objectsOf,
   parseJson,
-} from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";

@@ -1,6 +1,6 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import { Paragraphs } from "../../canonical/answer/readable.ts";
 import type { SearchRun } from "../../canonical/content/block.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";

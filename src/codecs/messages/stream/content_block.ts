@@ -1,6 +1,6 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import type { JsonObject } from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import type { JsonObject } from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import { parseArguments } from "../../canonical/tools/tool.ts";
 
 /** A block of the content in its wire form. It begins with its first content. */

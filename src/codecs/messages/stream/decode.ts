@@ -1,12 +1,12 @@
-import { wordSet } from "../../../core/collections.ts";
-import type { SseFrame } from "../../../core/frame.ts";
-import type { Ids } from "../../../core/ids.ts";
+import { wordSet } from "@gateway/base/collections";
+import type { SseFrame } from "@gateway/base/frame";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import { CONTEXT_FULL, settleStop } from "../../canonical/answer/answer.ts";
 import { readDroppedReasoning } from "../../canonical/answer/reasoning.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";

@@ -1,5 +1,5 @@
-import { wordList, wordSet } from "../../../core/collections.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { wordList, wordSet } from "@gateway/base/collections";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import {
   type InnerSettings,
   innerSettings,

@@ -1,5 +1,5 @@
-import type { Ids } from "../../../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import type { Ids } from "@gateway/base/ids";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { SearchRun } from "../../canonical/content/block.ts";
 import type { WebSearch } from "../../canonical/tools/tool.ts";
 import { optionalText } from "../request/fields.ts";

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import { reasonOfWord } from "../../canonical/answer/stop_words.ts";
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectOf } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject, objectOf } from "@gateway/base/json";
 import {
   servedWord,
   tokenCount,

@@ -1,5 +1,5 @@
-import { lookup, wordList } from "../../../core/collections.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { lookup, wordList } from "@gateway/base/collections";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { OpaqueBlock } from "../../canonical/content/block.ts";
 import { unwrapSealed, wrapSealed } from "../../canonical/content/sealed.ts";
 import type { Weight } from "../../canonical/content/extras.ts";

@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "../../../core/json.ts";
+import { type JsonObject, present } from "@gateway/base/json";
 import { effortOf } from "../../canonical/answer/reasoning.ts";
 import type {
   Effort,

@@ -1,10 +1,10 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   type JsonObject,
   type JsonValue,
   objectOf,
   present,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import { effortOf, isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import type {

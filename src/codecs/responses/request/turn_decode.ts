@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { Block, ToolCallBlock } from "../../canonical/content/block.ts";
 import {
   invalidField,

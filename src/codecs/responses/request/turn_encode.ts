@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type {
   Block,
   OpaqueBlock,

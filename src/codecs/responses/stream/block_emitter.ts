@@ -1,6 +1,6 @@
-import type { Ids } from "../../../core/ids.ts";
-import type { JsonObject } from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+import type { Ids } from "@gateway/base/ids";
+import type { JsonObject } from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type {
   Citation,
   OpaqueBlock,

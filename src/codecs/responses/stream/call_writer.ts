@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import type { ToolCallBlock } from "../../canonical/content/block.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { parseArguments } from "../../canonical/tools/tool.ts";

@@ -1,8 +1,8 @@
-import { lookup, wordList } from "../../../core/collections.ts";
-import type { SseFrame } from "../../../core/frame.ts";
-import type { Ids } from "../../../core/ids.ts";
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
-import type { Emit, Stage } from "../../../core/stage.ts";
+import { lookup, wordList } from "@gateway/base/collections";
+import type { SseFrame } from "@gateway/base/frame";
+import type { Ids } from "@gateway/base/ids";
+import { isJsonObject, type JsonObject } from "@gateway/base/json";
+import type { Emit, Stage } from "@gateway/base/stage";
 import { settleStop, type Stop } from "../../canonical/answer/answer.ts";
 import { readDroppedReasoning } from "../../canonical/answer/reasoning.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";

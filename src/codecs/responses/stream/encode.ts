@@ -1,6 +1,6 @@
-import type { SseFrame } from "../../../core/frame.ts";
-import type { JsonObject } from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+import type { SseFrame } from "@gateway/base/frame";
+import type { JsonObject } from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
 import { CONTEXT_FULL, type Stop } from "../../canonical/answer/answer.ts";
 import type { EndEvent } from "../../canonical/stream/event.ts";

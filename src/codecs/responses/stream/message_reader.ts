@@ -1,9 +1,9 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type {
   MessageHead,
   TokenLogprob,

@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "../../../core/json.ts";
+import { type JsonObject, present } from "@gateway/base/json";
 import type { Citation, TokenLogprob } from "../../canonical/content/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import { metadataObject, textOf } from "../fields.ts";

@@ -1,11 +1,11 @@
-import { lookup } from "../../../core/collections.ts";
-import type { Ids } from "../../../core/ids.ts";
+import { lookup } from "@gateway/base/collections";
+import type { Ids } from "@gateway/base/ids";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
-import type { Emit } from "../../../core/stage.ts";
+} from "@gateway/base/json";
+import type { Emit } from "@gateway/base/stage";
 import type { ToolCallBlock } from "../../canonical/content/block.ts";
 import { MAX_BLOCKS } from "../../canonical/max_sizes.ts";
 import {

@@ -2,7 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { ReasoningForm } from "../../canonical/content/block.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
 import { ownMetadata } from "../fields.ts";

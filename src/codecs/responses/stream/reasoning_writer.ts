@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "@gateway/base/json";
 import type { ReasoningForm } from "../../canonical/content/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";

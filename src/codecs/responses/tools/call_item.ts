@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "../../../core/json.ts";
+import { type JsonObject, present } from "@gateway/base/json";
 import type {
   ResultContent,
   ToolCallBlock,

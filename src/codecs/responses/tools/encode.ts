@@ -1,5 +1,5 @@
 import { encodeParallel } from "../../dialects/openai_models.ts";
-import { type JsonObject, present } from "../../../core/json.ts";
+import { type JsonObject, present } from "@gateway/base/json";
 import {
   dropForceOnNothing,
   dropForeignChoice,

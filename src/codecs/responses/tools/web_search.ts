@@ -3,7 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
   present,
-} from "../../../core/json.ts";
+} from "@gateway/base/json";
 import type { SearchRun } from "../../canonical/content/block.ts";
 import type {
   HostedTool,

@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../core/json.ts";
-import { type Endpoint, ENDPOINTS, type Family } from "../../core/protocol.ts";
+import type { JsonObject } from "@gateway/base/json";
+import { type Endpoint, ENDPOINTS, type Family } from "@gateway/base/protocol";
 import type { QuotaKind } from "../quota_kinds.ts";
 
 /** Every value of a connection's `auth.scheme`. */

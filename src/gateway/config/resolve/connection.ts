@@ -1,7 +1,7 @@
-import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
-import { mapValues } from "../../core/std.ts";
-import { lessonOf } from "../../protocols/dialects/lessons.ts";
-import { endpointFor } from "../../protocols/dialects/openai_models.ts";
+import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
+import { mapValues } from "@gateway/base/std";
+import { lessonOf } from "../../../codecs/dialects/lessons.ts";
+import { endpointFor } from "../../../codecs/dialects/openai_models.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";

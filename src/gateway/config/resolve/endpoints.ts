@@ -4,7 +4,7 @@ import {
   type Family,
   OPERATION_NAMES,
   OPERATIONS,
-} from "../../core/protocol.ts";
+} from "@gateway/base/protocol";
 import type { Connection } from "../config.ts";
 import type { Located } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";

@@ -1,5 +1,5 @@
-import { CALENDAR_WINDOWS } from "../../core/time/calendar.ts";
-import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
+import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Connection } from "../config.ts";
 import { type Located, type Path, quote, suggestion } from "../problems.ts";
 import { entriesOf, type SelectionIndex } from "../selection.ts";

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { JsonValue } from "../../core/json.ts";
+import type { JsonValue } from "@gateway/base/json";
 import {
   ENDPOINT_NAMES,
   FAMILIES,
   FAMILY_NAMES,
   PROTOCOLS,
-} from "../../core/protocol.ts";
-import { mapValues } from "../../core/std.ts";
+} from "@gateway/base/protocol";
+import { mapValues } from "@gateway/base/std";
 import { INPUT_KINDS, QUOTA_KINDS } from "../quota_kinds.ts";
 import { AUTH_SCHEMES, type Variable } from "../presets/preset.ts";
 import { SERVICE_NAMES } from "../services.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isPlainName } from "../../core/caller_names.ts";
+import { isPlainName } from "@gateway/base/caller_names";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 

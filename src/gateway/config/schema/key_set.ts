@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseLightJson } from "../../core/json.ts";
+import { parseLightJson } from "@gateway/base/json";
 import type { PublicKey } from "../config.ts";
 
 /** A key for signatures of an asymmetric algorithm: RSA, elliptic curve, or Edwards curve. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mapValues } from "../../core/std.ts";
+import { mapValues } from "@gateway/base/std";
 import {
   byteSize,
   concurrency,

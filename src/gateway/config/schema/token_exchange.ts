@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isSafeUrl } from "../../core/safe_url.ts";
+import { isSafeUrl } from "@gateway/base/safe_url";
 import { decimal, text } from "./fields.ts";
 
 /** The token of the platform that is exchanged. */

@@ -1,7 +1,7 @@
-import { within } from "../../core/time/deadlines.ts";
-import { systemTimers, type Timers } from "../../core/time/timers.ts";
+import { within } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
-import { hasColours, inColour, withoutColour } from "../text.ts";
+import { hasColours, inColour, withoutColour } from "../../../tools/text.ts";
 import { reasonOf } from "./write_whole.ts";
 
 /** A log that gathers lines and writes them together. */

@@ -1,7 +1,7 @@
 import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
-import type { StoreCondition } from "../../core/store_condition.ts";
+import type { StoreCondition } from "@gateway/base/store_condition";
 import type { ThreadShare } from "../../shared/thread_counts.ts";
 import type { Notice } from "../../shared/notice.ts";
 import type { Call, CallReply } from "../../shared/main_thread.ts";

@@ -1,5 +1,5 @@
-import { createDeadlines, within } from "../../core/time/deadlines.ts";
-import { systemClock, type Timers } from "../../core/time/timers.ts";
+import { createDeadlines, within } from "@gateway/base/time/deadlines";
+import { systemClock, type Timers } from "@gateway/base/time/timers";
 import { toPlain } from "../../quotas/reading.ts";
 import { createPoller } from "../../quotas/poller.ts";
 import type { LogOutputFormat } from "../log/open_log.ts";
@@ -15,8 +15,8 @@ import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createCountTable, emptyThread } from "../../shared/thread_counts.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
-import { portOf } from "../server/listen.ts";
-import type { Serving, ServingOptions } from "../server/serving.ts";
+import { portOf } from "../../../http1/deno/listen.ts";
+import type { Serving, ServingOptions } from "../serving.ts";
 import type { Order, Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
 

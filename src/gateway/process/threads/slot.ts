@@ -1,6 +1,6 @@
-import { backoffMs } from "../../core/time/backoff.ts";
-import type { Timers } from "../../core/time/timers.ts";
-import { ListenError } from "../server/listen.ts";
+import { backoffMs } from "@gateway/base/time/backoff";
+import type { Timers } from "@gateway/base/time/timers";
+import { ListenError } from "../../../http1/deno/listen.ts";
 import type {
   Order,
   Report,

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { randomIds } from "../../core/ids.ts";
+import { randomIds } from "@gateway/base/ids";
 import { translateWhole } from "../../relay/translated/answer_job.ts";
 import {
   type RecalledReasoning,
@@ -11,8 +11,8 @@ import {
   type ThreadOrder,
   type ThreadReport,
 } from "../../relay/translated/translation_thread.ts";
-import { LongBytes } from "../../streams/bytes.ts";
-import { reportUncaught } from "../server/signals.ts";
+import { LongBytes } from "@gateway/base/streams/bytes";
+import { reportUncaught } from "../signals.ts";
 
 /** The module of a translation thread: it runs one job after the other, without permissions. */
 globalThis.addEventListener("message", (event) => {

@@ -1,7 +1,7 @@
 import { createLiveConfig } from "../../config/live_config.ts";
-import { randomIds } from "../../core/ids.ts";
-import { createDeadlines } from "../../core/time/deadlines.ts";
-import { lastingTimers, systemClock } from "../../core/time/timers.ts";
+import { randomIds } from "@gateway/base/ids";
+import { createDeadlines } from "@gateway/base/time/deadlines";
+import { lastingTimers, systemClock } from "@gateway/base/time/timers";
 import {
   type CallReply,
   createMainKeySets,
@@ -13,10 +13,10 @@ import { RemoteSums } from "../../shared/remote_sums.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createThreadCounts } from "../../shared/thread_counts.ts";
 import { openLog } from "../log/open_log.ts";
-import { ListenError } from "../server/listen.ts";
-import { openNetworkClient } from "../server/network_client.ts";
-import { type Serving, startServing } from "../server/serving.ts";
-import { reportUncaught } from "../server/signals.ts";
+import { ListenError } from "../../../http1/deno/listen.ts";
+import { openNetworkClient } from "../../../http1/deno/network_client.ts";
+import { type Serving, startServing } from "../serving.ts";
+import { reportUncaught } from "../signals.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
 
 /** The module of a serving thread: one gateway, controlled by the orders of the pool. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../config/environment.ts";
 import type { TokenFor } from "../../config/token_exchange.ts";
-import { lastingTimers, type Timers } from "../../core/time/timers.ts";
+import { lastingTimers, type Timers } from "@gateway/base/time/timers";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import type { ReloadOutcome } from "../../config/reload.ts";
 import type { Log } from "../../observe/log.ts";
@@ -10,7 +10,7 @@ import {
   type FileResult,
   findFiles,
   loadConfigFile,
-} from "../commands/config_file.ts";
+} from "../../../tools/commands/config_file.ts";
 import {
   fileState,
   type WatchedList,

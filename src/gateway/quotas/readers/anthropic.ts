@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { HeaderFields } from "../../core/header_fields.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import { tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { HeaderFields } from "../../core/header_fields.ts";
-import { isJsonObject, parseJson } from "../../core/json.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { isJsonObject, parseJson } from "@gateway/base/json";
 import { complement } from "../amounts.ts";
 import {
   instantAfter,

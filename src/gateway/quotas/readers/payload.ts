@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENDPOINTS } from "../../core/protocol.ts";
+import { ENDPOINTS } from "@gateway/base/protocol";
 import { QuotaFailure } from "../failure.ts";
 import type { QuotaRequest, QuotaSource } from "./reader.ts";
 

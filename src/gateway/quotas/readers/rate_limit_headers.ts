@@ -1,4 +1,4 @@
-import type { HeaderFields } from "../../core/header_fields.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import {
   durationMs,
   instantAfter,

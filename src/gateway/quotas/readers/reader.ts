@@ -1,5 +1,5 @@
 import type { Connection, QuotaConfig } from "../../config/config.ts";
-import type { HeaderFields } from "../../core/header_fields.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
 import type { QuotaWindow } from "../window.ts";
 
 /**

@@ -1,10 +1,10 @@
 import type { Caller, Config } from "../../config/config.ts";
 import type { LiveConfig } from "../../config/live_config.ts";
-import { GatewayError } from "../../core/error.ts";
-import { oncePer } from "../../core/memo.ts";
-import { retryAfterText } from "../../core/retry_after.ts";
-import { sha256Hex } from "../../core/sha256.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { GatewayError } from "@gateway/base/error";
+import { oncePer } from "@gateway/base/memo";
+import { retryAfterText } from "@gateway/base/retry_after";
+import { sha256Hex } from "@gateway/base/sha256";
+import type { Clock } from "@gateway/base/time/timers";
 import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
 import { FRESH_MS, type KeySets, NoKeys } from "./key_sets.ts";
 import { callerOf, claimsLeftOut, nameIn, ruleFor } from "./rules.ts";

@@ -7,7 +7,7 @@ import {
 } from "jose";
 import type { JWTPayload } from "jose";
 import type { IdentityProvider, PublicKey } from "../../config/config.ts";
-import { oncePer } from "../../core/memo.ts";
+import { oncePer } from "@gateway/base/memo";
 import type { KeySets } from "./key_sets.ts";
 
 /** The claims of a JWT. */

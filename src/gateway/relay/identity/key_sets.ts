@@ -4,10 +4,10 @@ import type {
   PublicKey,
 } from "../../config/config.ts";
 import { parseDiscovery, parseKeySet } from "../../config/schema/key_set.ts";
-import { type Deadlines, within } from "../../core/time/deadlines.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { type Deadlines, within } from "@gateway/base/time/deadlines";
+import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
-import { discard, readText } from "../../streams/byte_reader.ts";
+import { discard, readText } from "@gateway/base/streams/byte_reader";
 import type { Fetch } from "../../upstream/call.ts";
 
 /** An issuer whose keys are at a URL. */

@@ -4,9 +4,9 @@ import type {
   IdentityRule,
 } from "../../config/config.ts";
 import { identityCallerName } from "../../config/identity.ts";
-import { isPlainName } from "../../core/caller_names.ts";
-import { oncePer } from "../../core/memo.ts";
-import { sha256Hex } from "../../core/sha256.ts";
+import { isPlainName } from "@gateway/base/caller_names";
+import { oncePer } from "@gateway/base/memo";
+import { sha256Hex } from "@gateway/base/sha256";
 import type { Claims } from "./jwt.ts";
 
 /**

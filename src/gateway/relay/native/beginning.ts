@@ -2,15 +2,15 @@ import {
   isJsonObject,
   type JsonObject,
   parseLightJson,
-} from "../../core/json.ts";
-import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
-import { joinBytes } from "../../streams/bytes.ts";
-import { DataLines } from "../../streams/data_lines.ts";
+} from "@gateway/base/json";
+import type { AnswerWatch } from "../../../codecs/canonical/codec.ts";
+import { joinBytes } from "@gateway/base/streams/bytes";
+import { DataLines } from "@gateway/base/streams/data_lines";
 import {
   type BodyKind,
   bodyKind,
   markBytes,
-} from "../../streams/media_type.ts";
+} from "@gateway/base/streams/media_type";
 import type { BeginningJudge } from "../answer_body.ts";
 
 /** The beginning of an answer. */

@@ -5,19 +5,19 @@ import {
   nonEmptyText,
   parseJson,
   parseLightJson,
-} from "../../core/json.ts";
-import { JsonEnd } from "../../json_scan/walker.ts";
+} from "@gateway/base/json";
+import { JsonEnd } from "../../../codecs/json_scan/walker.ts";
 import type { AnswerFacts } from "../../observe/facts.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import { readDroppedReasoning } from "../../protocols/canonical/answer/reasoning.ts";
-import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
-import { DataLines } from "../../streams/data_lines.ts";
-import { LONG_BYTES } from "../../streams/line_buffer.ts";
+import { readDroppedReasoning } from "../../../codecs/canonical/answer/reasoning.ts";
+import type { AnswerWatch } from "../../../codecs/canonical/codec.ts";
+import { DataLines } from "@gateway/base/streams/data_lines";
+import { LONG_BYTES } from "@gateway/base/streams/line_buffer";
 import {
   type BodyKind,
   bodyKind,
   markBytes,
-} from "../../streams/media_type.ts";
+} from "@gateway/base/streams/media_type";
 import type { AnswerEnd } from "../answer_body.ts";
 
 /** Reads the bytes of an answer for the record, while they pass. It never throws and never changes a byte. */

@@ -1,19 +1,19 @@
-import { isJsonObject, parseJson } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
-import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
+import { isJsonObject, parseJson } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
+import { parseErrorBody } from "../../../codecs/canonical/failure/error_body.ts";
 import {
   retryAfterText,
   saneWaitHeader,
   stopHeaders,
-} from "../../core/retry_after.ts";
+} from "@gateway/base/retry_after";
 import {
   type Failure,
   isFinal,
   isHidden,
   isOverLimit,
   UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../protocols/mod.ts";
+} from "../../../codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../../codecs/mod.ts";
 import type { HttpResponse } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,

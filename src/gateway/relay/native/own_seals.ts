@@ -1,17 +1,24 @@
-import { lookup } from "../../core/collections.ts";
-import { objectsOf, parseJson } from "../../core/json.ts";
-import { OPERATIONS, type Protocol } from "../../core/protocol.ts";
-import { LoopTurns, STEP_BYTES } from "../../core/time/turns.ts";
-import { type ByteEdit, type ByteSpan, matchKey } from "../../json_scan/key.ts";
-import { JsonObjectScan, type StructureSink } from "../../json_scan/scan.ts";
-import { JsonScanError } from "../../json_scan/scan_error.ts";
+import { lookup } from "@gateway/base/collections";
+import { objectsOf, parseJson } from "@gateway/base/json";
+import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
+import { LoopTurns, STEP_BYTES } from "@gateway/base/time/turns";
+import {
+  type ByteEdit,
+  type ByteSpan,
+  matchKey,
+} from "../../../codecs/json_scan/key.ts";
+import {
+  JsonObjectScan,
+  type StructureSink,
+} from "../../../codecs/json_scan/scan.ts";
+import { JsonScanError } from "../../../codecs/json_scan/scan_error.ts";
 import {
   isWrapped,
   maySend,
   unwrapSealed,
-} from "../../protocols/canonical/content/sealed.ts";
-import { dialectOf } from "../../protocols/messages/dialect.ts";
-import { summaryIn } from "../../protocols/responses/request/opaque_item.ts";
+} from "../../../codecs/canonical/content/sealed.ts";
+import { dialectOf } from "../../../codecs/messages/dialect.ts";
+import { summaryIn } from "../../../codecs/responses/request/opaque_item.ts";
 import type { Attempt } from "../attempt.ts";
 import {
   bodyChunks,

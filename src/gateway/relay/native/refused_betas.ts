@@ -1,5 +1,5 @@
 import type { Connection } from "../../config/config.ts";
-import type { Failure } from "../../protocols/canonical/failure/failure.ts";
+import type { Failure } from "../../../codecs/canonical/failure/failure.ts";
 
 const HEADER = "anthropic-beta";
 

@@ -1,11 +1,11 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
-import { isJsonObject, parseJson } from "../../core/json.ts";
-import { OPERATIONS, type Protocol } from "../../core/protocol.ts";
-import type { ByteEdit } from "../../json_scan/key.ts";
-import type { Clock } from "../../core/time/timers.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
-import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../protocols/mod.ts";
+import { isJsonObject, parseJson } from "@gateway/base/json";
+import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
+import type { ByteEdit } from "../../../codecs/json_scan/key.ts";
+import type { Clock } from "@gateway/base/time/timers";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../../codecs/mod.ts";
 import {
   abandon,
   type ByteReader,
@@ -14,9 +14,13 @@ import {
   discard,
   type LookAhead,
   WholeBody,
-} from "../../streams/byte_reader.ts";
-import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
-import { PassThrough } from "../../streams/pass_through.ts";
+} from "@gateway/base/streams/byte_reader";
+import {
+  bodyKind,
+  isEventStream,
+  isJson,
+} from "@gateway/base/streams/media_type";
+import { PassThrough } from "@gateway/base/streams/pass_through";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 
 /** The part of the limit that remains after a refusal. */
 const DECREASE = 0.8;

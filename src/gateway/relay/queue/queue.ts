@@ -1,5 +1,5 @@
 import type { Deployment } from "../../config/config.ts";
-import { settled } from "../../core/time/deadlines.ts";
+import { settled } from "@gateway/base/time/deadlines";
 import type { Exchange } from "../exchange.ts";
 import { shuttingDown } from "../request/admission.ts";
 import { tokenDigest } from "../routing/cool_down.ts";

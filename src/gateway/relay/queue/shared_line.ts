@@ -1,5 +1,5 @@
 import type { Deployment } from "../../config/config.ts";
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
 import { keyOfIds, type RankedGroup, type SentGroup } from "./waiting_line.ts";
 
 /** News of the line of one gateway at a deployment, as threads and replicas send it to each other. */

@@ -1,7 +1,7 @@
 import type { Deployment } from "../../config/config.ts";
-import type { Ids } from "../../core/ids.ts";
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import type { Ids } from "@gateway/base/ids";
+import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
+import type { Clock } from "@gateway/base/time/timers";
 import type { WaitWord } from "../../observe/facts.ts";
 import { type Admission, shuttingDown } from "../request/admission.ts";
 import { tokenDigest } from "../routing/cool_down.ts";

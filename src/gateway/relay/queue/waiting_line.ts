@@ -1,6 +1,6 @@
 import type { Deployment } from "../../config/config.ts";
-import { oncePer } from "../../core/memo.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { oncePer } from "@gateway/base/memo";
+import type { Clock } from "@gateway/base/time/timers";
 import { type RecentUse, setNewest } from "./recent_use.ts";
 
 /** A waiting request, as far as the order of turns depends on it. */

@@ -1,5 +1,5 @@
 import type { Caller, Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { AttemptFailure } from "../attempt_failure.ts";
 import type { LimitGate } from "../limit_gate.ts";
 import { type FailedAttempt, isRefused } from "../next_attempts.ts";

@@ -1,7 +1,7 @@
 import type { Caller, Config, Connection } from "../../config/config.ts";
-import { LinkedList, type TakeOut } from "../../core/collections.ts";
-import type { HeaderFields } from "../../core/header_fields.ts";
-import { GatewayError, type GatewayErrorOptions } from "../../core/error.ts";
+import { LinkedList, type TakeOut } from "@gateway/base/collections";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { GatewayError, type GatewayErrorOptions } from "@gateway/base/error";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AttemptControl } from "../exchange.ts";
 import { CHALLENGE, digestsIn } from "./authenticate.ts";

@@ -1,8 +1,8 @@
 import type { Caller, Config } from "../../config/config.ts";
-import { GatewayError } from "../../core/error.ts";
-import type { HeaderFields } from "../../core/header_fields.ts";
-import { memoized } from "../../core/memo.ts";
-import { sha256Hex } from "../../core/sha256.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { memoized } from "@gateway/base/memo";
+import { sha256Hex } from "@gateway/base/sha256";
 import type { Identity } from "../identity/identity.ts";
 import { isJwt } from "../identity/jwt.ts";
 

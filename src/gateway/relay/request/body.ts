@@ -1,21 +1,21 @@
 import type { CallerRequest } from "./caller_request.ts";
-import { GatewayError } from "../../core/error.ts";
-import type { HeaderFields } from "../../core/header_fields.ts";
-import { type Deadlines, orNever, within } from "../../core/time/deadlines.ts";
-import { LoopTurns } from "../../core/time/turns.ts";
-import type { ByteSource } from "../../streams/byte_reader.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { type Deadlines, orNever, within } from "@gateway/base/time/deadlines";
+import { LoopTurns } from "@gateway/base/time/turns";
+import type { ByteSource } from "@gateway/base/streams/byte_reader";
 import {
   decompress as inflate,
   readContentEncoding,
-} from "../../streams/decompress.ts";
-import { LongBytes } from "../../streams/bytes.ts";
+} from "@gateway/base/streams/decompress";
+import { LongBytes } from "@gateway/base/streams/bytes";
 import {
   readPieces,
   TooLongError,
   WrongLengthError,
-} from "../../streams/read_pieces.ts";
+} from "@gateway/base/streams/read_pieces";
 import { CallerLeft } from "../../upstream/call.ts";
-import { MalformedMessage } from "../../upstream/http1/failure.ts";
+import { MalformedMessage } from "../../../http1/failure.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
 

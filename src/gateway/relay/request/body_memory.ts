@@ -1,9 +1,9 @@
-import { LinkedList, type TakeOut } from "../../core/collections.ts";
+import { LinkedList, type TakeOut } from "@gateway/base/collections";
 import {
   createDeadlines,
   type Deadlines,
   settled,
-} from "../../core/time/deadlines.ts";
+} from "@gateway/base/time/deadlines";
 import { overloadedGateway } from "./admission.ts";
 import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
 

@@ -1,5 +1,5 @@
-import type { HeaderFields } from "../../core/header_fields.ts";
-import type { ByteReader } from "../../streams/byte_reader.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import type { ByteReader } from "@gateway/base/streams/byte_reader";
 
 /** A caller's request, as a server passes it to the gateway. Every web-standard `Request` is one. */
 export interface CallerRequest

@@ -1,6 +1,6 @@
-import { LoopTurns } from "../../core/time/turns.ts";
-import type { ByteEdit, ByteSpan } from "../../json_scan/key.ts";
-import { joinBytes, LongBytes } from "../../streams/bytes.ts";
+import { LoopTurns } from "@gateway/base/time/turns";
+import type { ByteEdit, ByteSpan } from "../../../codecs/json_scan/key.ts";
+import { joinBytes, LongBytes } from "@gateway/base/streams/bytes";
 import { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */

@@ -1,10 +1,10 @@
-import type { OperationShape, Protocol } from "../../core/protocol.ts";
-import type { ValueSink } from "../../json_scan/scan.ts";
+import type { OperationShape, Protocol } from "@gateway/base/protocol";
+import type { ValueSink } from "../../../codecs/json_scan/scan.ts";
 import {
   type FoundString,
   type Place,
   StringFinder,
-} from "../../json_scan/string_finder.ts";
+} from "../../../codecs/json_scan/string_finder.ts";
 
 /** A model that a body names beside the requested one. */
 export interface NamedModel {

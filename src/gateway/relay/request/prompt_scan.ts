@@ -1,8 +1,11 @@
-import { isJsonObject, parseJson } from "../../core/json.ts";
-import { byteText } from "../../streams/bytes.ts";
-import { type ByteRun, matchKey } from "../../json_scan/key.ts";
-import { JsonObjectScan, type StructureSink } from "../../json_scan/scan.ts";
-import type { JsonEvent } from "../../json_scan/walker.ts";
+import { isJsonObject, parseJson } from "@gateway/base/json";
+import { byteText } from "@gateway/base/streams/bytes";
+import { type ByteRun, matchKey } from "../../../codecs/json_scan/key.ts";
+import {
+  JsonObjectScan,
+  type StructureSink,
+} from "../../../codecs/json_scan/scan.ts";
+import type { JsonEvent } from "../../../codecs/json_scan/walker.ts";
 import { sumOf } from "./checksum.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import {

@@ -1,13 +1,16 @@
-import { GatewayError } from "../../core/error.ts";
+import { GatewayError } from "@gateway/base/error";
 import {
   type Operation,
   OPERATION_NAMES,
   OPERATIONS,
   type OperationShape,
   type Protocol,
-} from "../../core/protocol.ts";
-import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
-import { JsonScanError } from "../../json_scan/scan_error.ts";
+} from "@gateway/base/protocol";
+import {
+  type FoundValue,
+  JsonObjectScan,
+} from "../../../codecs/json_scan/scan.ts";
+import { JsonScanError } from "../../../codecs/json_scan/scan_error.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import { createInputEstimate } from "./input_estimate.ts";
 import {

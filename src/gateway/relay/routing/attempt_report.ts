@@ -1,5 +1,5 @@
 import type { Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { Harvest } from "../../quotas/harvest.ts";
 import type { QuotaService } from "../../quotas/service.ts";
 import {

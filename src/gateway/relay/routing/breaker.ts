@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { type CoolDown, type LastingCause, LONG_MS } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */

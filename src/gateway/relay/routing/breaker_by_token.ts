@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
 import type { CoolDown, LastingCause, LimitProbe } from "./cool_down.ts";
 

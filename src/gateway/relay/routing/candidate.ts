@@ -6,8 +6,8 @@ import type {
   ConnectionModel,
   Deployment,
 } from "../../config/config.ts";
-import { isNonEmpty } from "../../core/collections.ts";
-import { GatewayError, shorten } from "../../core/error.ts";
+import { isNonEmpty } from "@gateway/base/collections";
+import { GatewayError, shorten } from "@gateway/base/error";
 import {
   ENDPOINT_NAMES,
   FAMILIES,
@@ -18,11 +18,11 @@ import {
   type Protocol,
   PROTOCOLS,
   servingOf,
-} from "../../core/protocol.ts";
+} from "@gateway/base/protocol";
 import {
   endpointFor,
   openAiModelRules,
-} from "../../protocols/dialects/openai_models.ts";
+} from "../../../codecs/dialects/openai_models.ts";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";

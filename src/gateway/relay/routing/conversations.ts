@@ -1,6 +1,6 @@
-import { isNonEmpty, TtlCache } from "../../core/collections.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { isNonEmpty, TtlCache } from "@gateway/base/collections";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import type { Clock } from "@gateway/base/time/timers";
 import type { MoveWord } from "../../observe/facts.ts";
 import { isBound } from "../../usage/bounds.ts";
 import type { Soon } from "../../usage/sums.ts";

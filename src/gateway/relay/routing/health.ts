@@ -4,7 +4,7 @@ import type {
   Connection,
   Deployment,
 } from "../../config/config.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import { FAILURE_WORD_BY_KIND } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";

@@ -1,6 +1,6 @@
 import type { Connection } from "../../config/config.ts";
 import type { LiveConfig } from "../../config/live_config.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 
 /** Returns a connection with a newer key than this one, whose key was refused; `undefined` when there is none. */
 export type KeyRenewal = (

@@ -1,7 +1,7 @@
 import type { Caller } from "../../config/config.ts";
-import { GatewayError } from "../../core/error.ts";
-import { minuteText } from "../../core/time/minute_text.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { GatewayError } from "@gateway/base/error";
+import { minuteText } from "@gateway/base/time/minute_text";
+import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaService } from "../../quotas/service.ts";
 import { exhaustedMs } from "../../quotas/window.ts";
 import {
@@ -9,7 +9,7 @@ import {
   type LastingKind,
   REFUSED_CREDENTIAL,
   UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
+} from "../../../codecs/canonical/failure/failure.ts";
 import { redirected, untrusted } from "../../upstream/failure.ts";
 import { isLimit, lastingCause } from "../attempt_failure.ts";
 import type { FailedAttempt } from "../next_attempts.ts";

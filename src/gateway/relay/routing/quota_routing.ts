@@ -1,6 +1,6 @@
 import type { Connection } from "../../config/config.ts";
-import type { Clock } from "../../core/time/timers.ts";
-import { TtlCache } from "../../core/collections.ts";
+import type { Clock } from "@gateway/base/time/timers";
+import { TtlCache } from "@gateway/base/collections";
 import type { QuotaService } from "../../quotas/service.ts";
 import { limitsModels, type QuotaWindow } from "../../quotas/window.ts";
 import type { Candidate, Candidates } from "./candidate.ts";

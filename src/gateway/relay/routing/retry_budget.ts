@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 
 /**
  * Limits the retries on a connection to a fifth of the requests of about ten seconds. A few are always allowed. So a

@@ -1,4 +1,4 @@
-import { sha256Hex } from "../../core/sha256.ts";
+import { sha256Hex } from "@gateway/base/sha256";
 import type { Candidate } from "./candidate.ts";
 
 /** Returns true when some candidate is one of several keys of its connection. */

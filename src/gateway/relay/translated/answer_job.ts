@@ -1,20 +1,20 @@
-import type { Ids } from "../../core/ids.ts";
-import { isDeepJson, parseJson } from "../../core/json.ts";
-import type { Protocol } from "../../core/protocol.ts";
-import { runStage } from "../../core/stage.ts";
-import type { Answer, Usage } from "../../protocols/canonical/answer/answer.ts";
-import type { AnswerContext } from "../../protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
+import type { Ids } from "@gateway/base/ids";
+import { isDeepJson, parseJson } from "@gateway/base/json";
+import type { Protocol } from "@gateway/base/protocol";
+import { runStage } from "@gateway/base/stage";
+import type { Answer, Usage } from "../../../codecs/canonical/answer/answer.ts";
+import type { AnswerContext } from "../../../codecs/canonical/codec.ts";
+import type { AnswerEvent } from "../../../codecs/canonical/stream/event.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../protocols/canonical/answer/fold.ts";
-import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
-import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
-import { CODECS } from "../../protocols/mod.ts";
-import type { AnswerEdits } from "../../protocols/canonical/tools/restore_tools.ts";
-import { editAnswer } from "../../protocols/translate_stream.ts";
-import { formatFrame } from "../../streams/sse.ts";
+} from "../../../codecs/canonical/answer/fold.ts";
+import type { CanonicalRequest } from "../../../codecs/canonical/request/request.ts";
+import type { RememberedReasoning } from "../../../codecs/canonical/answer/remembered_reasoning.ts";
+import { CODECS } from "../../../codecs/mod.ts";
+import type { AnswerEdits } from "../../../codecs/canonical/tools/restore_tools.ts";
+import { editAnswer } from "../../../codecs/translate_stream.ts";
+import { formatFrame } from "@gateway/base/streams/sse";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { createReasoningWatch } from "./reasoning_memory.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";

@@ -1,20 +1,20 @@
-import { OPERATIONS } from "../../core/protocol.ts";
+import { OPERATIONS } from "@gateway/base/protocol";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
+import type { Sealed } from "../../../codecs/canonical/content/sealed.ts";
 import type {
   RememberedBlock,
   RememberedReasoning,
-} from "../../protocols/canonical/answer/remembered_reasoning.ts";
+} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
 import type {
   AnswerContext,
   CallerCodec,
   Codec,
-} from "../../protocols/canonical/codec.ts";
-import type { Failure } from "../../protocols/canonical/failure/failure.ts";
+} from "../../../codecs/canonical/codec.ts";
+import type { Failure } from "../../../codecs/canonical/failure/failure.ts";
 import {
   type AnswerEvent,
   isOutput,
-} from "../../protocols/canonical/stream/event.ts";
+} from "../../../codecs/canonical/stream/event.ts";
 import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
 import type { Uses } from "../services.ts";

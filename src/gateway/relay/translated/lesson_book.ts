@@ -4,16 +4,16 @@ import type {
   ConnectionModel,
   Deployment,
 } from "../../config/config.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
-import { EFFORT_WORDS } from "../../protocols/dialects/effort.ts";
+import { EFFORT_WORDS } from "../../../codecs/dialects/effort.ts";
 import {
   type Lesson,
   lessonText,
   merged,
   PREFILL,
   subjectOf,
-} from "../../protocols/dialects/lessons.ts";
+} from "../../../codecs/dialects/lessons.ts";
 import { tokenDigest } from "../routing/cool_down.ts";
 
 /** A lesson of a connection's model, as threads and replicas send it to each other. */

@@ -1,17 +1,17 @@
-import type { Clock } from "../../core/time/timers.ts";
+import type { Clock } from "@gateway/base/time/timers";
 import {
   isToolCall,
   type MessageHead,
   type ReasoningPart,
-} from "../../protocols/canonical/content/block.ts";
-import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
+} from "../../../codecs/canonical/content/block.ts";
+import type { Sealed } from "../../../codecs/canonical/content/sealed.ts";
 import {
   callIdsOf,
   reasoningToRemember,
   type RememberedCall,
   type RememberedReasoning,
-} from "../../protocols/canonical/answer/remembered_reasoning.ts";
-import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
+} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
+import type { AnswerEvent } from "../../../codecs/canonical/stream/event.ts";
 
 /** The caller and the tool call that reasoning belongs to. */
 interface SealOwner {

@@ -4,28 +4,28 @@ import type {
   ConnectionModel,
   Deployment,
 } from "../../config/config.ts";
-import { oncePer } from "../../core/memo.ts";
-import { MAIN_OPERATIONS, type Protocol } from "../../core/protocol.ts";
-import type { Target } from "../../protocols/canonical/codec.ts";
-import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
-import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
-import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
+import { oncePer } from "@gateway/base/memo";
+import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
+import type { Target } from "../../../codecs/canonical/codec.ts";
+import { parseErrorBody } from "../../../codecs/canonical/failure/error_body.ts";
+import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
+import { refusesReasoning } from "../../../codecs/canonical/failure/refusal.ts";
 import {
   type Lesson,
   lessonText,
   merged,
   readLessons,
-} from "../../protocols/dialects/lessons.ts";
+} from "../../../codecs/dialects/lessons.ts";
 import {
   type FieldRefusal,
   isConditional,
   isFieldRefusal,
-} from "../../protocols/dialects/read_refusal.ts";
-import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
-import { restoreNames } from "../../protocols/canonical/tools/restore_tools.ts";
-import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
-import { discard } from "../../streams/byte_reader.ts";
-import { LongBytes } from "../../streams/bytes.ts";
+} from "../../../codecs/dialects/read_refusal.ts";
+import type { ToolAliases } from "../../../codecs/canonical/tools/bridge_tools.ts";
+import { restoreNames } from "../../../codecs/canonical/tools/restore_tools.ts";
+import { CODECS, protocolHeaderPrefixes } from "../../../codecs/mod.ts";
+import { discard } from "@gateway/base/streams/byte_reader";
+import { LongBytes } from "@gateway/base/streams/bytes";
 import {
   callUpstream,
   type HttpResponse,

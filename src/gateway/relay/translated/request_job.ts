@@ -1,45 +1,45 @@
-import { GatewayError } from "../../core/error.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import { GatewayError } from "@gateway/base/error";
+import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
 import {
   MAIN_OPERATIONS,
   type Operation,
   OPERATIONS,
   type Protocol,
-} from "../../core/protocol.ts";
+} from "@gateway/base/protocol";
 import {
   type Block,
   type FileBlock,
   type ImageBlock,
   isToolCall,
-} from "../../protocols/canonical/content/block.ts";
-import { maySend } from "../../protocols/canonical/content/sealed.ts";
+} from "../../../codecs/canonical/content/block.ts";
+import { maySend } from "../../../codecs/canonical/content/sealed.ts";
 import {
   type RememberedReasoning,
   restoreReasoning,
-} from "../../protocols/canonical/answer/remembered_reasoning.ts";
-import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
-import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
-import { narrowest } from "../../protocols/dialects/apply_lessons.ts";
+} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
+import type { CallerCodec, Target } from "../../../codecs/canonical/codec.ts";
+import type { CanonicalRequest } from "../../../codecs/canonical/request/request.ts";
+import { narrowest } from "../../../codecs/dialects/apply_lessons.ts";
 import {
   type Lesson,
   lessonText,
   merged,
   probeOf,
-} from "../../protocols/dialects/lessons.ts";
+} from "../../../codecs/dialects/lessons.ts";
 import {
   type FieldRefusal,
   lessonsIn,
-} from "../../protocols/dialects/read_refusal.ts";
-import { completionsCodec } from "../../protocols/completions/mod.ts";
-import { keptRequest } from "../../protocols/kept_request.ts";
-import { CODECS } from "../../protocols/mod.ts";
-import { responsesInChatCodec } from "../../protocols/responses_in_chat/mod.ts";
+} from "../../../codecs/dialects/read_refusal.ts";
+import { completionsCodec } from "../../../codecs/completions/mod.ts";
+import { keptRequest } from "../../../codecs/kept_request.ts";
+import { CODECS } from "../../../codecs/mod.ts";
+import { responsesInChatCodec } from "../../../codecs/responses_in_chat/mod.ts";
 import {
   type ReadRequest,
   readRequest,
   writeRequest,
-} from "../../protocols/translate_request.ts";
-import type { AnswerEdits } from "../../protocols/canonical/tools/restore_tools.ts";
+} from "../../../codecs/translate_request.ts";
+import type { AnswerEdits } from "../../../codecs/canonical/tools/restore_tools.ts";
 
 /*
  * The translation of a body is a pure function of plain data. So it can run on this thread or on another, with the same

@@ -1,17 +1,17 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
-import { GatewayError } from "../../core/error.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 import {
   brokenAnswer,
   type Failure,
   UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
-import { createBodyDecoder } from "../../protocols/decode_body.ts";
+} from "../../../codecs/canonical/failure/failure.ts";
+import { createBodyDecoder } from "../../../codecs/decode_body.ts";
 import {
   createTranslator,
   editAnswer,
   type Translator,
-} from "../../protocols/translate_stream.ts";
+} from "../../../codecs/translate_stream.ts";
 import {
   abandon,
   type ByteRead,
@@ -19,9 +19,9 @@ import {
   createLookAhead,
   type LookAhead,
   readOut,
-} from "../../streams/byte_reader.ts";
-import { PassThrough } from "../../streams/pass_through.ts";
-import { IdleError } from "../../streams/watched_reader.ts";
+} from "@gateway/base/streams/byte_reader";
+import { PassThrough } from "@gateway/base/streams/pass_through";
+import { IdleError } from "@gateway/base/streams/watched_reader";
 import { CallerLeft } from "../../upstream/call.ts";
 import { reasonOf } from "../../upstream/failure.ts";
 import {

@@ -1,12 +1,12 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
-import { LoopTurns } from "../../core/time/turns.ts";
-import type { Answer } from "../../protocols/canonical/answer/answer.ts";
-import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
+import { LoopTurns } from "@gateway/base/time/turns";
+import type { Answer } from "../../../codecs/canonical/answer/answer.ts";
+import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
 import {
   type BodyFold,
   createBodyDecoder,
   createBodyFold,
-} from "../../protocols/decode_body.ts";
+} from "../../../codecs/decode_body.ts";
 import {
   abandon,
   type ByteReader,
@@ -15,8 +15,12 @@ import {
   createLookAhead,
   type LookAhead,
   readAll,
-} from "../../streams/byte_reader.ts";
-import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
+} from "@gateway/base/streams/byte_reader";
+import {
+  bodyKind,
+  isEventStream,
+  isJson,
+} from "@gateway/base/streams/media_type";
 import type { HttpResponse } from "../../upstream/call.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readResponseBytes } from "../../upstream/read_response.ts";

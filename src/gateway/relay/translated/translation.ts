@@ -1,6 +1,6 @@
-import { GatewayError } from "../../core/error.ts";
-import type { Ids } from "../../core/ids.ts";
-import { LongBytes } from "../../streams/bytes.ts";
+import { GatewayError } from "@gateway/base/error";
+import type { Ids } from "@gateway/base/ids";
+import { LongBytes } from "@gateway/base/streams/bytes";
 import { once } from "../request/admission.ts";
 import type { MemoryLoan, MemoryShare } from "../request/body_memory.ts";
 import { bodyBytes, type HeldBody } from "../request/held_body.ts";

@@ -1,9 +1,9 @@
-import { LinkedList } from "../../core/collections.ts";
+import { LinkedList } from "@gateway/base/collections";
 import {
   type Cancel,
   type Deadlines,
   settled,
-} from "../../core/time/deadlines.ts";
+} from "@gateway/base/time/deadlines";
 import { overloadedGateway } from "../request/admission.ts";
 import type { Recall } from "./request_job.ts";
 import {

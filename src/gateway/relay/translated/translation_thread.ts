@@ -1,8 +1,8 @@
-import { type ErrorKind, GatewayError } from "../../core/error.ts";
+import { type ErrorKind, GatewayError } from "@gateway/base/error";
 import {
   type Failure,
   UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
+} from "../../../codecs/canonical/failure/failure.ts";
 import type { AnswerJob, WrittenAnswer } from "./answer_job.ts";
 import type {
   RecalledReasoning,

@@ -1,9 +1,9 @@
-import { memoized } from "../../core/memo.ts";
-import type { Clock } from "../../core/time/timers.ts";
+import { memoized } from "@gateway/base/memo";
+import type { Clock } from "@gateway/base/time/timers";
 import { type Hold, HOLD_MS, holdsOf } from "../../usage/sums.ts";
 import type { Ledger } from "../ledger.ts";
 import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
-import { digestOf } from "../../core/sha256.ts";
+import { digestOf } from "@gateway/base/sha256";
 import applyBatchLua from "./apply_batch.lua" with { type: "text" };
 import reserveLua from "./reserve.lua" with { type: "text" };
 

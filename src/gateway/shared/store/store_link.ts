@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Deadlines } from "../../core/time/deadlines.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { FailureWord } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
-import { parseJson } from "../../core/json.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import { parseJson } from "@gateway/base/json";
 import type { Notice, Notices } from "../notice.ts";
 import type { StoreLink } from "./store_link.ts";
 import {

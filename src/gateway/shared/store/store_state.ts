@@ -1,13 +1,13 @@
 import type { Config, Connection } from "../../config/config.ts";
-import type { Ids } from "../../core/ids.ts";
-import { parseJson } from "../../core/json.ts";
+import type { Ids } from "@gateway/base/ids";
+import { parseJson } from "@gateway/base/json";
 import {
   createDeadlines,
   type Deadlines,
   wait,
   within,
-} from "../../core/time/deadlines.ts";
-import type { Clock, Timers } from "../../core/time/timers.ts";
+} from "@gateway/base/time/deadlines";
+import type { Clock, Timers } from "@gateway/base/time/timers";
 import {
   fromPlain,
   isGood,

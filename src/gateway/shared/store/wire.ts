@@ -1,15 +1,15 @@
 import { z } from "zod";
 import type { Config, Connection } from "../../config/config.ts";
-import { oncePer } from "../../core/memo.ts";
-import { digestOf, sha256Hex } from "../../core/sha256.ts";
+import { oncePer } from "@gateway/base/memo";
+import { digestOf, sha256Hex } from "@gateway/base/sha256";
 import { isFailureKind } from "../../quotas/failure.ts";
 import { sourceKey } from "../../quotas/reading.ts";
 import {
   type FailureKind,
   isLastingKind,
   type LastingKind,
-} from "../../protocols/canonical/failure/failure.ts";
-import { isLesson, type Lesson } from "../../protocols/dialects/lessons.ts";
+} from "../../../codecs/canonical/failure/failure.ts";
+import { isLesson, type Lesson } from "../../../codecs/dialects/lessons.ts";
 import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);

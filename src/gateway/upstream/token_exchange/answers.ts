@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
 
 /** The cause of a failed exchange, as the end of a sentence. */
 export class TokenExchangeFault extends Error {

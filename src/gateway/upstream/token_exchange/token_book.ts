@@ -6,8 +6,8 @@ import type {
 } from "../../config/token_exchange.ts";
 import { readFault, type ReadFile } from "../../config/environment.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
-import { backoffMs } from "../../core/time/backoff.ts";
-import type { Clock, Timers } from "../../core/time/timers.ts";
+import { backoffMs } from "@gateway/base/time/backoff";
+import type { Clock, Timers } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
 import type { UpstreamClient } from "../call.ts";
 import { NoReply, sendSmall } from "../small_request.ts";

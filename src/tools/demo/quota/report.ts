@@ -1,4 +1,4 @@
-import { GatewayError } from "../../core/error.ts";
+import { GatewayError } from "@gateway/base/error";
 import { bearerToken } from "../interfaces.ts";
 import {
   type AccountReading,

@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
-import { Paragraphs } from "../../../../src/protocols/canonical/answer/readable.ts";
+import { Paragraphs } from "../../../../src/codecs/canonical/answer/readable.ts";
 import {
   budgetOfEffort,
   effortOf,
   isEffort,
   MIN_BUDGET_TOKENS,
-} from "../../../../src/protocols/canonical/answer/reasoning.ts";
+} from "../../../../src/codecs/canonical/answer/reasoning.ts";
 import {
   type Answer,
   laterUsage,
   settleStop,
   type StopReason,
   type Usage,
-} from "../../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
+} from "../../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
 import {
   createFold,
   foldAnswer,
   unfoldAnswer,
-} from "../../../../src/protocols/canonical/answer/fold.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
-import { runStage } from "../../../../src/core/stage.ts";
+} from "../../../../src/codecs/canonical/answer/fold.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/codecs/canonical/max_sizes.ts";
+import { runStage } from "../../../../src/base/stage.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import {
@@ -32,7 +32,7 @@ import {
   START,
   startOf,
 } from "../../../support/wire/events.ts";
-import { cutAtStops } from "../../../../src/protocols/canonical/answer/stop_strings.ts";
+import { cutAtStops } from "../../../../src/codecs/canonical/answer/stop_strings.ts";
 
 Deno.test("Paragraphs join texts that follow each other", () => {
   const paragraphs = new Paragraphs();

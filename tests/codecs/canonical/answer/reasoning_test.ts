@@ -1,34 +1,34 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../../../src/core/stage.ts";
+import { runStage } from "../../../../src/base/stage.ts";
 import type {
   AnswerBlock,
   Block,
   ReasoningBlock,
-} from "../../../../src/protocols/canonical/content/block.ts";
+} from "../../../../src/codecs/canonical/content/block.ts";
 import {
   bindReasoning,
   longerPrefix,
   prefixBehind,
   type ReturningReasoning,
   unbrokenRun,
-} from "../../../../src/protocols/canonical/answer/bound.ts";
+} from "../../../../src/codecs/canonical/answer/bound.ts";
 import {
   foldAnswer,
   unfoldAnswer,
-} from "../../../../src/protocols/canonical/answer/fold.ts";
+} from "../../../../src/codecs/canonical/answer/fold.ts";
 import {
   type SealBinding,
   sealDigest,
-} from "../../../../src/protocols/canonical/content/sealed.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+} from "../../../../src/codecs/canonical/content/sealed.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   callIdsOf,
   reasoningToRemember,
   type RememberedBlock,
   type RememberedReasoning,
   restoreReasoning,
-} from "../../../../src/protocols/canonical/answer/remembered_reasoning.ts";
-import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
+} from "../../../../src/codecs/canonical/answer/remembered_reasoning.ts";
+import type { Turn } from "../../../../src/codecs/canonical/request/request.ts";
 import { call, turn } from "../../../support/wire/turns.ts";
 
 const seal = (value: string) =>

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../../../src/core/stage.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { readTaggedReasoning } from "../../../../src/protocols/canonical/answer/tagged_reasoning.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { writesTags } from "../../../../src/protocols/dialects/thinking_models.ts";
-import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import { foldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { readTaggedReasoning } from "../../../../src/codecs/canonical/answer/tagged_reasoning.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { writesTags } from "../../../../src/codecs/dialects/thinking_models.ts";
+import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";
 import { steps } from "../../../support/steps.ts";

@@ -6,7 +6,7 @@ import {
   unwrapSealed,
   unwrapShown,
   wrapSealed,
-} from "../../../../src/protocols/canonical/content/sealed.ts";
+} from "../../../../src/codecs/canonical/content/sealed.ts";
 
 const SEALED: Sealed = {
   protocol: "messages",

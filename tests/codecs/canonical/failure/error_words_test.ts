@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { type JsonValue, objectOf } from "../../../../src/core/json.ts";
+import { type JsonValue, objectOf } from "../../../../src/base/json.ts";
 import {
   plainWords,
   readErrorWords,
   walkError,
-} from "../../../../src/protocols/canonical/failure/error_words.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
+} from "../../../../src/codecs/canonical/failure/error_words.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   isErrorBody,
   parseErrorBody,
-} from "../../../../src/protocols/canonical/failure/error_body.ts";
+} from "../../../../src/codecs/canonical/failure/error_body.ts";
 import { loadRecordings } from "../../../support/recorded/recordings.ts";
 import { steps } from "../../../support/steps.ts";
 import { yamlPairs } from "../../../support/yaml_table.ts";

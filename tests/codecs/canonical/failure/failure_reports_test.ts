@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../../../src/core/json.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
-import { withWait } from "../../../../src/relay/answer_failure.ts";
+import { isJsonObject } from "../../../../src/base/json.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
 import { parseYaml } from "../../../support/yaml.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 

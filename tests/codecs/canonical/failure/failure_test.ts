@@ -8,26 +8,26 @@ import {
   oversizedAnswer,
   shownFailure,
   UpstreamFailure,
-} from "../../../../src/protocols/canonical/failure/failure.ts";
-import { isJsonObject, type JsonValue } from "../../../../src/core/json.ts";
-import { runStage } from "../../../../src/core/stage.ts";
+} from "../../../../src/codecs/canonical/failure/failure.ts";
+import { isJsonObject, type JsonValue } from "../../../../src/base/json.ts";
+import { runStage } from "../../../../src/base/stage.ts";
 import {
   OVERFLOW_ROWS,
   saysOverflow,
-} from "../../../../src/protocols/canonical/failure/context_overflow.ts";
-import { readErrorWords } from "../../../../src/protocols/canonical/failure/error_words.ts";
-import { isProtocol } from "../../../../src/core/protocol.ts";
+} from "../../../../src/codecs/canonical/failure/context_overflow.ts";
+import { readErrorWords } from "../../../../src/codecs/canonical/failure/error_words.ts";
+import { isProtocol } from "../../../../src/base/protocol.ts";
 import { testNeeding } from "../../../support/ignored.ts";
 import { loadRecordings } from "../../../support/recorded/recordings.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   NO_OVERFLOWS,
   OVERFLOWS,
 } from "../../../support/dialects/provider_errors.ts";
-import { kindOfWords } from "../../../../src/protocols/canonical/failure/failure_kind.ts";
-import { attemptFailureOf } from "../../../../src/relay/attempt_failure.ts";
+import { kindOfWords } from "../../../../src/codecs/canonical/failure/failure_kind.ts";
+import { attemptFailureOf } from "../../../../src/gateway/relay/attempt_failure.ts";
 
 Deno.test("kindOfStatus() reads a bare status", () => {
   const kinds: Record<number, FailureKind> = {

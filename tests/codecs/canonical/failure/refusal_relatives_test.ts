@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { JsonValue } from "../../../../src/core/json.ts";
-import type { FailureKind } from "../../../../src/protocols/canonical/failure/failure.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
-import { withWait } from "../../../../src/relay/answer_failure.ts";
-import { withWindow } from "../../../../src/relay/routing/attempt_report.ts";
+import type { JsonValue } from "../../../../src/base/json.ts";
+import type { FailureKind } from "../../../../src/codecs/canonical/failure/failure.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
+import { withWindow } from "../../../../src/gateway/relay/routing/attempt_report.ts";
 import {
   connectionFile,
   minimalConfig,
 } from "../../../support/gateway/config.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
-import { windowOf } from "../../../quotas/quota_case.ts";
+import { windowOf } from "../../../gateway/quotas/quota_case.ts";
 
 const NOW_MS = Date.parse("2026-11-28T12:00:00Z");
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { FailureKind } from "../../../../src/protocols/canonical/failure/failure.ts";
+import type { FailureKind } from "../../../../src/codecs/canonical/failure/failure.ts";
 import {
   CONTENT_ROWS,
   REASONING_ROWS,
   RIGHTS_ROWS,
-} from "../../../../src/protocols/canonical/failure/refusal_words.ts";
-import { refusesReasoning } from "../../../../src/protocols/canonical/failure/refusal.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
+} from "../../../../src/codecs/canonical/failure/refusal_words.ts";
+import { refusesReasoning } from "../../../../src/codecs/canonical/failure/refusal.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   CONTENT_REFUSALS,

@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import type {
   Block,
   ToolResultBlock,
-} from "../../../../src/protocols/canonical/content/block.ts";
-import { settleHistory } from "../../../../src/protocols/canonical/request/history.ts";
+} from "../../../../src/codecs/canonical/content/block.ts";
+import { settleHistory } from "../../../../src/codecs/canonical/request/history.ts";
 import type {
   RequestField,
   Turn,
-} from "../../../../src/protocols/canonical/request/request.ts";
-import { GatewayError } from "../../../../src/core/error.ts";
+} from "../../../../src/codecs/canonical/request/request.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   createLosses,
   dropCacheMarks,
   dropForeignExtras,
   type LostField,
-} from "../../../../src/protocols/canonical/request/loss.ts";
-import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
-import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
+} from "../../../../src/codecs/canonical/request/loss.ts";
+import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
+import { messagesCodec } from "../../../../src/codecs/messages/mod.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
 

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
-import { wordList } from "../../../../src/core/collections.ts";
-import { isPortablePattern } from "../../../../src/protocols/canonical/schema/portable_pattern.ts";
+import { wordList } from "../../../../src/base/collections.ts";
+import { isPortablePattern } from "../../../../src/codecs/canonical/schema/portable_pattern.ts";
 import {
   isClosedSchema,
   objectSchema,
-} from "../../../../src/protocols/canonical/schema/object_schema.ts";
+} from "../../../../src/codecs/canonical/schema/object_schema.ts";
 import {
   invalidField,
   invalidIssue,
   unsupportedState,
-} from "../../../../src/protocols/canonical/request/invalid_request.ts";
+} from "../../../../src/codecs/canonical/request/invalid_request.ts";
 import {
   dataUrl,
   normalMediaType,
   sourceOfFile,
   sourceOfUrl,
-} from "../../../../src/protocols/canonical/request/media.ts";
+} from "../../../../src/codecs/canonical/request/media.ts";
 
 // The patterns of schemas that OpenAI compiles, and those that it rejects with 400 ("is not a
 // 'regex'", "regex lookaround is not supported").

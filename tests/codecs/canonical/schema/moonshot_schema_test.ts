@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type JsonObject, objectOf } from "../../../../src/core/json.ts";
+import { type JsonObject, objectOf } from "../../../../src/base/json.ts";
 import {
   received,
   userRequest,

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { type JsonObject, objectOf } from "../../../../src/core/json.ts";
+import { type JsonObject, objectOf } from "../../../../src/base/json.ts";
 import {
   createStrictRoom,
   enforceableSchema,
-} from "../../../../src/protocols/canonical/schema/enforceable_schema.ts";
-import { moonshotSchema } from "../../../../src/protocols/canonical/schema/moonshot_schema.ts";
-import { normalSchema } from "../../../../src/protocols/canonical/schema/normal_schema.ts";
-import { objectSchema } from "../../../../src/protocols/canonical/schema/object_schema.ts";
-import { isGrammarPattern } from "../../../../src/protocols/canonical/schema/portable_pattern.ts";
-import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
-import { fitArguments } from "../../../../src/protocols/canonical/schema/schema_subset.ts";
-import { schemaSubsetOf } from "../../../../src/protocols/dialects/schema_subsets.ts";
+} from "../../../../src/codecs/canonical/schema/enforceable_schema.ts";
+import { moonshotSchema } from "../../../../src/codecs/canonical/schema/moonshot_schema.ts";
+import { normalSchema } from "../../../../src/codecs/canonical/schema/normal_schema.ts";
+import { objectSchema } from "../../../../src/codecs/canonical/schema/object_schema.ts";
+import { isGrammarPattern } from "../../../../src/codecs/canonical/schema/portable_pattern.ts";
+import { rootObject } from "../../../../src/codecs/canonical/schema/root_object.ts";
+import { fitArguments } from "../../../../src/codecs/canonical/schema/schema_subset.ts";
+import { schemaSubsetOf } from "../../../../src/codecs/dialects/schema_subsets.ts";
 import { yamlPairs } from "../../../support/yaml_table.ts";
 import { received } from "../../../support/dialects/upstream_request.ts";
 

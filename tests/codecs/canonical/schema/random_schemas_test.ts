@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { normalSchema } from "../../../../src/protocols/canonical/schema/normal_schema.ts";
-import { enforceableSchema } from "../../../../src/protocols/canonical/schema/enforceable_schema.ts";
-import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
-import { fitArguments } from "../../../../src/protocols/canonical/schema/schema_subset.ts";
-import { schemaSubsetOf } from "../../../../src/protocols/dialects/schema_subsets.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { normalSchema } from "../../../../src/codecs/canonical/schema/normal_schema.ts";
+import { enforceableSchema } from "../../../../src/codecs/canonical/schema/enforceable_schema.ts";
+import { rootObject } from "../../../../src/codecs/canonical/schema/root_object.ts";
+import { fitArguments } from "../../../../src/codecs/canonical/schema/schema_subset.ts";
+import { schemaSubsetOf } from "../../../../src/codecs/dialects/schema_subsets.ts";
 import { ORACLES } from "../../../clients/tool_oracles.ts";
 import { createRandom } from "../../../support/fakes/random.ts";
 import { judgeOf } from "../../../support/schemas/judge.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import {
   type AnswerEvent,
   isOutput,
-} from "../../../../src/protocols/canonical/stream/event.ts";
+} from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   callOf,
   deltaOf,
@@ -12,19 +12,19 @@ import {
   START,
   startOf,
 } from "../../../support/wire/events.ts";
-import type { SseFrame } from "../../../../src/core/frame.ts";
-import { runStage, type Stage } from "../../../../src/core/stage.ts";
-import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
+import type { SseFrame } from "../../../../src/base/frame.ts";
+import { runStage, type Stage } from "../../../../src/base/stage.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
 import {
   guardAnswer,
   guardDecoder,
-} from "../../../../src/protocols/canonical/stream/guard.ts";
-import type { StreamEncoder } from "../../../../src/protocols/canonical/codec.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
+} from "../../../../src/codecs/canonical/stream/guard.ts";
+import type { StreamEncoder } from "../../../../src/codecs/canonical/codec.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/codecs/canonical/max_sizes.ts";
 import {
   createSequence,
   sequenced,
-} from "../../../../src/protocols/canonical/stream/sequence.ts";
+} from "../../../../src/codecs/canonical/stream/sequence.ts";
 
 Deno.test("isOutput() returns true for events with output for the caller", () => {
   for (const event of [deltaOf(0, "a"), callOf(0, "f"), END]) {

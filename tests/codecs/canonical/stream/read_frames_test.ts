@@ -3,14 +3,14 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../../src/core/json.ts";
-import { runStage } from "../../../../src/core/stage.ts";
+} from "../../../../src/base/json.ts";
+import { runStage } from "../../../../src/base/stage.ts";
 import {
   EventParser,
   readFrames,
   textIn,
-} from "../../../../src/protocols/canonical/stream/read_frames.ts";
-import { createSseParser } from "../../../../src/streams/sse.ts";
+} from "../../../../src/codecs/canonical/stream/read_frames.ts";
+import { createSseParser } from "../../../../src/base/streams/sse.ts";
 
 /** The events that a decoder receives for a stream's bytes; a failure ends the list. */
 function eventsOf(text: string): unknown[] {

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../../src/core/error.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   bridgeTools,
   type ToolAliases,
-} from "../../../../src/protocols/canonical/tools/bridge_tools.ts";
-import type { ToolSupport } from "../../../../src/protocols/canonical/codec.ts";
-import type { Tool } from "../../../../src/protocols/canonical/tools/tool.ts";
+} from "../../../../src/codecs/canonical/tools/bridge_tools.ts";
+import type { ToolSupport } from "../../../../src/codecs/canonical/codec.ts";
+import type { Tool } from "../../../../src/codecs/canonical/tools/tool.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
-import { runStage } from "../../../../src/core/stage.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import { foldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   createCustomInput,
   restoreTools,
-} from "../../../../src/protocols/canonical/tools/restore_tools.ts";
+} from "../../../../src/codecs/canonical/tools/restore_tools.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../../../src/core/stage.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   MAX_FRAME_CHARACTERS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/max_sizes.ts";
-import { settleCalls } from "../../../../src/protocols/canonical/tools/settle_calls.ts";
-import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
+} from "../../../../src/codecs/canonical/max_sizes.ts";
+import { settleCalls } from "../../../../src/codecs/canonical/tools/settle_calls.ts";
+import type { StopReason } from "../../../../src/codecs/canonical/answer/answer.ts";
 import {
   callOf,
   deltaOf,
@@ -18,8 +18,8 @@ import {
   argumentsObject,
   argumentsText,
   givenArguments,
-} from "../../../../src/protocols/canonical/tools/tool.ts";
-import { fitId } from "../../../../src/protocols/canonical/tools/tool_call_id.ts";
+} from "../../../../src/codecs/canonical/tools/tool.ts";
+import { fitId } from "../../../../src/codecs/canonical/tools/tool_call_id.ts";
 import { steps } from "../../../support/steps.ts";
 
 function ending(reason: StopReason): AnswerEvent {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { received } from "../../../support/dialects/upstream_request.ts";
-import { GatewayError } from "../../../../src/core/error.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { decodeRequest } from "../../../../src/protocols/chat/request/decode.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { decodeRequest } from "../../../../src/codecs/chat/request/decode.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import {
   fromModel,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
-import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
-import { encodeRequest } from "../../../../src/protocols/chat/request/encode.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { CanonicalRequest } from "../../../../src/codecs/canonical/request/request.ts";
+import { wrapSealed } from "../../../../src/codecs/canonical/content/sealed.ts";
+import { encodeRequest } from "../../../../src/codecs/chat/request/encode.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import {

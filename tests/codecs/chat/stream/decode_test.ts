@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { foldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
 import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/max_sizes.ts";
-import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
+} from "../../../../src/codecs/canonical/max_sizes.ts";
+import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import {
   answerContext,
   decodeBytes,

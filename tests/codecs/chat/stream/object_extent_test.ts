@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ObjectExtent } from "../../../../src/protocols/chat/stream/call_draft.ts";
+import { ObjectExtent } from "../../../../src/codecs/chat/stream/call_draft.ts";
 
 const DOCUMENTS = [
   "{}",

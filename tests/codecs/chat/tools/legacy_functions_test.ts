@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { runStage } from "../../../../src/core/stage.ts";
-import { isJsonObject, type JsonObject } from "../../../../src/core/json.ts";
-import type { Answer } from "../../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { CODECS } from "../../../../src/protocols/mod.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import type { Answer } from "../../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {
   received,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../../src/core/error.ts";
-import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
-import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
-import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
-import { decodeRequest } from "../../../../src/protocols/messages/request/decode.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import type { JsonObject, JsonValue } from "../../../../src/base/json.ts";
+import type { CanonicalRequest } from "../../../../src/codecs/canonical/request/request.ts";
+import { wrapSealed } from "../../../../src/codecs/canonical/content/sealed.ts";
+import { decodeRequest } from "../../../../src/codecs/messages/request/decode.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import {
   fromModel,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { Target } from "../../../../src/protocols/canonical/codec.ts";
-import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
-import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Target } from "../../../../src/codecs/canonical/codec.ts";
+import type { CanonicalRequest } from "../../../../src/codecs/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/codecs/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 

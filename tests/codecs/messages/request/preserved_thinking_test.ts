@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import type {
   SettledReasoning,
   Target,
-} from "../../../../src/protocols/canonical/codec.ts";
+} from "../../../../src/codecs/canonical/codec.ts";
 import {
   type SealBinding,
   sealDigest,
-} from "../../../../src/protocols/canonical/content/sealed.ts";
-import { settleReasoning } from "../../../../src/protocols/messages/request/preserved_thinking.ts";
+} from "../../../../src/codecs/canonical/content/sealed.ts";
+import { settleReasoning } from "../../../../src/codecs/messages/request/preserved_thinking.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 
 // The definition of an edit:

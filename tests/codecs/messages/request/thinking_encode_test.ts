@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import type {
   CanonicalRequest,
   ReasoningSettings,
-} from "../../../../src/protocols/canonical/request/request.ts";
-import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+} from "../../../../src/codecs/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/codecs/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 

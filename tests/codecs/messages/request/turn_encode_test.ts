@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import type {
   Block,
   ToolResultBlock,
-} from "../../../../src/protocols/canonical/content/block.ts";
+} from "../../../../src/codecs/canonical/content/block.ts";
 import type {
   CanonicalRequest,
   Turn,
-} from "../../../../src/protocols/canonical/request/request.ts";
-import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+} from "../../../../src/codecs/canonical/request/request.ts";
+import { encodeRequest } from "../../../../src/codecs/messages/request/encode.ts";
 import { assertSendable } from "../../../support/sdk/messages_rules.ts";
 import { createRandom, type Random } from "../../../support/fakes/random.ts";
 import { requestOf } from "../../../support/wire/requests.ts";

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import type { SseFrame } from "../../../../src/core/frame.ts";
-import { runStage } from "../../../../src/core/stage.ts";
-import type { Answer } from "../../../../src/protocols/canonical/answer/answer.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import type { SseFrame } from "../../../../src/base/frame.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import type { Answer } from "../../../../src/codecs/canonical/answer/answer.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   type Failure,
   oversizedAnswer,
-} from "../../../../src/protocols/canonical/failure/failure.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
+} from "../../../../src/codecs/canonical/failure/failure.ts";
+import { foldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
 import {
   MAX_BLOCKS,
   MAX_HELD_CHARACTERS,
-} from "../../../../src/protocols/canonical/max_sizes.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { decodeAnswer } from "../../../../src/protocols/messages/answer/decode.ts";
-import { createStreamDecoder } from "../../../../src/protocols/messages/stream/decode.ts";
+} from "../../../../src/codecs/canonical/max_sizes.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { decodeAnswer } from "../../../../src/codecs/messages/answer/decode.ts";
+import { createStreamDecoder } from "../../../../src/codecs/messages/stream/decode.ts";
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds, plain } from "../../../contract/codec_contract.ts";
 import { steps } from "../../../support/steps.ts";

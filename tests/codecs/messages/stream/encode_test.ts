@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import type { SseComment, SseFrame } from "../../../../src/core/frame.ts";
-import { parseJson } from "../../../../src/core/json.ts";
-import { runStage } from "../../../../src/core/stage.ts";
+import type { SseComment, SseFrame } from "../../../../src/base/frame.ts";
+import { parseJson } from "../../../../src/base/json.ts";
+import { runStage } from "../../../../src/base/stage.ts";
 import type {
   AnswerBlock,
   FunctionCallBlock,
-} from "../../../../src/protocols/canonical/content/block.ts";
-import type { AnswerContext } from "../../../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { unwrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
-import { encodeAnswer } from "../../../../src/protocols/messages/answer/encode.ts";
-import { createStreamEncoder } from "../../../../src/protocols/messages/stream/encode.ts";
+} from "../../../../src/codecs/canonical/content/block.ts";
+import type { AnswerContext } from "../../../../src/codecs/canonical/codec.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { unwrapSealed } from "../../../../src/codecs/canonical/content/sealed.ts";
+import { encodeAnswer } from "../../../../src/codecs/messages/answer/encode.ts";
+import { createStreamEncoder } from "../../../../src/codecs/messages/stream/encode.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {
   callOf,

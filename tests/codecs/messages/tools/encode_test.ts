@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { CanonicalRequest } from "../../../../src/protocols/canonical/request/request.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { CanonicalRequest } from "../../../../src/codecs/canonical/request/request.ts";
 import type {
   FunctionTool,
   Tool,
-} from "../../../../src/protocols/canonical/tools/tool.ts";
-import { enforceableSchema } from "../../../../src/protocols/canonical/schema/enforceable_schema.ts";
-import { rootObject } from "../../../../src/protocols/canonical/schema/root_object.ts";
-import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
-import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
+} from "../../../../src/codecs/canonical/tools/tool.ts";
+import { enforceableSchema } from "../../../../src/codecs/canonical/schema/enforceable_schema.ts";
+import { rootObject } from "../../../../src/codecs/canonical/schema/root_object.ts";
+import { messagesCodec } from "../../../../src/codecs/messages/mod.ts";
+import { encodeRequest } from "../../../../src/codecs/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { contextFor, targetOf } from "../../../support/dialects/targets.ts";
 

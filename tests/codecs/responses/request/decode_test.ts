@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../../src/core/error.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
-import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { wrapSealed } from "../../../../src/codecs/canonical/content/sealed.ts";
+import { responsesCodec } from "../../../../src/codecs/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
 import { steps } from "../../../support/steps.ts";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { Block } from "../../../../src/protocols/canonical/content/block.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Block } from "../../../../src/codecs/canonical/content/block.ts";
 import type {
   LossWeight,
   LostField,
-} from "../../../../src/protocols/canonical/request/loss.ts";
+} from "../../../../src/codecs/canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   Turn,
-} from "../../../../src/protocols/canonical/request/request.ts";
-import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
+} from "../../../../src/codecs/canonical/request/request.ts";
+import { responsesCodec } from "../../../../src/codecs/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 import { call, text, thought, turn } from "../../../support/wire/turns.ts";
 import { steps } from "../../../support/steps.ts";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
-import type { SseFrame } from "../../../../src/core/frame.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
+import type { SseFrame } from "../../../../src/base/frame.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import {
   type Failure,
   oversizedAnswer,
   UpstreamFailure,
-} from "../../../../src/protocols/canonical/failure/failure.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
-import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+} from "../../../../src/codecs/canonical/failure/failure.ts";
+import { foldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { responsesCodec } from "../../../../src/codecs/responses/mod.ts";
+import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
 import {
   answerContext,
   counterIds,

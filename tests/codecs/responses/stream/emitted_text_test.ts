@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EmittedText } from "../../../../src/protocols/responses/stream/message_reader.ts";
+import { EmittedText } from "../../../../src/codecs/responses/stream/message_reader.ts";
 
 function said(...pieces: readonly string[]): EmittedText {
   const text = new EmittedText();

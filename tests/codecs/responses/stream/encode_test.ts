@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
-import { wordList } from "../../../../src/core/collections.ts";
-import type { SseComment, SseFrame } from "../../../../src/core/frame.ts";
+import { wordList } from "../../../../src/base/collections.ts";
+import type { SseComment, SseFrame } from "../../../../src/base/frame.ts";
 import {
   isJsonObject,
   type JsonObject,
   parseJson,
-} from "../../../../src/core/json.ts";
-import { runStage } from "../../../../src/core/stage.ts";
-import type { AnswerBlock } from "../../../../src/protocols/canonical/content/block.ts";
-import type { AnswerContext } from "../../../../src/protocols/canonical/codec.ts";
-import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
-import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
-import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
+} from "../../../../src/base/json.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import type { AnswerBlock } from "../../../../src/codecs/canonical/content/block.ts";
+import type { AnswerContext } from "../../../../src/codecs/canonical/codec.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
+import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { MAX_HELD_CHARACTERS } from "../../../../src/codecs/canonical/max_sizes.ts";
 import {
   textDigest,
   unwrapSealed,
-} from "../../../../src/protocols/canonical/content/sealed.ts";
-import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
-import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
-import { formatFrame } from "../../../../src/streams/sse.ts";
+} from "../../../../src/codecs/canonical/content/sealed.ts";
+import type { StopReason } from "../../../../src/codecs/canonical/answer/answer.ts";
+import { responsesCodec } from "../../../../src/codecs/responses/mod.ts";
+import { formatFrame } from "../../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../../contract/answers.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   fillVariables,
   variablesOf,
-} from "../../../src/config/presets/preset.ts";
+} from "../../../../src/gateway/config/presets/preset.ts";
 import {
   configOf,
   connectionFile,
@@ -11,18 +11,18 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import type { QuotaKind } from "../../../src/config/quota_kinds.ts";
+} from "../../../support/gateway/config.ts";
+import type { QuotaKind } from "../../../../src/gateway/config/quota_kinds.ts";
 import {
   SERVICE_NAMES,
   type ServiceName,
   SERVICES,
-} from "../../../src/config/services.ts";
-import { starterFile } from "../../../src/config/starter.ts";
-import { schemaFaults } from "../../support/gateway/config_schema.ts";
-import { parseYaml } from "../../support/yaml.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../../src/gateway/config/services.ts";
+import { starterFile } from "../../../../src/gateway/config/starter.ts";
+import { schemaFaults } from "../../../support/gateway/config_schema.ts";
+import { parseYaml } from "../../../support/yaml.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const BARE = { family: undefined, endpoints: undefined };
 
@@ -153,7 +153,7 @@ Deno.test("check warns about a variable beside own addresses, which has no effec
 });
 
 const PAGE = await Deno.readTextFile(
-  new URL("../../../docs/providers.md", import.meta.url),
+  new URL("../../../../docs/providers.md", import.meta.url),
 );
 
 const ENTRIES = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)]

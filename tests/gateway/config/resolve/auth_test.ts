@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { isCredential } from "../../../src/config/resolve/auth.ts";
+import { isCredential } from "../../../../src/gateway/config/resolve/auth.ts";
 import {
   headerNameFault,
   isHeaderValue,
-} from "../../../src/config/resolve/headers.ts";
+} from "../../../../src/gateway/config/resolve/headers.ts";
 import {
   configOf,
   connectionFile,
@@ -11,9 +11,9 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/gateway/config.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });

@@ -9,11 +9,11 @@ import {
   problemsOf,
   tokenFile,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import { describeConfig } from "../../../src/config/describe.ts";
-import { identityFile } from "../../support/gateway/identity_scene.ts";
-import { parseYaml } from "../../support/yaml.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/config.ts";
+import { describeConfig } from "../../../../src/gateway/config/describe.ts";
+import { identityFile } from "../../../support/gateway/identity_scene.ts";
+import { parseYaml } from "../../../support/yaml.ts";
+import { steps } from "../../../support/steps.ts";
 
 const ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 const CONNECTIONS = [

@@ -6,18 +6,18 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   readBaseUrl,
   readHttpUrl,
-} from "../../../src/config/resolve/endpoints.ts";
-import { adminPort } from "../../../src/config/resolve/server.ts";
+} from "../../../../src/gateway/config/resolve/endpoints.ts";
+import { adminPort } from "../../../../src/gateway/config/resolve/server.ts";
 import {
   nextTestCertificate,
   testCertificate,
-} from "../../support/upstream/test_certificate.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/upstream/test_certificate.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const connection = (overrides: Readonly<Record<string, unknown>>) =>
   minimalFile({ connections: [connectionFile(overrides)] });

@@ -7,10 +7,13 @@ import {
   problemsOf,
   tokenFile,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import { identityFile, ISSUER } from "../../support/gateway/identity_scene.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/gateway/config.ts";
+import {
+  identityFile,
+  ISSUER,
+} from "../../../support/gateway/identity_scene.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -6,9 +6,9 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import { describeConfig } from "../../../src/config/describe.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/gateway/config.ts";
+import { describeConfig } from "../../../../src/gateway/config/describe.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 async function problemsWith(models: readonly unknown[]) {
   const file = minimalFile({ connections: [connectionFile({ models })] });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { QuotaConfig } from "../../../src/config/config.ts";
-import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
-import { readerOf } from "../../../src/quotas/readers/mod.ts";
+import type { QuotaConfig } from "../../../../src/gateway/config/config.ts";
+import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
+import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
 import { sourceOf } from "../../quotas/quota_case.ts";
 import {
   configOf,
@@ -10,9 +10,9 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../support/gateway/config.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/gateway/config.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 type Quota = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
+import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
 import {
   connectionFile,
   loadFile,
@@ -7,9 +7,9 @@ import {
   minimalFile,
   problemsOf,
   tokenFile,
-} from "../../support/gateway/config.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+} from "../../../support/gateway/config.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const connection = (overrides: Readonly<Record<string, unknown>>) =>
   minimalFile({ connections: [connectionFile(overrides)] });

@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import {
   configJsonSchema,
   includedJsonSchema,
-} from "../../../src/config/schema/json_schema.ts";
-import type { JsonSchema } from "../../../src/config/schema/fields.ts";
-import { configOptions } from "../../support/gateway/config_options.ts";
+} from "../../../../src/gateway/config/schema/json_schema.ts";
+import type { JsonSchema } from "../../../../src/gateway/config/schema/fields.ts";
+import { configOptions } from "../../../support/gateway/config_options.ts";
 import {
   includedFaults,
   schemaFaults,
-} from "../../support/gateway/config_schema.ts";
+} from "../../../support/gateway/config_schema.ts";
 import {
   configOf,
   loadFile,
   problemsOf,
-} from "../../support/gateway/config.ts";
-import { yamlObject } from "../../support/yaml.ts";
+} from "../../../support/gateway/config.ts";
+import { yamlObject } from "../../../support/yaml.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
 

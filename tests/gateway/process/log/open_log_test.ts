@@ -5,11 +5,11 @@ import {
   type LogOutputFormat,
   openLog,
   outputFormat,
-} from "../../../src/cli/log/open_log.ts";
-import { writeWhole } from "../../../src/cli/log/write_whole.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { createRandom } from "../../support/fakes/random.ts";
-import { settle } from "../../support/settle.ts";
+} from "../../../../src/gateway/process/log/open_log.ts";
+import { writeWhole } from "../../../../src/gateway/process/log/write_whole.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { createRandom } from "../../../support/fakes/random.ts";
+import { settle } from "../../../support/settle.ts";
 
 type LineWriterOptions = Parameters<typeof createLineWriter>[1];
 

@@ -1,33 +1,33 @@
 import assert from "node:assert/strict";
-import { startPool } from "../../../src/cli/workers/pool.ts";
-import { createThreadCounts } from "../../../src/shared/thread_counts.ts";
-import type { ServerConfig } from "../../../src/config/config.ts";
-import type { Serving } from "../../../src/cli/server/serving.ts";
+import { startPool } from "../../../../src/gateway/process/threads/pool.ts";
+import { createThreadCounts } from "../../../../src/gateway/shared/thread_counts.ts";
+import type { ServerConfig } from "../../../../src/gateway/config/config.ts";
+import type { Serving } from "../../../../src/gateway/process/serving.ts";
 import type {
   Order,
   Report,
   StartThread,
-} from "../../../src/cli/workers/messages.ts";
+} from "../../../../src/gateway/process/threads/messages.ts";
 import {
   createLiveConfig,
   type LiveConfig,
-} from "../../../src/config/live_config.ts";
-import { formatExposition } from "../../../src/observe/exposition.ts";
-import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
-import type { Call } from "../../../src/shared/main_thread.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
+} from "../../../../src/gateway/config/live_config.ts";
+import { formatExposition } from "../../../../src/gateway/observe/exposition.ts";
+import { createGatewayMetrics } from "../../../../src/gateway/observe/prometheus.ts";
+import type { Call } from "../../../../src/gateway/shared/main_thread.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../../support/gateway/config.ts";
-import { until } from "../../support/within.ts";
-import { readExposition, sumOf } from "../../support/gateway/exposition.ts";
+} from "../../../support/gateway/config.ts";
+import { until } from "../../../support/within.ts";
+import { readExposition, sumOf } from "../../../support/gateway/exposition.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
+} from "../../../support/fakes/fake_timers.ts";
+import { settle } from "../../../support/settle.ts";
 
 /** A thread of the test, which does what the test asks for. */
 interface FakeThread {

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { watchFiles } from "../../../src/cli/watch/watch_files.ts";
-import { until, within } from "../../support/within.ts";
+import { watchFiles } from "../../../../src/gateway/process/watch/watch_files.ts";
+import { until, within } from "../../../support/within.ts";
 import {
   createReloadLog,
   createWatchedConfig,
-} from "../../../src/cli/watch/watched_config.ts";
+} from "../../../../src/gateway/process/watch/watched_config.ts";
 import {
   connectionFile,
   minimalFile,
   tokenFile,
-} from "../../support/gateway/config.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
-import type { ReloadOutcome } from "../../../src/config/reload.ts";
-import { createMemoryLog } from "../../support/fakes/memory_log.ts";
-import { openTempFolder } from "../../support/temp_folder.ts";
+} from "../../../support/gateway/config.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { hurriedTimers } from "../../../support/fakes/hurried_timers.ts";
+import type { ReloadOutcome } from "../../../../src/gateway/config/reload.ts";
+import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
+import { openTempFolder } from "../../../support/temp_folder.ts";
 
 /** Short, so that a test waits for the file system and for nothing else. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { anthropic } from "../../../src/quotas/readers/anthropic.ts";
+import { anthropic } from "../../../../src/gateway/quotas/readers/anthropic.ts";
 import {
   assertFailure,
   assertWindows,

@@ -9,7 +9,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../../support/steps.ts";
 
 Deno.test("deepseek reads a balance for each currency", () => {
   const source = sourceOf("deepseek", { base: "https://api.deepseek.com" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { codex } from "../../../src/quotas/readers/codex.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
+import { codex } from "../../../../src/gateway/quotas/readers/codex.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
 import {
   assertFailure,
   assertWindows,

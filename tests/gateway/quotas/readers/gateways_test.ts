@@ -9,7 +9,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
-import { litellm } from "../../../src/quotas/readers/litellm.ts";
+import { litellm } from "../../../../src/gateway/quotas/readers/litellm.ts";
 
 const ENTRY = windowOf(
   "CREDIT_LIMIT five_hour credits 2000 2100 0 105 2026-01-01T03:00:00.000Z",

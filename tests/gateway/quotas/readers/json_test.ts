@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { valueAt } from "../../../src/quotas/readers/json.ts";
-import type { QuotaSource } from "../../../src/quotas/readers/reader.ts";
+import { valueAt } from "../../../../src/gateway/quotas/readers/json.ts";
+import type { QuotaSource } from "../../../../src/gateway/quotas/readers/reader.ts";
 import {
   connectionFile,
   minimalConfig,
   UPSTREAM_KEY,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   assertFailure,
   assertWindows,
@@ -14,7 +14,7 @@ import {
   requestsOf,
   sourceOf,
 } from "../quota_case.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../../support/steps.ts";
 
 const URL_TEXT = "https://quota.example/usage";
 

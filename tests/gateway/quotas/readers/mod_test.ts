@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { QuotaConfig } from "../../../src/config/config.ts";
-import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
-import { readerOf } from "../../../src/quotas/readers/mod.ts";
-import type { QuotaRequest } from "../../../src/quotas/readers/reader.ts";
+import type { QuotaConfig } from "../../../../src/gateway/config/config.ts";
+import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
+import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
+import type { QuotaRequest } from "../../../../src/gateway/quotas/readers/reader.ts";
 import { fixture, KEY, sourceOf } from "../quota_case.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** Those whose quota address is a setting of its own, since it is at another host or nowhere by itself. */
 const WITHOUT_OWN_ADDRESS: ReadonlySet<string> = new Set(["json", "copilot"]);

@@ -8,8 +8,8 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
-import { steps } from "../../support/steps.ts";
-import { kimi } from "../../../src/quotas/readers/kimi.ts";
+import { steps } from "../../../support/steps.ts";
+import { kimi } from "../../../../src/gateway/quotas/readers/kimi.ts";
 
 const source = sourceOf("copilot", { quota: { key: "gho_token" } });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { readerOf } from "../../../src/quotas/readers/mod.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
-import type { QuotaWindow } from "../../../src/quotas/window.ts";
+import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
+import type { QuotaWindow } from "../../../../src/gateway/quotas/window.ts";
 import { assertWindows, sourceOf } from "../quota_case.ts";
 
 function read(

@@ -9,7 +9,7 @@ import {
   sourceOf,
   windowOf,
 } from "../quota_case.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../../support/steps.ts";
 
 const source = sourceOf("zai", { base: "https://api.z.ai/api/coding/paas/v4" });
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import {
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { createCachingProvider } from "../../support/upstream/caching_provider.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { createCachingProvider } from "../../../support/upstream/caching_provider.ts";
 
 Deno.test("an edit far behind the beginning is found in each turn, and a turn without one is not dear", async () => {
   const connection = connectionTo("first", {

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { type Protocol, PROTOCOLS } from "../../../src/core/protocol.ts";
-import { createRandom, type Random } from "../../support/fakes/random.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { type Protocol, PROTOCOLS } from "../../../../src/base/protocol.ts";
+import { createRandom, type Random } from "../../../support/fakes/random.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { credentials } from "../../support/wire/ask.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { credentials } from "../../../support/wire/ask.ts";
 import {
   type CachingProvider,
   createCachingProvider,
-} from "../../support/upstream/caching_provider.ts";
+} from "../../../support/upstream/caching_provider.ts";
 
 const MINUTE_MS = 60_000;
 const MODES: readonly Mode[] = ["native", "translated"];

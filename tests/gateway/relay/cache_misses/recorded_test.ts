@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
 import {
   connectionTo,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
+} from "../../../support/gateway/failover_scene.ts";
 import {
   type ClientRequest,
   loadClientRequests,
-} from "../../support/recorded/recordings.ts";
-import { testNeeding } from "../../support/ignored.ts";
+} from "../../../support/recorded/recordings.ts";
+import { testNeeding } from "../../../support/ignored.ts";
 import {
   type CachingProvider,
   createCachingProvider,
-} from "../../support/upstream/caching_provider.ts";
+} from "../../../support/upstream/caching_provider.ts";
 
 /** A recorded session: the requests of one run of a client. */
 interface Session {

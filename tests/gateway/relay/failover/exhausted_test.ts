@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
 import {
   connectionTo,
   type Mode,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good, reset, status } from "../../support/upstream/bad_provider.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { good, reset, status } from "../../../support/upstream/bad_provider.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** A 429 of a window that resets in four minutes, before the gateway tries by itself. */
 const WAIT_SECONDS = 240;

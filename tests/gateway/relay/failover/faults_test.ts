@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   type Act,
   failureInBody,
@@ -15,15 +15,15 @@ import {
   status,
   streamOf,
   successInWords,
-} from "../../support/upstream/bad_provider.ts";
+} from "../../../support/upstream/bad_provider.ts";
 import {
   type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { WORDS } from "../../support/wire/wire.ts";
-import { until } from "../../support/within.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { WORDS } from "../../../support/wire/wire.ts";
+import { until } from "../../../support/within.ts";
 
 /** A fault with its expected outcome. */
 interface Row {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import { ask, credentials, hello, PATHS } from "../../../support/wire/ask.ts";
 import {
   type Act,
   good,
@@ -10,16 +10,16 @@ import {
   reset,
   silent,
   status,
-} from "../../support/upstream/bad_provider.ts";
-import { tokenFile } from "../../support/gateway/config.ts";
+} from "../../../support/upstream/bad_provider.ts";
+import { tokenFile } from "../../../support/gateway/config.ts";
 import {
   connectionTo,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { settle } from "../../support/settle.ts";
-import { WORDS } from "../../support/wire/wire.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { settle } from "../../../support/settle.ts";
+import { WORDS } from "../../../support/wire/wire.ts";
+import { steps } from "../../../support/steps.ts";
 
 const CHAT = { protocol: "chat", mode: "native" } as const;
 

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { tokenFile } from "../../support/gateway/config.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { tokenFile } from "../../../support/gateway/config.ts";
 import {
   type CallerResponse,
   connectionTo,
   type Mode,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
+} from "../../../support/gateway/failover_scene.ts";
 import {
   type Act,
   good,
   reset,
   status,
-} from "../../support/upstream/bad_provider.ts";
+} from "../../../support/upstream/bad_provider.ts";
 import {
   ask,
   credentials,
   hello,
   PATHS,
   PROTOCOLS,
-} from "../../support/wire/ask.ts";
+} from "../../../support/wire/ask.ts";
 
 /** The provider's message about the gateway's account, which no other caller may read. */
 const CANARY = "canary-7c1d";

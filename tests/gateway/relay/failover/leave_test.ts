@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   type Act,
   good,
   silent,
   status,
   streamOf,
-} from "../../support/upstream/bad_provider.ts";
+} from "../../../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { settle } from "../../support/settle.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { settle } from "../../../support/settle.ts";
 
 /** A stage of a request at which its caller disconnects. */
 interface Stage {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { PROTOCOLS } from "../../../src/core/protocol.ts";
+import { PROTOCOLS } from "../../../../src/base/protocol.ts";
 import {
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good, status } from "../../support/upstream/bad_provider.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { good, status } from "../../../support/upstream/bad_provider.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** What providers answer to a request that exceeds a rate limit by itself, and the headers with it. */
 const OVERSIZED = [

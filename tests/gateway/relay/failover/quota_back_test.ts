@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import {
   configOf,
   loadFile,
   minimalFile,
   NOW_MS,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   connectionTo,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { createLogLines } from "../../support/gateway/log_lines.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { createLogLines } from "../../../support/gateway/log_lines.ts";
 import {
   badProviders,
   good,
   status,
-} from "../../support/upstream/bad_provider.ts";
-import { ask, hello, PATHS } from "../../support/wire/ask.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/upstream/bad_provider.ts";
+import { ask, hello, PATHS } from "../../../support/wire/ask.ts";
+import { steps } from "../../../support/steps.ts";
 
 const MINUTE_MS = 60_000;
 

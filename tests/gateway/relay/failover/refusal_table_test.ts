@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
-import { SERVICE_NAMES } from "../../../src/config/services.ts";
-import { withWait } from "../../../src/relay/answer_failure.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
+import { SERVICE_NAMES } from "../../../../src/gateway/config/services.ts";
+import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
 import {
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
+} from "../../../support/gateway/failover_scene.ts";
 import {
   type FailureForm,
   FORMS,
   rowOf,
-} from "../../support/dialects/failure_table.ts";
-import { good } from "../../support/upstream/bad_provider.ts";
-import { SSE_HEADERS } from "../../support/wire/answers.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+} from "../../../support/dialects/failure_table.ts";
+import { good } from "../../../support/upstream/bad_provider.ts";
+import { SSE_HEADERS } from "../../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
 Deno.test("the table of refusals has each service with a preset, and a source of each form", () => {
   for (const service of SERVICE_NAMES) {

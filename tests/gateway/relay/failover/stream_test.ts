@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../../src/core/json.ts";
-import { openAnswer, SSE_HEADERS } from "../../support/wire/answers.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+import { isJsonObject } from "../../../../src/base/json.ts";
+import { openAnswer, SSE_HEADERS } from "../../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   type Act,
   good,
   streamOf,
-} from "../../support/upstream/bad_provider.ts";
+} from "../../../support/upstream/bad_provider.ts";
 import {
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { settle } from "../../support/settle.ts";
-import { WIRES, WORDS } from "../../support/wire/wire.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { settle } from "../../../support/settle.ts";
+import { WIRES, WORDS } from "../../../support/wire/wire.ts";
 
 for (const protocol of PROTOCOLS) {
   const way = { protocol, mode: "native" } as const;

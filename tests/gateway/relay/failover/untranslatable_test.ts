@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { isJsonObject } from "../../../src/core/json.ts";
-import { readLogLine } from "../../../src/observe/logged_request.ts";
+import { isJsonObject } from "../../../../src/base/json.ts";
+import { readLogLine } from "../../../../src/gateway/observe/logged_request.ts";
 import {
   type CallerResponse,
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good, status } from "../../support/upstream/bad_provider.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { good, status } from "../../../support/upstream/bad_provider.ts";
 
 const TRANSLATED = { protocol: "chat", mode: "translated" } as const;
 const NATIVE = { protocol: "chat", mode: "native" } as const;

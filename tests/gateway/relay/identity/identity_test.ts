@@ -3,7 +3,7 @@ import {
   configOf,
   loadFile,
   minimalFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   createSigner,
   GOOD_CLAIMS,
@@ -13,8 +13,8 @@ import {
   KEYS_URL,
   keySetOf,
   NOW_SECONDS,
-} from "../../support/gateway/identity_scene.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/identity_scene.ts";
+import { steps } from "../../../support/steps.ts";
 
 const signer = await createSigner();
 

@@ -16,8 +16,8 @@ import {
   keySetOf,
   NOW_SECONDS,
   unsigned,
-} from "../../support/gateway/identity_scene.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/identity_scene.ts";
+import { steps } from "../../../support/steps.ts";
 
 const signer = await createSigner();
 

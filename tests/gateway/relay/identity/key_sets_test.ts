@@ -8,9 +8,9 @@ import {
   keySetOf,
   NOW_SECONDS,
   type Serve,
-} from "../../support/gateway/identity_scene.ts";
-import { nextTurn } from "../../support/settle.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/identity_scene.ts";
+import { nextTurn } from "../../../support/settle.ts";
+import { steps } from "../../../support/steps.ts";
 
 const signer = await createSigner();
 const NAME = `u-1 (${ISSUER})`;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import type { JWTPayload } from "jose";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { minimalConfig } from "../../support/gateway/config.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import { minimalConfig } from "../../../support/gateway/config.ts";
 import {
   createSigner,
   identityScene,
   keySetOf,
-} from "../../support/gateway/identity_scene.ts";
-import { parseYaml } from "../../support/yaml.ts";
+} from "../../../support/gateway/identity_scene.ts";
+import { parseYaml } from "../../../support/yaml.ts";
 
 // The examples of docs/identity.md, with claims as each provider sends them.
 

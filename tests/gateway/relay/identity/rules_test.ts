@@ -3,9 +3,12 @@ import {
   callerOf,
   nameIn,
   ruleFor,
-} from "../../../src/relay/identity/rules.ts";
-import { minimalConfig } from "../../support/gateway/config.ts";
-import { identityFile, ISSUER } from "../../support/gateway/identity_scene.ts";
+} from "../../../../src/gateway/relay/identity/rules.ts";
+import { minimalConfig } from "../../../support/gateway/config.ts";
+import {
+  identityFile,
+  ISSUER,
+} from "../../../support/gateway/identity_scene.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
-import { randomIds } from "../../../src/core/ids.ts";
-import type { SseFrame } from "../../../src/core/frame.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import type { SseFrame } from "../../../../src/base/frame.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
 import {
   createAnswerMeter,
   createBodyMeter,
   createStreamMeter,
-} from "../../../src/relay/native/meter.ts";
-import type { AnswerEnd } from "../../../src/relay/answer_body.ts";
-import { openTestRecord } from "../../support/gateway/open_record.ts";
+} from "../../../../src/gateway/relay/native/meter.ts";
+import type { AnswerEnd } from "../../../../src/gateway/relay/answer_body.ts";
+import { openTestRecord } from "../../../support/gateway/open_record.ts";
 import {
   hasRecordings,
   loadRecordings,
   parseFrames,
-} from "../../support/recorded/recordings.ts";
-import { cutAwkwardly } from "../../support/wire/cuts.ts";
-import { sseBytes } from "../../support/wire/sse_bytes.ts";
-import { testNeeding } from "../../support/ignored.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/recorded/recordings.ts";
+import { cutAwkwardly } from "../../../support/wire/cuts.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+import { testNeeding } from "../../../support/ignored.ts";
+import { steps } from "../../../support/steps.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
 import {
   type CallerResponse,
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good } from "../../support/upstream/bad_provider.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { measureOutput } from "../../../src/relay/native/meter.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { good } from "../../../support/upstream/bad_provider.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { measureOutput } from "../../../../src/gateway/relay/native/meter.ts";
 
 // OpenRouter reports the error of a model inside the choice that it ends, with status 200:
 // https://openrouter.ai/docs/api-reference/errors

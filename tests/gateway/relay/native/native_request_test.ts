@@ -6,12 +6,12 @@ import {
   keepBody,
   nativeBody,
   spliceBytes,
-} from "../../../src/relay/request/held_body.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
-import { Upload } from "../../../src/upstream/call.ts";
-import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
-import type { Failure } from "../../../src/protocols/canonical/failure/failure.ts";
-import { reasonOfRefusedBetas } from "../../../src/relay/native/refused_betas.ts";
+} from "../../../../src/gateway/relay/request/held_body.ts";
+import { LongBytes } from "../../../../src/base/streams/bytes.ts";
+import { Upload } from "../../../../src/gateway/upstream/call.ts";
+import { createRequestHeadReader } from "../../../../src/gateway/relay/request/request_head.ts";
+import type { Failure } from "../../../../src/codecs/canonical/failure/failure.ts";
+import { reasonOfRefusedBetas } from "../../../../src/gateway/relay/native/refused_betas.ts";
 
 const encoder = new TextEncoder();
 

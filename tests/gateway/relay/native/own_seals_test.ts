@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { type Operation, OPERATIONS } from "../../../src/core/protocol.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import { type Operation, OPERATIONS } from "../../../../src/base/protocol.ts";
 import {
   type Sealed,
   wrapSealed,
-} from "../../../src/protocols/canonical/content/sealed.ts";
-import { bodyBytes } from "../../../src/relay/request/held_body.ts";
-import { createRandom, type Random } from "../../support/fakes/random.ts";
+} from "../../../../src/codecs/canonical/content/sealed.ts";
+import { bodyBytes } from "../../../../src/gateway/relay/request/held_body.ts";
+import { createRandom, type Random } from "../../../support/fakes/random.ts";
 import {
   ALICE_TOKEN,
   configOf,
   connectionFile,
   loadFile,
   minimalFile,
-} from "../../support/gateway/config.ts";
-import { createLogLines } from "../../support/gateway/log_lines.ts";
-import { steps } from "../../support/steps.ts";
-import { turnsDuring } from "../../support/turns_during.ts";
+} from "../../../support/gateway/config.ts";
+import { createLogLines } from "../../../support/gateway/log_lines.ts";
+import { steps } from "../../../support/steps.ts";
+import { turnsDuring } from "../../../support/turns_during.ts";
 
 const ID = "00000000-0000-4000-8000-000000000001";
 

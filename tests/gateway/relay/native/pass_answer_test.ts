@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
-import { toResponse } from "../../../src/relay/direct_response.ts";
-import { passAnswer } from "../../../src/relay/native/relay_native.ts";
-import { CallerLeft } from "../../../src/upstream/call.ts";
-import { secretsOf } from "../../../src/upstream/secrets.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
+import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
+import { passAnswer } from "../../../../src/gateway/relay/native/relay_native.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
+import { secretsOf } from "../../../../src/gateway/upstream/secrets.ts";
 import {
   openTestAttempt,
   type TestAttempt,
   type TestAttemptOptions,
-} from "../../support/gateway/attempt.ts";
-import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+} from "../../../support/gateway/attempt.ts";
+import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
-import { sseBytes } from "../../support/wire/sse_bytes.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/fakes/fake_timers.ts";
+import { settle } from "../../../support/settle.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+import { steps } from "../../../support/steps.ts";
 
 interface Scene extends TestAttempt {
   readonly timers: FakeTimers;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Random } from "../../support/fakes/random.ts";
+import type { Random } from "../../../support/fakes/random.ts";
 import { type OpenGroup, replicasOf, threadsOf } from "./plan_groups.ts";
 import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
 

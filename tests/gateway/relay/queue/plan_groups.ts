@@ -1,20 +1,20 @@
-import type { Config } from "../../../src/config/config.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
-import type { SharedState } from "../../../src/shared/shared_state.ts";
-import { createStoreState } from "../../../src/shared/store/store_state.ts";
+import type { Config } from "../../../../src/gateway/config/config.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
+import type { SharedState } from "../../../../src/gateway/shared/shared_state.ts";
+import { createStoreState } from "../../../../src/gateway/shared/store/store_state.ts";
 import {
   createCountTable,
   createThreadCounts,
-} from "../../../src/shared/thread_counts.ts";
+} from "../../../../src/gateway/shared/thread_counts.ts";
 import {
   SimulatedStore,
   type StoreLine,
-} from "../../simulation/world/store.ts";
-import type { VirtualTime } from "../../simulation/world/time.ts";
-import { Trace } from "../../simulation/world/trace.ts";
-import { createMemoryLog } from "../../support/fakes/memory_log.ts";
-import type { Random } from "../../support/fakes/random.ts";
+} from "../../../simulation/world/store.ts";
+import type { VirtualTime } from "../../../simulation/world/time.ts";
+import { Trace } from "../../../simulation/world/trace.ts";
+import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
+import type { Random } from "../../../support/fakes/random.ts";
 
 /** What gateways that work together need of their scene. */
 interface GroupParts {

@@ -1,18 +1,18 @@
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { VirtualTime } from "../../simulation/world/time.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import { VirtualTime } from "../../../simulation/world/time.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   createMemoryLog,
   type MemoryLog,
-} from "../../support/fakes/memory_log.ts";
-import { createRandom, type Random } from "../../support/fakes/random.ts";
-import { hello } from "../../support/wire/ask.ts";
+} from "../../../support/fakes/memory_log.ts";
+import { createRandom, type Random } from "../../../support/fakes/random.ts";
+import { hello } from "../../../support/wire/ask.ts";
 import type { OpenGroup, PlanGroup } from "./plan_groups.ts";
 
 type Gateway = ReturnType<typeof createGateway>;

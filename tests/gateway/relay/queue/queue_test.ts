@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { connectionFile } from "../../support/gateway/config.ts";
+import { connectionFile } from "../../../support/gateway/config.ts";
 import { openPlans, orderOf, sendAt, type Turn } from "./plan_scene.ts";
 
 const SECOND_MS = 1_000;

@@ -4,11 +4,11 @@ import {
   type Mode,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { settle } from "../../support/settle.ts";
-import { steps } from "../../support/steps.ts";
-import { streamOf } from "../../support/upstream/bad_provider.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { settle } from "../../../support/settle.ts";
+import { steps } from "../../../support/steps.ts";
+import { streamOf } from "../../../support/upstream/bad_provider.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
 // A caller who stops reading keeps its slot for ten minutes, and for one while others wait for it.
 

@@ -1,16 +1,20 @@
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import assert from "node:assert/strict";
-import type { Caller, Config, Connection } from "../../../src/config/config.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type {
+  Caller,
+  Config,
+  Connection,
+} from "../../../../src/gateway/config/config.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
 import {
   type Admission,
   createAdmission,
-} from "../../../src/relay/request/admission.ts";
-import { followCaller } from "../../../src/relay/exchange.ts";
-import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
-import { openTestRecord } from "../../support/gateway/open_record.ts";
-import { createRandom } from "../../support/fakes/random.ts";
+} from "../../../../src/gateway/relay/request/admission.ts";
+import { followCaller } from "../../../../src/gateway/relay/exchange.ts";
+import { minimalConfig, tokenFile } from "../../../support/gateway/config.ts";
+import { openTestRecord } from "../../../support/gateway/open_record.ts";
+import { createRandom } from "../../../support/fakes/random.ts";
 
 type Admitted = Parameters<Admission["enter"]>[0];
 

@@ -11,11 +11,11 @@ import {
   bodyChunks,
   bodyPart,
   keepBody,
-} from "../../../src/relay/request/held_body.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { decompress } from "../../../src/relay/request/body.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../../src/gateway/relay/request/held_body.ts";
+import { LongBytes } from "../../../../src/base/streams/bytes.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { decompress } from "../../../../src/gateway/relay/request/body.ts";
+import { steps } from "../../../support/steps.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 

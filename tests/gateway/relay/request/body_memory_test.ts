@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../src/core/error.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import {
   createBodyMemory,
   type MemoryOfOthers,
   type MemoryShare,
-} from "../../../src/relay/request/body_memory.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
+} from "../../../../src/gateway/relay/request/body_memory.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { settle } from "../../../support/settle.ts";
 
 const { signal: NEVER } = new AbortController();
 

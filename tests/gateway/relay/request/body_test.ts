@@ -1,27 +1,27 @@
-import { MalformedMessage } from "../../../src/upstream/http1/failure.ts";
+import { MalformedMessage } from "../../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import {
   createDeadlines,
   type Deadlines,
-} from "../../../src/core/time/deadlines.ts";
+} from "../../../../src/base/time/deadlines.ts";
 
-import { type ErrorKind, GatewayError } from "../../../src/core/error.ts";
-import { readBody } from "../../../src/relay/request/body.ts";
+import { type ErrorKind, GatewayError } from "../../../../src/base/error.ts";
+import { readBody } from "../../../../src/gateway/relay/request/body.ts";
 import {
   createBodyMemory,
   type MemoryShare,
-} from "../../../src/relay/request/body_memory.ts";
+} from "../../../../src/gateway/relay/request/body_memory.ts";
 import {
   bodyBytes,
   type HeldBody,
-} from "../../../src/relay/request/held_body.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
-import { CallerLeft } from "../../../src/upstream/call.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { nextTurn, settle } from "../../support/settle.ts";
-import { within } from "../../support/within.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../../src/gateway/relay/request/held_body.ts";
+import { LongBytes } from "../../../../src/base/streams/bytes.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { nextTurn, settle } from "../../../support/settle.ts";
+import { within } from "../../../support/within.ts";
+import { steps } from "../../../support/steps.ts";
 
 const MAX_BYTES = 2 * 1024 * 1024;
 

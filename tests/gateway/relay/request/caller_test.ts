@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import type { Config } from "../../../src/config/config.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Config } from "../../../../src/gateway/config/config.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
 import {
   authenticate,
   type CredentialGroup,
-} from "../../../src/relay/request/authenticate.ts";
+} from "../../../../src/gateway/relay/request/authenticate.ts";
 import {
   ALICE_TOKEN,
   minimalConfig,
   NOW_MS,
   tokenFile,
-} from "../../support/gateway/config.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/config.ts";
+import { steps } from "../../../support/steps.ts";
 
 const BOB_TOKEN = "mg_bob";
 const EXPIRES_AT = "2026-01-02T00:00:00Z";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Operation } from "../../../src/core/protocol.ts";
-import type { ClientIds } from "../../../src/observe/facts.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Operation } from "../../../../src/base/protocol.ts";
+import type { ClientIds } from "../../../../src/gateway/observe/facts.ts";
 import {
   namedConversation,
   readClientIds,
   unnamedConversation,
-} from "../../../src/relay/request/conversation.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
-import { openTestRecord } from "../../support/gateway/open_record.ts";
-import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../../src/gateway/relay/request/conversation.ts";
+import { LongBytes } from "../../../../src/base/streams/bytes.ts";
+import { openTestRecord } from "../../../support/gateway/open_record.ts";
+import { minimalConfig, tokenFile } from "../../../support/gateway/config.ts";
+import { steps } from "../../../support/steps.ts";
 
 const config = await minimalConfig({
   tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Operation } from "../../../src/core/protocol.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
+import type { Operation } from "../../../../src/base/protocol.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { createRequestHeadReader } from "../../../../src/gateway/relay/request/request_head.ts";
 
 /** Returns the models in a body as `field: model`, read in chunks of `size` bytes. */
 function named(

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { GatewayError } from "../../../src/core/error.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   createRequestHeadReader,
   type RequestHead,
-} from "../../../src/relay/request/request_head.ts";
-import { createInputEstimate } from "../../../src/relay/request/input_estimate.ts";
-import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
-import type { PromptParts } from "../../../src/relay/request/prompt_parts.ts";
+} from "../../../../src/gateway/relay/request/request_head.ts";
+import { createInputEstimate } from "../../../../src/gateway/relay/request/input_estimate.ts";
+import { JsonObjectScan } from "../../../../src/codecs/json_scan/scan.ts";
+import type { PromptParts } from "../../../../src/gateway/relay/request/prompt_parts.ts";
 import {
   promptPartsOf,
   PromptPartsReader,
-} from "../../../src/relay/request/prompt_scan.ts";
+} from "../../../../src/gateway/relay/request/prompt_scan.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

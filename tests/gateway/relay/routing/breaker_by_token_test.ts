@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { BreakerByToken } from "../../../src/relay/routing/breaker_by_token.ts";
-import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { BreakerByToken } from "../../../../src/gateway/relay/routing/breaker_by_token.ts";
+import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
 
 Deno.test("a breaker remembers the failures of a thousand tokens, and forgets the oldest first", () => {
   const clock = createFakeClock(0);

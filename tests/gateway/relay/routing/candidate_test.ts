@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { assignedModels } from "../../../src/config/assignment.ts";
+import { assignedModels } from "../../../../src/gateway/config/assignment.ts";
 import type {
   Caller,
   Config,
   Connection,
   Deployment,
-} from "../../../src/config/config.ts";
-import { GatewayError } from "../../../src/core/error.ts";
+} from "../../../../src/gateway/config/config.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   type Endpoint,
   type Family,
@@ -15,17 +15,17 @@ import {
   OPERATIONS,
   type Protocol,
   PROTOCOLS,
-} from "../../../src/core/protocol.ts";
+} from "../../../../src/base/protocol.ts";
 import {
   assign,
   candidatesFor,
   servingDeployments,
-} from "../../../src/relay/routing/candidate.ts";
+} from "../../../../src/gateway/relay/routing/candidate.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 
 /** Returns a model on a connection of `family` with `endpoints`. */
 async function deployment(

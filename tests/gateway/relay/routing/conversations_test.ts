@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { PROTOCOLS } from "../../../src/core/protocol.ts";
-import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { ownerOf } from "../../../src/relay/request/conversation.ts";
-import type { Notice, Notices } from "../../../src/shared/notice.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { PROTOCOLS } from "../../../../src/base/protocol.ts";
+import { minimalConfig, tokenFile } from "../../../support/gateway/config.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import { ownerOf } from "../../../../src/gateway/relay/request/conversation.ts";
+import type { Notice, Notices } from "../../../../src/gateway/shared/notice.ts";
 import {
   connectionTo,
   openScene,
   type Scene,
-} from "../../support/gateway/failover_scene.ts";
-import { type Act, good, status } from "../../support/upstream/bad_provider.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import {
+  type Act,
+  good,
+  status,
+} from "../../../support/upstream/bad_provider.ts";
+import { steps } from "../../../support/steps.ts";
 
 const HOUR_MS = 3_600_000;
 

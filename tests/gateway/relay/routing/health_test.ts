@@ -1,27 +1,31 @@
 import assert from "node:assert/strict";
-import type { Caller, Config, Deployment } from "../../../src/config/config.ts";
-import { digestOf } from "../../../src/core/sha256.ts";
-import { createLog } from "../../../src/observe/log.ts";
+import type {
+  Caller,
+  Config,
+  Deployment,
+} from "../../../../src/gateway/config/config.ts";
+import { digestOf } from "../../../../src/base/sha256.ts";
+import { createLog } from "../../../../src/gateway/observe/log.ts";
 import type {
   AttemptFailure,
   AttemptFailureKind,
-} from "../../../src/relay/attempt_failure.ts";
-import type { AttemptReport } from "../../../src/relay/routing/attempt_report.ts";
-import type { CoolDown } from "../../../src/relay/routing/cool_down.ts";
-import { Health } from "../../../src/relay/routing/health.ts";
+} from "../../../../src/gateway/relay/attempt_failure.ts";
+import type { AttemptReport } from "../../../../src/gateway/relay/routing/attempt_report.ts";
+import type { CoolDown } from "../../../../src/gateway/relay/routing/cool_down.ts";
+import { Health } from "../../../../src/gateway/relay/routing/health.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
   tokenFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   createFakeClock,
   type FakeClock,
-} from "../../support/fakes/fake_clock.ts";
-import { period } from "../../../src/quotas/period.ts";
-import { quotaWindow } from "../../../src/quotas/window.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/fakes/fake_clock.ts";
+import { period } from "../../../../src/gateway/quotas/period.ts";
+import { quotaWindow } from "../../../../src/gateway/quotas/window.ts";
+import { steps } from "../../../support/steps.ts";
 
 interface Scene {
   readonly health: Health;

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import type { ExchangedToken } from "../../../src/config/token_exchange.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { createLogLines } from "../../support/gateway/log_lines.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import type { ExchangedToken } from "../../../../src/gateway/config/token_exchange.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { createLogLines } from "../../../support/gateway/log_lines.ts";
 import {
   ALICE_TOKEN,
   configOf,
   connectionFile,
   loadFile,
   minimalFile,
-} from "../../support/gateway/config.ts";
-import { settle } from "../../support/settle.ts";
-import { hello } from "../../support/wire/ask.ts";
+} from "../../../support/gateway/config.ts";
+import { settle } from "../../../support/settle.ts";
+import { hello } from "../../../support/wire/ask.ts";
 
 const EXCHANGED = connectionFile({
   auth: { exchange: { kind: "google_metadata" } },

@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
-import type { Connection } from "../../../src/config/config.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { QuotaWindow } from "../../../src/quotas/window.ts";
+import type { Connection } from "../../../../src/gateway/config/config.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import type { QuotaWindow } from "../../../../src/gateway/quotas/window.ts";
 import {
   type Candidate,
   findCandidates,
-} from "../../../src/relay/routing/candidate.ts";
+} from "../../../../src/gateway/relay/routing/candidate.ts";
 import {
   Conversations,
   type RoutedCandidates,
-} from "../../../src/relay/routing/conversations.ts";
-import { createQuotaRouting } from "../../../src/relay/routing/quota_routing.ts";
+} from "../../../../src/gateway/relay/routing/conversations.ts";
+import { createQuotaRouting } from "../../../../src/gateway/relay/routing/quota_routing.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
-} from "../../support/gateway/config.ts";
-import { openTestRecord } from "../../support/gateway/open_record.ts";
+} from "../../../support/gateway/config.ts";
+import { openTestRecord } from "../../../support/gateway/open_record.ts";
 import {
   createFakeClock,
   type FakeClock,
-} from "../../support/fakes/fake_clock.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+} from "../../../support/fakes/fake_clock.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 
 interface Scene {
   /** Ends every request, after this time. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { createRetryBudget } from "../../../src/relay/routing/retry_budget.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
-import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import { createRetryBudget } from "../../../../src/gateway/relay/routing/retry_budget.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
+import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
 import {
   connectionTo,
   openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good, status } from "../../support/upstream/bad_provider.ts";
+} from "../../../support/gateway/failover_scene.ts";
+import { good, status } from "../../../support/upstream/bad_provider.ts";
 
 function begin() {
   const clock = createFakeClock(NOW_MS);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { configChanges } from "../../../src/config/changes.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
+import { configChanges } from "../../../../src/gateway/config/changes.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -8,8 +8,8 @@ import {
   loadFile,
   minimalFile,
   problemsOf,
-} from "../../support/gateway/config.ts";
-import { startGateway } from "../../support/gateway/gateway.ts";
+} from "../../../support/gateway/config.ts";
+import { startGateway } from "../../../support/gateway/gateway.ts";
 
 const KEYS = [{ key: "key-1" }, { key: "key-2" }, { key: "key-3", weight: 2 }];
 

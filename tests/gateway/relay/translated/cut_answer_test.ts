@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
-import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
-import { toResponse } from "../../../src/relay/direct_response.ts";
-import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
-import { createTranslation } from "../../../src/relay/translated/translation.ts";
-import { counterIds } from "../../contract/codec_contract.ts";
-import { openTestAttempt } from "../../support/gateway/attempt.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { sseBytes } from "../../support/wire/sse_bytes.ts";
-import { translateRequest } from "../../support/translate_request.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
-import { createTranslatedWatch } from "../../../src/relay/translated/answer_watch.ts";
-import { openTestRecord } from "../../support/gateway/open_record.ts";
-import { estimateTokens } from "../../../src/relay/translated/request_job.ts";
-import { targetOf } from "../../support/dialects/targets.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { CallerCodec } from "../../../../src/codecs/canonical/codec.ts";
+import { completionsCodec } from "../../../../src/codecs/completions/mod.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
+import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
+import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
+import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
+import { counterIds } from "../../../contract/codec_contract.ts";
+import { openTestAttempt } from "../../../support/gateway/attempt.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+import { translateRequest } from "../../../support/translate_request.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { createTranslatedWatch } from "../../../../src/gateway/relay/translated/answer_watch.ts";
+import { openTestRecord } from "../../../support/gateway/open_record.ts";
+import { estimateTokens } from "../../../../src/gateway/relay/translated/request_job.ts";
+import { targetOf } from "../../../support/dialects/targets.ts";
 
 // Responses has no stop strings: the gateway ends the answer at a Chat caller's.
 

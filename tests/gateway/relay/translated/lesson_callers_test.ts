@@ -4,14 +4,14 @@ import {
   type JsonObject,
   type JsonValue,
   objectsOf,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import { createLessonBook } from "../../../src/relay/translated/lesson_book.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
-import { createFakeClock } from "../../support/fakes/fake_clock.ts";
-import { createMemoryLog } from "../../support/fakes/memory_log.ts";
-import { minimalConfig } from "../../support/gateway/config.ts";
-import { openLessonScene } from "../../support/gateway/lesson_scene.ts";
+} from "../../../../src/base/json.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
+import { createLessonBook } from "../../../../src/gateway/relay/translated/lesson_book.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
+import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
+import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
+import { minimalConfig } from "../../../support/gateway/config.ts";
+import { openLessonScene } from "../../../support/gateway/lesson_scene.ts";
 
 // A lesson never lets one caller change another's requests.
 

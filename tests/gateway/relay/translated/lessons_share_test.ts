@@ -3,12 +3,12 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+} from "../../../../src/base/json.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
 import {
   type Judge,
   openLessonScene,
-} from "../../support/gateway/lesson_scene.ts";
+} from "../../../support/gateway/lesson_scene.ts";
 
 // What the tables of dialects know, refused by a provider without a row, in the real providers' words. The share that
 // lessons alone heal is what a new provider or model costs before it has a row.

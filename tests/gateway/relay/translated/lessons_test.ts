@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
-import { UPSTREAM_KEY } from "../../support/gateway/config.ts";
-import { openLessonScene } from "../../support/gateway/lesson_scene.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
+import { UPSTREAM_KEY } from "../../../support/gateway/config.ts";
+import { openLessonScene } from "../../../support/gateway/lesson_scene.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createRandom } from "../../support/fakes/random.ts";
-import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { createRandom } from "../../../support/fakes/random.ts";
+import { ALICE_TOKEN } from "../../../support/gateway/config.ts";
 import {
   agentOf,
   assertNeverRefused,
@@ -11,10 +11,10 @@ import {
   type Scene,
   sceneOf,
   statuses,
-} from "../../support/gateway/preserving_scene.ts";
-import type { Said } from "../../support/upstream/preserving_provider.ts";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { responseOfSdk } from "../../support/sdk/sdk_answers.ts";
+} from "../../../support/gateway/preserving_scene.ts";
+import type { Said } from "../../../support/upstream/preserving_provider.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { responseOfSdk } from "../../../support/sdk/sdk_answers.ts";
 
 // Since Claude Fable 5.1, a thinking block is valid only after the same system text, tools and
 // messages, and after the same preceding thinking block. Otherwise the request is a 400

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { ALICE_TOKEN } from "../../../support/gateway/config.ts";
 import {
   agentOf,
   assertNeverRefused,
@@ -8,10 +8,10 @@ import {
   type Place,
   sceneOf,
   statuses,
-} from "../../support/gateway/preserving_scene.ts";
-import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
-import type { RememberedReasoning } from "../../../src/protocols/canonical/answer/remembered_reasoning.ts";
-import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
+} from "../../../support/gateway/preserving_scene.ts";
+import { Anthropic, OpenAI } from "../../../support/sdk/sdks.ts";
+import type { RememberedReasoning } from "../../../../src/codecs/canonical/answer/remembered_reasoning.ts";
+import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
 
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { createGateway } from "../../../src/app.ts";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
-import { systemClock } from "../../../src/core/time/timers.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import { demoConfigText } from "../../../src/demo/config.ts";
-import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
-import { createLog } from "../../../src/observe/log.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import { systemClock } from "../../../../src/base/time/timers.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import { demoConfigText } from "../../../../src/tools/demo/config.ts";
+import { createStrictProvider } from "../../../support/upstream/strict_provider/mod.ts";
+import { createLog } from "../../../../src/gateway/observe/log.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
 import {
   ALICE_TOKEN,
   configOf,
@@ -15,9 +15,9 @@ import {
   loadFile,
   loadText,
   minimalFile,
-} from "../../support/gateway/config.ts";
-import { createLogLines } from "../../support/gateway/log_lines.ts";
-import { OpenAI } from "../../support/sdk/sdks.ts";
+} from "../../../support/gateway/config.ts";
+import { createLogLines } from "../../../support/gateway/log_lines.ts";
+import { OpenAI } from "../../../support/sdk/sdks.ts";
 
 const TOKEN = "demo";
 

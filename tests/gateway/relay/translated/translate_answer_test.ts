@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
-import type { Codec } from "../../../src/protocols/canonical/codec.ts";
-import type { Tool } from "../../../src/protocols/canonical/tools/tool.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
-import { toResponse } from "../../../src/relay/direct_response.ts";
-import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
-import { createTranslation } from "../../../src/relay/translated/translation.ts";
-import { CallerLeft } from "../../../src/upstream/call.ts";
-import { counterIds } from "../../contract/codec_contract.ts";
-import { openTestAttempt } from "../../support/gateway/attempt.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { joinBytes } from "../../../src/streams/bytes.ts";
-import { requestOf } from "../../support/wire/requests.ts";
-import { settle } from "../../support/settle.ts";
-import { turnsDuring } from "../../support/turns_during.ts";
-import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
+import type { Codec } from "../../../../src/codecs/canonical/codec.ts";
+import type { Tool } from "../../../../src/codecs/canonical/tools/tool.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
+import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
+import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
+import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
+import { counterIds } from "../../../contract/codec_contract.ts";
+import { openTestAttempt } from "../../../support/gateway/attempt.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { joinBytes } from "../../../../src/base/streams/bytes.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { settle } from "../../../support/settle.ts";
+import { turnsDuring } from "../../../support/turns_during.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 
 /**
  * Opens an answer for a Chat caller that requests JSON, from a Messages upstream that only streams.

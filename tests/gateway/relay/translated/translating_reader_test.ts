@@ -1,34 +1,34 @@
 import {
   DirectResponse,
   toResponse,
-} from "../../../src/relay/direct_response.ts";
+} from "../../../../src/gateway/relay/direct_response.ts";
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
-import { isOutput } from "../../../src/protocols/canonical/stream/event.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { createBodyDecoder } from "../../../src/protocols/decode_body.ts";
-import { createTranslator } from "../../../src/protocols/translate_stream.ts";
-import { holdBack } from "../../../src/relay/answer_body.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { isOutput } from "../../../../src/codecs/canonical/stream/event.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { createBodyDecoder } from "../../../../src/codecs/decode_body.ts";
+import { createTranslator } from "../../../../src/codecs/translate_stream.ts";
+import { holdBack } from "../../../../src/gateway/relay/answer_body.ts";
 import {
   createTranslatingReader,
   MAX_EMPTY_BYTES,
-} from "../../../src/relay/translated/stream_answer.ts";
+} from "../../../../src/gateway/relay/translated/stream_answer.ts";
 import {
   type ByteReader,
   createLookAhead,
-} from "../../../src/streams/byte_reader.ts";
-import { PassThrough } from "../../../src/streams/pass_through.ts";
-import { WatchedReader } from "../../../src/streams/watched_reader.ts";
-import { answerContext, counterIds } from "../../contract/codec_contract.ts";
+} from "../../../../src/base/streams/byte_reader.ts";
+import { PassThrough } from "../../../../src/base/streams/pass_through.ts";
+import { WatchedReader } from "../../../../src/base/streams/watched_reader.ts";
+import { answerContext, counterIds } from "../../../contract/codec_contract.ts";
 import {
   createFakeTimers,
   type FakeTimers,
-} from "../../support/fakes/fake_timers.ts";
-import { requestOf } from "../../support/wire/requests.ts";
-import { settle } from "../../support/settle.ts";
-import { sseBytes } from "../../support/wire/sse_bytes.ts";
-import { within } from "../../support/within.ts";
+} from "../../../support/fakes/fake_timers.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { settle } from "../../../support/settle.ts";
+import { sseBytes } from "../../../support/wire/sse_bytes.ts";
+import { within } from "../../../support/within.ts";
 
 /** Returns the stream that a server reads which knows only the platform's streams. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {

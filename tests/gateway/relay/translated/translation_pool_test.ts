@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../../src/core/error.ts";
-import { createTranslationPool } from "../../../src/relay/translated/translation_pool.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
+import { createTranslationPool } from "../../../../src/gateway/relay/translated/translation_pool.ts";
 import {
   receivedError,
   sentError,
   type ThreadReport,
-} from "../../../src/relay/translated/translation_thread.ts";
-import { createFakeThreads } from "../../support/fakes/fake_translation_threads.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { settle } from "../../support/settle.ts";
-import { attemptFailureOf } from "../../../src/relay/attempt_failure.ts";
-import { brokenUpstream, oversized } from "../../../src/upstream/failure.ts";
-import { targetOf } from "../../support/dialects/targets.ts";
+} from "../../../../src/gateway/relay/translated/translation_thread.ts";
+import { createFakeThreads } from "../../../support/fakes/fake_translation_threads.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { settle } from "../../../support/settle.ts";
+import { attemptFailureOf } from "../../../../src/gateway/relay/attempt_failure.ts";
+import {
+  brokenUpstream,
+  oversized,
+} from "../../../../src/gateway/upstream/failure.ts";
+import { targetOf } from "../../../support/dialects/targets.ts";
 
 const { signal: NEVER } = new AbortController();
 

@@ -1,45 +1,45 @@
 import assert from "node:assert/strict";
-import { startTranslationThread } from "../../../src/cli/workers/thread.ts";
-import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { GatewayError } from "../../../src/core/error.ts";
+import { startTranslationThread } from "../../../../src/gateway/process/threads/thread.ts";
+import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   isJsonObject,
   type JsonValue,
   parseJson,
-} from "../../../src/core/json.ts";
-import { randomIds } from "../../../src/core/ids.ts";
-import type { Operation, Protocol } from "../../../src/core/protocol.ts";
-import { runStage } from "../../../src/core/stage.ts";
-import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
-import { unfoldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
-import { keptRequest } from "../../../src/protocols/kept_request.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
+} from "../../../../src/base/json.ts";
+import { randomIds } from "../../../../src/base/ids.ts";
+import type { Operation, Protocol } from "../../../../src/base/protocol.ts";
+import { runStage } from "../../../../src/base/stage.ts";
+import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
+import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
+import { keptRequest } from "../../../../src/codecs/kept_request.ts";
+import { CODECS } from "../../../../src/codecs/mod.ts";
+import { createBodyMemory } from "../../../../src/gateway/relay/request/body_memory.ts";
 import {
   createTranslation,
   type Translation,
-} from "../../../src/relay/translated/translation.ts";
+} from "../../../../src/gateway/relay/translated/translation.ts";
 import {
   type AnswerJob,
   translateWhole,
-} from "../../../src/relay/translated/answer_job.ts";
-import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
-import { call } from "../../support/wire/turns.ts";
-import type { RequestJob } from "../../../src/relay/translated/request_job.ts";
+} from "../../../../src/gateway/relay/translated/answer_job.ts";
+import type { Answer } from "../../../../src/codecs/canonical/answer/answer.ts";
+import { call } from "../../../support/wire/turns.ts";
+import type { RequestJob } from "../../../../src/gateway/relay/translated/request_job.ts";
 import {
   createTranslationPool,
   type TranslationPool,
-} from "../../../src/relay/translated/translation_pool.ts";
-import { LongBytes } from "../../../src/streams/bytes.ts";
-import { ANSWERS } from "../../contract/answers.ts";
-import { answerContext } from "../../contract/codec_contract.ts";
-import { hello } from "../../support/wire/ask.ts";
-import { createFakeThreads } from "../../support/fakes/fake_translation_threads.ts";
-import { FEATURES } from "../../support/dialects/features.ts";
-import { requestOf } from "../../support/wire/requests.ts";
-import { settle } from "../../support/settle.ts";
-import { targetOf } from "../../support/dialects/targets.ts";
+} from "../../../../src/gateway/relay/translated/translation_pool.ts";
+import { LongBytes } from "../../../../src/base/streams/bytes.ts";
+import { ANSWERS } from "../../../contract/answers.ts";
+import { answerContext } from "../../../contract/codec_contract.ts";
+import { hello } from "../../../support/wire/ask.ts";
+import { createFakeThreads } from "../../../support/fakes/fake_translation_threads.ts";
+import { FEATURES } from "../../../support/dialects/features.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+import { settle } from "../../../support/settle.ts";
+import { targetOf } from "../../../support/dialects/targets.ts";
 
 /** A thread translates what is longer. */
 const LONG_BYTES = 256 * 1024;

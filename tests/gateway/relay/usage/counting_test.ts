@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import type { UsedAmounts } from "../../../src/usage/window_usage.ts";
-import { readLogLine } from "../../../src/observe/logged_request.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { tokenFile } from "../../support/gateway/config.ts";
-import { connectionTo } from "../../support/gateway/failover_scene.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { UsedAmounts } from "../../../../src/gateway/usage/window_usage.ts";
+import { readLogLine } from "../../../../src/gateway/observe/logged_request.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import { tokenFile } from "../../../support/gateway/config.ts";
+import { connectionTo } from "../../../support/gateway/failover_scene.ts";
 import {
   oneConnection,
   openUsageScene,
   PRICE,
   type UsageScene,
-} from "../../support/gateway/usage_scene.ts";
+} from "../../../support/gateway/usage_scene.ts";
 import {
   type Act,
   good,
   status,
   streamOf,
-} from "../../support/upstream/bad_provider.ts";
-import { JSON_HEADERS, piecewise } from "../../support/wire/answers.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
-import { WORDS } from "../../support/wire/wire.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/upstream/bad_provider.ts";
+import { JSON_HEADERS, piecewise } from "../../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
+import { WORDS } from "../../../support/wire/wire.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** The usage of one answer of the scripted providers. */
 const ONE: UsedAmounts = {

@@ -1,29 +1,29 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { UsageReport } from "../../../src/usage/report.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import type { UsageReport } from "../../../../src/gateway/usage/report.ts";
 import {
   ALICE_TOKEN,
   NOW_MS,
   tokenFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   type CallerResponse,
   connectionTo,
-} from "../../support/gateway/failover_scene.ts";
+} from "../../../support/gateway/failover_scene.ts";
 import {
   limited,
   oneConnection,
   openUsageScene,
   type UsageScene,
-} from "../../support/gateway/usage_scene.ts";
+} from "../../../support/gateway/usage_scene.ts";
 import {
   type Act,
   good,
   silent,
   status,
-} from "../../support/upstream/bad_provider.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
-import { openAnswer } from "../../support/wire/answers.ts";
+} from "../../../support/upstream/bad_provider.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
+import { openAnswer } from "../../../support/wire/answers.ts";
 
 type LimitUsage = UsageReport["limits"][number];
 

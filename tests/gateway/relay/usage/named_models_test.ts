@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
-import { isJsonObject, parseJson } from "../../../src/core/json.ts";
-import { nextTurn } from "../../support/settle.ts";
-import { readLogLine } from "../../../src/observe/logged_request.ts";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import { isJsonObject, parseJson } from "../../../../src/base/json.ts";
+import { nextTurn } from "../../../support/settle.ts";
+import { readLogLine } from "../../../../src/gateway/observe/logged_request.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import { ALICE_TOKEN, tokenFile } from "../../../support/gateway/config.ts";
 import {
   type CallerResponse,
   connectionTo,
   type Mode,
-} from "../../support/gateway/failover_scene.ts";
+} from "../../../support/gateway/failover_scene.ts";
 import {
   openUsageScene,
   type UsageScene,
-} from "../../support/gateway/usage_scene.ts";
+} from "../../../support/gateway/usage_scene.ts";
 import {
   type Act,
   good,
   status,
   streamOf,
-} from "../../support/upstream/bad_provider.ts";
-import { SSE_HEADERS } from "../../support/wire/answers.ts";
-import { PROTOCOLS } from "../../support/wire/ask.ts";
-import { steps } from "../../support/steps.ts";
+} from "../../../support/upstream/bad_provider.ts";
+import { SSE_HEADERS } from "../../../support/wire/answers.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
+import { steps } from "../../../support/steps.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Protocol = typeof PROTOCOLS[number];

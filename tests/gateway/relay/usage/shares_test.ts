@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
-import type { UsageReport } from "../../../src/usage/report.ts";
-import { createGateway } from "../../../src/app.ts";
-import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { sha256Hex } from "../../../../src/base/sha256.ts";
+import type { Fetch } from "../../../../src/gateway/upstream/call.ts";
+import type { UsageReport } from "../../../../src/gateway/usage/report.ts";
+import { createGateway } from "../../../../src/gateway/app.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
 import {
   configOf,
   connectionFile,
   loadFile,
   NOW_MS,
   tokenFile,
-} from "../../support/gateway/config.ts";
-import { createLogLines } from "../../support/gateway/log_lines.ts";
-import { ask, hello } from "../../support/wire/ask.ts";
-import { until } from "../../support/within.ts";
+} from "../../../support/gateway/config.ts";
+import { createLogLines } from "../../../support/gateway/log_lines.ts";
+import { ask, hello } from "../../../support/wire/ask.ts";
+import { until } from "../../../support/within.ts";
 
 type QuotaUsage = UsageReport["connections"][number]["limits"][number];
 

@@ -1,28 +1,31 @@
 import assert from "node:assert/strict";
-import type { Config, Connection } from "../../../src/config/config.ts";
-import { digestOf } from "../../../src/core/sha256.ts";
-import type { Reading } from "../../../src/quotas/reading.ts";
-import { QuotaFailure } from "../../../src/quotas/failure.ts";
-import type { Notice } from "../../../src/shared/notice.ts";
+import type {
+  Config,
+  Connection,
+} from "../../../../src/gateway/config/config.ts";
+import { digestOf } from "../../../../src/base/sha256.ts";
+import type { Reading } from "../../../../src/gateway/quotas/reading.ts";
+import { QuotaFailure } from "../../../../src/gateway/quotas/failure.ts";
+import type { Notice } from "../../../../src/gateway/shared/notice.ts";
 import {
   connectProcess,
   type StoreProcess,
-} from "../../support/gateway/store_process.ts";
+} from "../../../support/gateway/store_process.ts";
 import {
   connectionFile,
   minimalConfig,
   tokenFile,
-} from "../../support/gateway/config.ts";
+} from "../../../support/gateway/config.ts";
 import {
   startStoreServer,
   storeProgram,
   type StoreServer,
-} from "../../support/program/store_server.ts";
-import { until } from "../../support/within.ts";
+} from "../../../support/program/store_server.ts";
+import { until } from "../../../support/within.ts";
 import { windowOf } from "../../quotas/quota_case.ts";
-import { testNeeding } from "../../support/ignored.ts";
-import { fromFileUrl } from "../../support/program/paths.ts";
-import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { testNeeding } from "../../../support/ignored.ts";
+import { fromFileUrl } from "../../../support/program/paths.ts";
+import { testCertificate } from "../../../support/upstream/test_certificate.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
@@ -295,7 +298,7 @@ testReplicas(
   },
 );
 
-const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
+const FOLDER = new URL("../../../fixtures/tls/", import.meta.url);
 const pathOf = (name: string) => fromFileUrl(new URL(name, FOLDER));
 
 testNeeding(

@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
-import { digestOf } from "../../../src/core/sha256.ts";
+import { digestOf } from "../../../../src/base/sha256.ts";
 import {
   dayAmounts,
   daysTable,
   HISTORY_DAYS,
-} from "../../../src/usage/history.ts";
-import { soon, type Sum, usedOf } from "../../../src/usage/sums.ts";
-import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+} from "../../../../src/gateway/usage/history.ts";
+import { soon, type Sum, usedOf } from "../../../../src/gateway/usage/sums.ts";
+import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
 import {
   connectProcess,
   type StoreProcess,
-} from "../../support/gateway/store_process.ts";
+} from "../../../support/gateway/store_process.ts";
 import {
   startStoreServer,
   storeProgram,
   type StoreServer,
-} from "../../support/program/store_server.ts";
-import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
-import { until } from "../../support/within.ts";
-import { testNeeding } from "../../support/ignored.ts";
+} from "../../../support/program/store_server.ts";
+import { startTcpRelay } from "../../../support/upstream/tcp_relay.ts";
+import { until } from "../../../support/within.ts";
+import { testNeeding } from "../../../support/ignored.ts";
 
-import { to } from "../../support/fakes/addition.ts";
-import { steps } from "../../support/steps.ts";
+import { to } from "../../../support/fakes/addition.ts";
+import { steps } from "../../../support/steps.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
@@ -520,7 +520,7 @@ testNeeding(
   async () => {
     await using server = await startStoreServer();
     const page = await Deno.readTextFile(
-      new URL("../../../docs/scaling.md", import.meta.url),
+      new URL("../../../../docs/scaling.md", import.meta.url),
     );
     const [, rules = ""] = /ACL SETUSER gateway (.+)$/m.exec(page) ?? [];
     assert.match(rules, /~model-gateway:\*/);

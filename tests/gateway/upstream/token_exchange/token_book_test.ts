@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { TokenExchangeSettings } from "../../../src/config/token_exchange.ts";
-import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
-import { createTokenBook } from "../../../src/upstream/token_exchange/token_book.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
-import { createMemoryLog } from "../../support/fakes/memory_log.ts";
-import { NOW_MS } from "../../support/gateway/config.ts";
-import { settle } from "../../support/settle.ts";
+import type { TokenExchangeSettings } from "../../../../src/gateway/config/token_exchange.ts";
+import { createFetchClient } from "../../../../src/gateway/upstream/fetch_client.ts";
+import { createTokenBook } from "../../../../src/gateway/upstream/token_exchange/token_book.ts";
+import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
+import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
+import { NOW_MS } from "../../../support/gateway/config.ts";
+import { settle } from "../../../support/settle.ts";
 import { openIssuers, SUBJECT } from "./strict_issuers.ts";
-import { steps } from "../../support/steps.ts";
+import { steps } from "../../../support/steps.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
-import { type ErrorKind, GatewayError } from "../../../../src/core/error.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
+import { type ErrorKind, GatewayError } from "../../../../src/base/error.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
 
 /** The error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
 const TYPES: Readonly<

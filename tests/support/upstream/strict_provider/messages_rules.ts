@@ -3,8 +3,12 @@ import {
   type JsonValue,
   objectOf,
   objectsOf,
-} from "../../../../src/core/json.ts";
-import { type AskOfBody, numberOf, textOf } from "../../../../src/demo/ask.ts";
+} from "../../../../src/base/json.ts";
+import {
+  type AskOfBody,
+  numberOf,
+  textOf,
+} from "../../../../src/tools/demo/ask.ts";
 import { unseal } from "./seal.ts";
 import { invalid } from "./error_shapes.ts";
 import { claudeSchemaFault } from "../schema_rules.ts";

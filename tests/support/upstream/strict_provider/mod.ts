@@ -1,9 +1,9 @@
-import type { GatewayError } from "../../../../src/core/error.ts";
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { AskOfBody } from "../../../../src/demo/ask.ts";
-import type { SimulatedOperation } from "../../../../src/demo/providers.ts";
-import type { DemoCodec, Script } from "../../../../src/demo/script.ts";
-import { createDemoUpstream } from "../../../../src/demo/upstream.ts";
+import type { GatewayError } from "../../../../src/base/error.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { AskOfBody } from "../../../../src/tools/demo/ask.ts";
+import type { SimulatedOperation } from "../../../../src/tools/demo/providers.ts";
+import type { DemoCodec, Script } from "../../../../src/tools/demo/script.ts";
+import { createDemoUpstream } from "../../../../src/tools/demo/upstream.ts";
 import { messagesError, openaiError } from "./error_shapes.ts";
 import { judgeMessages } from "./messages_rules.ts";
 import { judgeChat, judgeResponses } from "./openai_rules.ts";

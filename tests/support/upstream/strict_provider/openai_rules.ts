@@ -1,15 +1,15 @@
-import { GatewayError } from "../../../../src/core/error.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   type JsonObject,
   type JsonValue,
   objectsOf,
-} from "../../../../src/core/json.ts";
+} from "../../../../src/base/json.ts";
 import {
   type AskOfBody,
   numberOf,
   textOf,
   type Tool,
-} from "../../../../src/demo/ask.ts";
+} from "../../../../src/tools/demo/ask.ts";
 import { unseal } from "./seal.ts";
 import { faultOfHistory } from "./history.ts";
 

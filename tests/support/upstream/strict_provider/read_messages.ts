@@ -1,5 +1,5 @@
 import { createTurn } from "./turn.ts";
-import { GatewayError } from "../../../../src/core/error.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -7,8 +7,8 @@ import {
   listOf,
   objectOf,
   objectsOf,
-} from "../../../../src/core/json.ts";
-import { isThinkingModel } from "../../../../src/demo/providers.ts";
+} from "../../../../src/base/json.ts";
+import { isThinkingModel } from "../../../../src/tools/demo/providers.ts";
 import {
   type AskOfBody,
   type JsonFormat,
@@ -18,7 +18,7 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "../../../../src/demo/ask.ts";
+} from "../../../../src/tools/demo/ask.ts";
 import { invalid } from "./error_shapes.ts";
 
 /**

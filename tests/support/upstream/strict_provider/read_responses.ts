@@ -1,12 +1,12 @@
 import { createTurn } from "./turn.ts";
-import { GatewayError } from "../../../../src/core/error.ts";
+import { GatewayError } from "../../../../src/base/error.ts";
 import {
   type JsonObject,
   type JsonValue,
   objectOf,
   objectsOf,
-} from "../../../../src/core/json.ts";
-import { isThinkingModel } from "../../../../src/demo/providers.ts";
+} from "../../../../src/base/json.ts";
+import { isThinkingModel } from "../../../../src/tools/demo/providers.ts";
 import { unseal } from "./seal.ts";
 import {
   type AskOfBody,
@@ -17,7 +17,7 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "../../../../src/demo/ask.ts";
+} from "../../../../src/tools/demo/ask.ts";
 
 /**
  * Reads the parts of a Responses request that the demo needs; also of a request for compaction.

@@ -1,15 +1,15 @@
-import type { Ids } from "../../../../src/core/ids.ts";
-import { isJsonObject, parseJson } from "../../../../src/core/json.ts";
-import { OVERLOADED } from "../../../../src/demo/providers.ts";
+import type { Ids } from "../../../../src/base/ids.ts";
+import { isJsonObject, parseJson } from "../../../../src/base/json.ts";
+import { OVERLOADED } from "../../../../src/tools/demo/providers.ts";
 import { messagesError } from "./error_shapes.ts";
-import type { Usage } from "../../../../src/protocols/canonical/answer/answer.ts";
+import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
 import {
   fragmentsOf,
   type Script,
   type ScriptBlock,
   wordsOf,
-} from "../../../../src/demo/script.ts";
-import type { Step } from "../../../../src/demo/speak.ts";
+} from "../../../../src/tools/demo/script.ts";
+import type { Step } from "../../../../src/tools/demo/speak.ts";
 import {
   type StrictContext,
   type StrictRendering,

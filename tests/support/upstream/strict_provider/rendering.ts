@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../../src/core/json.ts";
-import type { Ids } from "../../../../src/core/ids.ts";
-import type { Ask } from "../../../../src/demo/ask.ts";
-import { type Step, write } from "../../../../src/demo/speak.ts";
+import type { JsonObject } from "../../../../src/base/json.ts";
+import type { Ids } from "../../../../src/base/ids.ts";
+import type { Ask } from "../../../../src/tools/demo/ask.ts";
+import { type Step, write } from "../../../../src/tools/demo/speak.ts";
 
 /** The facts that a renderer needs in addition to the script. */
 export interface StrictContext {

@@ -5,11 +5,11 @@ import {
   objectOf,
   objectsOf,
   parseJson,
-} from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask.ts";
+} from "../../../../src/base/json.ts";
+import { textOf } from "../../../../src/tools/demo/ask.ts";
 import { ask, askBoth } from "../harness.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 

@@ -3,12 +3,12 @@ import {
   type JsonObject,
   objectOf,
   objectsOf,
-} from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask.ts";
-import { seal } from "../../support/upstream/strict_provider/seal.ts";
+} from "../../../../src/base/json.ts";
+import { textOf } from "../../../../src/tools/demo/ask.ts";
+import { seal } from "../../../support/upstream/strict_provider/seal.ts";
 import { ask, askBoth } from "../harness.ts";
-import { steps } from "../../support/steps.ts";
-import { yamlTable } from "../../support/yaml_table.ts";
+import { steps } from "../../../support/steps.ts";
+import { yamlTable } from "../../../support/yaml_table.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 

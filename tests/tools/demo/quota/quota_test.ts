@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Family } from "../../../src/core/protocol.ts";
-import type { createDemoUpstream } from "../../../src/demo/upstream.ts";
+import type { Family } from "../../../../src/base/protocol.ts";
+import type { createDemoUpstream } from "../../../../src/tools/demo/upstream.ts";
 import {
   createFakeClock,
   createFixedDemo,
   demoRequest,
   NOON_MS,
 } from "../harness.ts";
-import { createCreditWindow } from "../../../src/demo/quota/quota.ts";
+import { createCreditWindow } from "../../../../src/tools/demo/quota/quota.ts";
 
 type DemoUpstream = ReturnType<typeof createDemoUpstream>;
 
