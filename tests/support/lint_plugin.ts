@@ -1,54 +1,71 @@
 /**
- * The rules of this repository. A file of `src/` imports its own folder or a lower layer, never a neighbour on the same
- * layer. itty-router, zod and `Deno.*` stay in their places. Rejected words (CONTRIBUTING.md, "The words") stay out.
+ * The rules of this repository. A member of `src/` imports the members below it through their doors alone. Inside a
+ * member, a file imports its own folder or a lower layer. itty-router, zod and `Deno.*` stay in their places. Rejected words (CONTRIBUTING.md, "The words") stay out.
  */
 
-/** The first match wins. */
+/** The members of `src/` by name, each with the members that it may import. */
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  codecs: ["base"],
+  http1: ["base"],
+  page: ["base"],
+  gateway: ["base", "codecs", "http1", "page"],
+  tools: ["base", "codecs", "http1", "page", "gateway"],
+};
+
+/** The rooms of the members that have layers inside. The first match wins. */
 const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
-  ["tools/main.ts", 8],
-  ["cli/", 7],
-  ["gateway/app.ts", 6],
-  ["http/", 5],
-  ["shared/", 5],
-  ["relay/", 4],
-  ["demo/", 4],
+  ["base/streams/", 1],
+  ["base/", 0],
   ["codecs/mod.ts", 3],
   ["codecs/decode_body.ts", 2],
   ["codecs/kept_request.ts", 2],
   ["codecs/translate_request.ts", 2],
   ["codecs/translate_stream.ts", 2],
-  ["protocols/completions/", 3],
-  ["protocols/responses_in_chat/", 3],
-  ["upstream/", 3],
-  ["usage/", 3.5],
-  ["quotas/", 3],
-  ["catalog/", 3.5],
-  ["config/", 2],
-  ["observe/", 2],
-  ["protocols/dialects/", 1.5],
-  ["protocols/openai/", 1.5],
-  ["protocols/canonical/", 1],
+  ["codecs/completions/", 3],
+  ["codecs/responses_in_chat/", 3],
+  ["codecs/dialects/", 1.5],
+  ["codecs/openai/", 1.5],
+  ["codecs/canonical/", 1],
+  ["codecs/json_scan/", 1],
   // A folder a protocol.
-  ["protocols/", 2],
-  ["streams/", 1],
-  ["json_scan/", 1],
-  ["core/", 0],
+  ["codecs/", 2],
+  ["http1/deno/", 2],
+  ["http1/client/", 1],
+  ["http1/server/", 1],
+  ["http1/", 0],
+  ["page/browser/", 1],
+  ["page/wording/", 0],
+  ["gateway/process/", 7],
+  ["gateway/app.ts", 6],
+  ["gateway/http/", 5],
+  ["gateway/shared/", 5],
+  ["gateway/relay/", 4],
+  ["gateway/usage/", 3.5],
+  ["gateway/catalog/", 3.5],
+  ["gateway/upstream/", 3],
+  ["gateway/quotas/", 3],
+  ["gateway/config/", 2],
+  ["gateway/observe/", 2],
+  ["tools/demo/", 0],
+  ["tools/", 1],
 ];
 
 /** Packages that only some places of `src/` may import. */
 const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
-  "itty-router": /^http\/router\.ts$/,
-  "prom-client": /^observe\/(exposition|instruments|prometheus)\.ts$/,
-  "jose": /^relay\/identity\/(jwt|key_sets)\.ts$/,
-  "@redis/client": /^cli\/server\/redis\.ts$/,
+  "itty-router": /^gateway\/http\/router\.ts$/,
+  "prom-client": /^gateway\/observe\/(exposition|instruments|prometheus)\.ts$/,
+  "jose": /^gateway\/relay\/identity\/(jwt|key_sets)\.ts$/,
+  "@redis/client": /^gateway\/process\/redis\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|quotas\/readers\/\w+\.ts|catalog\/model_page\.ts|shared\/store\/wire\.ts|cli\/reconcile\/reports\.ts)$/,
+    /^(gateway\/(config\/schema\/\w+|quotas\/readers\/\w+|catalog\/model_page|shared\/store\/wire)\.ts|codecs\/\w+\/wire\w*\.ts|tools\/reconcile\/reports\.ts)$/,
 };
 
-const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;
+const DENO_PLACES_REGEXP =
+  /^(tools\/(?!demo\/)|http1\/deno\/|gateway\/process\/)/;
 
 /** A file in which all promises of a race end with it. */
-const RACE_PLACES_REGEXP = /^cli\/server\/address_race\.ts$/;
+const RACE_PLACES_REGEXP = /^http1\/deno\/address_race\.ts$/;
 
 /** The files whose words are held to CONTRIBUTING.md; those about the words name them. */
 const PLAIN_REGEXP =
@@ -192,7 +209,7 @@ const plugin: Deno.lint.Plugin = {
             context.report({
               node,
               message:
-                "Deno.* belongs to main.ts and cli/: inject what is needed",
+                "Deno.* belongs to tools/, http1/deno/ and gateway/process/: inject what is needed",
             });
           },
         };
@@ -247,14 +264,21 @@ function pathInSource(filename: string): string | undefined {
 }
 
 function layerOf(file: string): number | undefined {
-  return LAYER_BY_PREFIX.find(([prefix]) =>
-    file === prefix || file.startsWith(prefix)
-  )?.[1];
+  return rowOf(file)?.[1];
 }
 
-function folderOf(file: string): string {
-  const parts = file.split("/");
-  return parts.slice(0, parts[0] === "protocols" ? 2 : 1).join("/");
+function rowOf(file: string): (typeof LAYER_BY_PREFIX)[number] | undefined {
+  return LAYER_BY_PREFIX.find(([prefix]) => file.startsWith(prefix));
+}
+
+function memberOf(file: string): string {
+  return file.slice(0, file.indexOf("/"));
+}
+
+/** Returns the room of a file: what its row covers, but a folder for each protocol. */
+function roomOf(file: string): string | undefined {
+  const prefix = rowOf(file)?.[0];
+  return prefix === "codecs/" ? file.split("/")[1] : prefix;
 }
 
 function resolve(file: string, specifier: string): string {
@@ -270,7 +294,11 @@ function relativeFault(file: string, target: string): string | undefined {
   if (other === undefined) {
     return `src/${target} stands in no layer: add it to the lint plugin`;
   }
-  if (other < own || folderOf(file) === folderOf(target)) return undefined;
+  const member = memberOf(target);
+  if (memberOf(file) !== member) {
+    return `src/${file} imports src/${target} around its door: import "@gateway/${member}"`;
+  }
+  if (other < own || roomOf(file) === roomOf(target)) return undefined;
   return `src/${file} (layer ${own}) imports src/${target} (layer ${other}): import only from the own folder or a lower layer`;
 }
 
@@ -279,6 +307,14 @@ const PACKAGE_REGEXP = /^(?:npm:|jsr:)?\/?((?:@[^/]+\/)?[^/@]+)/;
 
 function packageFault(file: string, specifier: string): string | undefined {
   const name = PACKAGE_REGEXP.exec(specifier)?.[1] ?? specifier;
+  if (name.startsWith("@gateway/")) {
+    const member = memberOf(file);
+    const below = MEMBERS[member] ?? [];
+    if (below.includes(name.slice("@gateway/".length))) return undefined;
+    return `src/${file} imports ${specifier}: ${member} may import ${
+      below.join(", ") || "no member"
+    }`;
+  }
   const places = Object.hasOwn(PLACES_BY_PACKAGE, name)
     ? PLACES_BY_PACKAGE[name]
     : undefined;
