@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sourceFiles, sourcePath } from "./support/program/source_files.ts";
 
 // The glossary of CONTRIBUTING gives each word one meaning. These tests hold the exported names to it.
 
@@ -14,14 +15,13 @@ const ROOT = new URL("../", import.meta.url);
 const EXPORT_REGEXP =
   /^export (?:abstract |async )*(class|const|function\*?|interface|type) (\w+)/gm;
 
-const IMPORT_REGEXP =
-  /(?:import|export) (?:type )?\{([^}]*)\} from "(\.{1,2}\/[^"]+)"/g;
+const IMPORT_REGEXP = /(?:import|export) (?:type )?\{([^}]*)\} from "([^"]+)"/g;
 
 /** A use of a whole file: `import * as`, `import()` and `typeof import()`. */
-const WHOLE_FILE_REGEXP = /(?:\* as \w+ from |import\(\s*)"(\.{1,2}\/[^"]+)"/g;
+const WHOLE_FILE_REGEXP = /(?:\* as \w+ from |import\(\s*)"([^"]+)"/g;
 
 /** The same part of each protocol, with the same name in each. */
-const CODEC_REGEXP = /^protocols\/(?:chat|messages|responses)\//;
+const CODEC_REGEXP = /^codecs\/(?:chat|messages|responses)\//;
 
 /** The simulated provider sees requests from the other side, so it has words for them of its own. */
 const DEMO = "tools/demo/";
@@ -41,7 +41,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   Meter: ["gateway/relay/native/"],
   /** A Redis or Valkey server. */
   Store: ["gateway/shared/store/"],
-  Socket: ["gateway/upstream/", "http1/server/"],
+  Socket: ["http1/"],
   /** What comes back over HTTP. */
   Response: [
     "gateway/upstream/",
@@ -54,22 +54,13 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   Turn: ["codecs/canonical/", DEMO],
 };
 
-async function* files(folder: URL): AsyncGenerator<URL> {
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (isDirectory) yield* files(new URL(`${name}/`, folder));
-    else if (name.endsWith(".ts")) yield new URL(name, folder);
-  }
-}
-
-const source = new URL("src/", ROOT);
-
 async function exportedNames(): Promise<readonly Exported[]> {
   const found: Exported[] = [];
-  for await (const url of files(source)) {
+  for await (const { path, url } of sourceFiles()) {
     const text = await Deno.readTextFile(url);
     for (const [, kind = "", name = ""] of text.matchAll(EXPORT_REGEXP)) {
       const isType = ["class", "interface", "type"].includes(kind);
-      found.push({ file: url.href.slice(source.href.length), name, isType });
+      found.push({ file: path, name, isType });
     }
   }
   return found;
@@ -81,11 +72,12 @@ async function importedNames(
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const folder of folders) {
-    for await (const url of files(new URL(folder, ROOT))) {
+    for await (
+      const { url } of sourceFiles({ folder: new URL(folder, ROOT) })
+    ) {
       const text = await Deno.readTextFile(url);
-      const note = (path: string, name: string) => {
-        const { href } = new URL(path, url);
-        found.add(`${href.slice(source.href.length)}#${name}`);
+      const note = (specifier: string, name: string) => {
+        found.add(`${sourcePath(specifier, url)}#${name}`);
       };
       for (const [, names = "", path = ""] of text.matchAll(IMPORT_REGEXP)) {
         for (const name of names.split(",")) {

@@ -45,8 +45,8 @@ Deno.test("the page's markup loads only the page's files, and has no script, han
 
 Deno.test("every file of the page is served unchanged, with its media type", async (t) => {
   let count = 1;
-  for (const room of ["page", "wording"]) {
-    const folder = new URL(`../../src/gateway/http/${room}/`, import.meta.url);
+  for (const [room, name] of [["page", "browser"], ["wording", "wording"]]) {
+    const folder = new URL(`../../src/page/${name}/`, import.meta.url);
     for await (const { name } of Deno.readDir(folder)) {
       if (!/\.(js|css)$/.test(name)) continue;
       count += 1;
