@@ -1,10 +1,14 @@
 import nodeModule from "node:module";
+import manifest from "../deno.json" with { type: "json" };
 import { commitTime, sourceCommit } from "./commit.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
 /** A relative path of a source file in a string, as in an import or `new URL("./worker.ts", …)`. */
 const SOURCE_PATH_REGEXP = /(["'])(\.\.?\/[^"'\n]+)\.ts\1/g;
+
+/** A path of a member's door in a string, such as `"@gateway/base/time/turns"`. */
+const DOOR_REGEXP = /(["'])@gateway\/(\w+)(\/[^"'\n]+)?\1/g;
 
 /** The places of the program that an executable embeds, relative to the repository. */
 export interface Program {
@@ -34,10 +38,16 @@ export async function writeProgram(): Promise<Program> {
   if (canStrip) {
     await Deno.remove(new URL(folder, ROOT), { recursive: true })
       .catch(() => {});
+    const doors = await readDoors();
     for await (const path of filesIn("src/")) {
       const text = await Deno.readTextFile(new URL(path, ROOT));
       if (!path.endsWith(".ts")) await write(path, text);
-      else await write(path.replace(/ts$/, "js"), withoutTypes(text));
+      else {
+        await write(
+          path.replace(/ts$/, "js"),
+          withoutTypes(withFiles(text, path, doors)),
+        );
+      }
     }
   }
   const commit = await sourceCommit();
@@ -51,6 +61,38 @@ export async function writeProgram(): Promise<Program> {
       `${folder}src/cli/workers/translation_worker.${ending}`,
     ],
   };
+}
+
+/** The files behind the doors of the members: `{ base: { "./ids": "./ids.ts" } }`. */
+type Doors = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+async function readDoors(): Promise<Doors> {
+  const doors: Record<string, Readonly<Record<string, string>>> = {};
+  for (const folder of manifest.workspace) {
+    const file = new URL(`${folder}/deno.json`, ROOT);
+    const { exports } = JSON.parse(await Deno.readTextFile(file));
+    doors[folder.slice("./src/".length)] = exports;
+  }
+  return doors;
+}
+
+/**
+ * Returns a source file that imports the files behind the doors. The configuration of the workspace, which names the
+ * doors, leads to the sources and not to their JavaScript.
+ *
+ * @param path The path of the file, such as `src/tools/main.ts`.
+ */
+export function withFiles(source: string, path: string, doors: Doors): string {
+  const up = "../".repeat(path.split("/").length - 2);
+  return source.replace(DOOR_REGEXP, (_, quote, member, rest = "") => {
+    const file = doors[member]?.[`.${rest}`];
+    if (file === undefined) {
+      throw new Error(
+        `${path} imports @gateway/${member}${rest}: no such door`,
+      );
+    }
+    return `${quote}${up || "./"}${member}/${file.slice("./".length)}${quote}`;
+  });
 }
 
 /** Returns the JavaScript of a source file: each statement at its line and column, and its imports of JavaScript. */

@@ -144,7 +144,7 @@ const FOR_TESTS: readonly string[] = [
   "gateway/process/log/open_log.ts#createLineWriter",
   "http1/deno/listen.ts#tlsFault",
   "tools/usage/command.ts#readUsageOptions",
-  "tools/usage/replay_logs.ts#replayLogs",
+  "gateway/process/replay_logs.ts#replayLogs",
   "gateway/config/load.ts#copyTree",
   "gateway/config/resolve/endpoints.ts#readBaseUrl",
   "base/time/turns.ts#EventLoop",

@@ -1,20 +1,137 @@
-import type { Protocol } from "@gateway/base/protocol";
-import type { Codec } from "./canonical/codec.ts";
-import { chatCodec } from "./chat/mod.ts";
-import { messagesCodec } from "./messages/mod.ts";
-import { responsesCodec } from "./responses/mod.ts";
-
-/** The codec of each protocol. */
-export const CODECS: Readonly<Record<Protocol, Codec>> = {
-  chat: chatCodec,
-  messages: messagesCodec,
-  responses: responsesCodec,
-};
-
-/** Returns the prefixes of all headers that belong to one of the protocols ({@linkcode Codec.headerPrefixes}). */
-export function protocolHeaderPrefixes(
-  messagesVendor: string,
-): readonly string[] {
-  return Object.values(CODECS)
-    .flatMap(({ headerPrefixes }) => headerPrefixes(messagesVendor));
-}
+export {
+  addUsage,
+  type Answer,
+  estimateUsage,
+  MAX_TOKENS,
+  type Stop,
+  type Usage,
+} from "./canonical/answer/answer.ts";
+export { foldAnswer, unfoldAnswer } from "./canonical/answer/fold.ts";
+export { readDroppedReasoning } from "./canonical/answer/reasoning.ts";
+export {
+  callIdsOf,
+  reasoningToRemember,
+  type RememberedBlock,
+  type RememberedCall,
+  type RememberedReasoning,
+  restoreReasoning,
+} from "./canonical/answer/remembered_reasoning.ts";
+export type {
+  AnswerContext,
+  AnswerWatch,
+  CallerCodec,
+  Codec,
+  Target,
+} from "./canonical/codec.ts";
+export {
+  type Block,
+  type FileBlock,
+  type ImageBlock,
+  isToolCall,
+  type MessageHead,
+  type ReasoningPart,
+} from "./canonical/content/block.ts";
+export {
+  isWrapped,
+  maySend,
+  type Sealed,
+  unwrapSealed,
+} from "./canonical/content/sealed.ts";
+export { parseErrorBody } from "./canonical/failure/error_body.ts";
+export { readErrorWords } from "./canonical/failure/error_words.ts";
+export {
+  brokenAnswer,
+  type Failure,
+  type FailureKind,
+  isFinal,
+  isHidden,
+  isLastingKind,
+  isOverLimit,
+  kindOfStatus,
+  type LastingKind,
+  mayPass,
+  REFUSED_CREDENTIAL,
+  shownFailure,
+  UpstreamFailure,
+} from "./canonical/failure/failure.ts";
+export { refusesReasoning } from "./canonical/failure/refusal.ts";
+export type { CanonicalRequest, Turn } from "./canonical/request/request.ts";
+export {
+  type AnswerEvent,
+  type BlockHead,
+  isOutput,
+} from "./canonical/stream/event.ts";
+export type { ToolAliases } from "./canonical/tools/bridge_tools.ts";
+export {
+  type AnswerEdits,
+  restoreNames,
+} from "./canonical/tools/restore_tools.ts";
+export type { Tool } from "./canonical/tools/tool.ts";
+export { dialectOf as chatDialectOf } from "./chat/dialect.ts";
+export { CODECS, protocolHeaderPrefixes } from "./codecs.ts";
+export { completionsCodec } from "./completions/mod.ts";
+export {
+  type BodyFold,
+  createBodyDecoder,
+  createBodyFold,
+} from "./decode_body.ts";
+export { narrowest } from "./dialects/apply_lessons.ts";
+export { EFFORT_WORDS } from "./dialects/effort.ts";
+export {
+  EFFORT_FIELDS,
+  isLesson,
+  KEYWORDS,
+  type Lesson,
+  lessonOf,
+  lessonText,
+  LIMIT_FIELDS,
+  merged,
+  PREFILL,
+  probeOf,
+  readLessons,
+  subjectOf,
+} from "./dialects/lessons.ts";
+export { endpointFor, openAiModelRules } from "./dialects/openai_models.ts";
+export {
+  type FieldRefusal,
+  isConditional,
+  isFieldRefusal,
+  lessonsIn,
+} from "./dialects/read_refusal.ts";
+export {
+  type ByteEdit,
+  type ByteRun,
+  type ByteSpan,
+  matchKey,
+} from "./json_scan/key.ts";
+export {
+  type FoundValue,
+  JsonObjectScan,
+  type StructureSink,
+  type ValueSink,
+} from "./json_scan/scan.ts";
+export { JsonScanError } from "./json_scan/scan_error.ts";
+export {
+  type FoundString,
+  type Place,
+  StringFinder,
+} from "./json_scan/string_finder.ts";
+export { JsonEnd, type JsonEvent, JsonWalker } from "./json_scan/walker.ts";
+export { keptRequest } from "./kept_request.ts";
+export { dialectOf as messagesDialectOf } from "./messages/dialect.ts";
+export {
+  compactionItem,
+  summaryIn,
+  wantsCompaction,
+} from "./responses/request/opaque_item.ts";
+export { responsesInChatCodec } from "./responses_in_chat/mod.ts";
+export {
+  type ReadRequest,
+  readRequest,
+  writeRequest,
+} from "./translate_request.ts";
+export {
+  createTranslator,
+  editAnswer,
+  type Translator,
+} from "./translate_stream.ts";

@@ -18,7 +18,7 @@ import { createHarvest } from "./quotas/harvest.ts";
 import { isGood, toPlain } from "./quotas/reading.ts";
 import { createPoller } from "./quotas/poller.ts";
 import { createQuotaService } from "./quotas/service.ts";
-import type { QuotaWindow } from "./quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import type { Log } from "./observe/log.ts";
 import type {
   GatewayState,

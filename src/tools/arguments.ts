@@ -1,4 +1,4 @@
-import { suggestion } from "../gateway/config/problems.ts";
+import { suggestion } from "@gateway/base/problems";
 import {
   badArguments,
   type CliIo,

@@ -1,4 +1,4 @@
-import { endSentence } from "./text.ts";
+import { endSentence } from "@gateway/base/text";
 
 /** An option of a command. */
 export interface OptionSpec {

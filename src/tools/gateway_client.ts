@@ -1,10 +1,10 @@
 import { shorten } from "@gateway/base/error";
 import { isJsonObject, type JsonValue, parseJson } from "@gateway/base/json";
 import { readText } from "@gateway/base/streams/byte_reader";
-import type { Fetch } from "../gateway/upstream/call.ts";
+import type { Fetch } from "@gateway/gateway";
 import { BadArguments } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
-import { endSentence, plainText } from "./text.ts";
+import { endSentence, plainText } from "@gateway/base/text";
 
 /** The means to send a request to a gateway. */
 export interface RequestTools {

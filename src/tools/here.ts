@@ -1,5 +1,5 @@
 import type { CliIo } from "./command.ts";
-import { writeWhole } from "../gateway/process/log/write_whole.ts";
+import { writeWhole } from "@gateway/base/write_whole";
 
 /** The streams and the environment of this process. */
 export const HERE: CliIo = {

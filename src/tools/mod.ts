@@ -1,4 +1,4 @@
-import { suggestion } from "../gateway/config/problems.ts";
+import { suggestion } from "@gateway/base/problems";
 import { VERSION } from "@gateway/base/version";
 import type { Run } from "./arguments.ts";
 import {
@@ -9,7 +9,7 @@ import {
   isHelp,
   synopsis,
 } from "./command.ts";
-import { endSentence } from "./text.ts";
+import { endSentence } from "@gateway/base/text";
 import { CHECK, runCheck } from "./commands/check.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
 import { DEV, runDev } from "./commands/dev.ts";
@@ -27,7 +27,7 @@ import { runSetup } from "./setup/command.ts";
 import { SETUP } from "./setup/options.ts";
 import { RECONCILE, runReconcile } from "./reconcile/command.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
-import { identifyLog, openLog } from "./usage/log_files.ts";
+import { identifyLog, openLog } from "@gateway/gateway/process";
 
 /** What some commands use of this machine, besides that of all. */
 const MACHINE = {

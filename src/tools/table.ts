@@ -1,5 +1,5 @@
-import { amountText } from "../page/wording/words.js";
-import { type Page, type Style, widthOf, wrapWords } from "./text.ts";
+import { amountText } from "@gateway/page/wording";
+import { type Page, type Style, widthOf, wrapWords } from "@gateway/base/text";
 
 /** A column of a table. */
 export interface Column<Row> {

@@ -6,7 +6,7 @@
  */
 import { randomIds } from "../../src/base/ids.ts";
 import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { createBodyDecoder } from "../../src/codecs/decode_body.ts";
 import { createTranslator } from "../../src/codecs/translate_stream.ts";
 import { median } from "./load.ts";

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 import { translateRequest } from "../support/translate_request.ts";
 import { listTools, MCP_SERVERS } from "./mcp_servers.ts";

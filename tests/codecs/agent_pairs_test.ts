@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
 import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { formatFrame } from "../../src/base/streams/sse.ts";
 import {
   answerContext,

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
 import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { formatFrame } from "../../src/base/streams/sse.ts";
 import {
   answerContext,

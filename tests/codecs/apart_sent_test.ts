@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { received, userRequest } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";

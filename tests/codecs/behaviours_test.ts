@@ -7,7 +7,7 @@ import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
 import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import {
   answerContext,
   counterIds,

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { runStage } from "../../src/base/stage.ts";
 import type { Usage } from "../../src/codecs/canonical/answer/answer.ts";
 import { readInput } from "../../src/codecs/canonical/answer/cache_counts.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { counterIds } from "../contract/codec_contract.ts";
 import { steps } from "../support/steps.ts";
 

@@ -6,7 +6,7 @@ import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
 import { isToolCall } from "../../src/codecs/canonical/content/block.ts";
 import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { createGrammar } from "../contract/grammar.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import {

@@ -12,7 +12,7 @@ import { isToolCall } from "../../src/codecs/canonical/content/block.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
 import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
 import { restoreNames } from "../../src/codecs/canonical/tools/restore_tools.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { responsesInChatCodec } from "../../src/codecs/responses_in_chat/mod.ts";
 import { editAnswer } from "../../src/codecs/translate_stream.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";

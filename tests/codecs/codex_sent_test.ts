@@ -6,7 +6,7 @@ import {
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 import { GatewayError } from "../../src/base/error.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { answerContext } from "../contract/codec_contract.ts";
 
 // Fields of Codex 0.169 beside messages and calls, in other protocols: tools that it declares

@@ -9,7 +9,7 @@ import {
   unfoldAnswer,
 } from "../../src/codecs/canonical/answer/fold.ts";
 import { cutAtStops } from "../../src/codecs/canonical/answer/stop_strings.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 
 // The patterns in schemas. OpenAI compiles them with Python's engine, and its newer models with an

@@ -16,7 +16,7 @@ import {
   createBodyFold,
 } from "../../src/codecs/decode_body.ts";
 import { settleCalls } from "../../src/codecs/canonical/tools/settle_calls.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { createTranslator } from "../../src/codecs/translate_stream.ts";
 import { formatFrame } from "../../src/base/streams/sse.ts";
 import { ANSWERS } from "../contract/answers.ts";

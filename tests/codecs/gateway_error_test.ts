@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ErrorKind, GatewayError } from "../../src/base/error.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { steps } from "../support/steps.ts";
 
 /** The types of docs/design.md#errors: OpenAI shape, Messages shape. */

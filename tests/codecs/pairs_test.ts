@@ -14,7 +14,7 @@ import {
 } from "../../src/codecs/canonical/content/block.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
 import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import {
   counterIds,

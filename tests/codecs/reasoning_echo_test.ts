@@ -9,7 +9,7 @@ import type { ReasoningBlock } from "../../src/codecs/canonical/content/block.ts
 import type { Target } from "../../src/codecs/canonical/codec.ts";
 import { foldAnswer } from "../../src/codecs/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import {
   answerContext,
   counterIds,

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../src/base/json.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser } from "../support/wire/messages.ts";
 import { requestOf } from "../support/wire/requests.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 import { type Protocol, PROTOCOLS } from "../../src/base/protocol.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 
 // What the watch of each protocol sees in native answers.
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAGE_PATHS, pageResponse } from "../../src/gateway/http/page.ts";
+import { PAGE_PATHS, pageResponse } from "../../src/page/page.ts";
 import { steps } from "../support/steps.ts";
 
 const answer = await pageResponse("/");

@@ -5,7 +5,7 @@ import { runStage } from "../../src/base/stage.ts";
 import type { AnswerContext } from "../../src/codecs/canonical/codec.ts";
 import { UpstreamFailure } from "../../src/codecs/canonical/failure/failure.ts";
 import type { AnswerEvent } from "../../src/codecs/canonical/stream/event.ts";
-import { CODECS } from "../../src/codecs/mod.ts";
+import { CODECS } from "../../src/codecs/codecs.ts";
 import { userRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import {

@@ -64,12 +64,12 @@ export const ASKED_ROWS: readonly Row[] = [
     text: 'toy_ask: "translated",',
   })),
   {
-    file: "codecs/mod.ts",
+    file: "codecs/codecs.ts",
     behind: "export const CODECS: Readonly<Record<Protocol, Codec>> = {",
     text: 'toy: createToyCodec("toy"),',
   },
   {
-    file: "codecs/mod.ts",
+    file: "codecs/codecs.ts",
     behind: 'import type { Protocol } from "../base/protocol.ts";',
     text: 'import { createToyCodec } from "./codec.ts";',
   },

@@ -23,7 +23,7 @@ import type { AnswerEvent } from "./stream/event.ts";
  * @example
  * ```ts
  * import assert from "node:assert/strict";
- * import { CODECS } from "../mod.ts";
+ * import { CODECS } from "../codecs.ts";
  * import { runStage } from "@gateway/base/stage";
  *
  * // The canonical events of a stream of Chat Completions that is cut short.

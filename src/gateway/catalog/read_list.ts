@@ -9,7 +9,7 @@ import {
 } from "@gateway/base/protocol";
 import type { Clock } from "@gateway/base/time/timers";
 import { LoopTurns } from "@gateway/base/time/turns";
-import { CODECS } from "../../codecs/mod.ts";
+import { CODECS } from "@gateway/codecs";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { signatureOf } from "../upstream/aws_signature.ts";
 import type { Fetch } from "../upstream/call.ts";

@@ -5,7 +5,7 @@ import {
   type Path,
   textAt,
   valueAt,
-} from "./problems.ts";
+} from "@gateway/base/problems";
 
 /** The names that refer to a connection and its models. */
 export interface DirectoryEntry {

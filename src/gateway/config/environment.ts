@@ -1,4 +1,4 @@
-import type { Findings, Path } from "./problems.ts";
+import type { Findings, Path } from "@gateway/base/problems";
 
 /**
  * Reads a text file that the configuration names. A relative path is relative to the configuration file. Rejects when

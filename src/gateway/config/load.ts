@@ -17,7 +17,7 @@ import {
   oncePerPlace,
   type Path,
   type Problem,
-} from "./problems.ts";
+} from "@gateway/base/problems";
 import { resolve } from "./resolve/resolve_config.ts";
 import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
 import { configJsonSchema } from "./schema/json_schema.ts";

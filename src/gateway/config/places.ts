@@ -5,7 +5,7 @@ import {
   quote,
   textAt,
   valueAt,
-} from "./problems.ts";
+} from "@gateway/base/problems";
 
 /** The values of one file as they are written, and their lines. */
 export interface Source {

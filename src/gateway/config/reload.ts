@@ -3,7 +3,7 @@ import { lastingTimers, type Timers } from "@gateway/base/time/timers";
 import { type ConfigChanges, configChanges } from "./changes.ts";
 import type { Config, ServerConfig, SharedConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
-import type { Problem } from "./problems.ts";
+import type { Problem } from "@gateway/base/problems";
 import type { LiveConfig } from "./live_config.ts";
 
 /** The outcome of an attempt to load a changed file. */

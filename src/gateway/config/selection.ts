@@ -1,5 +1,5 @@
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
-import { type Located, suggestion } from "./problems.ts";
+import { type Located, suggestion } from "@gateway/base/problems";
 import type { GroupFields } from "./schema/token.ts";
 
 /** The connections and models that tokens may name. */

@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/std";
-import type { Path } from "./problems.ts";
+import type { Path } from "@gateway/base/problems";
 
 /** A key that stands twice in one mapping. */
 interface DuplicateKey {

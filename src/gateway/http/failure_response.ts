@@ -6,12 +6,12 @@ import type { Log } from "../observe/log.ts";
 import type { EventFields } from "../observe/log_events.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
+  CODECS,
   type Failure,
   isFinal,
   shownFailure,
   UpstreamFailure,
-} from "../../codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../codecs/mod.ts";
+} from "@gateway/codecs";
 import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";

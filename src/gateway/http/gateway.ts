@@ -37,7 +37,7 @@ import { modelResponse, modelsResponse } from "./models.ts";
 import { withDaemonHint } from "./daemon_hint.ts";
 import { managedSettingsResponse } from "./managed_settings.ts";
 import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
-import { pageResponse } from "./page.ts";
+import { pageResponse } from "@gateway/page";
 import {
   createRouteFinder,
   protocolOfUnknownPath,

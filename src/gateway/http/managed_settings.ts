@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue, parseJson } from "@gateway/base/json";
 import { sha256Hex } from "@gateway/base/sha256";
 import { knownModels, type ModelsContext } from "./models.ts";
 import { settingsModel } from "./opencode.ts";
-import { claudeModels } from "../../page/wording/settings_agents.js";
+import { claudeModels } from "@gateway/page/settings";
 
 /** The path that Claude Code reads after its sign-in at a gateway, at each start and once an hour. */
 export const MANAGED_SETTINGS_PATH = "/managed/settings";

@@ -7,9 +7,11 @@ import {
 } from "../relay/routing/candidate.ts";
 import { architectureOf, type KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
-import type { Model } from "../../page/wording/models.js";
-import { opencodeConfig } from "../../page/wording/settings_agents.js";
-import { TOKEN_VARIABLE } from "../../page/wording/settings_text.js";
+import {
+  type Model,
+  opencodeConfig,
+  TOKEN_VARIABLE,
+} from "@gateway/page/settings";
 
 /** The path that opencode reads at a login to an address. */
 export const OPENCODE_PATH = "/.well-known/opencode";

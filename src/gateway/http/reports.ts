@@ -2,7 +2,7 @@ import type { CallerRequest } from "../relay/request/caller_request.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "@gateway/base/error";
 import type { Clock } from "@gateway/base/time/timers";
-import type { FailingRequests, WaitingRequests } from "../quotas/list.ts";
+import type { FailingRequests, WaitingRequests } from "@gateway/page/answers";
 import type { Queue } from "../relay/queue/queue.ts";
 import type { Health } from "../relay/routing/health.ts";
 import type { QuotaService } from "../quotas/service.ts";

@@ -8,7 +8,7 @@ import {
   type Protocol,
   PROTOCOLS,
 } from "@gateway/base/protocol";
-import { nearest } from "../config/problems.ts";
+import { nearest } from "@gateway/base/problems";
 import { type Route, ROUTES } from "./routes.ts";
 
 /** A route with the parameters of its path. */

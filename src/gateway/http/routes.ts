@@ -8,7 +8,7 @@ import type { CredentialGroup } from "../relay/request/authenticate.ts";
 import { MANAGED_SETTINGS_PATH } from "./managed_settings.ts";
 import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";
 import { SIGN_IN_PATHS } from "./sign_in.ts";
-import { PAGE_PATHS } from "./page.ts";
+import { PAGE_PATHS } from "@gateway/page";
 
 const MIB = 1024 * 1024;
 

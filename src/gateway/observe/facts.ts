@@ -1,6 +1,5 @@
 import type { Protocol } from "@gateway/base/protocol";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
-import type { FailureKind } from "../../codecs/canonical/failure/failure.ts";
+import type { FailureKind, Usage } from "@gateway/codecs";
 import type { ChunkGaps } from "./chunk_gaps.ts";
 
 /**

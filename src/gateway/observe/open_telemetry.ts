@@ -9,7 +9,7 @@ import {
 } from "@opentelemetry/api";
 import { OPERATIONS } from "@gateway/base/protocol";
 import { VERSION } from "@gateway/base/version";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { Usage } from "@gateway/codecs";
 import type { Ending, RequestFacts } from "./facts.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 

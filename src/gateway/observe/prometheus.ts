@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { Usage } from "@gateway/codecs";
 import { type ChunkGaps, GAP_SECONDS } from "./chunk_gaps.ts";
 import { isUnsent, type RequestFacts, servedModel } from "./facts.ts";
 import { createInstruments, type Instruments } from "./instruments.ts";

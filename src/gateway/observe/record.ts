@@ -1,6 +1,6 @@
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Clock } from "@gateway/base/time/timers";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { Usage } from "@gateway/codecs";
 import { createChunkGaps } from "./chunk_gaps.ts";
 import {
   type AnswerFacts,

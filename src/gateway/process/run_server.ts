@@ -3,7 +3,6 @@ import { adminPort, MAX_PORT } from "../config/resolve/server.ts";
 import { systemTimers } from "@gateway/base/time/timers";
 import { VERSION } from "@gateway/base/version";
 import { createAdminHandler } from "../http/admin.ts";
-import { type CliIo, EXIT } from "../../tools/command.ts";
 import {
   keepListening,
   listen,
@@ -16,7 +15,10 @@ import { nextStopSignal } from "./signals.ts";
 
 /** The options of {@linkcode runServer}. */
 interface ServerRun extends ServingOptions {
-  readonly io: CliIo;
+  readonly io: {
+    /** Writes to standard error. */
+    readonly writeError: (text: string) => void;
+  };
   /** Starts the gateway; default: one gateway in this thread. */
   readonly start?: (options: ServingOptions) => Promise<Serving>;
   /** Called once it listens, before the ready line. */
@@ -27,9 +29,11 @@ interface ServerRun extends ServingOptions {
  * Serves until SIGTERM or SIGINT, then drains: `/readyz` reports it at once, new requests are rejected, and running
  * ones are cut after `drain_seconds`. A second signal ends the drain at once.
  *
- * @returns The exit code.
+ * @returns "cannot_listen" when it never served.
  */
-export async function runServer(run: ServerRun): Promise<number> {
+export async function runServer(
+  run: ServerRun,
+): Promise<"stopped" | "cannot_listen"> {
   const { io, onReady, server, start = startServing } = run;
   let serving: Serving;
   let admin: Listener | undefined;
@@ -40,7 +44,7 @@ export async function runServer(run: ServerRun): Promise<number> {
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     io.writeError(`${error.message}\n`);
-    return EXIT.failed;
+    return "cannot_listen";
   }
   const stopSignal = nextStopSignal();
   if (admin !== undefined) io.writeError(`metrics on ${admin.url}/metrics\n`);
@@ -48,7 +52,7 @@ export async function runServer(run: ServerRun): Promise<number> {
   io.writeError(`listening on ${serving.url}\n`);
   await stopSignal;
   await serving.stop(nextStopSignal());
-  return EXIT.good;
+  return "stopped";
 }
 
 const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };

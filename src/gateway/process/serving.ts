@@ -10,7 +10,7 @@ import { measureLag, type Snapshot } from "../observe/metrics.ts";
 import type { Log } from "../observe/log.ts";
 import type { GatewayMetrics } from "../observe/prometheus.ts";
 import type { Tracing } from "../observe/tracing.ts";
-import { CODECS } from "../../codecs/mod.ts";
+import { CODECS } from "@gateway/codecs";
 import { createTranslationPool } from "../relay/translated/translation_pool.ts";
 import type { RequestTracing } from "../../http1/server/served_socket.ts";
 import type { SharedState } from "../shared/shared_state.ts";

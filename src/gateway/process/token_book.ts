@@ -7,7 +7,7 @@ import {
   type TokenBook,
 } from "../upstream/token_exchange/token_book.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
-import { beside, readText } from "../../tools/commands/config_file.ts";
+import { beside, readText } from "./config_file.ts";
 import { openNetworkClient } from "../../http1/deno/network_client.ts";
 
 interface OpenTokenBookOptions {

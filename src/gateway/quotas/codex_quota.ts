@@ -3,7 +3,8 @@ import type { Clock } from "@gateway/base/time/timers";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import { periodMinutes } from "./period.ts";
 import type { QuotaService } from "./service.ts";
-import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";
+import { QUOTA_TYPES } from "./window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /** The quota headers for Codex. It reads them from any provider, not only from OpenAI. */
 export interface CodexQuota {

@@ -1,4 +1,4 @@
-import type { FailureKind } from "../../codecs/canonical/failure/failure.ts";
+import type { FailureKind } from "@gateway/codecs";
 
 /** The reason why a quota cannot be read (docs/quotas.md#states). The API prefixes it with `provider_limits_`. */
 export type QuotaFailureReason =

@@ -4,7 +4,7 @@ import type { HeaderFields } from "@gateway/base/header_fields";
 import { readerOf } from "./readers/mod.ts";
 import type { HeaderQuota } from "./readers/reader.ts";
 import { type GoodReading, sourceKey } from "./reading.ts";
-import type { QuotaWindow } from "./window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /** Collects quotas from the headers of relayed responses. */
 export interface Harvest {

@@ -1,10 +1,7 @@
 import { isHeavyJson, parseJson } from "@gateway/base/json";
 import { retryAfterMs } from "@gateway/base/retry_after";
 import type { Clock } from "@gateway/base/time/timers";
-import {
-  type FailureKind,
-  kindOfStatus,
-} from "../../codecs/canonical/failure/failure.ts";
+import { type FailureKind, kindOfStatus } from "@gateway/codecs";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";

@@ -1,7 +1,7 @@
 import type { Connection } from "../config/config.ts";
-import type { FailureKind } from "../../codecs/canonical/failure/failure.ts";
+import type { FailureKind } from "@gateway/codecs";
 import { QuotaFailure } from "./failure.ts";
-import type { QuotaWindow } from "./window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /** The result of reading a connection's quota, with its time. */
 export type Reading = GoodReading | FailedReading;

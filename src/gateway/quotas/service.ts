@@ -4,13 +4,8 @@ import { untilAbort } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
 import { QuotaFailure } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
-import {
-  type ConnectionEntry,
-  type QuotaList,
-  quotaList,
-  readEntry,
-  unreadEntry,
-} from "./list.ts";
+import { quotaList, readEntry, unreadEntry } from "./list.ts";
+import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
 import type { PolledReading, Poller } from "./poller.ts";
 import { readerOf } from "./readers/mod.ts";
 import {
@@ -19,7 +14,8 @@ import {
   type Reading,
   sourceKey,
 } from "./reading.ts";
-import { isExhausted, type QuotaWindow, windowKey } from "./window.ts";
+import { isExhausted, windowKey } from "./window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /** Reports the quotas of connections to callers. */
 export interface QuotaService {

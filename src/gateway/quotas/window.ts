@@ -1,34 +1,8 @@
+import type { QuotaWindow } from "@gateway/page/answers";
 import { saneWaitMs } from "@gateway/base/retry_after";
 import type { TimeSpan } from "@gateway/base/time/calendar";
 import { amounts, type KnownAmounts, percentAmounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
-
-/**
- * A quota window as callers see it (docs/quotas.md#fields-of-a-window), with the same fields for every service:
- *
- * - `type`: the kind of limit, one of {@linkcode QUOTA_TYPES}. After a colon, the part that it limits, in the
- *   provider's word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself is unchanged.
- * - `window`: the length in words, see `period.ts`.
- * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`, `currency` (money
- *   in an unreported currency), `quota` (a gateway's own unit) or `unknown`.
- *
- * A value that the provider does not report, and that cannot be computed, is null.
- */
-export interface QuotaWindow {
-  readonly type: string;
-  readonly window: string;
-  readonly unit: string;
-  readonly period_unit: number | null;
-  readonly period_count: number | null;
-  /** The size in `unit`. It is 100 in `percent` and 1 in `fraction`. */
-  readonly limit: number | null;
-  readonly used: number | null;
-  readonly remaining: number | null;
-  /** Above 100 on overuse. */
-  readonly used_percent: number | null;
-  /** ISO 8601 in UTC. */
-  readonly resets_at: string | null;
-}
 
 /** The types that this gateway names. Providers name others. */
 export const QUOTA_TYPES = {

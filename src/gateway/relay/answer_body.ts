@@ -1,7 +1,7 @@
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { Failure } from "../../codecs/canonical/failure/failure.ts";
+import type { Failure } from "@gateway/codecs";
 import {
   type ByteReader,
   type ByteSource,

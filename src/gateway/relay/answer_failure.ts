@@ -5,11 +5,11 @@ import { midnightMs } from "@gateway/base/time/calendar";
 import type { Clock } from "@gateway/base/time/timers";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
 import {
+  CODECS,
   type Failure,
   isOverLimit,
   shownFailure,
-} from "../../codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../codecs/mod.ts";
+} from "@gateway/codecs";
 import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 

@@ -7,7 +7,7 @@ import type { RequestRecord } from "../observe/record.ts";
 import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
-import type { Failure } from "../../codecs/canonical/failure/failure.ts";
+import type { Failure } from "@gateway/codecs";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";

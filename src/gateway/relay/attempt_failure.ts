@@ -5,7 +5,7 @@ import {
   isLastingKind,
   mayPass,
   UpstreamFailure,
-} from "../../codecs/canonical/failure/failure.ts";
+} from "@gateway/codecs";
 import {
   GatewayShortage,
   hadSocket,

@@ -1,6 +1,6 @@
 import { isNonEmpty } from "@gateway/base/collections";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
-import { UpstreamFailure } from "../../codecs/canonical/failure/failure.ts";
+import { UpstreamFailure } from "@gateway/codecs";
 import { noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,

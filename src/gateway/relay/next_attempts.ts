@@ -1,7 +1,7 @@
 import type { Connection, Deployment } from "../config/config.ts";
 import { oncePer } from "@gateway/base/memo";
 import { backoffMs } from "@gateway/base/time/backoff";
-import { isOverLimit } from "../../codecs/canonical/failure/failure.ts";
+import { isOverLimit } from "@gateway/codecs";
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
 import type { Candidate, Candidates } from "./routing/candidate.ts";
 

@@ -1,5 +1,5 @@
 import type { Protocol } from "@gateway/base/protocol";
-import { CODECS } from "../../codecs/mod.ts";
+import { CODECS } from "@gateway/codecs";
 
 /** Returns the headers that identify a request in its response. */
 export function idHeaders(

@@ -3,11 +3,7 @@ import {
   GatewayError,
   type GatewayErrorOptions,
 } from "@gateway/base/error";
-import {
-  type FailureKind,
-  mayPass,
-  UpstreamFailure,
-} from "../../codecs/canonical/failure/failure.ts";
+import { type FailureKind, mayPass, UpstreamFailure } from "@gateway/codecs";
 import { IdleError } from "@gateway/base/streams/watched_reader";
 import { Http1Failure, ProxyFailure } from "../../http1/failure.ts";
 

@@ -11,7 +11,7 @@ import {
   WITHHELD_FROM_CALLER,
   WITHHELD_FROM_UPSTREAM,
 } from "./header_names.ts";
-import { UpstreamFailure } from "../../codecs/canonical/failure/failure.ts";
+import { UpstreamFailure } from "@gateway/codecs";
 import type { Secrets } from "./secrets.ts";
 import { isVertexClaude } from "./vertex_claude.ts";
 

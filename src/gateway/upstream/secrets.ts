@@ -1,7 +1,7 @@
 import type { Connection } from "../config/config.ts";
 import { secretTexts } from "../config/credential.ts";
 import { oncePer } from "@gateway/base/memo";
-import type { Failure } from "../../codecs/canonical/failure/failure.ts";
+import type { Failure } from "@gateway/codecs";
 import {
   createByteMask,
   maskBytes,

@@ -4,8 +4,7 @@
  */
 
 import type { Connection } from "../config/config.ts";
-import type { ByteEdit } from "../../codecs/json_scan/key.ts";
-import type { FoundValue } from "../../codecs/json_scan/scan.ts";
+import type { ByteEdit, FoundValue } from "@gateway/codecs";
 import {
   type Operation,
   operationPath,

@@ -8,11 +8,7 @@ import {
   type RequestFacts,
 } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import {
-  addUsage,
-  estimateUsage,
-  type Usage,
-} from "../../codecs/canonical/answer/answer.ts";
+import { addUsage, estimateUsage, type Usage } from "@gateway/codecs";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {

@@ -1,5 +1,5 @@
 import type { ServerConfig } from "../../gateway/config/config.ts";
-import { formatProblem, type Problem } from "../../gateway/config/problems.ts";
+import { formatProblem, type Problem } from "@gateway/base/problems";
 import { backoffMs } from "@gateway/base/time/backoff";
 import { createDeadlines } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
@@ -8,10 +8,10 @@ import type { RequestTracing } from "../server/served_socket.ts";
 import { createHttp1Server } from "../server/server.ts";
 import type { Log } from "../../gateway/observe/log.ts";
 import { eventLoopCrowd } from "../crowd.ts";
-import { reasonOf } from "../../gateway/process/log/write_whole.ts";
+import { reasonOf } from "@gateway/base/write_whole";
 import { acceptAll } from "./accept_all.ts";
 import { listenTls } from "./tls_listener.ts";
-import { endSentence } from "../../tools/text.ts";
+import { endSentence } from "@gateway/base/text";
 
 /** A listener that accepts requests. */
 export interface Listener {

@@ -25,8 +25,8 @@ import {
 } from "../wording/words.js";
 
 /**
- * @typedef {import("../../gateway/quotas/list.ts").ConnectionEntry} ConnectionEntry
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  * @typedef {QuotaWindow & import("./pace.js").TimedWindow} ShownWindow
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  * @typedef {import("./element.js").Ticker} Ticker

@@ -6,7 +6,7 @@ import { asSentence } from "../wording/words.js";
 /**
  * The requests of the page to its gateway.
  *
- * @typedef {import("../../gateway/quotas/list.ts").QuotaList} QuotaList
+ * @typedef {import("../answers.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *

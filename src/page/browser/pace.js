@@ -1,7 +1,7 @@
 /**
  * The elapsed time of a window, to compare with its usage.
  *
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
  * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & {
  *   readonly starts_at?: string | null,

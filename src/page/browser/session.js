@@ -2,7 +2,7 @@
  * The data that this tab keeps until it is closed: the token and the last reading. With them, a reload of the page does
  * not send requests too early.
  *
- * @typedef {import("../../gateway/quotas/list.ts").QuotaList} QuotaList
+ * @typedef {import("../answers.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *

@@ -3,8 +3,8 @@ import { informativeWindows, levelOf, LEVELS } from "../wording/level.js";
 import { leftText, nameParts } from "../wording/words.js";
 
 /**
- * @typedef {import("../../gateway/quotas/list.ts").ConnectionEntry} ConnectionEntry
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").ConnectionEntry} ConnectionEntry
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *
  * @typedef {object} Holder A token, a group or a connection.

@@ -1,7 +1,7 @@
 /**
  * The severity of quotas, for the page and the command line. Pure functions.
  *
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  */
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The limits of a token and of its group, as windows that are drawn like those of a quota. Pure functions.
  *
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
  * @typedef {QuotaWindow & { readonly counts: string, readonly starts_at: string | null }} LimitWindow A limit; `counts`
  * names the models and connections that it counts, and is empty when it counts all.

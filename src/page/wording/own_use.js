@@ -1,8 +1,8 @@
 /**
  * The token's own usage of quotas.
  *
- * @typedef {import("../../gateway/quotas/list.ts").QuotaList} QuotaList
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaList} QuotaList
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
  * @typedef {QuotaWindow & { readonly your_percent?: number | undefined }} WindowWithUse
  */

@@ -1,7 +1,7 @@
 /**
  * The names of services for people. The list of quotas has the words of the configuration.
  *
- * @typedef {import("../../gateway/config/services.ts").ServiceName} ServiceName
+ * @typedef {string} ServiceName
  */
 
 /** @type {Readonly<Record<ServiceName, string>>} */

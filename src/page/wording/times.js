@@ -1,7 +1,7 @@
 /**
  * Texts for times, for the page and the command line.
  *
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  */
 
 const SECOND_MS = 1000;
@@ -72,7 +72,7 @@ export function localResetText(window, nowMs) {
 /**
  * Formats the requests that wait for a connection: `7 requests waiting, about 20 s`.
  *
- * @param {import("../../gateway/quotas/list.ts").WaitingRequests} waiting
+ * @param {import("../answers.ts").WaitingRequests} waiting
  * @returns {string}
  */
 export function waitingText({ requests, seconds }) {
@@ -85,7 +85,7 @@ export function waitingText({ requests, seconds }) {
 /**
  * Formats what the gateway knows of a connection whose requests fail.
  *
- * @param {import("../../gateway/quotas/list.ts").FailingRequests} failing
+ * @param {import("../answers.ts").FailingRequests} failing
  * @param {number} nowMs
  * @returns {string}
  */

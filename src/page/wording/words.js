@@ -1,7 +1,7 @@
 /**
  * Texts for quotas, for the page and the command line. Pure functions.
  *
- * @typedef {import("../../gateway/quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  */
 
 const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });

@@ -1,30 +1,22 @@
-import type {
-  Config,
-  Connection,
-  IdentityProvider,
-} from "../../gateway/config/config.ts";
-import { credentialHeader } from "../../gateway/config/credential.ts";
 import {
+  type Config,
   describeAdmin,
   describeConfig,
-} from "../../gateway/config/describe.ts";
-import type { LoadResult } from "../../gateway/config/load.ts";
+  limitsOn,
+  type LoadResult,
+} from "@gateway/gateway/config";
 import {
-  type Problem,
-  quote,
-  suggestion,
-} from "../../gateway/config/problems.ts";
-import { limitsOn } from "../../gateway/config/usage_limits.ts";
+  findConfigPath,
+  loadConfigFile,
+  loadWithTokens,
+  missingFileHint,
+  probeProviders,
+  problemLines,
+} from "@gateway/gateway/process";
+import { type Problem, quote, suggestion } from "@gateway/base/problems";
 import { randomIds } from "@gateway/base/ids";
-import { PROTOCOLS } from "@gateway/base/protocol";
 import { systemClock } from "@gateway/base/time/timers";
 import { createDemoUpstream } from "../demo/upstream.ts";
-import { CODECS } from "../../codecs/mod.ts";
-import { readKeys, Unread } from "../../gateway/relay/identity/key_sets.ts";
-import { discard } from "@gateway/base/streams/byte_reader";
-import { createFetchClient } from "../../gateway/upstream/fetch_client.ts";
-import { signatureOf } from "../../gateway/upstream/aws_signature.ts";
-import { secretsOf } from "../../gateway/upstream/secrets.ts";
 import {
   type Arguments,
   BadArguments,
@@ -38,18 +30,8 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls, urlHost } from "../../http1/deno/listen.ts";
-import {
-  openTokenBook,
-  tokenExchangesIn,
-} from "../../gateway/process/token_book.ts";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
-import {
-  findConfigPath,
-  loadConfigFile,
-  missingFileHint,
-  problemLines,
-} from "./config_file.ts";
 import { loadDemo } from "./demo.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 
@@ -97,18 +79,9 @@ export const runCheck: Run<CliIo & RequestTools> = command(
     const { values, flags } = read;
     if (flags.has("demo")) return await checkDemo(read, io);
     const path = findConfigPath({ option: values.get("config"), env: io.env });
-    const book = openTokenBook({
-      path,
-      client: createFetchClient(io.fetch),
-      // A warning of the configuration has the reason.
-      log: { write() {} },
-      onChange() {},
-    });
-    const result = await loadConfigFile(path, {
-      env: io.env,
-      tokenFor: flags.has("live") ? book.tokenFor : undefined,
-    });
-    book.retain([]);
+    const result = flags.has("live")
+      ? await loadWithTokens(path, io)
+      : await loadConfigFile(path, { env: io.env });
     if ("problems" in result) {
       return reportProblems(result.problems, {
         path,
@@ -177,10 +150,11 @@ async function checkLive(
     );
     return EXIT.failed;
   }
-  const probes = [
-    ...await probeConnections(config, io),
-    ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
-  ];
+  const probes = await probeProviders(config, {
+    fetch: io.fetch,
+    deadline: () => io.deadline(DEADLINE_MS),
+    reasonOf,
+  });
   for (const { name, finding, good } of probes) {
     const line = `${name}: ${finding}\n`;
     if (flags.has("json")) io.writeError(line);
@@ -237,8 +211,11 @@ function summary(
 
 /** Returns a line with the secrets that live long, where some connection needs none. */
 function longLived(config: Config): readonly string[] {
-  if (tokenExchangesIn(config).length === 0) return [];
   const { connections, shared } = config;
+  const isKeyless = connections.some(({ auth }) =>
+    auth.scheme !== "none" && auth.exchange !== undefined
+  );
+  if (!isKeyless) return [];
   const names = [
     ...connections.filter(({ auth }) =>
       auth.scheme !== "none" && auth.exchange === undefined
@@ -272,112 +249,8 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** The result of one cheap authenticated request to a provider. */
-interface Probe {
-  /** The name of the connection, or the issuer. */
-  readonly name: string;
-  readonly good: boolean;
-  /** One line for people, without any secret. */
-  readonly finding: string;
-}
-
+/** The timeout of each probe, in milliseconds. */
 const DEADLINE_MS = 10_000;
-
-/** Requests the models of all enabled connections at once; the results are in the order of the file. */
-async function probeConnections(
-  config: Config,
-  options: RequestTools,
-): Promise<readonly Probe[]> {
-  return await Promise.all(
-    config.connections.filter(({ enabled }) => enabled)
-      .map((connection) => probe(connection, { ...options, config })),
-  );
-}
-
-/** Reads the keys of an identity provider. */
-async function probeKeys(
-  provider: IdentityProvider,
-  { fetch, deadline }: RequestTools,
-): Promise<Probe> {
-  const { issuer: name } = provider;
-  const signal = deadline(DEADLINE_MS);
-  try {
-    const { length } = await readKeys(provider, { fetch, signal });
-    return { name, good: true, finding: count(length, "key") };
-  } catch (error) {
-    const reason = error instanceof Unread ? error.message : reasonOf(error);
-    return { name, good: false, finding: `no keys: ${reason}` };
-  }
-}
-
-async function probe(
-  connection: Connection,
-  { fetch, deadline, config }: RequestTools & { readonly config: Config },
-): Promise<Probe> {
-  const { name, auth } = connection;
-  if (auth.scheme !== "none" && auth.key === "") {
-    return { name, good: false, finding: "its exchange gives no token" };
-  }
-  const life = auth.scheme === "none" || auth.expiresAtMs === undefined
-    ? ""
-    : `a token for ${
-      Math.round((auth.expiresAtMs - systemClock.now()) / 60_000)
-    } min, `;
-  const endpoint = PROTOCOLS.find((protocol) =>
-    connection.endpoints[protocol] !== undefined
-  );
-  const base = endpoint && connection.endpoints[endpoint];
-  if (base === undefined) {
-    return { name, good: false, finding: "no endpoint is configured" };
-  }
-  try {
-    const url = `${base}/models`;
-    const headers = [...probeHeaders(connection, config.messagesVendor)];
-    const sign = signatureOf(connection, systemClock);
-    const answer = await fetch(url, {
-      headers: sign ? await sign({ method: "GET", url, headers }) : headers,
-      redirect: "manual",
-      signal: deadline(DEADLINE_MS),
-    });
-    discard(answer);
-    const { good, finding } = judge(answer.status);
-    return { name, good, finding: life + finding };
-  } catch (error) {
-    const reason = reasonOf(error);
-    const isSafe = !secretsOf(connection).areIn(reason);
-    const finding = `unreachable: ${isSafe ? reason : "unknown error"}`;
-    return { name, good: false, finding };
-  }
-}
-
-function probeHeaders(connection: Connection, vendor: string): Headers {
-  const { auth } = connection;
-  const headers = new Headers({ accept: "application/json" });
-  for (const protocol of PROTOCOLS) {
-    if (connection.endpoints[protocol] === undefined) continue;
-    const own = CODECS[protocol].requestHeaders(vendor);
-    for (const [name, value] of own) headers.set(name, value);
-  }
-  const credential = credentialHeader(auth);
-  if (credential !== undefined) headers.set(...credential);
-  for (const [name, value] of Object.entries(connection.headers)) {
-    headers.set(name, value);
-  }
-  return headers;
-}
-
-/** Judges a status. Not every service lists its models, so any other status shows that the service knows the key. */
-function judge(status: number): Pick<Probe, "good" | "finding"> {
-  const code = `HTTP ${status}`;
-  if (status === 401 || status === 403) {
-    return { good: false, finding: `key refused (${code})` };
-  }
-  if (status >= 300 && status < 400) {
-    return { good: false, finding: `redirects elsewhere (${code})` };
-  }
-  if (status >= 500) return { good: false, finding: `failing (${code})` };
-  return { good: true, finding: `reachable (${code})` };
-}
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";

@@ -1,7 +1,6 @@
-import type { Config } from "../../gateway/config/config.ts";
-import { loadConfig } from "../../gateway/config/load.ts";
-import { formatProblem } from "../../gateway/config/problems.ts";
-import { createLiveConfig } from "../../gateway/config/live_config.ts";
+import { type Config, loadConfig } from "@gateway/gateway/config";
+import { serveConfig } from "@gateway/gateway/process";
+import { formatProblem } from "@gateway/base/problems";
 import { systemClock } from "@gateway/base/time/timers";
 import { randomIds } from "@gateway/base/ids";
 import { sha256Hex } from "@gateway/base/sha256";
@@ -9,13 +8,11 @@ import { demoConfigText } from "../demo/config.ts";
 import { createDemoUpstream } from "../demo/upstream.ts";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import type { CliIo, CommandSpec } from "../command.ts";
-import { openLog, outputFormat } from "../../gateway/process/log/open_log.ts";
-import { runServer } from "../../gateway/process/run_server.ts";
 import {
   CONFIG_OPTION,
+  exitCode,
   LISTENER_OPTIONS,
   readServeOptions,
-  withOptions,
 } from "./serve_options.ts";
 
 /** The arguments and the help of `demo`. */
@@ -39,18 +36,13 @@ export const runDemo: Run<CliIo> = command(DEMO, async (read, io) => {
     throw new BadArguments("the demo reads no file. Leave --config out");
   }
   const loaded = await loadDemo(io);
-  const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
-  const { log, writer } = openLog(Deno.stdout, format, io.writeError);
-  const code = await runServer({
-    liveConfig: createLiveConfig(loaded.config),
-    server: withOptions(loaded.config.server, options),
-    fetch: createDemoUpstream({ clock: systemClock, ids: randomIds }),
-    log,
-    io,
-    onReady: (url) => io.writeError(welcome(url)),
-  });
-  await writer.flush();
-  return code;
+  return exitCode(
+    await serveConfig(loaded.config, {
+      fetch: createDemoUpstream({ clock: systemClock, ids: randomIds }),
+      ...{ options, io },
+      onReady: (url) => io.writeError(welcome(url)),
+    }),
+  );
 }, [CONFIG_OPTION, ...LISTENER_OPTIONS]);
 
 /** Loads the demo's configuration. */

@@ -1,6 +1,6 @@
 import { command, type Run } from "../arguments.ts";
 import type { CliIo, CommandSpec } from "../command.ts";
-import { findConfigPath } from "./config_file.ts";
+import { findConfigPath } from "@gateway/gateway/process";
 import { runDemo } from "./demo.ts";
 import { runServe } from "./serve.ts";
 import {

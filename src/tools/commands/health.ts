@@ -8,7 +8,7 @@ import {
   requestGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-import { endSentence } from "../text.ts";
+import { endSentence } from "@gateway/base/text";
 
 /** The arguments and the help of `health`. */
 export const HEALTH: CommandSpec = {

@@ -1,12 +1,12 @@
-import { suggestion } from "../../gateway/config/problems.ts";
-import { wrapWords } from "../text.ts";
+import { suggestion } from "@gateway/base/problems";
+import { wrapWords } from "@gateway/base/text";
 import {
   isServiceName,
   SERVICE_NAMES,
   type ServiceName,
   SERVICES_BY_KIND,
-} from "../../gateway/config/services.ts";
-import { starterFile } from "../../gateway/config/starter.ts";
+  starterFile,
+} from "@gateway/gateway/config";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 

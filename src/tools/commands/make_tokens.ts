@@ -1,15 +1,13 @@
-import { readFault } from "../../gateway/config/environment.ts";
+import { readFault, tokenSchema, validate } from "@gateway/gateway/config";
+import { problemLines, readText } from "@gateway/gateway/process";
 import {
   createFindings,
   type Problem,
   quote,
   suggestion,
-} from "../../gateway/config/problems.ts";
-import { tokenSchema } from "../../gateway/config/schema/token.ts";
-import { validate } from "../../gateway/config/schema/problems.ts";
+} from "@gateway/base/problems";
 import { sha256Hex } from "@gateway/base/sha256";
 import { type CliIo, EXIT } from "../command.ts";
-import { problemLines, readText } from "./config_file.ts";
 import { parsePeople, type Person, type WrittenNames } from "./people.ts";
 import type { StaffEntry } from "./token_files.ts";
 

@@ -4,11 +4,9 @@ import {
   type Problem,
   quote,
   textAt,
-} from "../../gateway/config/problems.ts";
-import { readYaml } from "../../gateway/config/load.ts";
-import { INCLUDE } from "../../gateway/config/places.ts";
-import { isIncludePattern } from "../../gateway/config/schema/config_file.ts";
-import { beside, findFiles, readText } from "./config_file.ts";
+} from "@gateway/base/problems";
+import { INCLUDE, isIncludePattern, readYaml } from "@gateway/gateway/config";
+import { beside, findFiles, readText } from "@gateway/gateway/process";
 
 /** A person of a list, who gets a token. */
 export interface Person {

@@ -1,7 +1,4 @@
-import {
-  configJsonSchema,
-  includedJsonSchema,
-} from "../../gateway/config/schema/json_schema.ts";
+import { configJsonSchema, includedJsonSchema } from "@gateway/gateway/config";
 import { command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 

@@ -1,18 +1,6 @@
-import type { ServerConfig } from "../../gateway/config/config.ts";
-import { exposureFault } from "../../gateway/config/resolve/server.ts";
-import type { LoadResult } from "../../gateway/config/load.ts";
-import type { Problem } from "../../gateway/config/problems.ts";
-import type { LogFormat } from "../../gateway/observe/log.ts";
+import type { ServeEnding, ServeOptions } from "@gateway/gateway/process";
 import { type Arguments, BadArguments } from "../arguments.ts";
-import type { OptionSpec } from "../command.ts";
-
-/** The options for serving; an option that was not given is absent. */
-interface ServeOptions {
-  readonly config?: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly log: LogFormat;
-}
+import { EXIT, type OptionSpec } from "../command.ts";
 
 /** The option for the path of the configuration. */
 export const CONFIG_OPTION: OptionSpec = {
@@ -47,7 +35,7 @@ export const LISTENER_OPTIONS: readonly OptionSpec[] = [
  */
 export function readServeOptions(
   { values }: Pick<Arguments, "values">,
-): ServeOptions {
+): ServeOptions & { readonly config?: string } {
   const port = values.get("port");
   const portNumber = port === undefined ? undefined : readPort(port);
   if (portNumber === null) {
@@ -63,26 +51,16 @@ export function readServeOptions(
   };
 }
 
-/** Returns the settings of the listener, overridden by the command line. */
-export function withOptions(
-  server: ServerConfig,
-  { host, port }: ServeOptions,
-): ServerConfig {
-  return { ...server, host: host ?? server.host, port: port ?? server.port };
-}
-
-/** Returns the warnings of the file; a warning about the host follows `--host` when it is given. */
-export function startWarnings(
-  { config, warnings }: Extract<LoadResult, { config: unknown }>,
-  options: ServeOptions,
-): readonly Problem[] {
-  const { host } = options;
-  if (host === undefined) return warnings;
-  const fault = exposureFault(withOptions(config.server, options));
-  return [
-    ...warnings.filter(({ path }) => path !== "server.host"),
-    ...(fault === undefined ? [] : [{ path: "--host", message: fault }]),
-  ];
+/** Returns the exit code of a command that served. */
+export function exitCode(ending: ServeEnding): number {
+  switch (ending) {
+    case "stopped":
+      return EXIT.good;
+    case "invalid_config":
+      return EXIT.badUsage;
+    case "cannot_listen":
+      return EXIT.failed;
+  }
 }
 
 function readPort(value: string): number | null {

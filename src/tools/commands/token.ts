@@ -1,4 +1,4 @@
-import type { Problem } from "../../gateway/config/problems.ts";
+import type { Problem } from "@gateway/base/problems";
 import { stringifyYaml } from "@gateway/base/std";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";

@@ -1,5 +1,5 @@
-import { readYaml } from "../../gateway/config/load.ts";
-import { isMapping, listAt, textAt } from "../../gateway/config/problems.ts";
+import { readYaml } from "@gateway/gateway/config";
+import { isMapping, listAt, textAt } from "@gateway/base/problems";
 import { stringifyYaml } from "@gateway/base/std";
 
 /** The reason why the files of tokens were not written, in whole sentences. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "@gateway/base/json";
 import { ENDPOINT_NAMES } from "@gateway/base/protocol";
 import { type Ask, freshResults, promptOf, type Turn } from "./ask.ts";
 import { callInput, exampleOf, toolsToCall } from "./schema_example.ts";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { Usage } from "@gateway/codecs";
 import type { Script, ScriptBlock } from "./script.ts";
 
 /** The longest quote of a prompt or of a tool result in an answer, in characters. */

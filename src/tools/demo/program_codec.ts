@@ -1,26 +1,20 @@
 import { shortDigest } from "@gateway/base/sha256";
 import { FrameWriter } from "@gateway/base/streams/sse";
-import { foldAnswer } from "../../codecs/canonical/answer/fold.ts";
-import type {
-  AnswerContext,
-  CallerCodec,
-} from "../../codecs/canonical/codec.ts";
-import type { Block } from "../../codecs/canonical/content/block.ts";
-import type {
-  CanonicalRequest,
-  Turn as CanonicalTurn,
-} from "../../codecs/canonical/request/request.ts";
-import type {
-  AnswerEvent,
-  BlockHead,
-} from "../../codecs/canonical/stream/event.ts";
-import type { Tool as CanonicalTool } from "../../codecs/canonical/tools/tool.ts";
-import { completionsCodec } from "../../codecs/completions/mod.ts";
-import { CODECS } from "../../codecs/mod.ts";
 import {
+  type AnswerContext,
+  type AnswerEvent,
+  type Block,
+  type BlockHead,
+  type CallerCodec,
+  type CanonicalRequest,
+  CODECS,
   compactionItem,
+  completionsCodec,
+  foldAnswer,
+  type Tool as CanonicalTool,
+  type Turn as CanonicalTurn,
   wantsCompaction,
-} from "../../codecs/responses/request/opaque_item.ts";
+} from "@gateway/codecs";
 import type {
   AskOfBody,
   JsonFormat,

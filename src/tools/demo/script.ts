@@ -1,6 +1,6 @@
 import type { JsonObject } from "@gateway/base/json";
 import type { Ids } from "@gateway/base/ids";
-import type { Stop, Usage } from "../../codecs/canonical/answer/answer.ts";
+import type { Stop, Usage } from "@gateway/codecs";
 import type { Ask, AskOfBody, Tool } from "./ask.ts";
 import type { SimulatedOperation, SimulatedProtocol } from "./providers.ts";
 import type { GatewayError } from "@gateway/base/error";

@@ -1,6 +1,5 @@
-import { type OwnLimits, ownLimits } from "../../page/wording/own_limits.js";
-import { withOwnUse } from "../../page/wording/own_use.js";
-import type { QuotaList } from "../../gateway/quotas/list.ts";
+import { type OwnLimits, ownLimits, withOwnUse } from "@gateway/page/wording";
+import type { QuotaList } from "@gateway/page/answers";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
@@ -11,7 +10,7 @@ import {
   readGatewayAddress,
   type RequestTools,
 } from "../gateway_client.ts";
-import { pageOf, type Screen } from "../text.ts";
+import { pageOf, type Screen } from "@gateway/base/text";
 import { drawLimits } from "./draw.ts";
 import { readLimits, readUsage } from "./read.ts";
 

@@ -1,25 +1,23 @@
 import {
-  type FailureMeaning,
-  failureMeaning,
-  STATUS_MEANINGS,
-} from "../../page/wording/failures.js";
-import { type Level, LEVEL_TEXTS, levelOf } from "../../page/wording/level.js";
-import type { OwnLimits } from "../../page/wording/own_limits.js";
-import { serviceText } from "../../page/wording/services.js";
-import {
   checkedText,
   failingText,
-  resetText,
-  waitingText,
-} from "../../page/wording/times.js";
-import {
+  type FailureMeaning,
+  failureMeaning,
   leftPercent,
   leftText,
+  type Level,
+  LEVEL_TEXTS,
+  levelOf,
   nameParts,
+  type OwnLimits,
+  resetText,
+  serviceText,
+  STATUS_MEANINGS,
   usedText,
-} from "../../page/wording/words.js";
-import type { ConnectionEntry, QuotaList } from "../../gateway/quotas/list.ts";
-import type { QuotaWindow } from "../../gateway/quotas/window.ts";
+  waitingText,
+} from "@gateway/page/wording";
+import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { alignColumns, drawBar } from "../table.ts";
 import {
   type Page,
@@ -28,7 +26,7 @@ import {
   type Style,
   widthOf,
   wrapWords,
-} from "../text.ts";
+} from "@gateway/base/text";
 
 interface DrawOptions extends Page {
   /** Milliseconds since 1970. */

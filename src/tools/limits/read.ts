@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from "@gateway/base/json";
-import type { ConnectionEntry, QuotaList } from "../../gateway/quotas/list.ts";
-import type { QuotaWindow } from "../../gateway/quotas/window.ts";
+import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   type GatewayAddress,
   readGateway,

@@ -6,7 +6,7 @@ import {
 } from "@gateway/base/json";
 import { isSafeUrl } from "@gateway/base/safe_url";
 import type { RequestTools } from "../gateway_client.ts";
-import { endSentence, plainText } from "../text.ts";
+import { endSentence, plainText } from "@gateway/base/text";
 import { type Login, type LoginClient, LoginFault } from "./kept_login.ts";
 
 /** What the protocol needs of the machine. */

@@ -1,6 +1,11 @@
-import type { Connection } from "../../gateway/config/config.ts";
-import { readFault } from "../../gateway/config/environment.ts";
-import { noLines } from "../../gateway/observe/read_log.ts";
+import { type Connection, readFault } from "@gateway/gateway/config";
+import { noLines } from "@gateway/gateway/log";
+import {
+  findConfigPath,
+  loadConfigFile,
+  missingFileHint,
+  readText,
+} from "@gateway/gateway/process";
 import {
   type Arguments,
   BadArguments,
@@ -9,14 +14,8 @@ import {
 } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { reportProblems } from "../commands/check.ts";
-import {
-  findConfigPath,
-  loadConfigFile,
-  missingFileHint,
-  readText,
-} from "../commands/config_file.ts";
 import type { RequestTools } from "../gateway_client.ts";
-import { endSentence, pageOf, type Screen } from "../text.ts";
+import { endSentence, pageOf, type Screen } from "@gateway/base/text";
 import { addLogs, dayMs, type Days, type LogTools } from "../usage/add_logs.ts";
 import { createComparison } from "./compare.ts";
 import {

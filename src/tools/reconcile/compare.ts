@@ -1,16 +1,16 @@
 import type {
   Connection,
   ConnectionModel,
-} from "../../gateway/config/config.ts";
-import type { Prices } from "../../gateway/config/usage_limits.ts";
-import type { LoggedRequest } from "../../gateway/observe/logged_request.ts";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
+  Prices,
+} from "@gateway/gateway/config";
+import type { LoggedRequest } from "@gateway/gateway/log";
 import {
+  isFormOf,
   PRICE_NAMES,
   pricesFor,
   tokensByPrice,
-} from "../../gateway/usage/counts.ts";
-import { isFormOf } from "../../gateway/usage/tally.ts";
+} from "@gateway/gateway/usage";
+import type { Usage } from "@gateway/codecs";
 import type { Days } from "../usage/add_logs.ts";
 import {
   type BilledKind,

@@ -1,6 +1,6 @@
 import { oneLine } from "@gateway/base/json";
 import { dollarsText, drawTable, wordColumn } from "../table.ts";
-import { type Page, plainText } from "../text.ts";
+import { type Page, plainText } from "@gateway/base/text";
 import { csvLine, roundCost } from "../usage/export.ts";
 import { CAUSES, type Difference } from "./compare.ts";
 

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { Prices } from "../../gateway/config/usage_limits.ts";
-import type { ServiceName } from "../../gateway/config/services.ts";
-import type { Usage } from "../../codecs/canonical/answer/answer.ts";
-import { PRICE_NAMES } from "../../gateway/usage/counts.ts";
+import type { Prices, ServiceName } from "@gateway/gateway/config";
+import { PRICE_NAMES } from "@gateway/gateway/usage";
+import type { Usage } from "@gateway/codecs";
 import { requestGateway, type RequestTools } from "../gateway_client.ts";
-import { plainText } from "../text.ts";
+import { plainText } from "@gateway/base/text";
 import type { Days } from "../usage/add_logs.ts";
 
 /** What a provider takes money for: tokens of one price, all tokens where it has one sum, or its own tools. */

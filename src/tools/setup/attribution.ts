@@ -1,4 +1,4 @@
-import { PROVIDER_ID, type Snippet } from "../../page/wording/settings_text.js";
+import { PROVIDER_ID, type Snippet } from "@gateway/page/wording";
 
 /** The variable with the value of the header; the recipe sets it to the name of the git repository. */
 const PROJECT = "PROJECT";

@@ -6,17 +6,15 @@ import {
   type Protocol,
 } from "@gateway/base/protocol";
 import {
+  type Model,
   type Probe,
   PROBES,
   PROMPT,
-  TOOL_PROMPT,
-} from "../../page/wording/probes.js";
-import { type CliIo, EXIT } from "../command.ts";
-import type { Model } from "../../page/wording/models.js";
-import {
   protocolFor,
   TOKEN_VARIABLE,
-} from "../../page/wording/settings_text.js";
+  TOOL_PROMPT,
+} from "@gateway/page/wording";
+import { type CliIo, EXIT } from "../command.ts";
 import {
   BROKE_OFF,
   errorMessage,
@@ -26,7 +24,7 @@ import {
   requestGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-import { endSentence } from "../text.ts";
+import { endSentence } from "@gateway/base/text";
 import type { SetupOptions } from "./options.ts";
 import {
   chooseModels,

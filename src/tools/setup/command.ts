@@ -1,14 +1,14 @@
 import { command, type Run } from "../arguments.ts";
 import { type CliIo, EXIT } from "../command.ts";
-import { CLIENTS } from "../../page/wording/settings.js";
 import {
+  CLIENTS,
   type Snippet,
   TOKEN_PLACEHOLDER,
   TOKEN_VARIABLE,
   tokenByCommand,
-} from "../../page/wording/settings_text.js";
+} from "@gateway/page/wording";
 import type { RequestTools } from "../gateway_client.ts";
-import { endSentence } from "../text.ts";
+import { endSentence } from "@gateway/base/text";
 import { attributionSnippet } from "./attribution.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";

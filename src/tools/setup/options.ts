@@ -1,4 +1,4 @@
-import { suggestion } from "../../gateway/config/problems.ts";
+import { suggestion } from "@gateway/base/problems";
 import { type Arguments, BadArguments } from "../arguments.ts";
 import type { CommandSpec } from "../command.ts";
 import {
@@ -7,11 +7,7 @@ import {
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
-import { CLIENTS } from "../../page/wording/settings.js";
-import {
-  type Client,
-  TOKEN_VARIABLE,
-} from "../../page/wording/settings_text.js";
+import { type Client, CLIENTS, TOKEN_VARIABLE } from "@gateway/page/wording";
 
 /** Other names that people type for a client. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

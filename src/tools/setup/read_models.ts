@@ -1,4 +1,4 @@
-import { suggestion } from "../../gateway/config/problems.ts";
+import { suggestion } from "@gateway/base/problems";
 import {
   isJsonObject,
   type JsonObject,
@@ -11,11 +11,13 @@ import {
   readGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-import type { Model } from "../../page/wording/models.js";
-import { PROTOCOL_NAMES } from "../../page/wording/protocols.js";
-import { modelsFor } from "../../page/wording/settings.js";
-import type { Client } from "../../page/wording/settings_text.js";
-import { plainText } from "../text.ts";
+import {
+  type Client,
+  type Model,
+  modelsFor,
+  PROTOCOL_NAMES,
+} from "@gateway/page/wording";
+import { plainText } from "@gateway/base/text";
 
 /** The error of a failed setup; its message gives the reason and an instruction. */
 export class SetupFailed extends Error {

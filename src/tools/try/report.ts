@@ -1,8 +1,5 @@
-import type { Config } from "../../gateway/config/config.ts";
-import {
-  configLine,
-  strictest,
-} from "../../gateway/relay/translated/lesson_book.ts";
+import type { Config } from "@gateway/gateway/config";
+import { configLine, strictest } from "@gateway/gateway";
 import { alignColumns } from "../table.ts";
 import { lessonsOf, sentOf, type TrialResult } from "./try_models.ts";
 

@@ -1,21 +1,17 @@
-import type { Deployment } from "../../gateway/config/config.ts";
+import type { Deployment } from "@gateway/gateway/config";
 import { isJsonObject, type JsonValue } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
+import { PROBES, PROMPT, TOOL, TOOL_PROMPT } from "@gateway/page/wording";
 import {
-  PROBES,
-  PROMPT,
-  TOOL,
-  TOOL_PROMPT,
-} from "../../page/wording/probes.js";
-import { dialectOf } from "../../codecs/chat/dialect.ts";
-import { EFFORT_WORDS } from "../../codecs/dialects/effort.ts";
-import {
+  chatDialectOf,
+  CODECS,
   EFFORT_FIELDS,
+  EFFORT_WORDS,
   KEYWORDS,
   LIMIT_FIELDS,
-} from "../../codecs/dialects/lessons.ts";
-import { CODECS } from "../../codecs/mod.ts";
-import { readRequest, writeRequest } from "../../codecs/translate_request.ts";
+  readRequest,
+  writeRequest,
+} from "@gateway/codecs";
 
 /** The body of a request. */
 type Body = Readonly<Record<string, JsonValue>>;
@@ -75,7 +71,7 @@ export function trialsOf(
   const { streamEnd, callsTool } = PROBES[protocol];
   const target = { service: connection.service, model: model.upstream };
   const limit = protocol === "chat"
-    ? dialectOf(target).limitField
+    ? chatDialectOf(target).limitField
     : "max_tokens";
   const ask = (fields: Body, prompt = PROMPT) =>
     written({

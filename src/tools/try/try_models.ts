@@ -1,11 +1,18 @@
-import { createGateway } from "../../gateway/app.ts";
-import type {
-  Caller,
-  Config,
-  ConnectionModel,
-  Deployment,
-} from "../../gateway/config/config.ts";
-import { createLiveConfig } from "../../gateway/config/live_config.ts";
+import {
+  createGateway,
+  nativeProtocols,
+  secretsOf,
+  servedProtocols,
+  strictest,
+} from "@gateway/gateway";
+import {
+  type Caller,
+  type Config,
+  type ConnectionModel,
+  createLiveConfig,
+  type Deployment,
+} from "@gateway/gateway/config";
+import { createLog } from "@gateway/gateway/log";
 import { shorten } from "@gateway/base/error";
 import {
   isJsonObject,
@@ -17,24 +24,17 @@ import type { Protocol } from "@gateway/base/protocol";
 import { sha256Hex } from "@gateway/base/sha256";
 import { untilAbort } from "@gateway/base/time/deadlines";
 import { systemClock } from "@gateway/base/time/timers";
-import { PROBES } from "../../page/wording/probes.js";
-import { createLog } from "../../gateway/observe/log.ts";
-import { readErrorWords } from "../../codecs/canonical/failure/error_words.ts";
-import {
-  nativeProtocols,
-  servedProtocols,
-} from "../../gateway/relay/routing/candidate.ts";
+import { PROBES } from "@gateway/page/wording";
 import {
   type Lesson,
+  lessonsIn,
   lessonText,
+  readErrorWords,
   readLessons,
-} from "../../codecs/dialects/lessons.ts";
-import { lessonsIn } from "../../codecs/dialects/read_refusal.ts";
-import { strictest } from "../../gateway/relay/translated/lesson_book.ts";
+} from "@gateway/codecs";
 import { readText } from "@gateway/base/streams/byte_reader";
-import { secretsOf } from "../../gateway/upstream/secrets.ts";
 import type { RequestTools } from "../gateway_client.ts";
-import { plainText } from "../text.ts";
+import { plainText } from "@gateway/base/text";
 import { type Trial, trialsOf } from "./trials.ts";
 
 /** The result of one small request to a model. */

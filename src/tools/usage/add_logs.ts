@@ -1,10 +1,11 @@
 import {
   fromTime,
   type LoggedRequest,
-} from "../../gateway/observe/logged_request.ts";
-import { type LogLineCounts, readLog } from "../../gateway/observe/read_log.ts";
+  type LogLineCounts,
+  readLog,
+} from "@gateway/gateway/log";
 import type { CliIo } from "../command.ts";
-import { endSentence } from "../text.ts";
+import { endSentence } from "@gateway/base/text";
 
 /** The access to the logs that a command names. */
 export interface LogTools extends Pick<CliIo, "writeError"> {

@@ -1,4 +1,4 @@
-import { noLines } from "../../gateway/observe/read_log.ts";
+import { noLines } from "@gateway/gateway/log";
 import {
   type Arguments,
   BadArguments,
@@ -12,7 +12,7 @@ import {
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
-import { pageOf } from "../text.ts";
+import { pageOf } from "@gateway/base/text";
 import { addLogs, dayMs, type Days, type LogTools } from "./add_logs.ts";
 import { csvLines, jsonParts } from "./export.ts";
 import { type OwnUsageTools, printOwnUsage } from "./own.ts";

@@ -1,5 +1,5 @@
 import { oneLine } from "@gateway/base/json";
-import type { LogLineCounts } from "../../gateway/observe/read_log.ts";
+import type { LogLineCounts } from "@gateway/gateway/log";
 import {
   REST,
   type Totals,

@@ -6,12 +6,12 @@ import {
   historyOf,
   historyText,
   type HolderHistory,
+  localTime,
+  ownLimits,
+  resetText,
   unitOf,
-} from "../../page/wording/history.js";
-import { ownLimits } from "../../page/wording/own_limits.js";
-import { localTime, resetText } from "../../page/wording/times.js";
-import type { UsageReport } from "../../gateway/usage/report.ts";
-import type { WindowUsage } from "../../gateway/usage/window_usage.ts";
+} from "@gateway/page/wording";
+import type { UsageReport, WindowUsage } from "@gateway/gateway/usage";
 import { type CliIo, EXIT } from "../command.ts";
 import {
   type GatewayAddress,
@@ -34,7 +34,7 @@ import {
   plainText,
   type Screen,
   wrapWords,
-} from "../text.ts";
+} from "@gateway/base/text";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
 export interface OwnUsageTools extends CliIo, Screen, RequestTools {}

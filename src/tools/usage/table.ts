@@ -1,5 +1,5 @@
-import { dearTurnsText } from "../../page/wording/dear_turns.js";
-import type { LogLineCounts } from "../../gateway/observe/read_log.ts";
+import { dearTurnsText } from "@gateway/page/wording";
+import type { LogLineCounts } from "@gateway/gateway/log";
 import {
   barColumn,
   type Column,
@@ -8,7 +8,7 @@ import {
   drawTable,
   wordColumn,
 } from "../table.ts";
-import { type Page, plainText, wrapWords } from "../text.ts";
+import { type Page, plainText, wrapWords } from "@gateway/base/text";
 import {
   REST,
   tokensOf,

@@ -1,8 +1,5 @@
-import type { DearTurns } from "../../page/wording/dear_turns.js";
-import type {
-  LoggedRequest,
-  LoggedUse,
-} from "../../gateway/observe/logged_request.ts";
+import type { DearTurns } from "@gateway/page/wording";
+import type { LoggedRequest, LoggedUse } from "@gateway/gateway/log";
 
 /** The fields by which requests of a log can be grouped. */
 export const GROUPINGS = [

@@ -11,7 +11,7 @@ import {
 } from "../../../src/codecs/messages/errors.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 
 const error = (type: string, message = "words") => ({
   type: "error",

@@ -16,7 +16,7 @@ import {
   UpstreamFailure,
 } from "../../../src/codecs/canonical/failure/failure.ts";
 import type { AnswerEvent } from "../../../src/codecs/canonical/stream/event.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { responsesCodec } from "../../../src/codecs/responses/mod.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import {

@@ -5,7 +5,7 @@ import {
   parseJson,
 } from "../../../src/base/json.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import {
   answerContext,
   counterIds,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatProblem } from "../../../src/gateway/config/problems.ts";
+import { formatProblem } from "../../../src/base/problems.ts";
 import type { LoadResult } from "../../../src/gateway/config/load.ts";
 import {
   configOf,

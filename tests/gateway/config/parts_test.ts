@@ -25,7 +25,7 @@ import {
   oncePerPlace,
   quote,
   suggestion,
-} from "../../../src/gateway/config/problems.ts";
+} from "../../../src/base/problems.ts";
 import { steps } from "../../support/steps.ts";
 
 async function visibleTo(token: Record<string, unknown>) {

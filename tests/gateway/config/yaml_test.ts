@@ -4,7 +4,7 @@ import {
   DuplicateKeyError,
   parseLinedYaml,
 } from "../../../src/gateway/config/yaml_lines.ts";
-import type { Path } from "../../../src/gateway/config/problems.ts";
+import type { Path } from "../../../src/base/problems.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import { steps } from "../../support/steps.ts";
 

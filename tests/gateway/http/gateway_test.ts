@@ -2,7 +2,7 @@ import type { CallerRequest } from "../../../src/gateway/relay/request/caller_re
 import assert from "node:assert/strict";
 import { DEFAULT_PROTOCOL } from "../../../src/base/protocol.ts";
 import type { HeaderFields } from "../../../src/base/header_fields.ts";
-import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
+import { PAGE_PATHS } from "../../../src/page/page.ts";
 import { ROUTES } from "../../../src/gateway/http/routes.ts";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";

@@ -20,7 +20,7 @@ import { healthResponse } from "../../../src/gateway/http/health.ts";
 import { GatewayError } from "../../../src/base/error.ts";
 import { limitsResponse } from "../../../src/gateway/http/reports.ts";
 import type { QuotaService } from "../../../src/gateway/quotas/service.ts";
-import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
+import { PAGE_PATHS } from "../../../src/page/page.ts";
 import { ROUTES } from "../../../src/gateway/http/routes.ts";
 
 function admin(isReady = true) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
-import type { QuotaList } from "../../../src/gateway/quotas/list.ts";
+import type { QuotaList } from "@gateway/page/answers";
 import {
   ALICE_TOKEN,
   connectionFile,

@@ -10,7 +10,7 @@ import type {
   QuotaSource,
 } from "../../../src/gateway/quotas/readers/reader.ts";
 import { isGood, type Reading } from "../../../src/gateway/quotas/reading.ts";
-import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   connectionFile,
   minimalConfig,

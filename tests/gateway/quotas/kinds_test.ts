@@ -6,9 +6,9 @@ import { nameParts } from "../../../src/page/wording/words.js";
 import {
   limitsModels,
   QUOTA_TYPES,
-  type QuotaWindow,
   quotaWindow,
 } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import type { Connection } from "../../../src/gateway/config/config.ts";
 import {
   codexHeaders,

@@ -10,7 +10,7 @@ import type {
   QuotaSource,
 } from "../../../src/gateway/quotas/readers/reader.ts";
 import { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
-import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { NOW_MS } from "../../support/gateway/config.ts";
 
 /** The key of {@linkcode connectionOf}'s connections. */

@@ -8,10 +8,7 @@ import {
   createHarvest,
   type Harvest,
 } from "../../../src/gateway/quotas/harvest.ts";
-import type {
-  ConnectionEntry,
-  QuotaList,
-} from "../../../src/gateway/quotas/list.ts";
+import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
 import {
   createPoller,
   type Poller,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { holdBack } from "../../../src/gateway/relay/answer_body.ts";
 import { createBeginningJudge } from "../../../src/gateway/relay/native/beginning.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/gateway/config/config.ts";
-import { CODECS, protocolHeaderPrefixes } from "../../../src/codecs/mod.ts";
+import { CODECS, protocolHeaderPrefixes } from "../../../src/codecs/codecs.ts";
 import { translatedHeaders } from "../../../src/gateway/upstream/headers.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import type { UsageState } from "../../../src/gateway/observe/metrics.ts";
 import { period } from "../../../src/gateway/quotas/period.ts";
-import {
-  type QuotaWindow,
-  quotaWindow,
-} from "../../../src/gateway/quotas/window.ts";
+import { quotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { createCounting } from "../../../src/gateway/usage/counting.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import { createUsageService } from "../../../src/gateway/usage/service.ts";

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { period } from "../../../src/gateway/quotas/period.ts";
-import {
-  type QuotaWindow,
-  quotaWindow,
-} from "../../../src/gateway/quotas/window.ts";
+import { quotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { createQuotaShares } from "../../../src/gateway/usage/quota_share.ts";
 import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 

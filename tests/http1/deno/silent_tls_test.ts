@@ -22,7 +22,7 @@ import {
   tlsFault,
   tryTls,
 } from "../../../src/http1/deno/listen.ts";
-import { formatProblem } from "../../../src/gateway/config/problems.ts";
+import { formatProblem } from "../../../src/base/problems.ts";
 import { steps } from "../../support/steps.ts";
 
 const CONNECT_MS = 5000;

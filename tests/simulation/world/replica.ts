@@ -1,5 +1,5 @@
 import { createGateway } from "../../../src/gateway/app.ts";
-import { startReplay } from "../../../src/tools/usage/replay_logs.ts";
+import { startReplay } from "../../../src/gateway/process/replay_logs.ts";
 import type { Config } from "../../../src/gateway/config/config.ts";
 import {
   createLiveConfig,

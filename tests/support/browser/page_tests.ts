@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { PAGE_PATHS } from "../../../src/gateway/http/page.ts";
+import { PAGE_PATHS } from "../../../src/page/page.ts";
 import { endBrowser, startBrowser } from "./browser.ts";
 import type {
   Browser,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Family, Protocol } from "../../../src/base/protocol.ts";
 import type { Answer } from "../../../src/codecs/canonical/answer/answer.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { ANSWERS } from "../../contract/answers.ts";
 import { answerContext, encodeStream } from "../../contract/codec_contract.ts";

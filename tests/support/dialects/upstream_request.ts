@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import { isProtocol, type Protocol } from "../../../src/base/protocol.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { translateRequest } from "../translate_request.ts";
 import { targetOf } from "./targets.ts";
 

@@ -3,10 +3,7 @@ import {
   loadConfig,
   type LoadResult,
 } from "../../../src/gateway/config/load.ts";
-import {
-  formatProblem,
-  type Problem,
-} from "../../../src/gateway/config/problems.ts";
+import { formatProblem, type Problem } from "../../../src/base/problems.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];

@@ -1,8 +1,5 @@
-import type {
-  ConnectionEntry,
-  QuotaList,
-} from "../../../src/gateway/quotas/list.ts";
-import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /** 2026-11-20T12:00:00Z, the time of these lists. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);

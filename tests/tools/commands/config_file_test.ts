@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import {
   findFiles,
   loadConfigFile,
-} from "../../../src/tools/commands/config_file.ts";
-import { formatProblem } from "../../../src/gateway/config/problems.ts";
+} from "../../../src/gateway/process/config_file.ts";
+import { formatProblem } from "../../../src/base/problems.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { needing, testNeeding } from "../../support/ignored.ts";

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import {
+  startWarnings,
+  withOptions,
+} from "../../../src/gateway/process/serve.ts";
+import {
   beside,
   findConfigPath,
-} from "../../../src/tools/commands/config_file.ts";
+} from "../../../src/gateway/process/config_file.ts";
 import { runHealth } from "../../../src/tools/commands/health.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { runSchema } from "../../../src/tools/commands/schema.ts";
@@ -17,12 +21,8 @@ import {
 } from "../../support/gateway/config.ts";
 import { command } from "../../../src/tools/arguments.ts";
 import { SERVE } from "../../../src/tools/commands/serve.ts";
-import {
-  readServeOptions,
-  startWarnings,
-  withOptions,
-} from "../../../src/tools/commands/serve_options.ts";
-import { endSentence } from "../../../src/tools/text.ts";
+import { readServeOptions } from "../../../src/tools/commands/serve_options.ts";
+import { endSentence } from "../../../src/base/text.ts";
 import { parsed } from "../../support/program/parsed.ts";
 import { steps } from "../../support/steps.ts";
 

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import { isJsonObject, parseJson } from "../../../src/base/json.ts";
 import type { Family, Protocol } from "../../../src/base/protocol.ts";
 import type { AnswerBlock } from "../../../src/codecs/canonical/content/block.ts";
-import { CODECS } from "../../../src/codecs/mod.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { createDemoUpstream } from "../../../src/tools/demo/upstream.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 

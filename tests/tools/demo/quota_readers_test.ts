@@ -6,7 +6,7 @@ import { demoConfigText } from "../../../src/tools/demo/config.ts";
 import { createHarvest } from "../../../src/gateway/quotas/harvest.ts";
 import { readQuota } from "../../../src/gateway/quotas/read.ts";
 import { readerOf } from "../../../src/gateway/quotas/readers/mod.ts";
-import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { createFakeClock, createFixedDemo, demoRequest } from "./harness.ts";
 
 async function connectionOf(family: Family): Promise<Connection> {

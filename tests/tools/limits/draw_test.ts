@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
-import { inColour, withoutColour } from "../../../src/tools/text.ts";
+import { inColour, withoutColour } from "../../../src/base/text.ts";
 import { ownLimits } from "../../../src/page/wording/own_limits.js";
 import {
   groupLimit,
@@ -8,7 +8,7 @@ import {
   usageReport,
 } from "../../support/wire/own_usage.ts";
 import { drawLimits } from "../../../src/tools/limits/draw.ts";
-import type { QuotaList } from "../../../src/gateway/quotas/list.ts";
+import type { QuotaList } from "@gateway/page/answers";
 import {
   balanceOf,
   entryOf,

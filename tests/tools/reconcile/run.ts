@@ -1,5 +1,8 @@
 import { runReconcile } from "../../../src/tools/reconcile/command.ts";
-import { identifyLog, openLog } from "../../../src/tools/usage/log_files.ts";
+import {
+  identifyLog,
+  openLog,
+} from "../../../src/gateway/process/log/log_files.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 /** Runs `reconcile` on 2026-11-26. */

@@ -5,11 +5,11 @@ import {
   type LogFile,
   type LogFiles,
   openLog,
-} from "../../../src/tools/usage/log_files.ts";
+} from "../../../src/gateway/process/log/log_files.ts";
 import {
   replayLogs,
   startReplay,
-} from "../../../src/tools/usage/replay_logs.ts";
+} from "../../../src/gateway/process/replay_logs.ts";
 import type { Counting } from "../../../src/gateway/usage/counting.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runUsage } from "../../../src/tools/usage/command.ts";
-import { inColour } from "../../../src/tools/text.ts";
+import { inColour } from "../../../src/base/text.ts";
 import { localTime } from "../../../src/page/wording/times.js";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { NOON_MS } from "../../support/wire/limits_list.ts";

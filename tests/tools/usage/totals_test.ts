@@ -6,7 +6,7 @@ import {
   type Grouping,
   valuesOf,
 } from "../../../src/tools/usage/totals.ts";
-import { withoutColour } from "../../../src/tools/text.ts";
+import { withoutColour } from "../../../src/base/text.ts";
 import { noLines } from "../../../src/gateway/observe/read_log.ts";
 import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
 import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";

@@ -6,7 +6,7 @@ import {
   type TokenExchangeSettings,
   type TokenFor,
 } from "../token_exchange.ts";
-import { type Path, valueAt } from "../problems.ts";
+import { type Path, valueAt } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 

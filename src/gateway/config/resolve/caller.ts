@@ -5,7 +5,7 @@ import {
   type Path,
   quote,
   suggestion,
-} from "../problems.ts";
+} from "@gateway/base/problems";
 import type { GroupEntry, TokenEntry } from "../schema/config_file.ts";
 import type {
   AccessFields,

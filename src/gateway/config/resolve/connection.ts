@@ -1,13 +1,12 @@
 import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
-import { lessonOf } from "../../../codecs/dialects/lessons.ts";
-import { endpointFor } from "../../../codecs/dialects/openai_models.ts";
+import { endpointFor, lessonOf } from "@gateway/codecs";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../token_exchange.ts";
-import type { Located, Path } from "../problems.ts";
+import type { Located, Path } from "@gateway/base/problems";
 import { resolveAuths } from "./auth.ts";
 import { resolveHeaders, resolveHeadersDrop } from "./headers.ts";
 import { resolveEndpoints } from "./endpoints.ts";

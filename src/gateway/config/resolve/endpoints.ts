@@ -6,7 +6,7 @@ import {
   OPERATIONS,
 } from "@gateway/base/protocol";
 import type { Connection } from "../config.ts";
-import type { Located } from "../problems.ts";
+import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { fillVariables, VARIABLES, variablesOf } from "../presets/preset.ts";
 import { SERVICES } from "../services.ts";

@@ -1,6 +1,6 @@
 import type { Connection } from "../config.ts";
 import type { AuthScheme } from "../presets/preset.ts";
-import type { Located } from "../problems.ts";
+import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 import { schemeOf } from "./auth.ts";

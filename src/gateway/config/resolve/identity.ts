@@ -5,7 +5,7 @@ import type {
 } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import { isIdentityCaller } from "../identity.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { Findings, Path } from "@gateway/base/problems";
 import type { IdentityFields } from "../schema/identity.ts";
 import { parseKeySet } from "../schema/key_set.ts";
 import type { TokenEntry } from "../schema/config_file.ts";

@@ -6,7 +6,7 @@ import {
   type Path,
   quote,
   suggestion,
-} from "../problems.ts";
+} from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 
 /** An alias or a fallback in the file. */

@@ -4,7 +4,7 @@ import { resolveKey } from "./auth.ts";
 import { headerNameFault, isHeaderValue } from "./headers.ts";
 import type { QuotaKind } from "../quota_kinds.ts";
 import type { ResolveTools } from "../environment.ts";
-import type { Located } from "../problems.ts";
+import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
 import { SERVICES } from "../services.ts";

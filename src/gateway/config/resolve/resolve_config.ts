@@ -7,7 +7,7 @@ import {
 } from "../directory.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../token_exchange.ts";
-import { type Findings, quote } from "../problems.ts";
+import { type Findings, quote } from "@gateway/base/problems";
 import {
   type FileFields,
   type IncludedTree,

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { AdminPlace, ServerConfig, Timeouts } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
-import type { Findings } from "../problems.ts";
+import type { Findings } from "@gateway/base/problems";
 import type { FileFields } from "../schema/config_file.ts";
 
 type GeneralFields = NonNullable<FileFields["general"]>;

@@ -1,7 +1,12 @@
 import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Connection } from "../config.ts";
-import { type Located, type Path, quote, suggestion } from "../problems.ts";
+import {
+  type Located,
+  type Path,
+  quote,
+  suggestion,
+} from "@gateway/base/problems";
 import { entriesOf, type SelectionIndex } from "../selection.ts";
 import type { UsageLimitFields } from "../schema/token.ts";
 import {

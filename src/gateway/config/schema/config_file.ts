@@ -1,5 +1,10 @@
 import { z } from "zod";
-import { type Findings, isMapping, listAt, type Path } from "../problems.ts";
+import {
+  type Findings,
+  isMapping,
+  listAt,
+  type Path,
+} from "@gateway/base/problems";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { text } from "./fields.ts";
 import { type IdentityFields, identitySchema } from "./identity.ts";

@@ -6,7 +6,7 @@ import {
   type Path,
   suggestion,
   valueAt,
-} from "../problems.ts";
+} from "@gateway/base/problems";
 
 const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   string: "text",

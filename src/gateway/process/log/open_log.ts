@@ -1,8 +1,8 @@
 import { within } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
-import { hasColours, inColour, withoutColour } from "../../../tools/text.ts";
-import { reasonOf } from "./write_whole.ts";
+import { hasColours, inColour, withoutColour } from "@gateway/base/text";
+import { reasonOf } from "@gateway/base/write_whole";
 
 /** A log that gathers lines and writes them together. */
 interface OpenLog {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../config/environment.ts";
 import type { TokenFor } from "../../config/token_exchange.ts";
 import { lastingTimers, type Timers } from "@gateway/base/time/timers";
-import { formatProblem, type Problem } from "../../config/problems.ts";
+import { formatProblem, type Problem } from "@gateway/base/problems";
 import type { ReloadOutcome } from "../../config/reload.ts";
 import type { Log } from "../../observe/log.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type FileResult,
   findFiles,
   loadConfigFile,
-} from "../../../tools/commands/config_file.ts";
+} from "../config_file.ts";
 import {
   fileState,
   type WatchedList,

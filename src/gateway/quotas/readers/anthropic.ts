@@ -9,12 +9,8 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  strictest,
-} from "../window.ts";
+import { QUOTA_TYPES, quotaWindow, strictest } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
   checkPayload,

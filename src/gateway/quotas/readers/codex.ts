@@ -9,7 +9,8 @@ import {
   TOTAL,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   baseUrl,
   bearerHeaders,

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { type Amounts, amounts, complement } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 

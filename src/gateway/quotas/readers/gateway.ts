@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText } from "../period.ts";
-import { type QuotaWindow, scopedType } from "../window.ts";
+import { scopedType } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   baseUrl,
   bearerHeaders,

@@ -13,7 +13,8 @@ import {
   instantOfText,
   periodOfText,
 } from "../period.ts";
-import { type QuotaWindow, quotaWindow } from "../window.ts";
+import { quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { errorBody, keyRejected, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { instantOfText, periodOfText, TOTAL } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
   checkPayload,

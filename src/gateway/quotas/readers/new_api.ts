@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { tidy } from "../amounts.ts";
 import { TOTAL } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
   checkPayload,

@@ -9,7 +9,8 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import type { HeaderQuota, QuotaReader } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;

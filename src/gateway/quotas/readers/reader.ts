@@ -1,6 +1,6 @@
 import type { Connection, QuotaConfig } from "../../config/config.ts";
 import type { HeaderFields } from "@gateway/base/header_fields";
-import type { QuotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 
 /**
  * The reader of the quota of one kind of service. It has no side effects: it builds requests and parses responses.

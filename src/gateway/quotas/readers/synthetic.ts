@@ -6,7 +6,8 @@ import {
   period,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
+import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   checkPayload,
   hostRequest,

@@ -3,7 +3,7 @@ import {
   type JsonObject,
   parseLightJson,
 } from "@gateway/base/json";
-import type { AnswerWatch } from "../../../codecs/canonical/codec.ts";
+import type { AnswerWatch } from "@gateway/codecs";
 import { joinBytes } from "@gateway/base/streams/bytes";
 import { DataLines } from "@gateway/base/streams/data_lines";
 import {

@@ -6,11 +6,13 @@ import {
   parseJson,
   parseLightJson,
 } from "@gateway/base/json";
-import { JsonEnd } from "../../../codecs/json_scan/walker.ts";
+import {
+  type AnswerWatch,
+  JsonEnd,
+  readDroppedReasoning,
+} from "@gateway/codecs";
 import type { AnswerFacts } from "../../observe/facts.ts";
 import type { RequestRecord } from "../../observe/record.ts";
-import { readDroppedReasoning } from "../../../codecs/canonical/answer/reasoning.ts";
-import type { AnswerWatch } from "../../../codecs/canonical/codec.ts";
 import { DataLines } from "@gateway/base/streams/data_lines";
 import { LONG_BYTES } from "@gateway/base/streams/line_buffer";
 import {

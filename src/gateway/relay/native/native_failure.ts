@@ -1,19 +1,19 @@
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
-import { parseErrorBody } from "../../../codecs/canonical/failure/error_body.ts";
+import {
+  CODECS,
+  type Failure,
+  isFinal,
+  isHidden,
+  isOverLimit,
+  parseErrorBody,
+  UpstreamFailure,
+} from "@gateway/codecs";
 import {
   retryAfterText,
   saneWaitHeader,
   stopHeaders,
 } from "@gateway/base/retry_after";
-import {
-  type Failure,
-  isFinal,
-  isHidden,
-  isOverLimit,
-  UpstreamFailure,
-} from "../../../codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../../codecs/mod.ts";
 import type { HttpResponse } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,

@@ -5,20 +5,16 @@ import { LoopTurns, STEP_BYTES } from "@gateway/base/time/turns";
 import {
   type ByteEdit,
   type ByteSpan,
-  matchKey,
-} from "../../../codecs/json_scan/key.ts";
-import {
-  JsonObjectScan,
-  type StructureSink,
-} from "../../../codecs/json_scan/scan.ts";
-import { JsonScanError } from "../../../codecs/json_scan/scan_error.ts";
-import {
   isWrapped,
+  JsonObjectScan,
+  JsonScanError,
+  matchKey,
   maySend,
+  messagesDialectOf,
+  type StructureSink,
+  summaryIn,
   unwrapSealed,
-} from "../../../codecs/canonical/content/sealed.ts";
-import { dialectOf } from "../../../codecs/messages/dialect.ts";
-import { summaryIn } from "../../../codecs/responses/request/opaque_item.ts";
+} from "@gateway/codecs";
 import type { Attempt } from "../attempt.ts";
 import {
   bodyChunks,
@@ -228,7 +224,7 @@ async function judge(
       connectionId: connection.id,
     }) ||
     // What it is bound to can be compared only as translated.
-    sealed.bound && dialectOf(target).thinkingBinding === "checked"
+    sealed.bound && messagesDialectOf(target).thinkingBinding === "checked"
   ) return undefined;
   const value = JSON.stringify(sealed.value);
   if (sealed.id === undefined) return [{ span, text: value }];

@@ -1,5 +1,5 @@
 import type { Connection } from "../../config/config.ts";
-import type { Failure } from "../../../codecs/canonical/failure/failure.ts";
+import type { Failure } from "@gateway/codecs";
 
 const HEADER = "anthropic-beta";
 

@@ -1,11 +1,9 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
-import type { ByteEdit } from "../../../codecs/json_scan/key.ts";
+import { type ByteEdit, CODECS, UpstreamFailure } from "@gateway/codecs";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Deadlines } from "@gateway/base/time/deadlines";
-import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../../codecs/mod.ts";
 import {
   abandon,
   type ByteReader,

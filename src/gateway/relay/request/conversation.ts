@@ -3,10 +3,12 @@ import type { HeaderFields } from "@gateway/base/header_fields";
 import { memoized } from "@gateway/base/memo";
 import { type Operation, OPERATIONS } from "@gateway/base/protocol";
 import { digestOf } from "@gateway/base/sha256";
-import type { ByteSpan } from "../../../codecs/json_scan/key.ts";
-import { JsonObjectScan } from "../../../codecs/json_scan/scan.ts";
-import { JsonScanError } from "../../../codecs/json_scan/scan_error.ts";
-import { JsonWalker } from "../../../codecs/json_scan/walker.ts";
+import {
+  type ByteSpan,
+  JsonObjectScan,
+  JsonScanError,
+  JsonWalker,
+} from "@gateway/codecs";
 import type { ClientIds } from "../../observe/facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyChunks, bodyPart, type HeldBody } from "./held_body.ts";

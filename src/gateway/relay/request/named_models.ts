@@ -1,10 +1,10 @@
 import type { OperationShape, Protocol } from "@gateway/base/protocol";
-import type { ValueSink } from "../../../codecs/json_scan/scan.ts";
 import {
   type FoundString,
   type Place,
   StringFinder,
-} from "../../../codecs/json_scan/string_finder.ts";
+  type ValueSink,
+} from "@gateway/codecs";
 
 /** A model that a body names beside the requested one. */
 export interface NamedModel {

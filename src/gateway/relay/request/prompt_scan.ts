@@ -1,11 +1,12 @@
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import { byteText } from "@gateway/base/streams/bytes";
-import { type ByteRun, matchKey } from "../../../codecs/json_scan/key.ts";
 import {
+  type ByteRun,
+  type JsonEvent,
   JsonObjectScan,
+  matchKey,
   type StructureSink,
-} from "../../../codecs/json_scan/scan.ts";
-import type { JsonEvent } from "../../../codecs/json_scan/walker.ts";
+} from "@gateway/codecs";
 import { sumOf } from "./checksum.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import {

@@ -9,8 +9,8 @@ import {
 import {
   type FoundValue,
   JsonObjectScan,
-} from "../../../codecs/json_scan/scan.ts";
-import { JsonScanError } from "../../../codecs/json_scan/scan_error.ts";
+  JsonScanError,
+} from "@gateway/codecs";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import { createInputEstimate } from "./input_estimate.ts";
 import {

@@ -19,10 +19,7 @@ import {
   PROTOCOLS,
   servingOf,
 } from "@gateway/base/protocol";
-import {
-  endpointFor,
-  openAiModelRules,
-} from "../../../codecs/dialects/openai_models.ts";
+import { endpointFor, openAiModelRules } from "@gateway/codecs";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";

@@ -1,7 +1,7 @@
 import type { Caller } from "../../config/config.ts";
 import { oncePer } from "@gateway/base/memo";
 import { digestOf } from "@gateway/base/sha256";
-import type { LastingKind } from "../../../codecs/canonical/failure/failure.ts";
+import type { LastingKind } from "@gateway/codecs";
 
 /** The cause of a cool-down that lasts until an administrator fixes it. */
 export interface LastingCause {

@@ -9,7 +9,7 @@ import {
   type LastingKind,
   REFUSED_CREDENTIAL,
   UpstreamFailure,
-} from "../../../codecs/canonical/failure/failure.ts";
+} from "@gateway/codecs";
 import { redirected, untrusted } from "../../upstream/failure.ts";
 import { isLimit, lastingCause } from "../attempt_failure.ts";
 import type { FailedAttempt } from "../next_attempts.ts";

@@ -2,7 +2,8 @@ import type { Connection } from "../../config/config.ts";
 import type { Clock } from "@gateway/base/time/timers";
 import { TtlCache } from "@gateway/base/collections";
 import type { QuotaService } from "../../quotas/service.ts";
-import { limitsModels, type QuotaWindow } from "../../quotas/window.ts";
+import { limitsModels } from "../../quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import type { Candidate, Candidates } from "./candidate.ts";
 
 /** Ranks the connections of a pool by the quotas that are left. */

@@ -2,18 +2,19 @@ import type { Ids } from "@gateway/base/ids";
 import { isDeepJson, parseJson } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import { runStage } from "@gateway/base/stage";
-import type { Answer, Usage } from "../../../codecs/canonical/answer/answer.ts";
-import type { AnswerContext } from "../../../codecs/canonical/codec.ts";
-import type { AnswerEvent } from "../../../codecs/canonical/stream/event.ts";
 import {
+  type Answer,
+  type AnswerContext,
+  type AnswerEdits,
+  type AnswerEvent,
+  type CanonicalRequest,
+  CODECS,
+  editAnswer,
   foldAnswer,
+  type RememberedReasoning,
   unfoldAnswer,
-} from "../../../codecs/canonical/answer/fold.ts";
-import type { CanonicalRequest } from "../../../codecs/canonical/request/request.ts";
-import type { RememberedReasoning } from "../../../codecs/canonical/answer/remembered_reasoning.ts";
-import { CODECS } from "../../../codecs/mod.ts";
-import type { AnswerEdits } from "../../../codecs/canonical/tools/restore_tools.ts";
-import { editAnswer } from "../../../codecs/translate_stream.ts";
+  type Usage,
+} from "@gateway/codecs";
 import { formatFrame } from "@gateway/base/streams/sse";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { createReasoningWatch } from "./reasoning_memory.ts";

@@ -1,20 +1,16 @@
 import { OPERATIONS } from "@gateway/base/protocol";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { Sealed } from "../../../codecs/canonical/content/sealed.ts";
-import type {
-  RememberedBlock,
-  RememberedReasoning,
-} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
-import type {
-  AnswerContext,
-  CallerCodec,
-  Codec,
-} from "../../../codecs/canonical/codec.ts";
-import type { Failure } from "../../../codecs/canonical/failure/failure.ts";
 import {
+  type AnswerContext,
   type AnswerEvent,
+  type CallerCodec,
+  type Codec,
+  type Failure,
   isOutput,
-} from "../../../codecs/canonical/stream/event.ts";
+  type RememberedBlock,
+  type RememberedReasoning,
+  type Sealed,
+} from "@gateway/codecs";
 import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
 import type { Uses } from "../services.ts";

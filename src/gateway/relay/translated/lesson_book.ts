@@ -6,14 +6,14 @@ import type {
 } from "../../config/config.ts";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
-import { EFFORT_WORDS } from "../../../codecs/dialects/effort.ts";
 import {
+  EFFORT_WORDS,
   type Lesson,
   lessonText,
   merged,
   PREFILL,
   subjectOf,
-} from "../../../codecs/dialects/lessons.ts";
+} from "@gateway/codecs";
 import { tokenDigest } from "../routing/cool_down.ts";
 
 /** A lesson of a connection's model, as threads and replicas send it to each other. */

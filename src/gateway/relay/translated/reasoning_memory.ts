@@ -1,17 +1,15 @@
 import type { Clock } from "@gateway/base/time/timers";
 import {
+  type AnswerEvent,
+  callIdsOf,
   isToolCall,
   type MessageHead,
   type ReasoningPart,
-} from "../../../codecs/canonical/content/block.ts";
-import type { Sealed } from "../../../codecs/canonical/content/sealed.ts";
-import {
-  callIdsOf,
   reasoningToRemember,
   type RememberedCall,
   type RememberedReasoning,
-} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
-import type { AnswerEvent } from "../../../codecs/canonical/stream/event.ts";
+  type Sealed,
+} from "@gateway/codecs";
 
 /** The caller and the tool call that reasoning belongs to. */
 interface SealOwner {

@@ -6,24 +6,23 @@ import type {
 } from "../../config/config.ts";
 import { oncePer } from "@gateway/base/memo";
 import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
-import type { Target } from "../../../codecs/canonical/codec.ts";
-import { parseErrorBody } from "../../../codecs/canonical/failure/error_body.ts";
-import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
-import { refusesReasoning } from "../../../codecs/canonical/failure/refusal.ts";
 import {
-  type Lesson,
-  lessonText,
-  merged,
-  readLessons,
-} from "../../../codecs/dialects/lessons.ts";
-import {
+  CODECS,
   type FieldRefusal,
   isConditional,
   isFieldRefusal,
-} from "../../../codecs/dialects/read_refusal.ts";
-import type { ToolAliases } from "../../../codecs/canonical/tools/bridge_tools.ts";
-import { restoreNames } from "../../../codecs/canonical/tools/restore_tools.ts";
-import { CODECS, protocolHeaderPrefixes } from "../../../codecs/mod.ts";
+  type Lesson,
+  lessonText,
+  merged,
+  parseErrorBody,
+  protocolHeaderPrefixes,
+  readLessons,
+  refusesReasoning,
+  restoreNames,
+  type Target,
+  type ToolAliases,
+  UpstreamFailure,
+} from "@gateway/codecs";
 import { discard } from "@gateway/base/streams/byte_reader";
 import { LongBytes } from "@gateway/base/streams/bytes";
 import {

@@ -7,39 +7,32 @@ import {
   type Protocol,
 } from "@gateway/base/protocol";
 import {
+  type AnswerEdits,
   type Block,
+  type CallerCodec,
+  type CanonicalRequest,
+  CODECS,
+  completionsCodec,
+  type FieldRefusal,
   type FileBlock,
   type ImageBlock,
   isToolCall,
-} from "../../../codecs/canonical/content/block.ts";
-import { maySend } from "../../../codecs/canonical/content/sealed.ts";
-import {
-  type RememberedReasoning,
-  restoreReasoning,
-} from "../../../codecs/canonical/answer/remembered_reasoning.ts";
-import type { CallerCodec, Target } from "../../../codecs/canonical/codec.ts";
-import type { CanonicalRequest } from "../../../codecs/canonical/request/request.ts";
-import { narrowest } from "../../../codecs/dialects/apply_lessons.ts";
-import {
+  keptRequest,
   type Lesson,
-  lessonText,
-  merged,
-  probeOf,
-} from "../../../codecs/dialects/lessons.ts";
-import {
-  type FieldRefusal,
   lessonsIn,
-} from "../../../codecs/dialects/read_refusal.ts";
-import { completionsCodec } from "../../../codecs/completions/mod.ts";
-import { keptRequest } from "../../../codecs/kept_request.ts";
-import { CODECS } from "../../../codecs/mod.ts";
-import { responsesInChatCodec } from "../../../codecs/responses_in_chat/mod.ts";
-import {
+  lessonText,
+  maySend,
+  merged,
+  narrowest,
+  probeOf,
   type ReadRequest,
   readRequest,
+  type RememberedReasoning,
+  responsesInChatCodec,
+  restoreReasoning,
+  type Target,
   writeRequest,
-} from "../../../codecs/translate_request.ts";
-import type { AnswerEdits } from "../../../codecs/canonical/tools/restore_tools.ts";
+} from "@gateway/codecs";
 
 /*
  * The translation of a body is a pure function of plain data. So it can run on this thread or on another, with the same

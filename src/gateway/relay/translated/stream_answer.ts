@@ -3,15 +3,13 @@ import { GatewayError } from "@gateway/base/error";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import {
   brokenAnswer,
-  type Failure,
-  UpstreamFailure,
-} from "../../../codecs/canonical/failure/failure.ts";
-import { createBodyDecoder } from "../../../codecs/decode_body.ts";
-import {
+  createBodyDecoder,
   createTranslator,
   editAnswer,
+  type Failure,
   type Translator,
-} from "../../../codecs/translate_stream.ts";
+  UpstreamFailure,
+} from "@gateway/codecs";
 import {
   abandon,
   type ByteRead,

@@ -1,12 +1,12 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { LoopTurns } from "@gateway/base/time/turns";
-import type { Answer } from "../../../codecs/canonical/answer/answer.ts";
-import { UpstreamFailure } from "../../../codecs/canonical/failure/failure.ts";
 import {
+  type Answer,
   type BodyFold,
   createBodyDecoder,
   createBodyFold,
-} from "../../../codecs/decode_body.ts";
+  UpstreamFailure,
+} from "@gateway/codecs";
 import {
   abandon,
   type ByteReader,

@@ -1,8 +1,5 @@
 import { type ErrorKind, GatewayError } from "@gateway/base/error";
-import {
-  type Failure,
-  UpstreamFailure,
-} from "../../../codecs/canonical/failure/failure.ts";
+import { type Failure, UpstreamFailure } from "@gateway/codecs";
 import type { AnswerJob, WrittenAnswer } from "./answer_job.ts";
 import type {
   RecalledReasoning,

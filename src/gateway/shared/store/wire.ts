@@ -7,9 +7,10 @@ import { sourceKey } from "../../quotas/reading.ts";
 import {
   type FailureKind,
   isLastingKind,
+  isLesson,
   type LastingKind,
-} from "../../../codecs/canonical/failure/failure.ts";
-import { isLesson, type Lesson } from "../../../codecs/dialects/lessons.ts";
+  type Lesson,
+} from "@gateway/codecs";
 import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);

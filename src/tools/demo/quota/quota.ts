@@ -1,6 +1,6 @@
 import type { Clock } from "@gateway/base/time/timers";
 import type { SimulatedFamily } from "../providers.ts";
-import type { Usage } from "../../../codecs/canonical/answer/answer.ts";
+import type { Usage } from "@gateway/codecs";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

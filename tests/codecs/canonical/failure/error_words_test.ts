@@ -5,7 +5,7 @@ import {
   readErrorWords,
   walkError,
 } from "../../../../src/codecs/canonical/failure/error_words.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   isErrorBody,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isJsonObject } from "../../../../src/base/json.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
 import { parseYaml } from "../../../support/yaml.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";

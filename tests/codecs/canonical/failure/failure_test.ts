@@ -19,7 +19,7 @@ import { readErrorWords } from "../../../../src/codecs/canonical/failure/error_w
 import { isProtocol } from "../../../../src/base/protocol.ts";
 import { testNeeding } from "../../../support/ignored.ts";
 import { loadRecordings } from "../../../support/recorded/recordings.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
 const OF_REQUEST = ["invalid_request", "not_found", "server"];

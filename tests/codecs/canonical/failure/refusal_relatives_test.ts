@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../../src/base/json.ts";
 import type { FailureKind } from "../../../../src/codecs/canonical/failure/failure.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
 import { withWindow } from "../../../../src/gateway/relay/routing/attempt_report.ts";
 import {

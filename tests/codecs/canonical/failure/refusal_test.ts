@@ -6,7 +6,7 @@ import {
   RIGHTS_ROWS,
 } from "../../../../src/codecs/canonical/failure/refusal_words.ts";
 import { refusesReasoning } from "../../../../src/codecs/canonical/failure/refusal.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import {
   CONTENT_REFUSALS,

@@ -6,7 +6,7 @@ import {
   MAX_HELD_CHARACTERS,
 } from "../../../../src/codecs/canonical/max_sizes.ts";
 import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import {
   answerContext,
   decodeBytes,

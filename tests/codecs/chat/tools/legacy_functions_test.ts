@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../../src/base/json.ts";
 import type { Answer } from "../../../../src/codecs/canonical/answer/answer.ts";
 import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {
   received,

@@ -6,7 +6,7 @@ import {
   openLog,
   outputFormat,
 } from "../../../../src/gateway/process/log/open_log.ts";
-import { writeWhole } from "../../../../src/gateway/process/log/write_whole.ts";
+import { writeWhole } from "../../../../src/base/write_whole.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../../support/fakes/random.ts";
 import { settle } from "../../../support/settle.ts";

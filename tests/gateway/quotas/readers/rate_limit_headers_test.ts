@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
 import { NOW_MS } from "../../../support/gateway/config.ts";
-import type { QuotaWindow } from "../../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import { assertWindows, sourceOf } from "../quota_case.ts";
 
 function read(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SERVICE_NAMES } from "../../../../src/gateway/config/services.ts";
 import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { NOW_MS } from "../../../support/gateway/config.ts";
 import {
   connectionTo,

@@ -4,7 +4,7 @@ import type { SseFrame } from "../../../../src/base/frame.ts";
 import type { Protocol } from "../../../../src/base/protocol.ts";
 import { runStage } from "../../../../src/base/stage.ts";
 import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import {
   createAnswerMeter,
   createBodyMeter,

@@ -7,7 +7,7 @@ import {
 } from "../../../support/gateway/failover_scene.ts";
 import { good } from "../../../support/upstream/bad_provider.ts";
 import type { Protocol } from "../../../../src/base/protocol.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { measureOutput } from "../../../../src/gateway/relay/native/meter.ts";
 
 // OpenRouter reports the error of a model inside the choice that it ends, with status 200:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../../src/gateway/config/config.ts";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
-import type { QuotaWindow } from "../../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "@gateway/page/answers";
 import {
   type Candidate,
   findCandidates,

@@ -3,7 +3,7 @@ import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import type { CallerCodec } from "../../../../src/codecs/canonical/codec.ts";
 import { completionsCodec } from "../../../../src/codecs/completions/mod.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
 import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
 import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../../src/base/error.ts";
 import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
 import type { Codec } from "../../../../src/codecs/canonical/codec.ts";
 import type { Tool } from "../../../../src/codecs/canonical/tools/tool.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
 import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
 import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";

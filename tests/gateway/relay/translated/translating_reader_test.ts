@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import { isOutput } from "../../../../src/codecs/canonical/stream/event.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createBodyDecoder } from "../../../../src/codecs/decode_body.ts";
 import { createTranslator } from "../../../../src/codecs/translate_stream.ts";
 import { holdBack } from "../../../../src/gateway/relay/answer_body.ts";

@@ -14,7 +14,7 @@ import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.
 import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../../../src/codecs/canonical/answer/fold.ts";
 import { keptRequest } from "../../../../src/codecs/kept_request.ts";
-import { CODECS } from "../../../../src/codecs/mod.ts";
+import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createBodyMemory } from "../../../../src/gateway/relay/request/body_memory.ts";
 import {
   createTranslation,

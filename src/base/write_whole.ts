@@ -27,7 +27,8 @@ export function writeWhole(
     while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
     return true;
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) onFailure(reasonOf(error));
+    const isClosed = error instanceof Error && error.name === "BrokenPipe";
+    if (!isClosed) onFailure(reasonOf(error));
     return false;
   }
 }

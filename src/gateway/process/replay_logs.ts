@@ -1,6 +1,6 @@
-import type { Config } from "../../gateway/config/config.ts";
-import { readFault } from "../../gateway/config/environment.ts";
-import type { LiveConfig } from "../../gateway/config/live_config.ts";
+import type { Config } from "../config/config.ts";
+import { readFault } from "../config/environment.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import { within } from "@gateway/base/time/deadlines";
 import {
   type Clock,
@@ -8,19 +8,15 @@ import {
   systemTimers,
   type Timers,
 } from "@gateway/base/time/timers";
-import type { Log } from "../../gateway/observe/log.ts";
-import { fromTime } from "../../gateway/observe/logged_request.ts";
-import {
-  type LogLineCounts,
-  noLines,
-  readLog,
-} from "../../gateway/observe/read_log.ts";
-import { type Counting, createCounting } from "../../gateway/usage/counting.ts";
-import { HISTORY_DAYS } from "../../gateway/usage/history.ts";
-import { createMemorySums } from "../../gateway/usage/memory_sums.ts";
-import { createReplay, type Replay } from "../../gateway/usage/replay.ts";
-import type { Sums } from "../../gateway/usage/sums.ts";
-import { LOG_FILES, type LogFile, type LogFiles } from "./log_files.ts";
+import type { Log } from "../observe/log.ts";
+import { fromTime } from "../observe/logged_request.ts";
+import { type LogLineCounts, noLines, readLog } from "../observe/read_log.ts";
+import { type Counting, createCounting } from "../usage/counting.ts";
+import { HISTORY_DAYS } from "../usage/history.ts";
+import { createMemorySums } from "../usage/memory_sums.ts";
+import { createReplay, type Replay } from "../usage/replay.ts";
+import type { Sums } from "../usage/sums.ts";
+import { LOG_FILES, type LogFile, type LogFiles } from "./log/log_files.ts";
 
 interface ReplayLogsOptions {
   /** The paths of logs, with wildcards. */

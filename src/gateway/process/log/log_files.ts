@@ -1,6 +1,6 @@
 import { glob } from "node:fs/promises";
-import { readFault } from "../../gateway/config/environment.ts";
-import { requireFile } from "../commands/config_file.ts";
+import { readFault } from "../../config/environment.ts";
+import { requireFile } from "../config_file.ts";
 
 /** A file that matches a pattern. */
 export interface LogFile {

@@ -10,73 +10,73 @@ const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
 const FILES: Readonly<
   Record<string, () => Promise<{ readonly default: string }>>
 > = {
-  "/": () => import("../../page/browser/page.html", { with: { type: "text" } }),
+  "/": () => import("./browser/page.html", { with: { type: "text" } }),
   "/page/page.css": () =>
-    import("../../page/browser/page.css", { with: { type: "text" } }),
+    import("./browser/page.css", { with: { type: "text" } }),
   "/page/card_view.js": () =>
-    import("../../page/browser/card_view.js", { with: { type: "text" } }),
+    import("./browser/card_view.js", { with: { type: "text" } }),
   "/page/clipboard.js": () =>
-    import("../../page/browser/clipboard.js", { with: { type: "text" } }),
+    import("./browser/clipboard.js", { with: { type: "text" } }),
   "/page/element.js": () =>
-    import("../../page/browser/element.js", { with: { type: "text" } }),
+    import("./browser/element.js", { with: { type: "text" } }),
   "/page/gateway.js": () =>
-    import("../../page/browser/gateway.js", { with: { type: "text" } }),
+    import("./browser/gateway.js", { with: { type: "text" } }),
   "/page/history_view.js": () =>
-    import("../../page/browser/history_view.js", { with: { type: "text" } }),
+    import("./browser/history_view.js", { with: { type: "text" } }),
   "/page/main.js": () =>
-    import("../../page/browser/main.js", { with: { type: "text" } }),
+    import("./browser/main.js", { with: { type: "text" } }),
   "/page/models_view.js": () =>
-    import("../../page/browser/models_view.js", { with: { type: "text" } }),
+    import("./browser/models_view.js", { with: { type: "text" } }),
   "/page/pace.js": () =>
-    import("../../page/browser/pace.js", { with: { type: "text" } }),
+    import("./browser/pace.js", { with: { type: "text" } }),
   "/page/quotas_view.js": () =>
-    import("../../page/browser/quotas_view.js", { with: { type: "text" } }),
+    import("./browser/quotas_view.js", { with: { type: "text" } }),
   "/page/session.js": () =>
-    import("../../page/browser/session.js", { with: { type: "text" } }),
+    import("./browser/session.js", { with: { type: "text" } }),
   "/page/settings_view.js": () =>
-    import("../../page/browser/settings_view.js", { with: { type: "text" } }),
+    import("./browser/settings_view.js", { with: { type: "text" } }),
   "/page/sign_in_view.js": () =>
-    import("../../page/browser/sign_in_view.js", { with: { type: "text" } }),
+    import("./browser/sign_in_view.js", { with: { type: "text" } }),
   "/page/summary.js": () =>
-    import("../../page/browser/summary.js", { with: { type: "text" } }),
+    import("./browser/summary.js", { with: { type: "text" } }),
   "/page/try_view.js": () =>
-    import("../../page/browser/try_view.js", { with: { type: "text" } }),
+    import("./browser/try_view.js", { with: { type: "text" } }),
   "/wording/failures.js": () =>
-    import("../../page/wording/failures.js", { with: { type: "text" } }),
+    import("./wording/failures.js", { with: { type: "text" } }),
   "/wording/dear_turns.js": () =>
-    import("../../page/wording/dear_turns.js", { with: { type: "text" } }),
+    import("./wording/dear_turns.js", { with: { type: "text" } }),
   "/wording/history.js": () =>
-    import("../../page/wording/history.js", { with: { type: "text" } }),
+    import("./wording/history.js", { with: { type: "text" } }),
   "/wording/level.js": () =>
-    import("../../page/wording/level.js", { with: { type: "text" } }),
+    import("./wording/level.js", { with: { type: "text" } }),
   "/wording/models.js": () =>
-    import("../../page/wording/models.js", { with: { type: "text" } }),
+    import("./wording/models.js", { with: { type: "text" } }),
   "/wording/own_limits.js": () =>
-    import("../../page/wording/own_limits.js", { with: { type: "text" } }),
+    import("./wording/own_limits.js", { with: { type: "text" } }),
   "/wording/own_use.js": () =>
-    import("../../page/wording/own_use.js", { with: { type: "text" } }),
+    import("./wording/own_use.js", { with: { type: "text" } }),
   "/wording/probes.js": () =>
-    import("../../page/wording/probes.js", { with: { type: "text" } }),
+    import("./wording/probes.js", { with: { type: "text" } }),
   "/wording/protocols.js": () =>
-    import("../../page/wording/protocols.js", { with: { type: "text" } }),
+    import("./wording/protocols.js", { with: { type: "text" } }),
   "/wording/services.js": () =>
-    import("../../page/wording/services.js", { with: { type: "text" } }),
+    import("./wording/services.js", { with: { type: "text" } }),
   "/wording/settings.js": () =>
-    import("../../page/wording/settings.js", { with: { type: "text" } }),
+    import("./wording/settings.js", { with: { type: "text" } }),
   "/wording/settings_agents.js": () =>
-    import("../../page/wording/settings_agents.js", { with: { type: "text" } }),
+    import("./wording/settings_agents.js", { with: { type: "text" } }),
   "/wording/settings_editors.js": () =>
-    import("../../page/wording/settings_editors.js", {
+    import("./wording/settings_editors.js", {
       with: { type: "text" },
     }),
   "/wording/settings_sdks.js": () =>
-    import("../../page/wording/settings_sdks.js", { with: { type: "text" } }),
+    import("./wording/settings_sdks.js", { with: { type: "text" } }),
   "/wording/settings_text.js": () =>
-    import("../../page/wording/settings_text.js", { with: { type: "text" } }),
+    import("./wording/settings_text.js", { with: { type: "text" } }),
   "/wording/times.js": () =>
-    import("../../page/wording/times.js", { with: { type: "text" } }),
+    import("./wording/times.js", { with: { type: "text" } }),
   "/wording/words.js": () =>
-    import("../../page/wording/words.js", { with: { type: "text" } }),
+    import("./wording/words.js", { with: { type: "text" } }),
 };
 
 /** The paths of the page and its files. */

@@ -1,11 +1,8 @@
 import { normalize, resolve } from "node:path";
-import {
-  type Environment,
-  readFault,
-} from "../../gateway/config/environment.ts";
-import type { TokenFor } from "../../gateway/config/token_exchange.ts";
-import { loadConfig, type LoadResult } from "../../gateway/config/load.ts";
-import { formatProblem, type Problem } from "../../gateway/config/problems.ts";
+import { type Environment, readFault } from "../config/environment.ts";
+import type { TokenFor } from "../config/token_exchange.ts";
+import { loadConfig, type LoadResult } from "../config/load.ts";
+import { formatProblem, type Problem } from "@gateway/base/problems";
 
 /** The result of reading a configuration file. */
 export type FileResult = LoadResult & {

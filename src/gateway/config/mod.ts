@@ -1,0 +1,25 @@
+export type {
+  Caller,
+  Config,
+  Connection,
+  ConnectionModel,
+  Deployment,
+  ServerConfig,
+} from "./config.ts";
+export { describeAdmin, describeConfig } from "./describe.ts";
+export { readFault } from "./environment.ts";
+export { createLiveConfig } from "./live_config.ts";
+export { loadConfig, type LoadResult, readYaml } from "./load.ts";
+export { INCLUDE } from "./places.ts";
+export { isIncludePattern } from "./schema/config_file.ts";
+export { configJsonSchema, includedJsonSchema } from "./schema/json_schema.ts";
+export { validate } from "./schema/problems.ts";
+export { tokenSchema } from "./schema/token.ts";
+export {
+  isServiceName,
+  SERVICE_NAMES,
+  type ServiceName,
+  SERVICES_BY_KIND,
+} from "./services.ts";
+export { starterFile } from "./starter.ts";
+export { limitsOn, type Prices } from "./usage_limits.ts";
