@@ -244,8 +244,8 @@ Deno.test("the changelog begins with the unreleased changes, then with this vers
 /** The tasks of a clone that run a command of the program, each with the arguments that it gives. */
 const COMMAND_TASKS = Object.entries(manifest.tasks).flatMap(
   ([task, { command }]) => {
-    const [, args] = command.match(/ src\/main\.ts (.+)$/) ??
-      command.match(/ src\/cli\/(login)\/main\.ts$/) ?? [];
+    const [, args] = command.match(/ src\/tools\/main\.ts (.+)$/) ??
+      command.match(/ src\/tools\/(login)\/main\.ts$/) ?? [];
     return args === undefined ? [] : [{ task, args }];
   },
 );

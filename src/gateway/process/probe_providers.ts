@@ -33,7 +33,7 @@ export async function loadWithTokens(
 }
 
 /** The result of one cheap authenticated request to a provider. */
-export interface ProviderProbe {
+interface ProviderProbe {
   /** The name of the connection, or the issuer. */
   readonly name: string;
   readonly good: boolean;

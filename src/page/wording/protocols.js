@@ -1,7 +1,7 @@
 /**
  * The names of the protocols, for people.
  *
- * @typedef {import("../../base/protocol_tables.ts").Protocol} Protocol
+ * @typedef {import("@gateway/base/protocol_tables").Protocol} Protocol
  */
 
 /** @type {Readonly<Record<Protocol, string>>} */
