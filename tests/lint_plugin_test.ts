@@ -10,7 +10,7 @@ function messages(file: string, source: string): readonly string[] {
 Deno.test("the lint plugin lets a file import its own folder and lower layers", () => {
   const cases: readonly (readonly [file: string, specifiers: string])[] = [
     ["core/a.ts", "./b.ts node:zlib @std/yaml/parse"],
-    ["codecs/json_scan/scan.ts", "../core/lookup.ts ./text.ts"],
+    ["json_scan/scan.ts", "../core/lookup.ts ./text.ts"],
     ["relay/native/a.ts", "../attempt.ts ../routing/b.ts ../../upstream/c.ts"],
     ["streams/a.ts", "../core/b.ts"],
     ["protocols/canonical/a.ts", "../../core/b.ts ./c.ts"],

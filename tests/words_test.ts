@@ -155,7 +155,7 @@ const FOR_TESTS: readonly string[] = [
   "tools/demo/answers.ts#estimateTokens",
   "tools/demo/quota/quota.ts#createCreditWindow",
   "gateway/http/models.ts#codexCatalogResponse",
-  "codecs/json_scan/walker.ts#BitStack",
+  "json_scan/walker.ts#BitStack",
   "gateway/observe/read_log.ts#readTextLines",
   "gateway/observe/read_log.ts#unpack",
   "codecs/canonical/failure/error_words.ts#plainWords",

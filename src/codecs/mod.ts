@@ -98,25 +98,6 @@ export {
   isFieldRefusal,
   lessonsIn,
 } from "./dialects/read_refusal.ts";
-export {
-  type ByteEdit,
-  type ByteRun,
-  type ByteSpan,
-  matchKey,
-} from "./json_scan/key.ts";
-export {
-  type FoundValue,
-  JsonObjectScan,
-  type StructureSink,
-  type ValueSink,
-} from "./json_scan/scan.ts";
-export { JsonScanError } from "./json_scan/scan_error.ts";
-export {
-  type FoundString,
-  type Place,
-  StringFinder,
-} from "./json_scan/string_finder.ts";
-export { JsonEnd, type JsonEvent, JsonWalker } from "./json_scan/walker.ts";
 export { keptRequest } from "./kept_request.ts";
 export { dialectOf as messagesDialectOf } from "./messages/dialect.ts";
 export {

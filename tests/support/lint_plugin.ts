@@ -8,8 +8,9 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   codecs: ["base"],
   http1: ["base"],
+  json_scan: ["base"],
   page: ["base"],
-  gateway: ["base", "codecs", "http1", "page"],
+  gateway: ["base", "codecs", "http1", "json_scan", "page"],
   tools: ["base", "codecs", "http1", "page", "gateway"],
 };
 
@@ -28,9 +29,9 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["codecs/dialects/", 1.5],
   ["codecs/openai/", 1.5],
   ["codecs/canonical/", 1],
-  ["codecs/json_scan/", 1],
   // A folder a protocol.
   ["codecs/", 2],
+  ["json_scan/", 0],
   ["http1/deno/", 2],
   ["http1/client/", 1],
   ["http1/server/", 1],

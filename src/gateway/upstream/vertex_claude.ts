@@ -4,7 +4,7 @@
  */
 
 import type { Connection } from "../config/config.ts";
-import type { ByteEdit, FoundValue } from "@gateway/codecs";
+import type { ByteEdit, FoundValue } from "@gateway/json_scan";
 import {
   type Operation,
   operationPath,

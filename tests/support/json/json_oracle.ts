@@ -1,5 +1,5 @@
 import { isJsonObject, parseJson } from "../../../src/base/json.ts";
-import type { ByteSpan } from "../../../src/codecs/json_scan/key.ts";
+import type { ByteSpan } from "../../../src/json_scan/key.ts";
 
 /** The expected result of a scan. */
 export type Verdict =

@@ -1,5 +1,5 @@
-import type { ByteSpan } from "../../../src/codecs/json_scan/key.ts";
-import { JsonObjectScan } from "../../../src/codecs/json_scan/scan.ts";
+import type { ByteSpan } from "../../../src/json_scan/key.ts";
+import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
 
 /**
  * Scans a complete document.

@@ -6,11 +6,8 @@ import {
   parseJson,
   parseLightJson,
 } from "@gateway/base/json";
-import {
-  type AnswerWatch,
-  JsonEnd,
-  readDroppedReasoning,
-} from "@gateway/codecs";
+import { type AnswerWatch, readDroppedReasoning } from "@gateway/codecs";
+import { JsonEnd } from "@gateway/json_scan";
 import type { AnswerFacts } from "../../observe/facts.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import { DataLines } from "@gateway/base/streams/data_lines";

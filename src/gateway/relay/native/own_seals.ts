@@ -3,18 +3,20 @@ import { objectsOf, parseJson } from "@gateway/base/json";
 import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import { LoopTurns, STEP_BYTES } from "@gateway/base/time/turns";
 import {
-  type ByteEdit,
-  type ByteSpan,
   isWrapped,
-  JsonObjectScan,
-  JsonScanError,
-  matchKey,
   maySend,
   messagesDialectOf,
-  type StructureSink,
   summaryIn,
   unwrapSealed,
 } from "@gateway/codecs";
+import {
+  type ByteEdit,
+  type ByteSpan,
+  JsonObjectScan,
+  JsonScanError,
+  matchKey,
+  type StructureSink,
+} from "@gateway/json_scan";
 import type { Attempt } from "../attempt.ts";
 import {
   bodyChunks,

@@ -1,7 +1,8 @@
 import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
-import { type ByteEdit, CODECS, UpstreamFailure } from "@gateway/codecs";
+import { CODECS, UpstreamFailure } from "@gateway/codecs";
+import type { ByteEdit } from "@gateway/json_scan";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import {

@@ -8,7 +8,7 @@ import {
   JsonObjectScan,
   JsonScanError,
   JsonWalker,
-} from "@gateway/codecs";
+} from "@gateway/json_scan";
 import type { ClientIds } from "../../observe/facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { bodyChunks, bodyPart, type HeldBody } from "./held_body.ts";

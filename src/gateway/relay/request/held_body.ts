@@ -1,5 +1,5 @@
 import { LoopTurns } from "@gateway/base/time/turns";
-import type { ByteEdit, ByteSpan } from "@gateway/codecs";
+import type { ByteEdit, ByteSpan } from "@gateway/json_scan";
 import { joinBytes, LongBytes } from "@gateway/base/streams/bytes";
 import { Upload } from "../../upstream/call.ts";
 

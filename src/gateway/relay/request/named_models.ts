@@ -4,7 +4,7 @@ import {
   type Place,
   StringFinder,
   type ValueSink,
-} from "@gateway/codecs";
+} from "@gateway/json_scan";
 
 /** A model that a body names beside the requested one. */
 export interface NamedModel {

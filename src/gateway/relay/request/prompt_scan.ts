@@ -6,7 +6,7 @@ import {
   JsonObjectScan,
   matchKey,
   type StructureSink,
-} from "@gateway/codecs";
+} from "@gateway/json_scan";
 import { sumOf } from "./checksum.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import {

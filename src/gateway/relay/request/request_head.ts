@@ -10,7 +10,7 @@ import {
   type FoundValue,
   JsonObjectScan,
   JsonScanError,
-} from "@gateway/codecs";
+} from "@gateway/json_scan";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
 import { createInputEstimate } from "./input_estimate.ts";
 import {

@@ -5,7 +5,7 @@ import {
   type RequestHead,
 } from "../../../../src/gateway/relay/request/request_head.ts";
 import { createInputEstimate } from "../../../../src/gateway/relay/request/input_estimate.ts";
-import { JsonObjectScan } from "../../../../src/codecs/json_scan/scan.ts";
+import { JsonObjectScan } from "../../../../src/json_scan/scan.ts";
 import type { PromptParts } from "../../../../src/gateway/relay/request/prompt_parts.ts";
 import {
   promptPartsOf,

@@ -1,14 +1,14 @@
 import { deepEqual, equal, fail, ok, throws } from "node:assert/strict";
-import { JsonScanError } from "../../../src/codecs/json_scan/scan_error.ts";
-import { JsonObjectScan } from "../../../src/codecs/json_scan/scan.ts";
+import { JsonScanError } from "../../src/json_scan/scan_error.ts";
+import { JsonObjectScan } from "../../src/json_scan/scan.ts";
 import {
   mutateBytes,
   randomJsonObject,
-} from "../../support/json/json_documents.ts";
-import { judgeJsonObject } from "../../support/json/json_oracle.ts";
-import { createRandom } from "../../support/fakes/random.ts";
-import { scanJsonObject } from "../../support/json/scan_json.ts";
-import { steps } from "../../support/steps.ts";
+} from "../support/json/json_documents.ts";
+import { judgeJsonObject } from "../support/json/json_oracle.ts";
+import { createRandom } from "../support/fakes/random.ts";
+import { scanJsonObject } from "../support/json/scan_json.ts";
+import { steps } from "../support/steps.ts";
 
 type JsonScanReason = JsonScanError["reason"];
 

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { deepEqual, equal } from "node:assert/strict";
-import { BitStack } from "../../../src/codecs/json_scan/walker.ts";
-import { createRandom } from "../../support/fakes/random.ts";
-import {
-  type Place,
-  StringFinder,
-} from "../../../src/codecs/json_scan/string_finder.ts";
+import { BitStack } from "../../src/json_scan/walker.ts";
+import { createRandom } from "../support/fakes/random.ts";
+import { type Place, StringFinder } from "../../src/json_scan/string_finder.ts";
 
 Deno.test("BitStack returns its bits, the last one first, at any depth", () => {
   for (const depth of [0, 1, 31, 32, 33, 64, 65, 1023, 1024, 1025, 5000]) {

@@ -54,7 +54,7 @@ const QUOTE = 0x22;
  *
  * Ten times five bits do not fit into 32 unless they overlap. Two states may overlap if in each row their bits are
  * equal or do not matter. The positions are the first that fit all rows, found by trying 1 to 31 for each state in the
- * order of {@linkcode TEXT_STATE_PLACES}. With wrong positions, `tests/codecs/json_scan/scan_test.ts` would fail: it compares
+ * order of {@linkcode TEXT_STATE_PLACES}. With wrong positions, `tests/json_scan/scan_test.ts` would fail: it compares
  * the scan with `TextDecoder` for each sequence of bytes.
  *
  * The constants are in this file because V8 folds a file's own constants into the code. It reads imported ones from
