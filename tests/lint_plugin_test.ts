@@ -9,19 +9,23 @@ function messages(file: string, source: string): readonly string[] {
 
 Deno.test("the lint plugin lets a file import its own folder and lower layers", () => {
   const cases: readonly (readonly [file: string, specifiers: string])[] = [
-    ["core/a.ts", "./b.ts node:zlib @std/yaml/parse"],
-    ["json_scan/scan.ts", "../core/lookup.ts ./text.ts"],
-    ["relay/native/a.ts", "../attempt.ts ../routing/b.ts ../../upstream/c.ts"],
-    ["streams/a.ts", "../core/b.ts"],
-    ["protocols/canonical/a.ts", "../../core/b.ts ./c.ts"],
-    ["protocols/chat/a.ts", "./b.ts ../canonical/c.ts ../../streams/d.ts"],
+    ["base/a.ts", "./b.ts ./time/c.ts node:zlib @std/yaml/parse"],
+    ["base/streams/a.ts", "../b.ts ./c.ts"],
+    ["json_scan/scan.ts", "@gateway/base/lookup ./text.ts"],
+    ["codecs/canonical/a.ts", "@gateway/base/b ./c.ts"],
+    ["codecs/chat/a.ts", "./b.ts ../canonical/c.ts @gateway/base/streams/d"],
     ["codecs/codecs.ts", "./chat/mod.ts ./messages/mod.ts ./canonical/a.ts"],
-    ["quotas/readers/a.ts", "../read.ts ../../config/config.ts zod"],
-    ["relay/a.ts", "../quotas/a.ts ../upstream/b.ts ../protocols/mod.ts"],
+    ["codecs/mod.ts", "./codecs.ts ./chat/mod.ts"],
+    ["http1/deno/a.ts", "../client/b.ts ../server/c.ts ../head.ts"],
+    ["page/page.ts", "./browser/main.js ./wording/words.js"],
+    ["gateway/relay/native/a.ts", "../attempt.ts ../../upstream/c.ts"],
+    ["gateway/quotas/readers/a.ts", "../read.ts ../../config/config.ts zod"],
+    ["gateway/relay/a.ts", "../quotas/a.ts ../upstream/b.ts @gateway/codecs"],
     ["gateway/http/router.ts", "itty-router ../relay/a.ts"],
-    ["gateway/app.ts", "./gateway/http/a.ts ./core/b.ts"],
-    ["cli/a.ts", "../app.ts ../http/b.ts ./c.ts"],
-    ["tools/main.ts", "./tools/mod.ts"],
+    ["gateway/app.ts", "./http/a.ts @gateway/base/b"],
+    ["gateway/process/a.ts", "../app.ts ../http/b.ts ./c.ts @gateway/http1"],
+    ["tools/a.ts", "@gateway/gateway/config ./b.ts ./demo/c.ts"],
+    ["tools/main.ts", "./mod.ts"],
   ];
   for (const [file, specifiers] of cases) {
     for (const specifier of specifiers.split(" ")) {
@@ -33,19 +37,19 @@ Deno.test("the lint plugin lets a file import its own folder and lower layers", 
 
 Deno.test("the lint plugin rejects imports of a higher layer and of a neighbour", () => {
   const cases: readonly (readonly [file: string, specifier: string])[] = [
-    ["core/a.ts", "../streams/b.ts"],
-    ["streams/a.ts", "../protocols/canonical/b.ts"],
-    ["protocols/canonical/a.ts", "../chat/b.ts"],
-    ["protocols/chat/a.ts", "../messages/b.ts"],
-    ["protocols/chat/a.ts", "../mod.ts"],
-    ["protocols/chat/a.ts", "../../config/b.ts"],
-    ["config/a.ts", "../observe/b.ts"],
-    ["upstream/a.ts", "../quotas/b.ts"],
-    ["relay/a.ts", "../demo/b.ts"],
-    ["relay/a.ts", "../http/b.ts"],
-    ["http/a.ts", "../app.ts"],
-    ["gateway/app.ts", "./tools/a.ts"],
-    ["cli/a.ts", "../main.ts"],
+    ["base/a.ts", "./streams/b.ts"],
+    ["codecs/canonical/a.ts", "../chat/b.ts"],
+    ["codecs/chat/a.ts", "../messages/b.ts"],
+    ["codecs/chat/a.ts", "../mod.ts"],
+    ["http1/client/a.ts", "../server/b.ts"],
+    ["http1/head.ts", "./client/b.ts"],
+    ["page/wording/a.ts", "../browser/b.js"],
+    ["gateway/config/a.ts", "../observe/b.ts"],
+    ["gateway/upstream/a.ts", "../quotas/b.ts"],
+    ["gateway/relay/a.ts", "../http/b.ts"],
+    ["gateway/http/a.ts", "../app.ts"],
+    ["gateway/app.ts", "./process/a.ts"],
+    ["tools/demo/a.ts", "../b.ts"],
   ];
   for (const [file, specifier] of cases) {
     const [message = ""] = messages(file, `import { a } from "${specifier}";`);
@@ -57,35 +61,61 @@ Deno.test("the lint plugin rejects imports of a higher layer and of a neighbour"
   }
 });
 
+Deno.test("the lint plugin rejects imports around a door, and of a member that is not below", () => {
+  const around = [
+    ["codecs/chat/a.ts", "../../base/b.ts"],
+    ["gateway/relay/a.ts", "../../codecs/chat/b.ts"],
+    ["tools/a.ts", "../gateway/app.ts"],
+    ["base/a.ts", "../codecs/mod.ts"],
+  ] as const;
+  for (const [file, specifier] of around) {
+    const [message = ""] = messages(file, `import { a } from "${specifier}";`);
+    assert.match(message, /around its door: import "@gateway\/\w+"$/, file);
+  }
+  const upwards = [
+    ["base/a.ts", "@gateway/codecs"],
+    ["codecs/a.ts", "@gateway/http1"],
+    ["http1/a.ts", "@gateway/gateway/config"],
+    ["gateway/relay/a.ts", "@gateway/tools"],
+  ] as const;
+  for (const [file, specifier] of upwards) {
+    const [message = ""] = messages(file, `import { a } from "${specifier}";`);
+    assert.match(message, /: \w+ may import /, `${file}: ${specifier}`);
+  }
+});
+
 Deno.test("the lint plugin finds every form of import", () => {
   const ways = [
-    'import a from "../http/b.ts";',
-    'import "../http/b.ts";',
-    'import type { A } from "../http/b.ts";',
-    'import { type A } from "../http/b.ts";',
-    'export * from "../http/b.ts";',
-    'export { a } from "../http/b.ts";',
-    'export type { A } from "../http/b.ts";',
-    'await import("../http/b.ts");',
-    'type A = import("../http/b.ts").A;',
-    'let a: typeof import("../http/b.ts");',
+    'import a from "../browser/b.ts";',
+    'import "../browser/b.ts";',
+    'import type { A } from "../browser/b.ts";',
+    'import { type A } from "../browser/b.ts";',
+    'export * from "../browser/b.ts";',
+    'export { a } from "../browser/b.ts";',
+    'export type { A } from "../browser/b.ts";',
+    'await import("../browser/b.ts");',
+    'type A = import("../browser/b.ts").A;',
+    'let a: typeof import("../browser/b.ts");',
   ];
   for (const source of ways) {
-    assert.equal(messages("core/a.ts", source).length, 1, source);
+    assert.equal(messages("page/wording/a.ts", source).length, 1, source);
   }
-  assert.deepEqual(messages("core/a.ts", "export { a }; import(a);"), []);
+  assert.deepEqual(
+    messages("page/wording/a.ts", "export { a }; import(a);"),
+    [],
+  );
 });
 
 Deno.test("the lint plugin keeps packages where they belong, with any part of them", () => {
   const refused = [
     ["itty-router", "gateway/http/gateway.ts"],
-    ["zod", "relay/a.ts"],
-    ["zod", "config/resolve.ts"],
-    ["zod", "protocols/chat/request_decode.ts"],
-    ["zod/v4", "relay/a.ts"],
-    ["npm:zod@4.6.7", "relay/a.ts"],
-    ["npm:/zod", "relay/a.ts"],
-    ["prom-client", "http/a.ts"],
+    ["zod", "gateway/relay/a.ts"],
+    ["zod", "gateway/config/resolve.ts"],
+    ["zod", "codecs/chat/request_decode.ts"],
+    ["zod/v4", "gateway/relay/a.ts"],
+    ["npm:zod@4.6.7", "gateway/relay/a.ts"],
+    ["npm:/zod", "gateway/relay/a.ts"],
+    ["prom-client", "gateway/http/a.ts"],
   ] as const;
   for (const [specifier, file] of refused) {
     const [message = ""] = messages(file, `import a from "${specifier}";`);
@@ -96,8 +126,8 @@ Deno.test("the lint plugin keeps packages where they belong, with any part of th
     ["zod", "gateway/config/schema/token.ts"],
     ["zod", "codecs/chat/wire.ts"],
     ["zod", "gateway/quotas/readers/kimi.ts"],
-    ["zodiac", "relay/a.ts"],
-    ["toString", "relay/a.ts"],
+    ["zodiac", "gateway/relay/a.ts"],
+    ["toString", "gateway/relay/a.ts"],
   ] as const;
   for (const [specifier, file] of allowed) {
     const found = messages(file, `import a from "${specifier}";`);
@@ -117,16 +147,19 @@ Deno.test("the lint plugin keeps the platform at the edges", () => {
   for (const source of uses) {
     for (
       const file of [
-        "core/a.ts",
+        "base/a.ts",
         "gateway/app.ts",
         "gateway/config/load.ts",
-        "http/a.ts",
+        "http1/client/a.ts",
+        "tools/demo/a.ts",
       ]
     ) {
       const [message = ""] = messages(file, source);
       assert.match(message, /^Deno\.\* belongs to/, `${file}: ${source}`);
     }
-    for (const file of ["tools/main.ts", "cli/a.ts", "cli/watch/b.ts"]) {
+    for (
+      const file of ["tools/main.ts", "http1/deno/a.ts", "gateway/process/b.ts"]
+    ) {
       assert.deepEqual(messages(file, source), [], `${file}: ${source}`);
     }
   }
@@ -142,7 +175,7 @@ Deno.test("the lint plugin rejects races and listeners that outlive their work",
     'a.b.signal.addEventListener("abort", this.#stop);',
   ];
   for (const source of lasting) {
-    assert.equal(messages("relay/a.ts", source).length, 1, source);
+    assert.equal(messages("gateway/relay/a.ts", source).length, 1, source);
   }
   const ending = [
     "await Promise.all([a, b]); await Promise.allSettled([a]);",
@@ -152,7 +185,7 @@ Deno.test("the lint plugin rejects races and listeners that outlive their work",
     'worker.addEventListener("message", take);',
   ];
   for (const source of ending) {
-    assert.deepEqual(messages("relay/a.ts", source), [], source);
+    assert.deepEqual(messages("gateway/relay/a.ts", source), [], source);
   }
   const [race = ""] = lasting;
   assert.deepEqual(messages("http1/deno/address_race.ts", race), []);
@@ -170,10 +203,13 @@ Deno.test("the lint plugin checks layers in src only", () => {
 });
 
 Deno.test("the lint plugin reports a folder without a layer", () => {
-  const source = 'import a from "../core/a.ts";';
+  const source = 'import a from "./b.ts";';
   assert.match(messages("new/a.ts", source)[0] ?? "", /stands in no layer/);
   const other = 'import a from "../new/a.ts";';
-  assert.match(messages("cli/a.ts", other)[0] ?? "", /src\/new\/a\.ts stands/);
+  assert.match(
+    messages("tools/a.ts", other)[0] ?? "",
+    /src\/new\/a\.ts stands/,
+  );
 });
 
 /** The TypeScript files below a folder of `src`, by their paths within it. */
