@@ -10,6 +10,9 @@ const SOURCE_PATH_REGEXP = /(["'])(\.\.?\/[^"'\n]+)\.ts\1/g;
 /** A path of a member's door in a string, such as `"@gateway/base/time/turns"`. */
 const DOOR_REGEXP = /(["'])@gateway\/(\w+)(\/[^"'\n]+)?\1/g;
 
+/** What describes a member to Deno and to people. The program in JavaScript is no workspace. */
+const ABOUT_A_MEMBER_REGEXP = /\/(?:deno\.json|README\.md)$/;
+
 /** The places of the program that an executable embeds, relative to the repository. */
 export interface Program {
   readonly main: string;
@@ -40,6 +43,7 @@ export async function writeProgram(): Promise<Program> {
       .catch(() => {});
     const doors = await readDoors();
     for await (const path of filesIn("src/")) {
+      if (ABOUT_A_MEMBER_REGEXP.test(path)) continue;
       const text = await Deno.readTextFile(new URL(path, ROOT));
       if (!path.endsWith(".ts")) await write(path, text);
       else {
@@ -54,11 +58,11 @@ export async function writeProgram(): Promise<Program> {
   await write("dist/build.json", `${JSON.stringify({ commit })}\n`);
   const ending = canStrip ? "js" : "ts";
   return {
-    main: `${folder}src/main.${ending}`,
+    main: `${folder}src/tools/main.${ending}`,
     included: [
       `${folder}dist/build.json`,
-      `${folder}src/cli/workers/worker.${ending}`,
-      `${folder}src/cli/workers/translation_worker.${ending}`,
+      `${folder}src/gateway/process/threads/worker.${ending}`,
+      `${folder}src/gateway/process/threads/translation_worker.${ending}`,
     ],
   };
 }

@@ -11,7 +11,7 @@ import { parseYaml } from "../../../support/yaml.ts";
 
 // The examples of docs/identity.md, with claims as each provider sends them.
 
-const root = new URL("../../../", import.meta.url);
+const root = new URL("../../../../", import.meta.url);
 const page = await Deno.readTextFile(new URL("docs/identity.md", root));
 const signer = await createSigner();
 
