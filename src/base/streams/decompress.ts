@@ -1,9 +1,5 @@
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createZstdDecompress,
-} from "node:zlib";
+// By their names, a missing one would keep the module from loading: Node 20 knows no zstd.
+import zlib from "node:zlib";
 import {
   abandon,
   type ByteReader,
@@ -94,11 +90,11 @@ async function* mapErrors(
  * reader. The web's `DecompressionStream` does not promise that.
  */
 const DECOMPRESSORS = {
-  gzip: createGunzip,
-  "x-gzip": createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-  zstd: createZstdDecompress,
+  gzip: zlib.createGunzip,
+  "x-gzip": zlib.createGunzip,
+  deflate: zlib.createInflate,
+  br: zlib.createBrotliDecompress,
+  zstd: zlib.createZstdDecompress,
 } as const;
 
 /** A supported content encoding. */
