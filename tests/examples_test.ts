@@ -3,7 +3,7 @@ import { fromFileUrl } from "./support/program/paths.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** The files below a folder of the repository whose comments hold an example. */
+/** The files below a folder of the repository that hold an example: pages about a member, and comments. */
 async function filesWithExamples(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (
@@ -11,9 +11,9 @@ async function filesWithExamples(folder: string): Promise<string[]> {
   ) {
     const path = folder + name;
     if (isDirectory) found.push(...await filesWithExamples(`${path}/`));
-    else if (name.endsWith(".ts")) {
+    else if (/\.(ts|md)$/.test(name)) {
       const text = await Deno.readTextFile(new URL(path, ROOT));
-      if (/^ +\* @example$/m.test(text)) found.push(path);
+      if (/^ +\* @example$|^```ts$/m.test(text)) found.push(path);
     }
   }
   return found;
