@@ -2,5 +2,4 @@ export { createGateway } from "./app.ts";
 export { nativeProtocols, servedProtocols } from "./relay/routing/candidate.ts";
 export { configLine, strictest } from "./relay/translated/lesson_book.ts";
 export type { Fetch } from "./upstream/call.ts";
-export { createFetchClient } from "./upstream/fetch_client.ts";
 export { secretsOf } from "./upstream/secrets.ts";

@@ -4,7 +4,6 @@ export type {
   Connection,
   ConnectionModel,
   Deployment,
-  ServerConfig,
 } from "./config.ts";
 export { describeAdmin, describeConfig } from "./describe.ts";
 export { readFault } from "./environment.ts";

@@ -1,4 +1,4 @@
-export { createLog, type Log } from "./log.ts";
+export { createLog } from "./log.ts";
 export {
   fromTime,
   type LoggedRequest,
