@@ -3,6 +3,8 @@
  * `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
 import { mapValues as stdMapValues } from "@std/collections/map-values";
+import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
+import { toText as stdToText } from "@std/streams/to-text";
 import { generate as stdUuidV5 } from "@std/uuid/v5";
 import { LoaderState } from "@std/yaml/_loader_state";
 import { SCHEMA_MAP } from "@std/yaml/_schema";
@@ -13,6 +15,16 @@ export const mapValues: <Value, Name extends string, Result>(
   record: Readonly<Record<Name, Value>>,
   make: (value: Value, name: Name) => Result,
 ) => Record<Name, Result> = stdMapValues;
+
+/** Passes bytes on, up to `size`. With `error`, more bytes break the stream with a `RangeError`; else they end it. */
+export const LimitedBytesTransformStream: new (
+  size: number,
+  options?: { readonly error?: boolean },
+) => TransformStream<Uint8Array, Uint8Array> = StdLimitedBytes;
+
+/** Reads a stream of UTF-8, which has a bound, as text. */
+export const toText: (stream: ReadableStream<Uint8Array>) => Promise<string> =
+  stdToText;
 
 /** A node that a {@linkcode YamlReader} has read. */
 export interface YamlNode {

@@ -1,3 +1,4 @@
+import { LimitedBytesTransformStream, toText } from "../std.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { LoopTurns, STEP_BYTES } from "../time/turns.ts";
 import { joinBytes, ownBytes } from "./bytes.ts";
@@ -271,10 +272,16 @@ export async function readAll(
  * @throws The errors of the body.
  */
 export async function readText(
-  { body }: Response,
+  { body }: { readonly body: ByteSource | null },
   maxBytes: number,
 ): Promise<string | undefined> {
   if (body === null) return "";
-  const bytes = await readAll(createByteReader(body), maxBytes);
-  return bytes && new TextDecoder().decode(bytes);
+  const stream = body instanceof ReadableStream ? body : streamOf(body);
+  const limit = new LimitedBytesTransformStream(maxBytes, { error: true });
+  try {
+    return await toText(stream.pipeThrough(limit));
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }

@@ -14,7 +14,7 @@ import { FRESH_MS } from "../relay/identity/key_sets.ts";
 import {
   abandon,
   createByteReader,
-  readAll,
+  readText,
 } from "@gateway/base/streams/byte_reader";
 import type { UpstreamClient } from "../upstream/call.ts";
 import {
@@ -127,7 +127,7 @@ async function readForm(
   if (body === null) return new URLSearchParams();
   const reader = createByteReader(body);
   try {
-    const bytes = await within(readAll(reader, MAX_BYTES), {
+    const text = await within(readText({ body: reader }, MAX_BYTES), {
       ms: FORM_MS,
       start,
       onLate() {
@@ -135,7 +135,7 @@ async function readForm(
         return undefined;
       },
     });
-    return bytes && new URLSearchParams(new TextDecoder().decode(bytes));
+    return text === undefined ? undefined : new URLSearchParams(text);
   } catch {
     return undefined;
   }

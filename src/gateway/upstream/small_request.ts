@@ -1,5 +1,5 @@
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
-import { createByteReader, readAll } from "@gateway/base/streams/byte_reader";
+import { readText } from "@gateway/base/streams/byte_reader";
 import type { UpstreamClient } from "./call.ts";
 
 /** A request to an identity provider or a metadata service, and nothing of a caller. */
@@ -44,10 +44,8 @@ export async function sendSmall(
       connectMs: ANSWER_MS,
       signal: controller.signal,
     });
-    const bytes = response.body === null
-      ? new Uint8Array()
-      : await readAll(createByteReader(response.body), MAX_BYTES);
-    return { status: response.status, text: new TextDecoder().decode(bytes) };
+    const text = await readText(response, MAX_BYTES);
+    return { status: response.status, text: text ?? "" };
   };
   try {
     return await within(work(), {
