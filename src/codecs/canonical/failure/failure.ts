@@ -249,8 +249,8 @@ export function isOverLimit(
 /** Returns the provider's status, unless it is none of an error, or one that hides a limit or a long prompt. */
 export function shownStatus({ kind, status }: Failure): number | undefined {
   if (status === undefined || status < 400 || status > 599) return undefined;
-  const isLimit = kind === "quota" || kind === "rate_limited";
-  const isHidden = isLimit && status !== 402 && status !== 429 ||
+  const isHidden = status !== 429 &&
+      (kind === "rate_limited" || kind === "quota" && status !== 402) ||
     kind === "context_too_long";
   return isHidden ? undefined : status;
 }

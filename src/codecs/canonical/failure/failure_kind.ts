@@ -79,12 +79,12 @@ function kindOf(
   words: ErrorWords,
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
-  // It concerns the gateway's own credential, which the caller cannot change. The words do not matter.
-  if (status === 401) return "authentication";
+  const named = namedKind(words, clues);
+  // It concerns the gateway's own credential, which the caller cannot change. Only the code of a quota matters.
+  if (status === 401 && named !== "quota") return "authentication";
   if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
     return "context_too_long";
   }
-  const named = namedKind(words, clues);
   const kind = named !== undefined && isPlausible(named, status)
     ? named
     : status === undefined
@@ -120,7 +120,7 @@ const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 
 /** The kinds that a code may name beside some statuses. */
 const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
-  402: new Set(["quota"]),
+  402: new Set(["quota", "permission"]),
   403: new Set(["quota", "rate_limited", "permission"]),
   429: new Set(["quota", "rate_limited", "overloaded", "permission"]),
 };
@@ -157,15 +157,16 @@ const KIND_BY_WORD = byCode({
   quota: `
     insufficient_quota billing_hard_limit_reached usage_limit_reached
     usage_not_included billing_error billing_not_active
-    exceeded_current_quota_error
+    exceeded_current_quota_error servicequotaexceededexception
     insufficient_user_quota pre_consume_token_quota_failed arrearage
     accountoverdueerror setlimitexceeded creditserror budget_exceeded
-    1113 1304 1308 1309 1310 1316 1317 1318 1319 1320 1321
+    blocked_api_access 1113 1304 1308 1309 1310 1316 1317 1318 1319 1320 1321
   `,
   rate_limited: `
     rate_limit_exceeded rate_limit_error rate_limit_reached_error
     resource_exhausted ratelimitexceeded userratelimitexceeded
-    throttlingexception too_many_requests too_many_requests_error 1302 1303
+    throttlingexception too_many_requests too_many_requests_error
+    capacity_exceeded 1302 1303
   `,
   authentication: `
     invalid_api_key invalidapikey authentication_error unauthenticated
@@ -173,7 +174,7 @@ const KIND_BY_WORD = byCode({
   `,
   permission: `
     permission_error permission_denied permission_denied_error access_denied
-    1220 1311 1313
+    account_deactivated deactivated_workspace 1220 1311 1313
   `,
   not_found: "model_not_found not_found_error not_found 1211",
   too_large: "request_too_large",

@@ -16,7 +16,7 @@ const LIMIT_REGEXP =
 const { raw } = String;
 
 const REACHED =
-  raw`reach\w*|hit|exceed\w*|exhaust\w*|deplet\w*|used (?:up|all)|consumed|over|r[au]n out|out of|overrun`;
+  raw`reach\w*|hit|exceed\w*|exhaust\w*|deplet\w*|used (?:up|all)|consumed|crossed|over|r[au]n out|out of|overrun`;
 const REACHED_REGEXP = new RegExp(
   raw`\b(?:${REACHED})\b|达|超出|超过|用完|用尽|耗尽`,
   "i",
@@ -27,7 +27,7 @@ const LONG_WAIT_MS = 600_000;
 
 /** A plan or a budget that is used up. */
 const PLAN =
-  raw`(?:usage|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|budget has been|(?:max|monthly|team|user|your) budget|allowance|free (?:tier|trial|allocation|quota)`;
+  raw`(?:usage|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|(?<!(?:thinking|reasoning|token) )budget(?! tokens)|allowance|free (?:tier|trial|allocation|quota)`;
 const PLAN_REGEXP = eitherWay(PLAN, REACHED);
 const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 
@@ -37,7 +37,7 @@ const CREDIT_REGEXP = new RegExp(
     "balance|credits?|funds?|extra usage|spend(?:ing)? (?:limit|cap)s?",
     raw`insufficient|not enough|(?:not|\w+n't) have (?:any|enough)|(?:too )?low|negative|expired|more|${REACHED}`,
   ).source +
-    raw`|\barrears?\b|\b(?:overdue|past due)\b|\bin good standing\b|\bpayment (?:is )?required\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
+    raw`|\barrears?\b|\b(?:overdue|past due)\b|\bin good standing\b|\bpayment (?:is )?required\b|\b(?:(?:in)?valid|add|update|missing|no) (?:\w+ ){0,3}payment (?:method|instrument|card)s?\b|(?:余额|额度|资源包|点数|积分)[^，。]{0,10}(?:不足|用尽|用完|耗尽|为0)|欠费|预扣费|套餐[^，。]{0,6}(?:到期|过期)`,
   "i",
 );
 
@@ -60,7 +60,9 @@ export function limitKind(
   { status }: Pick<ErrorWords, "status">,
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
-  if (status === 402) return kind;
+  const named = [...clues.codes].map(asWords).join("\n. ");
+  // OpenRouter's budget of the requests that run at one time.
+  if (status === 402) return MOMENT_REGEXP.test(named) ? "rate_limited" : kind;
   const isLimit = kind === "rate_limited" || kind === "quota";
   const isRefused = kind === "forbidden" ||
     kind === "permission" && status === 403;
@@ -68,8 +70,7 @@ export function limitKind(
     (status === undefined || status < 413);
   const isUnclear = kind === "server" && status === undefined;
   if (!isLimit && !isRefused && !isRequest && !isUnclear) return kind;
-  const text = [...clues.texts, ...[...clues.codes].map(asWords)].join("\n. ")
-    .replaceAll("_", " ");
+  const text = [...clues.texts, named].join("\n. ").replaceAll("_", " ");
   const isLong = clues.resetsDaily !== undefined ||
     LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
   // DashScope names a limit of a minute so, with a code of used-up quotas:

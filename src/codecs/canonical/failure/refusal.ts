@@ -69,27 +69,22 @@ function refusedKind(
   clues: Clues,
 ): FailureKind | undefined {
   const { status, kind } = failure;
-  if (status === 401) return "authentication";
+  if (status === 401) return kind === "quota" ? kind : "authentication";
   if (refusesContent(clues)) return "filtered";
   if (kind === "context_too_long") return undefined;
   if (kind === "rate_limited" || kind === "quota") {
     return isLargerThanLimit(clues) ? "too_large" : undefined;
   }
-  const account = ofAccount(clues, failure);
-  if (matchesAny(KEY_ROWS, account)) return keyKind(failure);
-  if (status !== 403) return undefined;
+  if (status !== 403) {
+    const isOfKey = (status === 400 || kind === "authentication") &&
+      matchesAny(KEY_ROWS, ofAccount(clues, failure));
+    return isOfKey ? "authentication" : undefined;
+  }
   if (matchesAny(EXPIRED_ROWS, clues)) return "authentication";
-  return kind === "permission" || matchesAny(RIGHTS_ROWS, clues)
+  const texts = [...clues.texts, ...[...clues.codes].map(asWords)];
+  return kind === "permission" || matchesAny(RIGHTS_ROWS, { ...clues, texts })
     ? "permission"
     : "forbidden";
-}
-
-/** Returns the kind of an error about a key; `undefined` when its status and kind exclude a bad key. */
-function keyKind({ status, kind }: Failure): FailureKind | undefined {
-  if (status === 403) return "permission";
-  return status === 400 || kind === "authentication"
-    ? "authentication"
-    : undefined;
 }
 
 /** Returns true when content was refused. Codes are reliable; words count only when no account was closed. */
@@ -130,7 +125,7 @@ function hasWords({ words }: RefusalRow, clues: Marks): boolean {
 
 /** An error in the text of a relay, up to the inner message: `AnthropicException - {"error":{"message":"`. */
 const RELAYED_REGEXP =
-  /^(?:litellm\.\w+: )?(?:Error code: )?(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
+  /^(?:(?:[\w.]*Error|Error code): )*(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
 
 /** The first mark or word of a part of the request. What follows may be the caller's text. */
 const PART_REGEXP =
