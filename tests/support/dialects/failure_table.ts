@@ -20,7 +20,11 @@ export interface FailureForm {
   readonly waitMs: number | undefined;
   /** True when it comes inside an answer, too. */
   readonly isInside: boolean;
-  readonly source: string;
+  /** A page about it; `undefined` when none was found. */
+  readonly source: string | undefined;
+  /** What of it the source has; for an error without one, where it was looked for. */
+  readonly checked: "body" | "code" | undefined;
+  readonly unsourced: string | undefined;
 }
 
 /** The kinds of refusals that the table has of each service, and what each is read as. */
@@ -49,8 +53,11 @@ export const COLUMN_NAMES: readonly Column[] = [
 
 const PATH = new URL("../../fixtures/failures.yaml", import.meta.url);
 
+/** The text of the table. Its comment counts the sources. */
+export const TABLE_TEXT: string = Deno.readTextFileSync(PATH);
+
 /** The table, by service. */
-export const TABLE: JsonObject = yamlObject(Deno.readTextFileSync(PATH));
+export const TABLE: JsonObject = yamlObject(TABLE_TEXT);
 
 /** Returns the row of a service, or that of the one with the same forms. */
 export function rowOf(service: string): JsonObject {
@@ -69,6 +76,7 @@ export function formOf(
   if (entry === "none") return undefined;
   assert.ok(isJsonObject(entry), `${service}: ${column}`);
   const { status, body, headers, kind, wait, inside, source } = entry;
+  const { checked, unsourced } = entry;
   assert.ok(typeof status === "number" && body !== undefined, service);
   const own = COLUMNS[column].find((one) => one === kind) ??
     (kind === "permission" || kind === "forbidden" ? kind : undefined);
@@ -83,7 +91,9 @@ export function formOf(
     kinds: own === undefined ? COLUMNS[column] : [own],
     waitMs: typeof wait === "number" ? 1000 * wait : undefined,
     isInside: inside === true,
-    source: String(source),
+    source: typeof source === "string" ? source : undefined,
+    checked: checked === "body" || checked === "code" ? checked : undefined,
+    unsourced: typeof unsourced === "string" ? unsourced : undefined,
   };
 }
 

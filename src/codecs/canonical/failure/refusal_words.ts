@@ -98,6 +98,7 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
   https://docs.claude.com/en/api/errors permission_error
   https://ai.google.dev/gemini-api/docs/troubleshooting permission_denied permission-denied consumer_suspended
   https://www.volcengine.com/docs/82379/1299023 accessdenied accessdeniedexception
+  https://docs.siliconflow.cn/cn/faqs/error-code 30003
   gh:RooCodeInc/Roo-Code/issues/515
     /\b(api[ _-]?key|key limit|credentials?|token|account|organi[sz]ation|project|workspace|team|permissions?|scopes?|unauthorized|authorized|have access|signature|subscription|plan|balance|credits?|quota|region|country|territory)\b/
 `),

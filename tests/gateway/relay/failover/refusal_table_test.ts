@@ -11,18 +11,35 @@ import {
   type FailureForm,
   FORMS,
   rowOf,
+  TABLE_TEXT,
 } from "../../../support/dialects/failure_table.ts";
 import { good } from "../../../support/upstream/bad_provider.ts";
 import { SSE_HEADERS } from "../../../support/wire/answers.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
-Deno.test("the table of refusals has each service with a preset, and a source of each form", () => {
+Deno.test("the table of refusals has each service with a preset, and counts the sources", () => {
   for (const service of SERVICE_NAMES) {
     if (service !== "custom") assert.ok(rowOf(service), service);
   }
-  for (const { source, service, column } of FORMS) {
-    assert.match(source, /^(https:\/\/|\.\.\/)/, `${service}: ${column}`);
+  const counts = { body: 0, code: 0, unsourced: 0 };
+  for (const { service, column, source, checked, unsourced } of FORMS) {
+    const name = `${service}: ${column}`;
+    if (unsourced === undefined) {
+      assert.match(source ?? "", /^(https:\/\/|\.\.\/)/, name);
+      assert.ok(checked, name);
+    } else {
+      assert.equal(source ?? checked, undefined, name);
+    }
+    counts[checked ?? "unsourced"] += 1;
   }
+  const { body, code, unsourced } = counts;
+  const [comment = ""] = TABLE_TEXT.split(/\n(?!#)/, 1);
+  assert.ok(
+    comment.replaceAll("\n# ", " ").endsWith(
+      `Of ${FORMS.length} errors, ${body} are checked: body, ${code} are checked: code, and ${unsourced} are unsourced.`,
+    ),
+    JSON.stringify(counts),
+  );
 });
 
 for (const form of FORMS) {
