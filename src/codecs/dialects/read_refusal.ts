@@ -192,13 +192,18 @@ function readLessons(reading: Reading): readonly Lesson[] {
   const limits = limitLessons(reading);
   if (limits.length > 0) return limits;
   const omittable = OMITTABLE[protocol] ?? [];
-  const pair = WORDS.PAIR_REGEXP.exec(text)?.groups;
-  if (pair !== undefined) {
-    const { field = "", beside = "" } = pair;
-    const isOurs = omittable.includes(field) && omittable.includes(beside);
-    return isOurs ? [{ move: "omit", field, words: [beside] }] : [];
-  }
   const whole = withPaths(text);
+  if (WORDS.PAIR_REGEXP.test(whole)) {
+    const pair = mentionsIn(whole).map((path) => path.join("."))
+      .filter((name) =>
+        omittable.includes(name) || LIMIT_FIELDS.includes(name)
+      );
+    const [beside, field, ...more] = new Set(pair);
+    if (beside !== undefined && field !== undefined && more.length === 0) {
+      const isOurs = omittable.includes(beside) && omittable.includes(field);
+      return isOurs ? [{ move: "omit", field, words: [beside] }] : [];
+    }
+  }
   const accepted: string[] = [];
   const rest = whole.replace(WORDS.ACCEPTED_REGEXP, (found, list: string) => {
     if (WORDS.BOUNDS_REGEXP.test(list)) return found;
@@ -371,11 +376,16 @@ function limitLessons({ text, place, sent }: Reading): readonly Lesson[] {
   const isMeant = WORDS.LIMIT_REGEXP.test(text) || place[0] === field;
   if (field === undefined || typeof limit !== "number" || !isMeant) return [];
   const about = text.slice(Math.max(0, text.search(WORDS.LIMIT_REGEXP) - 60));
-  const highest = WORDS.HIGHEST_REGEXPS.map((pattern) =>
-    pattern.exec(about)?.groups
-  )
-    .map((groups) => groups && Number(groups.most ?? Number(groups.past) - 1))
-    .find((most) => most !== undefined && most < limit && most >= 16);
+  const highest = WORDS.HIGHEST_REGEXPS.flatMap((
+    pattern,
+  ) => [...about.matchAll(new RegExp(pattern, "gi"))]).filter(
+    ({ 0: found, index }) => {
+      const [before = ""] = about.slice(0, index).split(/[.;:,]\s/).slice(-1);
+      const [after = ""] = about.slice(index + found.length).split(/[.;,]/, 1);
+      return !WORDS.OTHER_LIMIT_REGEXP.test(before + found + after);
+    },
+  ).map(({ groups }) => Number(groups?.most ?? Number(groups?.past) - 1))
+    .find((most) => most < limit && most >= 16);
   return highest === undefined
     ? []
     : [{ move: "clamp", field, words: [String(highest)] }];

@@ -44,6 +44,10 @@ export const HIGHEST_REGEXPS: readonly RegExp[] = [
   /(?:at most|up to|less than or equal to|no more than|not exceed|cannot exceed|limit of|<=?|>|between \d+ and|\bmaximum\b\D{0,40}?|limit(?: is|:)?|不能超过|不超过|小于等于|最大值?为?)\D{0,8}?(?<most>\d{2,7})/i,
 ];
 
+/** The words of limits of anything but an answer. Their numbers teach nothing. */
+export const OTHER_LIMIT_REGEXP =
+  /\b(?:context|prompt|input|rate|tools?|keys|images?|messages|characters|requests|credits|pixels|sequences|seconds|bytes)\b|budget|\bper[ _-](?:second|minute|hour|day)|\$|[TR]PM\b|上下文|输入|每分钟/i;
+
 /** The words about pictures. */
 export const IMAGE_REGEXP =
   /\bimages?\b|image_url|input_image|\bvision\b|multi-?modal|mmproj|图片|图像|视觉/i;
@@ -68,9 +72,9 @@ export const SUBJECT_REGEXP =
 export const COMPILED_REGEXP =
   /\bgrammar\b|\bschema\b.{0,40}\b(?:compil|conver)/i;
 
-/** Two settings that exclude each other. */
+/** The words with which two settings exclude each other. */
 export const PAIR_REGEXP =
-  /[`'"](?<beside>\w+)[`'"] and [`'"](?<field>\w+)[`'"] cannot both/;
+  /\b(?:cannot|can not|can't|must not|not)\b.{0,20}\bboth\b/i;
 
 /** The feature that strict tools are. */
 export const OUTPUTS_REGEXP = /structured[_ ]outputs/i;

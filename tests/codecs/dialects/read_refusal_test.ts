@@ -159,6 +159,39 @@ Deno.test("errors that quote hostile texts of the request teach nothing", () => 
   assert(count >= 200, String(count));
 });
 
+/** Errors with numbers that are no limit of an answer, though they name its limit. */
+const OTHER_LIMITS = [
+  (most: number) => `max_tokens invalid. Maximum ${most} requests per minute.`,
+  (most: number) => `Too many tools: at most ${most} tools; max_tokens 64000`,
+  (most: number) => `metadata: at most ${most} keys, max_tokens 64000`,
+  (most: number) => `Too large for max_tokens: limit ${most} tokens per minute`,
+  (most: number) => `output tokens exceed the rate limit of ${most} per minute`,
+  (most: number) => `max_tokens: the prompt has at most ${most} characters`,
+  (most: number) => `At most ${most} stop sequences; output tokens 64000`,
+  (most: number) =>
+    `'max_tokens' is too large: 64000. This model's maximum context length is ${most} tokens`,
+  (most: number) =>
+    `max_tokens must exceed budget_tokens; budget_tokens is at most ${most}`,
+  (most: number) =>
+    `prompt tokens 30 + max_tokens 64000 exceed the limit of ${most}`,
+];
+
+Deno.test("numbers of other limits do not lower the limit of an answer", () => {
+  for (const words of OTHER_LIMITS) {
+    for (const most of [16, 128, 8_192, 40_960]) {
+      const message = words(most);
+      const failure = {
+        kind: "invalid_request",
+        status: 400,
+        message,
+      } as const;
+      const lessons = lessonsIn(failure, "chat", REFUSED_BODIES.chat);
+      const clamps = lessons.filter(({ move }) => move === "clamp");
+      assert.deepEqual(clamps.map(lessonText), [], message);
+    }
+  }
+});
+
 Deno.test("a refusal is read fast, however long and odd it is", () => {
   const message = "Unsupported parameter: 'temperature' ".repeat(30_000);
   const failure = { kind: "invalid_request", status: 400 } as const;
