@@ -116,3 +116,4 @@ export {
   editAnswer,
   type Translator,
 } from "./translate_stream.ts";
+export { refusesChat } from "./dialects/openai_models.ts";

@@ -261,6 +261,21 @@ export function endpointFor(target: ModelAt): Protocol | undefined {
   return isBetter ? "responses" : undefined;
 }
 
+/**
+ * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or those with tools
+ * while it reasons. A request without an `effort` has the model's own.
+ */
+export function refusesChat(
+  target: ModelAt,
+  { hasTools, effort }: { hasTools: boolean; effort?: string | undefined },
+): boolean {
+  if (!/^(?:openai|azure)-chat$/.test(target.service)) return false;
+  const rules = openAiModelRules(target);
+  return RESPONSES_ONLY.test(idOf(target)) ||
+    hasTools && rules?.refusesChatTools === true &&
+      (effort ?? rules.defaultEffort) !== "none";
+}
+
 function stricter(
   one: OpenAiModelRules,
   other: OpenAiModelRules,

@@ -60,7 +60,8 @@ export async function relay(
   }
   const bodyProtocol = head.hasInput ? await bodyProtocolOf(held) : undefined;
   record.facts.bodyProtocol = bodyProtocol;
-  const query = { operation, bodyProtocol, model: head.model };
+  const { model, prompt } = head;
+  const query = { operation, bodyProtocol, model, prompt };
   const serving = findCandidates(query, exchange);
   noteAlias(serving, head.model, exchange);
   const named = {

@@ -1,6 +1,6 @@
 import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
-import { endpointFor, lessonOf } from "@gateway/codecs";
+import { lessonOf, refusesChat } from "@gateway/codecs";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
@@ -44,7 +44,7 @@ export async function resolveConnection(
   const auths = await resolveAuths(fields, options);
   const headers = resolveHeaders(fields, options);
   const headersDrop = resolveHeadersDrop(fields, options);
-  checkRoutingFields(fields, options);
+  checkRoutingFields(fields, options, endpoints);
   const quota = await resolveQuota(fields, options);
   if (family === undefined) return [];
   return await Promise.all(auths.map(async ({ auth, key }) => ({
@@ -113,6 +113,7 @@ function resolvePaths(
 function checkRoutingFields(
   fields: ConnectionFields,
   { path, findings }: ResolveConnectionOptions,
+  endpoints: Connection["endpoints"],
 ): void {
   for (const field of Object.keys(fields.force)) {
     if (ROUTING_FIELDS.has(field)) {
@@ -122,12 +123,12 @@ function checkRoutingFields(
   }
   checkOmit(fields.omit, { path, findings });
   const { service } = fields;
-  const [, other] = /^(openai|azure)-chat$/.exec(service) ?? [];
   fields.models.forEach(({ id, upstream, omit, lessons }, index) => {
     const ofModel = [...path, "models", index];
-    if (other && endpointFor({ service, model: upstream ?? id })) {
+    const target = { service, model: upstream ?? id };
+    if (!endpoints.responses && refusesChat(target, { hasTools: true })) {
       const message =
-        `refuses Chat Completions with tools while it reasons, or all of them, and they pass unchanged. Use \`service: ${other}\`, which translates them.`;
+        "refuses Chat Completions with tools while it reasons, or all of them. Set `endpoints.responses`, which takes them translated.";
       findings.warn(ofModel, message);
     }
     checkOmit(omit, { path: ofModel, findings });

@@ -19,10 +19,11 @@ import {
   PROTOCOLS,
   servingOf,
 } from "@gateway/base/protocol";
-import { endpointFor, openAiModelRules } from "@gateway/codecs";
+import { endpointFor, openAiModelRules, refusesChat } from "@gateway/codecs";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";
+import type { PromptParts } from "../request/prompt_parts.ts";
 
 /** A deployment that can serve an operation, and its mode (docs/design.md#paths). */
 export type Candidate =
@@ -35,21 +36,28 @@ export type Candidate =
     readonly protocol: Protocol;
   };
 
+/** The facts about a body that decide how it can be served. */
+interface BodyFacts {
+  /** The protocol of the body, if the operation does not define it. */
+  readonly bodyProtocol?: Protocol | undefined;
+  /** The tools and the effort; `undefined` for a request like those of most clients, with tools. */
+  readonly prompt?: Pick<PromptParts, "tools" | "effort"> | undefined;
+}
+
 /**
  * Returns a candidate for each deployment that can serve an operation, in their order.
  *
- * @param bodyProtocol The protocol of the body, if the operation does not define it.
  * @throws {GatewayError} The error of the first deployment, when none can.
  */
 export function candidatesFor(
   operation: Operation,
   deployments: readonly [Deployment, ...Deployment[]],
-  bodyProtocol?: Protocol | undefined,
+  { bodyProtocol, prompt }: BodyFacts = {},
 ): readonly [Candidate, ...Candidate[]] {
   const candidates: Candidate[] = [];
   let refusal: GatewayError | undefined;
   for (const deployment of deployments) {
-    const found = candidateFor(operation, deployment);
+    const found = candidateFor(operation, deployment, prompt);
     if (found instanceof GatewayError) refusal ??= found;
     else if (bodyProtocol === undefined) candidates.push(found);
     else candidates.push(translating(found, operation, bodyProtocol));
@@ -61,6 +69,7 @@ export function candidatesFor(
 function candidateFor(
   operation: Operation,
   deployment: Deployment,
+  prompt?: BodyFacts["prompt"],
 ): Candidate | GatewayError {
   const { connection } = deployment;
   const { endpoints, service } = connection;
@@ -72,14 +81,19 @@ function candidateFor(
   // Azure's Responses serves the models of OpenAI alone.
   const isForeign = service === "azure-chat" && endpoint === "responses" &&
     openAiModelRules(target) === undefined;
-  if (isOffered && !isForeign && endpoints[endpoint] !== undefined) {
+  const better = endpointFor(target);
+  const hasBetter = better !== undefined && endpoints[better] !== undefined;
+  const isRefused = operation === "chat_completions" &&
+    refusesChat(target, {
+      hasTools: prompt?.tools !== 0,
+      effort: prompt?.effort,
+    });
+  const passes = isOffered && !isForeign && !(isRefused && hasBetter);
+  if (passes && endpoints[endpoint] !== undefined) {
     return { mode: "native", deployment };
   }
-  if (serving === "either") {
-    const better = endpointFor(target);
-    if (better !== undefined && endpoints[better] !== undefined) {
-      return { mode: "translated", deployment, protocol: better };
-    }
+  if (hasBetter && (isRefused || serving === "either")) {
+    return { mode: "translated", deployment, protocol: better };
   }
   const isTranslated = serving === "translated" || serving === "either";
   if (isTranslated && endpoints[protocol] !== undefined) {
@@ -202,10 +216,8 @@ export interface Candidates {
 }
 
 /** The operation and model of a request. */
-interface ModelQuery {
+interface ModelQuery extends BodyFacts {
   readonly operation: Operation;
-  /** The protocol of the body, if the operation does not define it. */
-  readonly bodyProtocol?: Protocol | undefined;
   readonly model: string;
 }
 
@@ -216,11 +228,11 @@ interface ModelQuery {
  * @throws {GatewayError} When the caller may not use the model itself, or it cannot serve the path.
  */
 export function findCandidates(
-  { operation, bodyProtocol, model }: ModelQuery,
+  { operation, model, ...facts }: ModelQuery,
   { caller, config }: Pick<Exchange, "caller" | "config">,
 ): Candidates {
   const candidatesOf = (id: string) =>
-    candidatesFor(operation, assign(id, caller, config), bodyProtocol);
+    candidatesFor(operation, assign(id, caller, config), facts);
   const own = candidatesOf(model);
   if (own.every(hasNoFallbacks)) return { own, fallbacks: [] };
   const named = new Set(

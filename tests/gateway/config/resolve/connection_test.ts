@@ -27,7 +27,7 @@ const ROUTED = "is set by the gateway itself. Remove it.";
 const FAMILIES = "needs A (Chat Completions), B (Messages) or C (Responses).";
 
 const TOOLLESS =
-  "refuses Chat Completions with tools while it reasons, or all of them, and they pass unchanged. Use";
+  "refuses Chat Completions with tools while it reasons, or all of them. Set `endpoints.responses`, which takes them translated.";
 
 const PROBLEMS = yamlTable(`
 { family: <absent> } → connections[0].family: is missing. \`service: custom\` ${FAMILIES}
@@ -78,12 +78,10 @@ const WARNINGS = yamlTable(`
   connections[0].endpoints.completions: is not used: no route of family B needs it.
 { timeouts: { body: 1 } } → connections[0].timeouts.body: has no effect: a body arrives before its
   connection is chosen. Set timeouts.body for all connections.
-{ service: azure-chat, family: <absent>, endpoints: <absent>, resource: r, models: [gpt-4.1, Kimi-K2.6,
-  gpt-6.1-sol] } → connections[0].models[2]: ${TOOLLESS} \`service: azure\`, which translates them.
-{ service: azure-chat, family: <absent>, endpoints: { chat: "${URL_A}" }, models: [{ id: a, upstream:
-  prod-gpt-5.5 }] } → connections[0].models[0]: ${TOOLLESS} \`service: azure\`, which translates them.
-{ service: openai-chat, family: <absent>, endpoints: <absent>, models: [gpt-5-codex] } →
-  connections[0].models[0]: ${TOOLLESS} \`service: openai\`, which translates them.
+{ service: azure-chat, family: <absent>, endpoints: { chat: "${URL_A}" }, models: [gpt-4.1, Kimi-K2.6,
+  { id: a, upstream: prod-gpt-6.1-sol }] } → connections[0].models[2]: ${TOOLLESS}
+{ service: openai-chat, family: <absent>, endpoints: { chat: "${URL_A}" }, models: [gpt-5-codex] } →
+  connections[0].models[0]: ${TOOLLESS}
 `);
 
 Deno.test("a connection warns", (t) =>

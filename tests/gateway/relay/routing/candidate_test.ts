@@ -246,6 +246,36 @@ Deno.test("candidatesFor() sends only OpenAI's models to the Responses of azure-
   assert.equal(await at("Kimi-K2.6", "chat_completions"), "native");
 });
 
+/** A model of a service, the effort and the sum of the tools of a request for Chat Completions, and how it is served. */
+const CHAT_OF_OPENAI = [
+  ["azure-chat", "gpt-6.1-sol", undefined, 7, "responses"],
+  ["azure-chat", "prod-gpt-6.1-sol", "low", 7, "responses"],
+  ["openai-chat", "gpt-5.5", undefined, 7, "responses"],
+  ["openai-chat", "gpt-5.5", "none", 7, "native"],
+  ["openai-chat", "gpt-5.4", undefined, 7, "native"],
+  ["openai-chat", "gpt-5.4", "high", 7, "responses"],
+  ["openai-chat", "gpt-6.1-sol", "high", 0, "native"],
+  ["openai-chat", "gpt-5-codex", undefined, 0, "responses"],
+  ["openai-chat", "gpt-5.2", "high", 7, "native"],
+  ["azure-chat", "Kimi-K2.6", "high", 7, "native"],
+  ["custom", "gpt-6.1-sol", "high", 7, "native"],
+] as const;
+
+Deno.test("candidatesFor() serves by Responses what Chat Completions of OpenAI and Azure refuse", async () => {
+  for (const [service, upstream, effort, tools, served] of CHAT_OF_OPENAI) {
+    const at = async (endpoints: readonly Endpoint[]) => {
+      const { connection, model } = await deployment("A", endpoints);
+      const [first] = candidatesFor("chat_completions", [{
+        connection: { ...connection, service },
+        model: { ...model, upstream },
+      }], { prompt: { tools, effort } });
+      return first.mode === "native" ? "native" : first.protocol;
+    };
+    assert.equal(await at(["chat", "responses"]), served, upstream);
+    assert.equal(await at(["chat"]), "native", upstream);
+  }
+});
+
 const OF_MESSAGES = "/messages or /chat/completions instead";
 const OF_RESPONSES = "/responses or /chat/completions instead";
 
@@ -310,7 +340,7 @@ Deno.test("candidatesFor() passes no body on that speaks another protocol than i
   for (const [family, endpoints, protocol] of cases) {
     const only = await deployment(family, endpoints);
     assert.deepEqual(
-      candidatesFor("chat_completions", [only], "responses"),
+      candidatesFor("chat_completions", [only], { bodyProtocol: "responses" }),
       [{ mode: "translated", deployment: only, protocol }],
     );
   }
