@@ -15,8 +15,9 @@ import {
   bareId,
   type EffortRules,
   effortRules,
+  type EffortWord,
   rulesFor,
-  stricterEffort,
+  strictestEffort,
 } from "../dialects/effort.ts";
 import {
   type OpenAiModelRules,
@@ -24,8 +25,9 @@ import {
 } from "../dialects/openai_models.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import {
+  mandatoryEfforts,
   openRules,
-  stricterThinking,
+  strictestThinking,
   type ThinkingRules,
 } from "../dialects/thinking_models.ts";
 
@@ -36,6 +38,8 @@ export interface ChatDialect extends ChatRules {
   readonly openAi: OpenAiModelRules | undefined;
   /** The effort levels of the model, where they are known. */
   readonly effort: EffortRules | undefined;
+  /** The efforts of a model that a router cannot keep from reasoning. */
+  readonly mandatory: readonly EffortWord[] | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
   /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
@@ -60,7 +64,7 @@ export const dialectOf: (
       COMPATIBLE_CHAT,
     ...rulesFor(provider?.models ?? [], model),
   };
-  const thinking = rulesFor(rules.models, model, stricterThinking);
+  const thinking = rulesFor(rules.models, model, strictestThinking);
   const open = service === "gateway" ? undefined : openRules(model);
   const openAi = rules.fitsModel ? undefined : known;
   const isUnmarked = rules.cache === "prompt_cache_breakpoint" &&
@@ -70,12 +74,13 @@ export const dialectOf: (
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
     thinking,
     openAi,
+    mandatory: mandatoryEfforts({ service, model }),
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
     subset: schemaSubsetOf({ service, model }),
-    effort: rulesFor(rules.effortModels, model, stricterEffort) ??
+    effort: rulesFor(rules.effortModels, model, strictestEffort) ??
       (open?.onWord === undefined && open?.efforts[0] &&
           rules.reasoning === "effort"
         ? effortRules(open.efforts)

@@ -220,7 +220,11 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
         // They think, and need the reasoning of their calls. Other makers may refuse the field.
         models: /^(?:fw-)?(?:deepseek|kimi)/,
         examples: ["DeepSeek-V4-Pro", "FW-Kimi-K2.5"],
-        sources: ["https://github.com/earendil-works/pi/issues/9645"],
+        sources: [
+          "https://github.com/earendil-works/pi/issues/9645",
+          // Kimi at Foundry needs `reasoning_content` in turns with calls.
+          "https://github.com/BerriAI/litellm/pull/36919",
+        ],
         rules: { reasoningField: "reasoning_content" },
       },
     ],

@@ -1,3 +1,4 @@
+import { isNonEmpty } from "@gateway/base/collections";
 import type { Effort } from "../canonical/request/request.ts";
 
 /** An effort, or `none` for no reasoning. */
@@ -49,23 +50,19 @@ export function knownEfforts({ words }: EffortRules): readonly EffortWord[] {
   return EFFORT_WORDS.filter((word) => words[word] !== undefined);
 }
 
-/** Returns the efforts of two rows. A row without efforts is of another kind of model, and counts for nothing. */
+/** Returns the efforts that all rows have. A row without efforts is of another kind of model, and counts for nothing. */
 export function commonEfforts(
-  one: readonly EffortWord[],
-  other: readonly EffortWord[],
+  rows: readonly (readonly EffortWord[])[],
 ): readonly EffortWord[] {
-  const all = one.length === 0 ? other : one;
-  return all.filter((word) =>
-    word !== "none" && (other.length === 0 || other.includes(word))
+  const known = rows.filter((words) => words.length > 0);
+  return ALL_EFFORTS.filter((word) =>
+    known.length > 0 && known.every((words) => words.includes(word))
   );
 }
 
-/** The `stricter` of the tables of efforts. Makers have no names of their own for them. */
-export function stricterEffort(
-  one: EffortRules,
-  other: EffortRules,
-): EffortRules {
-  return effortRules(commonEfforts(knownEfforts(one), knownEfforts(other)));
+/** The `strictest` of the tables of efforts. Makers have no names of their own for them. */
+export function strictestEffort(rows: readonly EffortRules[]): EffortRules {
+  return effortRules(commonEfforts(rows.map(knownEfforts)));
 }
 
 /**
@@ -85,18 +82,18 @@ export interface ModelRow<Rules> {
 /**
  * Returns the rules of the first row for `model`, whatever its case and its host's spelling; else `undefined`.
  *
- * With `stricter`, which joins two rows to one that cannot stop reasoning, the table of a maker has rules for any name.
- * An unknown version gets what the rows of the closest earlier version and of its own variant (`pro`) both allow. A name
- * without a version moves from one generation to the next, and gets what all rows allow.
+ * With `strictest`, which joins rows to one that cannot stop reasoning, the table of a maker has rules for any name. An
+ * unknown version gets what the rows of the closest earlier version and of its own variant (`pro`) both allow. A name
+ * without a version moves from one generation to the next, and gets what all rows allow, or those of its variant.
  */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
-  stricter?: (one: Rules, other: Rules) => Rules,
+  strictest?: (rows: readonly [Rules, ...Rules[]]) => Rules,
 ): Rules | undefined {
   const id = bareId(model);
   const known = rows.find(({ models }) => models.test(id))?.rules;
-  if (known !== undefined || stricter === undefined) return known;
+  if (known !== undefined || strictest === undefined) return known;
   const { maker, version, variant } = partsOf(id);
   const kin = rows.flatMap(({ examples, rules }) =>
     examples.map((example) => ({ ...partsOf(bareId(example)), rules }))
@@ -105,13 +102,14 @@ export function rulesFor<Rules>(
     const last = Math.max(...models.map((one) => one.version));
     return models.filter((one) => one.version === last);
   };
-  const near = version === Infinity ? kin : [
-    ...newest(kin),
-    ...newest(kin.filter((one) => one.variant === variant)),
-  ];
+  const ofVariant = kin.filter((one) => one.variant === variant);
+  const near = version < Infinity
+    ? [...newest(kin), ...newest(ofVariant)]
+    : ofVariant.length > 0
+    ? ofVariant
+    : kin;
   const found = (near.length === 0 ? rows : near).map(({ rules }) => rules);
-  const [first] = found;
-  return first && found.reduce(stricter, first);
+  return isNonEmpty(found) ? strictest(found) : undefined;
 }
 
 /** The parts of a bare id: `kimi-k3.1-pro` is of the maker `kimi`, the version 3.1 and the variant `pro`. */

@@ -229,6 +229,10 @@ export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
 const OPENAI_IDS =
   /^(?:(?:chat)?gpt-\d|o\d(?!\d)|(?:chat|codex|computer-use|davinci|babbage)(?:-|$))/;
 
+/** The services at which a name without a version, such as `gpt-latest`, is of OpenAI. */
+const OPENAI_SERVICES = /^(?:openai|azure|codex)/;
+const OPENAI_ALIAS = /^gpt(?:$|-(?!oss))/;
+
 type ModelAt = Pick<Target, "service" | "model">;
 
 /** Returns a model's bare id. A deployment of Azure may contain that of its model: `prod-gpt-5.5`, `gpt4o`, `gpt-41`. */
@@ -244,8 +248,9 @@ export function openAiModelRules(
   target: ModelAt,
 ): OpenAiModelRules | undefined {
   const id = idOf(target);
-  if (!OPENAI_IDS.test(id)) return undefined;
-  return rulesFor(OPENAI_MODELS, id, stricter);
+  const isAlias = OPENAI_SERVICES.test(target.service) && OPENAI_ALIAS.test(id);
+  if (!isAlias && !OPENAI_IDS.test(id)) return undefined;
+  return rulesFor(OPENAI_MODELS, id, strictest);
 }
 
 /** "This model is only supported in v1/responses": https://github.com/aaif-goose/goose/issues/2564 */
@@ -276,16 +281,13 @@ export function refusesChat(
       (effort ?? rules.defaultEffort) !== "none";
 }
 
-function stricter(
-  one: OpenAiModelRules,
-  other: OpenAiModelRules,
-): OpenAiModelRules {
+function strictest(rows: readonly OpenAiModelRules[]): OpenAiModelRules {
   return {
-    efforts: commonEfforts(one.efforts, other.efforts),
+    efforts: commonEfforts(rows.map(({ efforts }) => efforts)),
     defaultEffort: "medium",
-    cacheMarks: one.cacheMarks && other.cacheMarks,
-    cacheRetention: one.cacheRetention && other.cacheRetention,
-    refusesChatTools: one.refusesChatTools || other.refusesChatTools,
+    cacheMarks: rows.every(({ cacheMarks }) => cacheMarks),
+    cacheRetention: rows.every(({ cacheRetention }) => cacheRetention),
+    refusesChatTools: rows.some((row) => row.refusesChatTools),
   };
 }
 

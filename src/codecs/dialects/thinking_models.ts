@@ -1,5 +1,17 @@
 import type { Effort } from "../canonical/request/request.ts";
-import { ALL_EFFORTS, bareId, type ModelRow, rulesFor } from "./effort.ts";
+import type { Target } from "../canonical/codec.ts";
+import {
+  ALL_EFFORTS,
+  bareId,
+  type EffortRules,
+  type EffortWord,
+  knownEfforts,
+  type ModelRow,
+  rulesFor,
+  strictestEffort,
+} from "./effort.ts";
+import { GEMINI_MODELS, GPT_OSS_MODELS, XAI_MODELS } from "./effort_models.ts";
+import { openAiModelRules } from "./openai_models.ts";
 
 /** The behavior of a model with a switch for thinking, in the Chat Completions of its own provider. */
 export interface ThinkingRules {
@@ -26,24 +38,24 @@ export interface ThinkingRules {
 
 type Rows = readonly ModelRow<ThinkingRules>[];
 
-/** Returns the rules of an unknown model that is like the models of two rows. Nothing turns its thinking off. */
-export function stricterThinking(
-  one: ThinkingRules,
-  other: ThinkingRules,
+/** Returns the rules of an unknown model that is like the models of all rows. Nothing turns its thinking off. */
+export function strictestThinking(
+  rows: readonly [ThinkingRules, ...ThinkingRules[]],
 ): ThinkingRules {
-  const { forcedTools } = one;
-  const isForced = forcedTools === other.forcedTools &&
-    forcedTools !== "without_thinking";
+  const [{ forcedTools, onWord, efforts }] = rows;
+  const isForced = forcedTools !== "without_thinking" &&
+    rows.every((row) => row.forcedTools === forcedTools);
   return {
     byDefault: true,
     canStop: false,
-    onWord: one.onWord === other.onWord ? one.onWord : undefined,
-    efforts: one.efforts.filter((word) => other.efforts.includes(word)),
+    onWord: rows.every((row) => row.onWord === onWord) ? onWord : undefined,
+    efforts: efforts.filter((word) =>
+      rows.every((row) => row.efforts.includes(word))
+    ),
     forcedTools: isForced ? forcedTools : "never",
-    forbidsTools: one.forbidsTools && other.forbidsTools,
-    wantsReasoningOfCalls: one.wantsReasoningOfCalls ||
-      other.wantsReasoningOfCalls,
-    fixedSampling: one.fixedSampling || other.fixedSampling,
+    forbidsTools: rows.every((row) => row.forbidsTools),
+    wantsReasoningOfCalls: rows.some((row) => row.wantsReasoningOfCalls),
+    fixedSampling: rows.some((row) => row.fixedSampling),
   };
 }
 
@@ -287,7 +299,41 @@ const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
 export function openRules(model: string): ThinkingRules | undefined {
   const id = bareId(model);
   const rows = FAMILIES.find(([ids]) => ids.test(id))?.[1];
-  return rows && rulesFor(rows, id, stricterThinking);
+  return rows && rulesFor(rows, id, strictestThinking);
+}
+
+/** The makers of models with an effort, and those with a switch. */
+const EFFORT_MAKERS = [
+  [/^gemini-/, GEMINI_MODELS],
+  [/^grok-/, XAI_MODELS],
+  [/^gpt-oss/, GPT_OSS_MODELS],
+] as const;
+const SWITCH_MAKERS = [
+  ...FAMILIES,
+  [/^glm-/, GLM_MODELS],
+  [/^minimax-/, MINIMAX_MODELS],
+] as const;
+
+/**
+ * Returns the efforts of a model whose maker cannot stop its reasoning, from low to high; `undefined` for others. At a
+ * router, "Reasoning is mandatory for this endpoint and cannot be disabled".
+ */
+export function mandatoryEfforts(
+  target: Pick<Target, "service" | "model">,
+): readonly EffortWord[] | undefined {
+  const id = bareId(target.model);
+  const [, makers = []] = EFFORT_MAKERS.find(([ids]) => ids.test(id)) ?? [];
+  const rules = rulesFor<EffortRules>(makers, id, strictestEffort);
+  const efforts = openAiModelRules(target)?.efforts ??
+    (rules && knownEfforts(rules));
+  if (efforts?.[0] !== undefined) {
+    return efforts.includes("none") ? undefined : efforts;
+  }
+  const [, rows = []] = SWITCH_MAKERS.find(([ids]) => ids.test(id)) ?? [];
+  const thinking = rulesFor(rows, id, strictestThinking);
+  return thinking?.byDefault && !thinking.canStop
+    ? thinking.efforts
+    : undefined;
 }
 
 /**

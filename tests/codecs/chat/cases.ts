@@ -9,7 +9,7 @@ function chunk(delta: unknown, finish: string | null = null): unknown {
     id: "chatcmpl-1",
     object: "chat.completion.chunk",
     created: 1_700_000_000,
-    model: "gpt-x",
+    model: "model-x",
     choices: [{ index: 0, delta, finish_reason: finish }],
   };
 }
@@ -31,7 +31,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
   {
     name: "every setting",
     request: yamlObject(`
-model: gpt-x
+model: model-x
 stream: true
 stream_options: { include_usage: true }
 messages: [{ role: system, content: Be brief. }, { role: developer, content: Speak English. }, { role: user, content: Hello, name: anna }]
@@ -94,7 +94,7 @@ messages:
   {
     name: "a tool loop",
     request: yamlObject(`
-model: gpt-x
+model: model-x
 messages:
 - { role: user, content: "Weather in Köln and Rome, and note it" }
 - role: assistant
@@ -117,7 +117,7 @@ tool_choice: { type: function, function: { name: weather } }
   {
     name: "allowed tools",
     request: yamlObject(`
-model: gpt-x
+model: model-x
 messages: [{ role: user, content: Go }]
 tools:
 - { type: function, function: { name: a, parameters: { type: object, properties: {} } } }
@@ -165,7 +165,7 @@ top_k: 20
 id: chatcmpl-1
 object: chat.completion
 created: 1700000000
-model: gpt-x
+model: model-x
 choices:
 - index: 0
   message:
@@ -206,7 +206,7 @@ service_tier: default
         id: "chatcmpl-1",
         object: "chat.completion.chunk",
         created: 1,
-        model: "gpt-x",
+        model: "model-x",
         choices: [],
         usage: USAGE,
       },

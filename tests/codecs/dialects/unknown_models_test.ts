@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { parseClaudeModel } from "../../../src/codecs/dialects/claude_models.ts";
-import { bareId } from "../../../src/codecs/dialects/effort.ts";
+import { bareId, commonEfforts } from "../../../src/codecs/dialects/effort.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
 // Names without a row: aliases, newer versions, and known models as hosts spell them. They get the strictest rules of
@@ -77,7 +77,51 @@ const OFF: readonly (readonly [string, string | undefined])[] = [
   ["minimax MiniMax-M3.5", undefined],
   ["deepseek deepseek-v4.5-pro", "minimal"],
   ["vertex meta/llama-4-maverick", undefined],
+  ["openai-chat gpt-latest", "low"],
+  ["openai-chat gpt-pro-latest", "high"],
+  ["openai-chat some-model", "low"],
 ];
+
+/** What OpenRouter gets for no reasoning. The row of the model's maker says that it can be off, or its lowest effort. */
+const ROUTED: readonly (readonly [string, JsonObject | undefined])[] = [
+  ["openai/gpt-6.1-sol", { effort: "low" }],
+  ["openai/gpt-5", { effort: "minimal" }],
+  ["openai/gpt-5.2", { enabled: false }],
+  ["openai/gpt-oss-120b", { effort: "low" }],
+  ["google/gemini-3-pro-preview", { effort: "low" }],
+  ["google/gemini-2.5-flash", { enabled: false }],
+  ["x-ai/grok-4.5", { effort: "low" }],
+  ["moonshotai/kimi-k3", { effort: "low" }],
+  ["moonshotai/kimi-k2-thinking", undefined],
+  ["moonshotai/kimi-k2.5:free", { enabled: false }],
+  ["z-ai/glm-5.3", { effort: "low" }],
+  ["minimax/minimax-m2", undefined],
+  ["meta-llama/llama-4-maverick", { enabled: false }],
+];
+
+for (const [model, reasoning] of ROUTED) {
+  Deno.test(`OpenRouter is asked for ${JSON.stringify(reasoning) ?? "nothing"} where a caller of ${model} wants no reasoning`, () => {
+    const { body, dropped } = received("messages", `chat openrouter ${model}`, {
+      thinking: { type: "disabled" },
+    });
+    assert.deepEqual(body.reasoning, reasoning);
+    const isOff = reasoning?.enabled === false;
+    assert.deepEqual(dropped, isOff ? [] : ["thinking"]);
+  });
+}
+
+Deno.test("the efforts that rows have in common do not depend on their order", () => {
+  const rows = [["medium"], ["high"], ["low", "high"], []] as const;
+  for (const one of rows.keys()) {
+    const turned = [...rows.slice(one), ...rows.slice(0, one)];
+    assert.deepEqual(commonEfforts(turned), []);
+    assert.deepEqual(
+      commonEfforts(turned.filter((row) => row[0] !== "medium")),
+      ["high"],
+    );
+  }
+  assert.deepEqual(commonEfforts([[], []]), []);
+});
 
 for (const [target, least] of OFF) {
   Deno.test(`${target} is asked for ${least ?? "nothing"} where a caller wants no reasoning`, () => {

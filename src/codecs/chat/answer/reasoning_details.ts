@@ -249,7 +249,8 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
 }
 
 /**
- * What Google takes for a signature that is lost, or that another model's call never had
+ * What Google takes for a signature that is lost, or that another model's call never had. The Gemini API also documents
+ * `context_engineering_is_the_way_to_go` (ai.google.dev/gemini-api/docs/thought-signatures, FAQs), Vertex this one alone
  * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs one.
  */
 const LOST_SIGNATURE = "skip_thought_signature_validator";

@@ -48,7 +48,7 @@ export function encodeReasoning(
   if (effort !== undefined) return encodeWord(settings, effort, scope);
   return {
     fields: reasoning === "router"
-      ? encodeRouter(settings)
+      ? encodeRouter(settings, scope)
       : encodeEffort(settings, scope),
     isOn: settings.mode === "off" ? false : undefined,
   };
@@ -94,14 +94,14 @@ function encodeWord(
   };
 }
 
-/** Switches reasoning off. OpenAI has a word for it. At other providers the word is an error or has another meaning. */
+/** Switches reasoning off where the provider fits that to the model. Elsewhere the word may be an error. */
 function encodeOff(scope: Scope): JsonObject {
-  if (scope.dialect.openaiSettings) return { reasoning_effort: "none" };
+  if (scope.dialect.fitsModel) return { reasoning_effort: "none" };
   reportDropped(
     "this model's provider may not allow reasoning to be switched off",
     scope,
   );
-  return {};
+  return scope.dialect.openaiSettings ? { reasoning_effort: "low" } : {};
 }
 
 function knownEffort(effort: Effort, scope: Scope): Effort {
@@ -146,7 +146,7 @@ function encodeOpenAi(
     if (requested !== "none") {
       reportDropped("this model does not reason", scope);
     }
-    return { fields: {}, isOn: false };
+    return { fields: {}, isOn: isDefaultOn };
   }
   reportDropped("this model does not support this effort", scope);
   return { fields: { reasoning_effort: chosen }, isOn: true };
@@ -238,8 +238,14 @@ function encodeOn(
 }
 
 /** Returns OpenRouter's `reasoning`. */
-function encodeRouter(settings: ReasoningSettings): JsonObject {
-  if (settings.mode === "off") return { reasoning: { enabled: false } };
+function encodeRouter(settings: ReasoningSettings, scope: Scope): JsonObject {
+  if (settings.mode === "off") {
+    const { mandatory } = scope.dialect;
+    if (mandatory === undefined) return { reasoning: { enabled: false } };
+    reportDropped("this model always reasons", scope);
+    const [effort] = mandatory;
+    return effort === undefined ? {} : { reasoning: { effort } };
+  }
   if (settings.budgetTokens !== undefined) {
     return { reasoning: { max_tokens: settings.budgetTokens } };
   }

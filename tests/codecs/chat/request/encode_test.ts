@@ -396,7 +396,10 @@ Deno.test("a Chat request requests reasoning in the service's own words", () => 
     body: JsonObject,
     lost?: string[],
   ][] = [
-    ["openai", { mode: "off" }, { reasoning_effort: "none" }],
+    ["openai", { mode: "off" }, { reasoning_effort: "low" }, [
+      "reasoning report",
+    ]],
+    ["gateway", { mode: "off" }, { reasoning_effort: "none" }],
     ["openai", { effort: "max" }, { reasoning_effort: "max" }],
     ["openai", { mode: "adaptive" }, {}],
     ["openai", { mode: "budget", budgetTokens: 10_000 }, {
