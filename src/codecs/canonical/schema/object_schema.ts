@@ -2,8 +2,10 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
   objectOf,
 } from "@gateway/base/json";
+import { mapInside } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { followRoot } from "./root_object.ts";
 
@@ -24,17 +26,48 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
 
 /**
  * Returns true when an OpenAI-style upstream accepts `strict` with the schema: each object is closed and requires all
- * its properties, and each list names the schema of its items. The upstream rejects other schemas with 400.
+ * its properties, each list names the schema of its items, and the whole is within OpenAI's limits. The upstream
+ * rejects other schemas with 400.
  */
 export function isClosedSchema(schema: JsonValue | undefined): boolean {
-  if (Array.isArray(schema)) return schema.every(isClosedSchema);
+  return isClosed(schema) && (!isJsonObject(schema) || isWithinLimits(schema));
+}
+
+/**
+ * Returns true when a schema has at most 5,000 properties, 10 levels of objects, 1,000 values of enums, 120,000
+ * characters of names and values, and 15,000 in an enum of more than 250 values
+ * (https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas).
+ */
+function isWithinLimits(schema: JsonObject): boolean {
+  let [properties, values, characters] = [0, 0, 0];
+  let isFine = true;
+  const read = (one: JsonObject, above: number): JsonObject => {
+    const names = Object.keys(objectOf(one.properties));
+    const choices = listOf(one.enum);
+    const length = choices.join("").length;
+    const level = names.length > 0 ? above + 1 : above;
+    properties += names.length;
+    values += choices.length;
+    characters += length +
+      [...names, ...Object.keys(objectOf(one.$defs)), one.const].join("")
+        .length;
+    isFine &&= level <= 10 && (choices.length <= 250 || length <= 15_000);
+    return mapInside(one, (inner) => read(inner, level));
+  };
+  read(schema, 0);
+  return isFine && properties <= 5_000 && values <= 1_000 &&
+    characters <= 120_000;
+}
+
+function isClosed(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.every(isClosed);
   if (!isJsonObject(schema)) return true;
   if (
     (schema.type === "object" || isJsonObject(schema.properties)) &&
     !isClosedObject(schema, objectOf(schema.properties))
   ) return false;
   if (schema.type === "array" && !isNamed(schema.items)) return false;
-  return Object.values(schema).every(isClosedSchema);
+  return Object.values(schema).every(isClosed);
 }
 
 function isNamed(items: JsonValue | undefined): boolean {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../../../src/base/json.ts";
 import { wordList } from "../../../../src/base/collections.ts";
 import { isPortablePattern } from "../../../../src/codecs/canonical/schema/portable_pattern.ts";
 import {
@@ -71,6 +72,59 @@ Deno.test("objectSchema() adds no properties beside a combination, and does not 
     anyOf: [{}],
   });
   assert.deepEqual(objectSchema({ type: "string" }), { type: "string" });
+});
+
+/** Returns a closed object that requires all its properties. */
+function closedObject(properties: JsonObject): JsonObject {
+  const required = Object.keys(properties);
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** Returns closed objects in each other. */
+function nestedObject(levels: number): JsonObject {
+  return levels === 0
+    ? { type: "string" }
+    : closedObject({ a: nestedObject(levels - 1) });
+}
+
+/** Returns an object with an enum of `count` values, of `length` characters each. */
+function enumOf(count: number, length: number): JsonObject {
+  const values = Array.from(
+    { length: count },
+    (_, index) => `${index}`.padStart(length, "x"),
+  );
+  return closedObject({ a: { type: "string", enum: values } });
+}
+
+/** Returns an object with `count` properties, with names of `length` characters. */
+function manyProperties(count: number, length: number): JsonObject {
+  return closedObject(Object.fromEntries(Array.from(
+    { length: count },
+    (_, index) => [`${index}`.padStart(length, "x"), { type: "string" }],
+  )));
+}
+
+Deno.test("isClosedSchema() holds strict schemas to OpenAI's limits", async (t) => {
+  await t.step("levels of objects", () => {
+    assert.equal(isClosedSchema(nestedObject(10)), true);
+    assert.equal(isClosedSchema(nestedObject(11)), false);
+  });
+  await t.step("properties in all", () => {
+    assert.equal(isClosedSchema(manyProperties(5_000, 5)), true);
+    assert.equal(isClosedSchema(manyProperties(5_001, 5)), false);
+  });
+  await t.step("characters of names", () => {
+    assert.equal(isClosedSchema(manyProperties(1_000, 120)), true);
+    assert.equal(isClosedSchema(manyProperties(1_000, 121)), false);
+  });
+  await t.step("values of enums", () => {
+    assert.equal(isClosedSchema(enumOf(1_000, 4)), true);
+    assert.equal(isClosedSchema(enumOf(1_001, 4)), false);
+  });
+  await t.step("characters of a long enum", () => {
+    assert.equal(isClosedSchema(enumOf(250, 100)), true);
+    assert.equal(isClosedSchema(enumOf(251, 60)), false);
+  });
 });
 
 Deno.test("isClosedSchema() requires closed objects with required properties, at every depth", () => {
