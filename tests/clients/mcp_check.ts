@@ -3,8 +3,13 @@ import type { Protocol } from "../../src/base/protocol.ts";
 import { CODECS } from "../../src/codecs/codecs.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 import { translateRequest } from "../support/translate_request.ts";
-import { listTools, MCP_SERVERS } from "./mcp_servers.ts";
-import { ORACLES, type SentTool } from "./tool_oracles.ts";
+import {
+  installUvx,
+  listTools,
+  MCP_SERVERS,
+  type McpServer,
+} from "./mcp_servers.ts";
+import { ORACLES, type SentTool, totalsFault } from "./tool_oracles.ts";
 
 // The tools of well-known MCP servers, sent from each protocol to each host, are judged by the host's strictest known
 // rules. A server that cannot be downloaded or does not start is named and left out.
@@ -32,32 +37,64 @@ const HOSTS: readonly Host[] = [
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
-if (import.meta.main) {
-  const refused = await judgeServers();
-  Deno.exit(refused === 0 ? 0 : 1);
-}
+/** The servers that start at once. */
+const AT_ONCE = 3;
+
+/** The longest time for all servers, in milliseconds. Those that have not started by then are left out. */
+const ALL_MS = 15 * 60_000;
 
 /** Prints the faults of each server and host, and returns their number. */
 async function judgeServers(): Promise<number> {
   const totals = new Map<string, number>();
-  let tools = 0;
-  for (const server of MCP_SERVERS) {
-    const listed = await listTools(server);
-    if (typeof listed === "string") {
-      console.log(`${server[0]}: left out, ${listed}`);
-      continue;
+  const listed: JsonObject[] = [];
+  const uvx = await installUvx();
+  const end = Date.now() + ALL_MS;
+  let servers = 0;
+  const judge = async (server: McpServer) => {
+    const tools = Date.now() < end
+      ? await listTools(server, uvx)
+      : "the time for all servers is over";
+    if (typeof tools === "string") {
+      console.log(`${server.spec}: left out, ${tools}`);
+      return;
     }
-    tools += listed.length;
-    console.log(`${server[0]}: ${listed.length} tools`);
-    for (const tool of listed) {
-      for (const [pair, fault] of faultsOf(tool)) {
-        totals.set(pair, (totals.get(pair) ?? 0) + 1);
-        console.log(`  ${tool.name} ${pair}: ${fault}`);
-      }
+    servers++;
+    listed.push(...tools);
+    console.log(`${server.spec}: ${tools.length} tools`);
+    const faults = tools.flatMap((tool) =>
+      faultsOf(tool).map(([pair, fault]) =>
+        [pair, `${tool.name} ${pair}: ${fault}`] as const
+      )
+    );
+    for (const [pair, line] of [...faults, ...faultsTogether(tools)]) {
+      totals.set(pair, (totals.get(pair) ?? 0) + 1);
+      console.log(`  ${line}`);
     }
-  }
-  console.log(`${tools} tools`, Object.fromEntries(totals));
+  };
+  const waiting = [...MCP_SERVERS];
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      await judge(next);
+    }
+  }));
+  console.log(
+    `${servers} of ${MCP_SERVERS.length} servers, ${listed.length} tools;`,
+    `unchanged, hosts refuse ${refusedUnchanged(listed)}; translated:`,
+    Object.fromEntries(totals),
+  );
   return totals.values().reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns the tools that a host refuses as they are, by host. */
+function refusedUnchanged(tools: readonly JsonObject[]): string {
+  return Object.entries(ORACLES).map(([host, oracle]) => {
+    const refused = tools.filter(({ name, inputSchema }) => {
+      const schema = isJsonObject(inputSchema) ? inputSchema : {};
+      return oracle({ name: String(name), schema, strict: false }) !==
+        undefined;
+    });
+    return `${refused.length} at ${host}`;
+  }).join(", ");
 }
 
 /** Returns the faults of an MCP tool by the pair of protocol and host. */
@@ -76,49 +113,77 @@ export function faultsOf(tool: JsonObject): [pair: string, fault: string][] {
   return faults;
 }
 
+/** Returns what hosts refuse in all tools of a server together, sent in one request. */
+function faultsTogether(
+  tools: readonly JsonObject[],
+): [pair: string, line: string][] {
+  const strict = tools.map((tool) => ({ ...tool, strict: true }));
+  return PROTOCOLS.flatMap((from) =>
+    HOSTS.filter(({ to }) => to !== from).flatMap((host) => {
+      const fault = totalsFault(host.oracle, sentBy(strict, from, host));
+      const pair = `all ${from} to ${host.oracle} (${host.to})`;
+      const line: [string, string] = [pair, `${pair}: ${fault}`];
+      return fault === undefined ? [] : [line];
+    })
+  );
+}
+
 function faultAt(
   tool: JsonObject,
   from: Protocol,
-  { oracle, to, service, model }: Host,
+  host: Host,
 ): string | undefined {
-  const codec = CODECS[from];
-  const { body } = translateRequest(requestWith(tool, from), {
-    from: codec,
+  const [sent] = sentBy([tool], from, host);
+  return sent === undefined ? "it was left out" : ORACLES[host.oracle]?.(sent);
+}
+
+/** Returns the tools that a host receives. */
+function sentBy(
+  tools: readonly JsonObject[],
+  from: Protocol,
+  { to, service, model }: Host,
+): SentTool[] {
+  const { body } = translateRequest(requestWith(tools, from), {
+    from: CODECS[from],
     to: CODECS[to],
     target: targetOf(service, model),
   });
-  const sent = sentTool(body);
-  return sent === undefined ? "it was left out" : ORACLES[oracle]?.(sent);
+  return Array.isArray(body.tools)
+    ? body.tools.filter(isJsonObject).map(sentTool)
+    : [];
 }
 
-function requestWith(tool: JsonObject, from: Protocol): JsonObject {
-  const { name, description = "", strict = false } = tool;
-  const parameters = tool.inputSchema ?? { type: "object" };
+function requestWith(
+  given: readonly JsonObject[],
+  from: Protocol,
+): JsonObject {
   const messages = [{ role: "user", content: "Hi" }];
+  const tools = given.map((tool) => offered(tool, from));
   switch (from) {
-    case "chat": {
-      const offered = { name, description, parameters, strict };
-      const tools = [{ type: "function", function: offered }];
+    case "chat":
       return { model: "m", messages, tools };
-    }
-    case "messages": {
-      const tools = [{ name, description, input_schema: parameters, strict }];
+    case "messages":
       return { model: "m", max_tokens: 100, messages, tools };
-    }
-    case "responses": {
-      const offered = { name, description, parameters, strict };
-      return {
-        model: "m",
-        input: "Hi",
-        tools: [{ type: "function", ...offered }],
-      };
-    }
+    case "responses":
+      return { model: "m", input: "Hi", tools };
   }
 }
 
-function sentTool({ tools }: JsonObject): SentTool | undefined {
-  const first = Array.isArray(tools) ? tools[0] : undefined;
-  if (!isJsonObject(first)) return undefined;
+function offered(tool: JsonObject, from: Protocol): JsonObject {
+  const { name, description = "", strict = false } = tool;
+  const parameters = tool.inputSchema ?? { type: "object" };
+  const common = { name, description, strict };
+  switch (from) {
+    case "chat":
+      return { type: "function", function: { ...common, parameters } };
+    case "messages":
+      return { ...common, input_schema: parameters };
+    case "responses":
+      return { type: "function", ...common, parameters };
+  }
+}
+
+function sentTool(first: JsonObject): SentTool {
   const tool = isJsonObject(first.function) ? first.function : first;
   const schema = tool.parameters ?? tool.input_schema;
   return {
@@ -126,4 +191,9 @@ function sentTool({ tools }: JsonObject): SentTool | undefined {
     schema: isJsonObject(schema) ? schema : {},
     strict: tool.strict === true,
   };
+}
+
+if (import.meta.main) {
+  const refused = await judgeServers();
+  Deno.exit(refused === 0 ? 0 : 1);
 }

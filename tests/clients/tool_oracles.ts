@@ -26,13 +26,13 @@ export const ORACLES: Readonly<Record<string, Oracle>> = {
       (strict ? claudeStrictFault(schema) : undefined),
   openai: ({ name, schema, strict }) =>
     badName(name, /^[a-zA-Z0-9_-]{1,64}$/) ?? openAiSchemaFault(schema) ??
-      (strict ? openFault(schema) : undefined),
+      (strict ? openFault(schema) ?? strictSizeFault(schema) : undefined),
   // github.com/kaitranntt/ccs/issues/25, github.com/google-gemini/gemini-cli/issues/2966
   gemini: ({ name, schema }) =>
     badName(name, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/) ?? badRoot(schema) ??
       draftFault(schema),
   // github.com/MoonshotAI/kimi-code/issues/2661, github.com/lidge-jun/opencodex/issues/2673,
-  // github.com/MoonshotAI/kimi-cli/issues/2061
+  // github.com/MoonshotAI/kimi-cli/issues/2061, github.com/anomalyco/opencode/issues/25495
   kimi: ({ name, schema }) =>
     badName(name, /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/) ?? badRoot(schema) ??
       eachSchema(schema, (one) => {
@@ -42,7 +42,7 @@ export const ORACLES: Readonly<Record<string, Oracle>> = {
         return one.$ref !== undefined && Object.keys(one).length > 1
           ? "words beside $ref"
           : undefined;
-      }),
+      }) ?? (deepest(schema) > 10 ? "more than 10 levels" : undefined),
   // github.com/ggml-org/llama.cpp/issues/26930, github.com/ggml-org/llama.cpp/issues/27580
   llamacpp: ({ schema }) =>
     badRoot(schema) ??
@@ -102,6 +102,74 @@ function openFault(schema: JsonObject): string | undefined {
       names.every((name) => Array.isArray(required) && required.includes(name));
     return isClosed ? undefined : "an open object in a strict tool";
   });
+}
+
+/** The limits of strict schemas: developers.openai.com/api/docs/guides/structured-outputs#supported-schemas */
+function strictSizeFault(root: JsonObject): string | undefined {
+  const names: string[] = [];
+  const values: string[] = [];
+  let longEnum: string | undefined;
+  eachSchema(root, ({ properties, $defs, enum: choices, const: value }) => {
+    if (isJsonObject(properties)) names.push(...Object.keys(properties));
+    if (value !== undefined) values.push(String(value));
+    if (isJsonObject($defs)) values.push(...Object.keys($defs));
+    if (!Array.isArray(choices)) return undefined;
+    values.push(...choices.map(String));
+    const isLong = choices.length > 250 && choices.join("").length > 15_000;
+    if (isLong) longEnum = "more than 15,000 characters in an enum";
+    return undefined;
+  });
+  if (names.length > 5_000) return `${names.length} properties`;
+  if (deepest(root) > 10) return `${deepest(root)} levels of objects`;
+  const characters = [...names, ...values].join("").length;
+  return characters > 120_000 ? `${characters} characters` : longEnum;
+}
+
+/** Returns the most objects that are in each other. */
+function deepest(value: JsonValue | undefined): number {
+  if (Array.isArray(value)) return Math.max(0, ...value.map(deepest));
+  if (!isJsonObject(value)) return 0;
+  const own = isJsonObject(value.properties) && value.type === "object" ? 1 : 0;
+  return own + Math.max(0, ...Object.values(value).map(deepest));
+}
+
+/** The most tools of a request at a host; the reports have its error. */
+const MOST_TOOLS: Readonly<Record<string, number>> = {
+  // "Expected an array with maximum length 128": github.com/zed-industries/zed/issues/32946
+  openai: 128,
+  // "At most 512 function declarations": github.com/google-gemini/gemini-cli/issues/19083
+  gemini: 512,
+};
+
+/** Returns what a host refuses in the tools of one request together; `undefined` when it accepts them. */
+export function totalsFault(
+  host: string,
+  tools: readonly SentTool[],
+): string | undefined {
+  const most = MOST_TOOLS[host] ?? Infinity;
+  if (tools.length > most) return `${tools.length} tools, more than ${most}`;
+  return host === "claude" ? claudeTotalsFault(tools) : undefined;
+}
+
+/** Returns what Claude refuses in strict tools: their number, and what they have in all. */
+function claudeTotalsFault(
+  tools: readonly SentTool[],
+): string | undefined {
+  const strict = tools.filter((tool) => tool.strict);
+  let [optional, unions] = [0, 0];
+  for (const { schema } of strict) {
+    eachSchema(schema, ({ properties, required, type, anyOf }) => {
+      const names = isJsonObject(properties) ? Object.keys(properties) : [];
+      const all = Array.isArray(required) ? required : [];
+      optional += names.filter((name) => !all.includes(name)).length;
+      if (Array.isArray(type) || Array.isArray(anyOf)) unions++;
+      return undefined;
+    });
+  }
+  // github.com/genkit-ai/genkit/issues/5230, github.com/ENTERPILOT/GoModel/pull/963
+  if (strict.length > 20) return `${strict.length} strict tools`;
+  if (optional > 24) return `${optional} optional parameters in strict tools`;
+  return unions > 16 ? `${unions} unions in strict tools` : undefined;
 }
 
 /** The keywords of strict tools at Claude: https://repo.hex.pm/docs/lang_schema-0.7.1.tar.gz:LangSchema.Converter.Anthropic.html */
