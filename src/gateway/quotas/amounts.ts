@@ -6,10 +6,15 @@ export interface Amounts {
   readonly usedPercent: number | null;
 }
 
-/** The numbers of a window that the provider reported. */
-export type KnownAmounts = {
-  readonly [Name in keyof Amounts]?: number | null | undefined;
-};
+/** The statements of a provider about one window. */
+export type KnownAmounts =
+  & { readonly [Name in keyof Amounts]?: number | null | undefined }
+  & {
+    /** A further share used, which may be rounded or late. It counts where it is the stricter one. */
+    readonly otherPercent?: number | null | undefined;
+    /** True when the provider reports that this window stops requests, so that 100 % or more is used. */
+    readonly isStopped?: boolean | undefined;
+  };
 
 /**
  * Completes the reported numbers by arithmetic, without guessing. A reported number is kept even when it contradicts
@@ -32,6 +37,8 @@ export function amounts(known: KnownAmounts): Amounts {
       known.usedPercent,
       percentOf(used, limit),
       percentOf(ofRest, limit),
+      known.otherPercent,
+      known.isStopped ? 100 : null,
     ]),
   };
 }

@@ -34,7 +34,7 @@ export function scopedType(type: string, scope: string): string {
 }
 
 /** The parts of a window, with the numbers that the provider reports. */
-interface WindowParts extends KnownAmounts {
+export interface WindowParts extends KnownAmounts {
   readonly type: string;
   /** The part that the type limits, see {@linkcode scopedType}. */
   readonly scope?: string;
@@ -55,7 +55,7 @@ export function quotaWindow(
     .some((count) => typeof count === "number");
   const { limit, used, remaining, usedPercent } =
     unit === "percent" && !hasCounts
-      ? percentAmounts(known.usedPercent)
+      ? percentAmounts(amounts(known).usedPercent)
       : amounts(known);
   return {
     type: scopedType(type, scope),
@@ -69,6 +69,23 @@ export function quotaWindow(
     used_percent: usedPercent,
     resets_at: resetsAt,
   };
+}
+
+/**
+ * Returns the windows of these parts. Where the provider reports that one of them stops requests, and not which, it is
+ * the one with the greatest share used.
+ */
+export function quotaWindows(
+  parts: readonly WindowParts[],
+  { isStopped }: { readonly isStopped: boolean },
+): QuotaWindow[] {
+  const windows = parts.map((one) => quotaWindow(one));
+  if (!isStopped || windows.some(isExhausted)) return windows;
+  const shares = windows.map(({ used_percent }) => used_percent ?? -1);
+  const fullest = shares.indexOf(Math.max(...shares));
+  return parts.map((one, index) =>
+    quotaWindow({ ...one, isStopped: index === fullest })
+  );
 }
 
 /** Returns true when a window limits the use of models, not only that of a plan's tools. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HeaderFields } from "@gateway/base/header_fields";
-import { tidy } from "../amounts.ts";
+import { type KnownAmounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
   instantOfText,
@@ -9,7 +9,13 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, quotaWindow, strictest } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  quotaWindows,
+  strictest,
+} from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
@@ -49,26 +55,39 @@ function unifiedWindows(
   headers: HeaderFields,
   seenAtMs: number,
 ): QuotaWindow[] {
-  return [...headers.keys()].flatMap((name) => {
+  const statusOf = (part: string) =>
+    headers.get(`anthropic-ratelimit-unified-${part}status`) ?? "";
+  const claim =
+    (headers.get("anthropic-ratelimit-unified-representative-claim") ?? "")
+      .replace("five_hour", "5h").replace("seven_day", "7d")
+      .replace("overage_included", "oi");
+  // A used-up plan may go on as paid overage.
+  const isStopped = statusOf("") === "rejected" &&
+    !statusOf("overage-").startsWith("allowed");
+  const parts = [...headers.keys()].flatMap((name) => {
     const [, length, suffix = ""] = UNIFIED_REGEXP.exec(name) ?? [];
     const fraction = headerNumber(headers, name);
     if (length === undefined || fraction === null) return [];
     // `7d_oi` is the week including paid overage.
     const scope = suffix === "oi" ? "overage_included" : suffix;
-    return [quotaWindow({
+    const part = suffix === "" ? length : `${length}_${suffix}`;
+    return [{
       type: QUOTA_TYPES.usage,
       scope,
       // In percent like the usage endpoint, so that both can be compared.
       unit: "percent",
       period: periodOfText(length),
       usedPercent: tidy(fraction * 100),
+      isStopped: isStopped &&
+        (statusOf(`${part}-`) === "rejected" || part === claim),
       resetsAt: headerInstant(
         headers,
         name.replace(/utilization$/, "reset"),
         seenAtMs,
       ),
-    })];
+    }];
   });
+  return quotaWindows(parts, { isStopped: isStopped && claim === "" });
 }
 
 interface Counter {
@@ -160,12 +179,18 @@ const payload = z.object({
   limits: z.array(limit).nullish(),
   extra_usage: z.object({
     is_enabled: flag,
+    utilization: numeric,
     monthly_limit: numeric,
     used_credits: numeric,
     currency: text,
     decimal_places: numeric,
   }).nullish(),
-  spend: z.object({ used: money, limit: money, enabled: flag }).nullish(),
+  spend: z.object({
+    used: money,
+    limit: money,
+    percent: numeric,
+    enabled: flag,
+  }).nullish(),
 });
 
 type Payload = z.output<typeof payload>;
@@ -261,18 +286,20 @@ function extraUsage({ extra_usage: extra, spend }: Payload): QuotaWindow[] {
     return [spendWindow(extra.currency, {
       limit: major(extra.monthly_limit, places),
       used: major(extra.used_credits, places),
+      otherPercent: extra.utilization,
     })];
   }
   if (!spend?.enabled) return [];
   return [spendWindow(spend.used?.currency, {
     limit: major(spend.limit?.amount_minor, spend.limit?.exponent),
     used: major(spend.used?.amount_minor, spend.used?.exponent),
+    otherPercent: spend.percent,
   })];
 }
 
 function spendWindow(
   currency: string | null | undefined,
-  known: { limit: number | null; used: number | null },
+  known: KnownAmounts,
 ): QuotaWindow {
   return quotaWindow({
     type: QUOTA_TYPES.spend,

@@ -9,7 +9,12 @@ import {
   TOTAL,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  quotaWindows,
+} from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   baseUrl,
@@ -52,11 +57,11 @@ function headerUsageWindows(
   headers: HeaderFields,
   seenAtMs: number,
 ): QuotaWindow[] {
-  return [...headers.keys()].flatMap((name) => {
+  const parts = [...headers.keys()].flatMap((name) => {
     const [, slot, meter] = USED_REGEXP.exec(name) ?? [];
     const usedPercent = headerNumber(headers, name);
     if (slot === undefined || usedPercent === null) return [];
-    return [quotaWindow({
+    return [{
       type: QUOTA_TYPES.usage,
       scope: meterName(headers, meter),
       unit: "percent",
@@ -65,8 +70,17 @@ function headerUsageWindows(
       ),
       usedPercent,
       resetsAt: headerResetOf(headers, slot, seenAtMs),
-    })];
+    }];
   });
+  const own = ({ scope }: { readonly scope: string }) => scope === "";
+  // It names a limit of the main meter. The other reasons, such as a workspace without credits, concern no window.
+  const reason = headers.get("x-codex-rate-limit-reached-type");
+  return [
+    ...quotaWindows(parts.filter(own), {
+      isStopped: reason === "rate_limit_reached",
+    }),
+    ...parts.filter((one) => !own(one)).map((one) => quotaWindow(one)),
+  ];
 }
 
 function meterName(headers: HeaderFields, meter: string | undefined): string {
@@ -115,6 +129,8 @@ const window = z.object({
 }).nullish();
 
 const rateLimit = z.object({
+  allowed: flag,
+  limit_reached: flag,
   primary_window: window,
   secondary_window: window,
 }).nullish();
@@ -129,6 +145,7 @@ const payload = z.object({
   })).nullish(),
   credits: z.object({ unlimited: flag, balance: numeric }).nullish(),
   spend_control: z.object({
+    reached: flag,
     individual_limit: z.object({
       limit: numeric,
       used: numeric,
@@ -207,26 +224,25 @@ function usageWindows(
   limits: z.output<typeof rateLimit>,
   nowMs: number,
 ): QuotaWindow[] {
-  return [limits?.primary_window, limits?.secondary_window].flatMap((slot) =>
-    slot
-      ? [quotaWindow({
-        type: QUOTA_TYPES.usage,
-        scope,
-        unit: "percent",
-        period: periodOfSeconds(slot.limit_window_seconds),
-        usedPercent: slot.used_percent,
-        resetsAt: resetOf(slot, nowMs),
-      })]
-      : []
-  );
+  const slots = [limits?.primary_window, limits?.secondary_window];
+  const parts = slots.filter((slot) => slot !== null && slot !== undefined)
+    .map((slot) => ({
+      type: QUOTA_TYPES.usage,
+      scope,
+      unit: "percent",
+      period: periodOfSeconds(slot.limit_window_seconds),
+      usedPercent: slot.used_percent,
+      resetsAt: resetOf(slot, nowMs),
+    }));
+  return quotaWindows(parts, {
+    isStopped: limits?.limit_reached === true || limits?.allowed === false,
+  });
 }
 
 /** Returns the window of a workspace's cap on one member's spending. It may be the only limit. */
 function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
   const cap = body.spend_control?.individual_limit;
   if (!cap) return [];
-  const usedPercent = cap.used_percent ??
-    complement(cap.remaining_percent, 100);
   const hasCounts = typeof (cap.limit ?? cap.used ?? cap.remaining) ===
     "number";
   return [quotaWindow({
@@ -236,7 +252,9 @@ function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
     limit: cap.limit,
     used: cap.used,
     remaining: cap.remaining,
-    usedPercent,
+    usedPercent: cap.used_percent,
+    otherPercent: complement(cap.remaining_percent, 100),
+    isStopped: body.spend_control?.reached === true,
     resetsAt: resetOf(cap, nowMs),
   })];
 }

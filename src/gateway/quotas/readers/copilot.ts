@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Amounts, amounts, complement } from "../amounts.ts";
+import { amounts, complement, type KnownAmounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
 import { QUOTA_TYPES, quotaWindow } from "../window.ts";
@@ -118,14 +118,17 @@ function snapshotWindow(
 }
 
 /** Returns the counts. Use beyond the allowance is counted separately, with nothing remaining. */
-function countsOf(one: Snapshot): Amounts {
-  const plain = amounts({
+function countsOf(one: Snapshot): KnownAmounts {
+  const plain = {
     limit: one.entitlement,
     remaining: one.quota_remaining ?? one.remaining,
-  });
+    otherPercent: complement(one.percent_remaining, 100),
+  };
   const overage = one.overage_count ?? 0;
-  if (overage <= 0 || plain.used === null) return plain;
-  return amounts({ ...plain, used: plain.used + overage, usedPercent: null });
+  const { used } = amounts(plain);
+  return overage <= 0 || used === null
+    ? plain
+    : { ...plain, used: used + overage };
 }
 
 function freeWindow(

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { instantOfText, periodOfText, TOTAL } from "../period.ts";
-import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  strictest,
+} from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
@@ -102,7 +107,7 @@ function keyWindows(info: Key): QuotaWindow[] {
   const isMainBare = typeof info.max_budget !== "number";
   return isMainBare && others.length > 0
     ? others
-    : [budgetWindow("", info), ...others];
+    : strictest([budgetWindow("", info), ...others]);
 }
 
 function spendOf(info: Key, duration: string): number | null | undefined {

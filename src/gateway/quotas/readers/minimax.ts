@@ -122,11 +122,8 @@ function windowOf(
       ? period(1, "week")
       : UNKNOWN_PERIOD,
     ...counted,
-    usedPercent: status === EXHAUSTED
-      ? 100
-      : counted
-      ? null
-      : complement(left, 100),
+    otherPercent: complement(left, 100),
+    isStopped: status === EXHAUSTED,
     resetsAt: instantOfMs(endMs) ??
       instantAfter(nowMs, one[`${prefix}remains_time`]),
   })];

@@ -79,13 +79,14 @@ export const deepseek: QuotaReader = {
   poll: {
     requests: hostRequest("/user/balance"),
     parse([body]) {
-      const { balance_infos } = checkPayload(payload, body);
+      const { balance_infos, is_available } = checkPayload(payload, body);
       return requireWindows(balance_infos.map((one) =>
         quotaWindow({
           type: QUOTA_TYPES.balance,
           unit: one.currency,
           period: TOTAL,
           remaining: one.total_balance,
+          isStopped: is_available === false,
         })
       ));
     },
@@ -93,6 +94,8 @@ export const deepseek: QuotaReader = {
 };
 
 const payload = z.object({
+  /** False when requests are refused, though an amount may be left. */
+  is_available: flag,
   balance_infos: z.array(z.object({
     currency: z.string().regex(/^[A-Z]{3}$/),
     total_balance: quantity,

@@ -7,7 +7,12 @@ import {
   periodOfText,
   TOTAL,
 } from "../period.ts";
-import { QUOTA_TYPES, quotaWindow } from "../window.ts";
+import {
+  QUOTA_TYPES,
+  type QuotaWindow,
+  quotaWindow,
+  strictest,
+} from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
@@ -34,9 +39,11 @@ export const sub2api: QuotaReader = {
         throw keyRejected();
       }
       return requireWindows([
-        ...quotaWindows(answer),
-        ...rateWindows(answer),
-        ...subscriptionWindows(answer),
+        ...strictest([
+          ...keyWindows(answer),
+          ...rateWindows(answer),
+          ...subscriptionWindows(answer),
+        ]),
         ...balanceWindows(answer),
       ]);
     },
@@ -49,6 +56,7 @@ const currency = z.string().transform((value) =>
 
 const payload = z.object({
   isValid: flag,
+  status: text,
   unit: currency,
   quota: z.object({
     limit: numeric,
@@ -81,9 +89,12 @@ function urlOf(source: QuotaSource): string {
   return withQuery(url, "timezone", "UTC");
 }
 
-function quotaWindows({ quota, unit }: Payload): QuotaWindow[] {
+function keyWindows({ quota, unit, status }: Payload): QuotaWindow[] {
   if (!quota) return [];
-  return [spendWindow(TOTAL, { ...quota, unit: quota.unit ?? unit })];
+  const isStopped = status === "quota_exhausted";
+  return [
+    spendWindow(TOTAL, { ...quota, unit: quota.unit ?? unit, isStopped }),
+  ];
 }
 
 function rateWindows({ rate_limits: all, unit }: Payload): QuotaWindow[] {
@@ -117,7 +128,7 @@ function balanceWindows({ balance, unit }: Payload): QuotaWindow[] {
 
 function spendWindow(
   length: Period,
-  { limit, used, remaining, unit, reset_at }: KnownAmounts & {
+  { unit, reset_at, ...known }: KnownAmounts & {
     readonly unit?: string | null | undefined;
     readonly reset_at?: string | null | undefined;
   },
@@ -126,7 +137,7 @@ function spendWindow(
     type: QUOTA_TYPES.spend,
     unit: unit ?? "currency",
     period: length,
-    ...{ limit, used, remaining },
+    ...known,
     resetsAt: instantOfText(reset_at),
   });
 }

@@ -10,6 +10,7 @@ import { QUOTA_TYPES, quotaWindow } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   checkPayload,
+  flag,
   hostRequest,
   numeric,
   requireWindows,
@@ -36,8 +37,11 @@ const calls = z.object({ limit: numeric, requests: numeric, renewsAt: text })
   .nullish();
 
 const body = z.object({
-  rollingFiveHourLimit: z.object({ max: numeric, remaining: numeric })
-    .nullish(),
+  rollingFiveHourLimit: z.object({
+    max: numeric,
+    remaining: numeric,
+    limited: flag,
+  }).nullish(),
   weeklyTokenLimit: z.object({
     maxCredits: dollars,
     remainingCredits: dollars,
@@ -60,6 +64,7 @@ function windowsOf(
       period: period(5, "hour"),
       limit: rolling.max,
       remaining: rolling.remaining,
+      isStopped: rolling.limited === true,
     }),
     weekly && quotaWindow({
       type: QUOTA_TYPES.spend,
