@@ -1,5 +1,5 @@
 /** The numbers of a window. Null is unknown. */
-export interface Amounts {
+interface Amounts {
   readonly limit: number | null;
   readonly used: number | null;
   readonly remaining: number | null;

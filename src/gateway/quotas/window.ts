@@ -34,7 +34,7 @@ export function scopedType(type: string, scope: string): string {
 }
 
 /** The parts of a window, with the numbers that the provider reports. */
-export interface WindowParts extends KnownAmounts {
+interface WindowParts extends KnownAmounts {
   readonly type: string;
   /** The part that the type limits, see {@linkcode scopedType}. */
   readonly scope?: string;
