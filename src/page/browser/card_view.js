@@ -4,6 +4,7 @@ import {
   informativeWindows,
   LEVEL_TEXTS,
   levelOf,
+  usedUpWindows,
   worstLevel,
 } from "../wording/level.js";
 import { elapsedShare } from "./pace.js";
@@ -13,6 +14,7 @@ import {
   failingText,
   localResetText,
   localTime,
+  untilText,
   waitingText,
 } from "../wording/times.js";
 import {
@@ -30,7 +32,6 @@ import {
  * @typedef {QuotaWindow & import("./pace.js").TimedWindow} ShownWindow
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  * @typedef {import("./element.js").Ticker} Ticker
- * @typedef {import("../wording/level.js").Level} Level
  */
 
 /**
@@ -44,8 +45,10 @@ export function connectionCard(entry, ticker) {
   const { failing } = entry;
   const isOk = entry.status === "ok";
   const isDenied = failing !== undefined && entry.status === "unsupported";
-  const badge = isOk
-    ? levelBadge(worstLevel(informativeWindows(entry.limits).map(levelOf)))
+  const badge = failing !== undefined
+    ? element("span", { class: "badge badge-unavailable" }, "failing")
+    : isOk
+    ? levelBadge(entry.limits)
     : stateBadge(entry);
   return element(
     "li",
@@ -80,11 +83,10 @@ function notesOf({ service, waiting }) {
  * @returns {HTMLElement}
  */
 export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {
-  const badge = levelBadge(worstLevel(limits.map(levelOf)));
   return element(
     "li",
     { class: "card" },
-    cardHead({ name, notes: [note], badge }),
+    cardHead({ name, notes: [note], badge: levelBadge(limits) }),
     windowList(limits, ticker),
     ...(oldSinceMs === undefined ? [] : [
       element(
@@ -115,13 +117,17 @@ function cardHead({ name, notes, badge }) {
 }
 
 /**
- * Returns the one warning of a card. The bars and the numbers show the window that it is about.
+ * Returns the one warning of a card, with the reset of what is used up. The bars and the numbers show the window that it
+ * is about.
  *
- * @param {Level} level
+ * @param {readonly QuotaWindow[]} limits
  * @returns {HTMLElement}
  */
-function levelBadge(level) {
-  const text = level === "unknown" ? "ok" : LEVEL_TEXTS[level];
+function levelBadge(limits) {
+  const level = worstLevel(informativeWindows(limits).map(levelOf));
+  const text = level === "unknown"
+    ? "ok"
+    : LEVEL_TEXTS[level] + untilText(usedUpWindows(limits), Date.now());
   return element("span", { class: `badge level-${level}` }, text);
 }
 

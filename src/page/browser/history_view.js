@@ -3,6 +3,7 @@ import {
   amountOf,
   costMark,
   expectedToday,
+  hasCost,
   historyText,
   isEmpty,
   unitOf,
@@ -19,10 +20,10 @@ import { amountText } from "../wording/words.js";
 /** The time after which the pace of today is computed again. */
 const PACE_MS = 600_000;
 
-const UNIT_NAMES = { tokens: "Tokens", USD: "Cost" };
+const UNIT_NAMES = { requests: "Requests", tokens: "Tokens", USD: "Cost" };
 
 /** @type {readonly Unit[]} */
-const UNITS = ["tokens", "USD"];
+const UNITS = ["requests", "tokens", "USD"];
 
 /**
  * Creates the view of the last days: bars, and the numbers as a table.
@@ -48,12 +49,10 @@ export function createHistoryView() {
       history?.holders[0];
     if (history === undefined || holder === undefined) return;
     const isOwn = holder === history.holders[0];
-    const hasCost = unitOf(history.holders) === "USD";
-    const drawnUnit = hasCost ? unit ?? "USD" : "tokens";
+    const drawnUnit = chosenUnit(history.holders, unit);
     const text = historyText(holder, drawnUnit, Date.now());
     details.hidden = isEmpty(holder);
-    fields.hidden = history.holders.every(isEmpty) ||
-      choices.childElementCount === 0;
+    fields.hidden = history.holders.every(isEmpty);
     if (details.hidden) {
       figure.replaceChildren(element("p", { class: "note" }, text));
       return;
@@ -75,13 +74,11 @@ export function createHistoryView() {
     if (history === undefined) return;
     const names = history.holders.map(({ name }) => name);
     choices.replaceChildren(
-      ...(unitOf(history.holders) === "USD"
-        ? [radios("history-unit", UNITS, {
-          nameOf: (one) => UNIT_NAMES[one],
-          chosen: unit ?? "USD",
-          onPick: (picked) => unit = picked,
-        })]
-        : []),
+      radios("history-unit", unitsOf(history.holders), {
+        nameOf: (one) => UNIT_NAMES[one],
+        chosen: chosenUnit(history.holders, unit),
+        onPick: (picked) => unit = picked,
+      }),
       ...(names.length > 1
         ? [radios("history-holder", names, {
           nameOf: (name) => name,
@@ -136,9 +133,25 @@ export function createHistoryView() {
   };
 }
 
+/** @param {readonly HolderHistory[]} holders @returns {readonly Unit[]} */
+function unitsOf(holders) {
+  return UNITS.filter((one) => one !== "USD" || holders.some(hasCost));
+}
+
+/** @param {readonly HolderHistory[]} holders @param {Unit | undefined} wanted @returns {Unit} */
+function chosenUnit(holders, wanted) {
+  return unitsOf(holders).find((one) => one === wanted) ?? unitOf(holders);
+}
+
 const WIDTH = 700;
 const HEIGHT = 140;
 const BAR_SHARE = 0.72;
+
+/** The height of the least use, so that it can be seen beside a large one. */
+const LEAST_HEIGHT = 2;
+
+/** A limit of more times the use would leave no height for the bars, so that a text has its place. */
+const MOST_LIMIT = 3;
 
 /**
  * Draws a bar for each day, the expected rest of today, and the limit as a line, between the largest amount and the
@@ -153,14 +166,19 @@ function chart({ days, limits }, unit, label) {
   const amounts = days.map((day) => amountOf(day, unit));
   const expected = expectedToday(days, unit, Date.now()) ?? 0;
   const limit = limits[unit] ?? 0;
-  const most = Math.max(...amounts, expected, limit) || 1;
+  const used = Math.max(...amounts, expected);
+  const isFar = limit > MOST_LIMIT * used;
+  const most = (isFar ? used : Math.max(used, limit)) || 1;
+  const times = amountText(Math.round(limit / most), "");
   const step = WIDTH / days.length;
   const bar = (
     /** @type {number} */ index,
     /** @type {number} */ amount,
     /** @type {string} */ look,
   ) => {
-    const height = HEIGHT * amount / most;
+    const height = amount > 0
+      ? Math.max(LEAST_HEIGHT, HEIGHT * amount / most)
+      : 0;
     return svg("rect", {
       class: look,
       x: index * step + step * (1 - BAR_SHARE) / 2,
@@ -186,7 +204,7 @@ function chart({ days, limits }, unit, label) {
     rect.append(title);
     drawing.append(rect);
   }
-  if (limit > 0) {
+  if (limit > 0 && !isFar) {
     const y = HEIGHT * (1 - limit / most) + 1;
     drawing.append(
       svg("line", { class: "bar-limit", x1: 0, x2: WIDTH, y1: y, y2: y }),
@@ -197,7 +215,11 @@ function chart({ days, limits }, unit, label) {
       amountText(Number(most.toPrecision(3)), unit),
       [
         ...(expected > 0 ? ["pale: today at this pace"] : []),
-        ...(limit > 0 ? ["dashed: the limit"] : []),
+        ...(limit <= 0
+          ? []
+          : isFar
+          ? [`the limit is ${times} times this height`]
+          : ["dashed: the limit"]),
       ].join(", "),
     ),
     drawing,

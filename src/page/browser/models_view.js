@@ -35,8 +35,11 @@ export function createModelsView({ onChoose }) {
       ...shown.map((model) => modelItem(model, () => onChoose(model.id))),
     );
     more.hidden = shown.length === found.length;
-    more.textContent = `Show all ${found.length}`;
-    count.textContent = countText(models.length, found.length);
+    const text = countText(found);
+    more.textContent = `Show all ${text}`;
+    count.textContent = found.length === models.length
+      ? text
+      : `${found.length} of ${countText(models)}`;
   }
 
   search.addEventListener("input", render);
@@ -54,11 +57,13 @@ export function createModelsView({ onChoose }) {
   };
 }
 
-/** @param {number} all @param {number} found @returns {string} */
-function countText(all, found) {
-  if (all === 0) return "No model is assigned to this token.";
-  const models = all === 1 ? "1 model" : `${all} models`;
-  return found === all ? models : `${found} of ${models}`;
+/** Returns the number of listed models, as in the settings, and of the others. @param {readonly Model[]} models */
+function countText(models) {
+  if (models.length === 0) return "No model is assigned to this token.";
+  const listed = models.filter(isListed).length;
+  const unlisted = models.length - listed;
+  return (listed === 1 ? "1 model" : `${listed} models`) +
+    (unlisted > 0 ? ` and ${unlisted} unlisted` : "");
 }
 
 /** @param {Model} model @param {() => void} onChoose @returns {HTMLElement} */

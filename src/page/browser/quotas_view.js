@@ -1,6 +1,7 @@
 import { byId, setText } from "./element.js";
 import { connectionCard, limitsCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
+import { mostUrgentFirst } from "../wording/level.js";
 import { localTime } from "../wording/times.js";
 
 /**
@@ -15,8 +16,9 @@ import { localTime } from "../wording/times.js";
  * @param {Ticker} ticker Updates its countdowns.
  */
 export function showQuotas(reading, ticker) {
-  const { list, own = [] } = reading;
-  byId("summary", HTMLElement).textContent = summaryText(own, list?.data);
+  const own = mostUrgentFirst(reading.own ?? []);
+  const entries = reading.list && mostUrgentFirst(reading.list.data);
+  byId("summary", HTMLElement).textContent = summaryText(own, entries);
   byId("own", HTMLElement).hidden = own.length === 0;
   byId("own-cards", HTMLElement).replaceChildren(
     ...own.map((limits) =>
@@ -28,10 +30,10 @@ export function showQuotas(reading, ticker) {
     ),
   );
   byId("cards", HTMLElement).replaceChildren(
-    ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
+    ...(entries ?? []).map((entry) => connectionCard(entry, ticker)),
   );
-  byId("quotas-title", HTMLElement).hidden = !list?.data.length;
-  const hasQuotas = hasBars(list?.data ?? []);
+  byId("quotas-title", HTMLElement).hidden = !entries?.length;
+  const hasQuotas = hasBars(entries ?? []);
   byId("legend", HTMLElement).hidden = !hasQuotas && !hasBars(own);
   byId("legend-quotas", HTMLElement).hidden = !hasQuotas;
   showFailure(reading);

@@ -1,5 +1,11 @@
 import { failureMeaning } from "../wording/failures.js";
-import { informativeWindows, levelOf, LEVELS } from "../wording/level.js";
+import {
+  informativeWindows,
+  levelOf,
+  urgencyOf,
+  usedUpWindows,
+} from "../wording/level.js";
+import { untilText } from "../wording/times.js";
 import { leftText, nameParts } from "../wording/words.js";
 
 /**
@@ -13,7 +19,8 @@ import { leftText, nameParts } from "../wording/words.js";
  */
 
 /**
- * Returns the most important facts: the limit and the quota with the least left, and the number of unread connections.
+ * Returns the most important facts: the used-up limits and quotas with their resets, or those with the least left, and
+ * the failing and the unread connections.
  *
  * @param {readonly OwnLimits[]} own
  * @param {readonly ConnectionEntry[] | undefined} entries Undefined while they are unknown.
@@ -31,37 +38,68 @@ export function summaryText(own, entries) {
 
 /** @param {readonly OwnLimits[]} own @returns {string} */
 function ownText(own) {
+  const usedUp = usedUpTexts(own);
+  if (usedUp.length > 0) {
+    const reset = usedUp.length === 1 ? "it resets" : "they reset";
+    return `Used-up limits: ${
+      listText(usedUp)
+    }. Requests are refused until ${reset}.`;
+  }
   const least = leastLeft(own);
   if (least === undefined) return "";
-  return `Least left of your limits: ${least.text}. ${
-    CONSEQUENCES[levelOf(least.window)]
-  }`.trim();
+  const isScarce = levelOf(least.window) === "scarce";
+  return `Least left of your limits: ${least.text}.${
+    isScarce ? " A request that needs more is refused." : ""
+  }`;
 }
 
-/** The effect of a limit on requests. */
-const CONSEQUENCES = {
-  unknown: "",
-  plenty: "",
-  low: "",
-  scarce: "A request that needs more is refused.",
-  gone: "Requests are refused until it resets.",
-  over: "Requests are refused until it resets.",
-};
+/** The number of used-up windows that the summary names. */
+const MOST_NAMED = 3;
+
+/** @param {readonly string[]} texts @returns {string} */
+function listText(texts) {
+  const more = texts.length - MOST_NAMED;
+  return texts.slice(0, MOST_NAMED).join(", ") +
+    (more > 0 ? ` and ${more} more` : "");
+}
+
+/** @param {readonly Holder[]} holders @returns {readonly string[]} */
+function usedUpTexts(holders) {
+  return holders.flatMap(({ name, limits }) =>
+    usedUpWindows(limits).map((window) =>
+      `${titleOf(name, window)}${untilText([window], Date.now())}`
+    )
+  );
+}
+
+/** @param {string} name @param {QuotaWindow} window @returns {string} */
+function titleOf(name, window) {
+  return `${name} (${nameParts(window).join(" ").trim()})`;
+}
 
 /** @param {readonly ConnectionEntry[]} entries @returns {readonly string[]} */
 function quotaTexts(entries) {
   if (entries.length === 0) {
     return ["No connection is assigned to this token. Ask the administrator."];
   }
+  const usedUp = usedUpTexts(entries);
   const least = leastLeft(entries);
+  const failing = entries.filter((one) => one.failing !== undefined);
   return [
-    least === undefined ? "" : `Least left of the quotas: ${least.text}.`,
+    failing.length === 0
+      ? ""
+      : `Requests fail through ${listText(failing.map(({ name }) => name))}.`,
+    usedUp.length > 0
+      ? `Used-up quotas: ${listText(usedUp)}.`
+      : least === undefined
+      ? ""
+      : `Least left of the quotas: ${least.text}.`,
     unreadText(entries),
   ];
 }
 
 /**
- * Returns the window with the least left, and its text.
+ * Returns the window with the least left of those whose usage is known, and its text.
  *
  * @param {readonly Holder[]} holders
  * @returns {{ readonly window: QuotaWindow, readonly text: string } | undefined}
@@ -71,27 +109,11 @@ function leastLeft(holders) {
     .flatMap(({ name, limits }) =>
       informativeWindows(limits).map((window) => ({ name, window }))
     )
-    .filter(({ window }) => isMeasured(window))
-    .sort((one, other) => urgency(other.window) - urgency(one.window));
+    .filter(({ window }) => window.used_percent !== null)
+    .sort((one, other) => urgencyOf(other.window) - urgencyOf(one.window));
   if (least === undefined) return undefined;
   const { name, window } = least;
-  const of = nameParts(window).join(" ").trim();
-  return { window, text: `${name} (${of}), ${leftText(window)}` };
-}
-
-/**
- * Returns true when the usage is known. That of a balance is unknown until nothing is left.
- *
- * @param {QuotaWindow} window
- * @returns {boolean}
- */
-function isMeasured(window) {
-  return window.used_percent !== null || levelOf(window) === "gone";
-}
-
-/** @param {QuotaWindow} window @returns {number} */
-function urgency(window) {
-  return LEVELS.indexOf(levelOf(window)) * 1000 + (window.used_percent ?? 0);
+  return { window, text: `${titleOf(name, window)}, ${leftText(window)}` };
 }
 
 /** @param {readonly ConnectionEntry[]} entries @returns {string} */

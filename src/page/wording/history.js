@@ -1,7 +1,7 @@
 /**
  * The usage of the last days, for the page and the command line. Pure functions.
  *
- * @typedef {"tokens" | "USD"} Unit
+ * @typedef {"tokens" | "requests" | "USD"} Unit
  *
  * @typedef {object} Day
  * @property {string} date ISO 8601, UTC.
@@ -122,12 +122,15 @@ function modelsIn(usage) {
 /**
  * Returns the amount of a day or a model; 0 where it is unknown.
  *
- * @param {Pick<Day, "input_tokens" | "output_tokens" | "cost_usd">} use
+ * @param {Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd">} use
  * @param {Unit} unit
  * @returns {number}
  */
-export function amountOf({ input_tokens, output_tokens, cost_usd }, unit) {
-  return unit === "USD" ? cost_usd ?? 0 : input_tokens + output_tokens;
+export function amountOf(use, unit) {
+  if (unit === "requests") return use.requests;
+  return unit === "USD"
+    ? use.cost_usd ?? 0
+    : use.input_tokens + use.output_tokens;
 }
 
 /**
@@ -141,15 +144,16 @@ export function costMark({ cost_usd, unpriced_requests = 0 }) {
 }
 
 /**
- * Returns the unit to show first: cost where there is one.
+ * Returns the unit to show first: cost where there is one, and requests where they alone are limited.
  *
  * @param {readonly HolderHistory[]} holders
  * @returns {Unit}
  */
 export function unitOf(holders) {
-  return holders.some(({ days }) => days.some(({ cost_usd }) => cost_usd))
-    ? "USD"
-    : "tokens";
+  if (holders.some(hasCost)) return "USD";
+  const isLimited = (/** @type {Unit} */ unit) =>
+    holders.some(({ limits }) => limits[unit] !== undefined);
+  return isLimited("requests") && !isLimited("tokens") ? "requests" : "tokens";
 }
 
 /**
@@ -166,6 +170,11 @@ export function expectedToday(days, unit, nowMs) {
   const isKnown = today !== undefined && elapsed >= DAY_MS / 24 &&
     elapsed < DAY_MS;
   return isKnown ? amountOf(today, unit) * DAY_MS / elapsed : undefined;
+}
+
+/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True with a cost on some day. */
+export function hasCost({ days }) {
+  return days.some(({ cost_usd }) => cost_usd);
 }
 
 /** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True without any request. */

@@ -55,6 +55,48 @@ export function worstLevel(levels) {
 }
 
 /**
+ * Returns the windows with nothing left, of those in {@linkcode informativeWindows}.
+ *
+ * @param {readonly QuotaWindow[]} windows
+ * @returns {readonly QuotaWindow[]}
+ */
+export function usedUpWindows(windows) {
+  return informativeWindows(windows).filter((one) =>
+    LEVELS.indexOf(levelOf(one)) >= LEVELS.indexOf("gone")
+  );
+}
+
+/**
+ * Returns a number to order windows by: a more severe level first, then the greater share used.
+ *
+ * @param {QuotaWindow} window
+ * @returns {number}
+ */
+export function urgencyOf(window) {
+  return 1000 * LEVELS.indexOf(levelOf(window)) + (window.used_percent ?? 0);
+}
+
+/**
+ * Returns the cards with little or nothing left first, the most urgent before the others. Those with enough keep their
+ * order. Failing requests count like a used-up quota.
+ *
+ * @template {{ readonly limits: readonly QuotaWindow[], readonly failing?: unknown }} Card
+ * @param {readonly Card[]} cards
+ * @returns {readonly Card[]}
+ */
+export function mostUrgentFirst(cards) {
+  const urgency = (/** @type {Card} */ { limits, failing }) => {
+    const most = Math.max(0, ...informativeWindows(limits).map(urgencyOf));
+    if (failing !== undefined) return Math.max(most, FAILING);
+    return most >= URGENT ? most : 0;
+  };
+  return cards.toSorted((one, other) => urgency(other) - urgency(one));
+}
+
+const URGENT = 1000 * LEVELS.indexOf("scarce");
+const FAILING = 1000 * LEVELS.indexOf("gone");
+
+/**
  * Returns the windows that show how much a connection has left. One balance can replace another, so an empty one is
  * left out when another has money.
  *

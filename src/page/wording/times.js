@@ -91,12 +91,29 @@ export function waitingText({ requests, seconds }) {
  */
 export function failingText({ until, cause }, nowMs) {
   if (cause === undefined) {
-    const time = shortTime(Date.parse(until), nowMs).replace(/^at /, "");
-    return `It rests until ${time} after failures.`;
+    return `It rests${
+      untilText([{ resets_at: until }], nowMs)
+    } after failures.`;
   }
   const isKey = cause === "authentication" || cause === "permission";
   const why = isKey ? ": the provider refuses the gateway's key" : "";
   return `Its requests fail${why}. Contact the administrator.`;
+}
+
+/**
+ * Formats the last reset of some windows, in the reader's own time: ` until 15:41`, ` until Sat 13:00`.
+ *
+ * @param {readonly Pick<QuotaWindow, "resets_at">[]} windows
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string} Empty where a reset is unknown or past.
+ */
+export function untilText(windows, nowMs) {
+  const atMs = Math.max(
+    ...windows.map(({ resets_at }) => Date.parse(resets_at ?? "")),
+  );
+  return atMs > nowMs
+    ? ` until ${shortTime(atMs, nowMs).replace(/^at /, "")}`
+    : "";
 }
 
 /** @param {number} atMs @param {number} nowMs @returns {string} */

@@ -95,7 +95,9 @@ const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
     await page.locator("#sign-in-error:not(:empty)").waitFor();
   },
   "every state": async ({ signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
+    const failing = { until: "2026-11-20T12:05:00.000Z", cause: "permission" };
+    const list = listOf(...everyState().data, entryOf("Refused", { failing }));
+    await answer("/v1/limits", { json: list });
     await signIn();
   },
   "used-up limits and a failed trial": async ({ page, signIn, answer }) => {
@@ -150,26 +152,24 @@ for (const [scene, open] of Object.entries(SCENES)) {
 }
 
 test(
-  "the cards of a row have one height, and their last lines are level",
+  "the height of a card follows its content, whatever is beside it",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });
     await signIn();
-    const cards: { top: number; height: number; last: number }[] = await page
+    const cards: { top: number; height: number; room: number }[] = await page
       .evaluate(`
         [...document.querySelectorAll(".card")].map((one) => ({
           top: one.offsetTop,
           height: one.offsetHeight,
-          last: one.querySelector(".checked").offsetTop - one.offsetTop,
+          room: one.getBoundingClientRect().bottom -
+            one.querySelector(".checked").getBoundingClientRect().bottom,
         }))
       `);
     assert.equal(cards.length, 7);
-    for (const { top, height, last } of cards) {
-      const [first] = cards.filter((one) => one.top === top);
-      assert.deepEqual({ height, last }, {
-        height: first?.height,
-        last: first?.last,
-      });
-    }
+    const [first, ...others] = cards;
+    for (const { room } of others) assert.equal(room, first?.room);
+    const row = others.filter(({ top }) => top === first?.top);
+    assert.ok(row.some(({ height }) => height !== first?.height));
   },
   { viewport: WIDE, nowMs: NOON_MS },
 );

@@ -38,14 +38,14 @@ test(
     const cards = await page.locator(".card").allInnerTexts();
     assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
       [
+        ...["Group interns", "shared by its members", "used up until 1 Dec"],
+        ...["1 month money", "$0.00 of $50.00 left"],
+        ...["100% used", "resets in 10 d 12 h, 1 Dec"],
+      ],
+      [
         ...["Your token", "its own limits", "plenty left"],
         ...["1 day tokens, for glm-5.1", "3,750,000 of 5,000,000 left"],
         ...["25% used", "resets in 12 h 0 min, at 01:00"],
-      ],
-      [
-        ...["Group interns", "shared by its members", "used up"],
-        ...["1 month money", "$0.00 of $50.00 left"],
-        ...["100% used", "resets in 10 d 12 h, 1 Dec"],
       ],
       [
         ...["GLM team", "Z.ai", "plenty left"],
@@ -56,7 +56,7 @@ test(
     ]);
     assert.equal(
       await page.locator("#summary").innerText(),
-      "Least left of your limits: Group interns (1 month money), $0.00 of $50.00 left. " +
+      "Used-up limits: Group interns (1 month money) until 1 Dec. " +
         "Requests are refused until it resets. " +
         "Least left of the quotas: GLM team (1 week credits), 7,500 of 10,000 left.",
     );
@@ -67,7 +67,7 @@ test(
       await page.locator("#own-cards .mark").evaluateAll((marks) =>
         marks.map((mark) => mark.getAttribute("style"))
       ),
-      ["--share: 50%;", "--share: 35%;"],
+      ["--share: 35%;", "--share: 50%;"],
     );
     assert.match(
       await bar.getAttribute("aria-valuetext") ?? "",

@@ -38,7 +38,7 @@ test(
     const cards = await page.locator(".card").allInnerTexts();
     assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
       [
-        ...["GLM team", "Z.ai", "over the limit"],
+        ...["GLM team", "Z.ai", "over the limit until Sat 12:00"],
         ...["5 hours credits", "677 of 2,000 left"],
         ...["66.1% used", "resets in 2 h 41 min, at 14:41"],
         ...["1 week credits", "0 of 10,000 left"],
@@ -46,7 +46,7 @@ test(
         "checked 12 s ago, from the gateway's cache",
       ],
       [
-        ...["Claude Max", "Anthropic", "used up"],
+        ...["Claude Max", "Anthropic", "used up until Sat 12:00"],
         ...["1 week quota", "18.6% left"],
         ...["81.4% used", "resets in 1 d 0 h, Sat 12:00"],
         ...["1 week quota", "7% left"],
@@ -86,7 +86,8 @@ test(
     ]);
     assert.equal(
       await page.locator("#summary").innerText(),
-      "Least left of the quotas: GLM team (1 week credits), 0 of 10,000 left. " +
+      "Used-up quotas: GLM team (1 week credits) until Sat 12:00, " +
+        "Claude Max (1 week quota, opus) until Sat 12:00. " +
         "The quota of one connection could not be read.",
     );
   },
@@ -254,21 +255,112 @@ test(
   AT_NOON,
 );
 
-test("the page shows money as used up when none is left in any currency", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", {
-    json: listOf(
-      entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
-      entryOf("None", { limits: [balanceOf(0, "CNY"), balanceOf(0, "USD")] }),
-      entryOf("Full week", { limits: [shareOf(100), balanceOf(3, "USD")] }),
-    ),
-  });
-  await signIn();
-  assert.deepEqual(await page.locator(".badge").allInnerTexts(), [
-    "plenty left",
-    "used up",
-    "used up",
-  ]);
-});
+test(
+  "the page shows money as used up when none is left in any currency",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", {
+      json: listOf(
+        entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
+        entryOf("None", { limits: [balanceOf(0, "CNY"), balanceOf(0, "USD")] }),
+        entryOf("Full week", { limits: [shareOf(100), balanceOf(3, "USD")] }),
+      ),
+    });
+    await signIn();
+    assert.deepEqual(await page.locator(".badge").allInnerTexts(), [
+      "used up until Sat 12:00",
+      "used up",
+      "plenty left",
+    ]);
+  },
+  AT_NOON,
+);
+
+test(
+  "cards with little or nothing left come first, the most urgent before the others",
+  async ({ page, signIn, answer }) => {
+    const reset = "2026-11-20T14:41:00.000Z";
+    await answer("/v1/limits", {
+      json: listOf(
+        entryOf("Low", { limits: [shareOf(89)] }),
+        entryOf("Unused", { limits: [shareOf(0)] }),
+        entryOf("Scarce", { limits: [shareOf(90)] }),
+        entryOf("Soon", { limits: [shareOf(100, { resets_at: reset })] }),
+        entryOf("Off", { status: "disabled" }),
+        entryOf("Over", {
+          limits: [shareOf(101), shareOf(100, { resets_at: reset })],
+        }),
+        entryOf("Scarcer", { limits: [weekOf(), shareOf(99)] }),
+        entryOf("Once", { limits: [shareOf(100, { resets_at: null })] }),
+      ),
+    });
+    await signIn();
+    const cards = await page.locator(".card").all();
+    const heads = cards.map(async (card) => [
+      await card.locator(".card-name").innerText(),
+      await card.locator(".badge").innerText(),
+    ]);
+    assert.deepEqual(await Promise.all(heads), [
+      ["Over", "over the limit until Sat 12:00"],
+      ["Soon", "used up until 14:41"],
+      ["Once", "used up"],
+      ["Scarcer", "nearly used up"],
+      ["Scarce", "nearly used up"],
+      ["Low", "getting low"],
+      ["Unused", "plenty left"],
+      ["Off", "switched off"],
+    ]);
+    assert.equal(
+      await page.locator("#summary").innerText(),
+      "Used-up quotas: Over (1 week quota) until Sat 12:00, Over (1 week quota) until 14:41, " +
+        "Soon (1 week quota) until 14:41 and 1 more.",
+    );
+  },
+  AT_NOON,
+);
+
+test(
+  "a connection whose requests fail comes first and says so, whatever is left of its quota",
+  async ({ page, signIn, answer }) => {
+    const until = "2026-11-20T12:05:00.000Z";
+    await answer("/v1/limits", {
+      json: listOf(
+        entryOf("Fine", { limits: [shareOf(95)] }),
+        entryOf("Refused", {
+          limits: [shareOf(20)],
+          failing: { until, cause: "authentication" },
+        }),
+        entryOf("Broken", {
+          status: "unsupported",
+          failing: { until, cause: "server" },
+        }),
+        entryOf("Resting", { limits: [shareOf(20)], failing: { until } }),
+      ),
+    });
+    await signIn();
+    const cards = await page.locator(".card").allInnerTexts();
+    assert.deepEqual(cards.map((text) => text.split(/\n+/).slice(0, 4)), [
+      [
+        ...["Refused", "Z.ai", "failing"],
+        "Its requests fail: the provider refuses the gateway's key. Contact the administrator.",
+      ],
+      [
+        ...["Broken", "Z.ai", "failing"],
+        "Its requests fail. Contact the administrator.",
+      ],
+      [
+        ...["Resting", "Z.ai", "failing"],
+        "It rests until 12:05 after failures.",
+      ],
+      ["Fine", "Z.ai", "nearly used up", "1 week quota"],
+    ]);
+    assert.doesNotMatch(cards.join(" "), /not affected|normally/);
+    assert.match(
+      await page.locator("#summary").innerText(),
+      /^Requests fail through Refused, Broken, Resting\. /,
+    );
+  },
+  AT_NOON,
+);
 
 test("the summary names no empty balance where money is left in another currency", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", {

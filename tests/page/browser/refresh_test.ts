@@ -10,7 +10,6 @@ import {
 import { pageTests } from "../../support/browser/page_tests.ts";
 import { until } from "../../support/within.ts";
 import { elapsedShare } from "../../../src/page/browser/pace.js";
-import { ownLimit, usageReport } from "../../support/wire/own_usage.ts";
 
 const test = await pageTests();
 
@@ -369,86 +368,4 @@ Deno.test("elapsedShare() is null when the window, its reset or its length is un
   // The reset is over, or further away than the window is long.
   assert.equal(shareAt(now, ["monthly", "2026-11-15T00:00:00Z"]), null);
   assert.equal(shareAt(now, ["daily", "2026-11-20T00:00:00Z"]), null);
-});
-
-test(
-  "the page draws a bar for each day, the pace of today and the limit, with the numbers in a table",
-  async ({ page, answer, signIn }) => {
-    await answer("/v1/usage", {
-      json: usageReport(ownLimit({ unit: "USD", limit: 3 })),
-    });
-    await signIn();
-    assert.equal(await page.locator("#history .bar").count(), 35);
-    assert.equal(await page.locator("#history .bar-expected").count(), 1);
-    assert.equal(await page.locator("#history .bar-limit").count(), 1);
-    assert.deepEqual(await page.locator(".chart-text span").allInnerTexts(), [
-      "$4.50",
-      "pale: today at this pace, dashed: the limit",
-      "2026-10-17",
-      "today, UTC",
-    ]);
-    assert.equal(
-      await page.locator("#history .note").first().innerText(),
-      "$36.00 since 2026-10-18, $8.25 in the last 7 days. Today $2.25, at this pace about $4.50 by midnight UTC. The limit is $3.00 a day.",
-    );
-    assert.match(
-      await page.locator("#history .note").last().innerText(),
-      /^This month: 3 turns read little or nothing from the prompt cache/,
-    );
-    await page.click("#history summary");
-    const first = page.locator("#history tbody tr").first();
-    assert.equal(
-      (await first.innerText()).replaceAll(/\s+/g, " "),
-      "2026-11-20 $2.25 108 900,000 720,000 45,000 36,000",
-    );
-  },
-  { nowMs: NOON_MS },
-);
-
-test("the reader chooses tokens or cost by keyboard, and sees the sum of a group", async ({ page, answer, signIn, axeFindings }) => {
-  const report = usageReport();
-  const group = report.history.map((day) => ({ ...day, cost_usd: 1 }));
-  await answer("/v1/usage", {
-    json: { ...report, groups: [{ name: "interns", history: group }] },
-  });
-  await signIn();
-  const note = page.locator("#history .note").first();
-  assert.match(await note.innerText(), /^\$36\.00 since 2026-10-18/);
-  await page.focus("#history-unit-USD");
-  await page.keyboard.press("ArrowLeft");
-  assert.match(await note.innerText(), /^14\.98M tokens since 2026-10-18/);
-  await page.keyboard.press("ArrowRight");
-  await page.keyboard.press("Tab");
-  await page.keyboard.press("ArrowRight");
-  assert.match(await note.innerText(), /^\$34\.00 since 2026-10-18/);
-  await page.click("#history summary");
-  assert.deepEqual(await axeFindings(), []);
-});
-
-test("without any price, the days show tokens and offer no cost", async ({ page, answer, signIn }) => {
-  const report = usageReport();
-  const history = report.history.map((day) => ({ ...day, cost_usd: null }));
-  await answer("/v1/usage", { json: { ...report, history } });
-  await signIn();
-  const note = page.locator("#history .note").first();
-  assert.match(await note.innerText(), /^14\.98M tokens since /);
-  assert.equal(await page.locator("#history-fields").isVisible(), false);
-});
-
-test("days without any request show one sentence, and neither bars nor tables", async ({ page, answer, signIn }) => {
-  const report = usageReport();
-  const history = report.history.map((day) => ({ ...day, requests: 0 }));
-  await answer("/v1/usage", { json: { ...report, history } });
-  await signIn();
-  assert.equal(
-    (await page.locator("#history").innerText()).replaceAll(/\s+/g, " "),
-    "The last five weeks No requests were counted in the last 35 days.",
-  );
-});
-
-test("a gateway without a history shows none", async ({ page, answer, signIn }) => {
-  const { history: _, ...older } = usageReport();
-  await answer("/v1/usage", { json: older });
-  await signIn();
-  assert.equal(await page.locator("#history").isVisible(), false);
 });

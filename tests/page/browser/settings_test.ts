@@ -236,7 +236,11 @@ test("an unlisted model is in the whole list and in a search, and can be set up"
   const offered = () => page.locator("#model option").allInnerTexts();
   assert.deepEqual(await names(), ["shown"]);
   assert.deepEqual(await offered(), ["shown"]);
-  await page.getByRole("button", { name: "Show all 2" }).click();
+  const count = page.locator("#model-count");
+  const all = "1 model and 1 unlisted";
+  assert.equal(await count.innerText(), all);
+  await page.getByRole("button", { name: `Show all ${all}` }).click();
+  assert.equal(await count.innerText(), all);
   assert.deepEqual(await names(), ["shown", "hidden"]);
   await page.getByRole("button", { name: "hidden" }).click();
   assert.equal(await page.inputValue("#model"), "hidden");

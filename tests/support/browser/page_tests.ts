@@ -85,7 +85,7 @@ export async function pageTests(): Promise<PageTest> {
     });
 }
 
-async function visitPage(
+export async function visitPage(
   found: { readonly browser: Browser; readonly axeSource: string },
   body: (visit: Visit) => Promise<void>,
   { nowMs, limits = [], ...options }: VisitOptions,
