@@ -10,7 +10,7 @@ export interface PythonProgram extends Startable {
 }
 
 /** The tested versions of the SDKs, as PyPI has them. */
-const PACKAGES = ["openai==3.54.0", "anthropic==2.12.0"];
+const PACKAGES = ["openai==3.57.0", "anthropic==2.14.0"];
 
 /** The programs of both SDKs. */
 export const PYTHON_SDKS: readonly PythonProgram[] = [

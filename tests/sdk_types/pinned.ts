@@ -2,9 +2,9 @@ import type { Sdk } from "./entries.ts";
 
 /** Where the packages lie that the tests use, in the versions of `tests/support/sdk/sdks.ts`. */
 export const PINNED_FOLDERS: Readonly<Record<Sdk, string>> = {
-  "openai": folderOf(import.meta.resolve("npm:openai@7.57.0")),
+  "openai": folderOf(import.meta.resolve("npm:openai@7.59.0")),
   "@anthropic-ai/sdk": folderOf(
-    import.meta.resolve("npm:@anthropic-ai/sdk@1.12.0"),
+    import.meta.resolve("npm:@anthropic-ai/sdk@1.14.0"),
   ),
 };
 
