@@ -6,6 +6,7 @@ import { createLiveConfig } from "../src/gateway/config/live_config.ts";
 import { systemClock } from "../src/base/time/timers.ts";
 import { randomIds } from "../src/base/ids.ts";
 import { CLIENTS as PROGRAMS } from "./clients/programs.ts";
+import { OTHER_PROGRAMS } from "./clients/other_programs.ts";
 import { PYTHON_SDKS } from "./clients/python_sdks.ts";
 import { SEEN_FAILURES } from "./clients/seen_failures.ts";
 import { readSeenRows } from "./clients/seen_table.ts";
@@ -223,11 +224,12 @@ Deno.test("the tables of printed texts have a row for each failure and each clie
     ...new Set(PROGRAMS.map(({ name }) => name.replace(/ over .*$/, ""))),
     ...PYTHON_SDKS.map(({ name }) => name),
   ];
+  const others = OTHER_PROGRAMS.map(({ name }) => name);
   assert.deepEqual(
     readSeenRows(pageOf("docs/clients.md"))
       .map(({ failure, client }) => `${failure}: ${client}`),
-    Object.keys(SEEN_FAILURES).flatMap((failure) =>
-      (SEEN_FAILURES[failure]?.clients ?? clients)
+    Object.entries(SEEN_FAILURES).flatMap(([failure, seen]) =>
+      [...seen.clients ?? clients, ...seen.isForOthers ? others : []]
         .map((client) => `${failure}: ${client}`)
     ),
   );

@@ -104,7 +104,20 @@ function platformName(): string | undefined {
   return os === "linux" || os === "darwin" ? os : undefined;
 }
 
-function executable(path: string): string | undefined {
+/** A newer Node than many machines with Deno have, for clients that are no programs by themselves. */
+export const NODE: ClientPackage = {
+  name: `node-linux-${ARCH}`,
+  version: "22.23.3",
+  executable: Deno.build.os === "linux"
+    ? `node-linux-${ARCH}/bin/node`
+    : undefined,
+};
+
+/** npm's name of this machine in packages with a program for each platform. */
+export const MACHINE = `${PLATFORM}-${ARCH}`;
+
+/** Returns the path of a program, if the clients support this machine. */
+export function executable(path: string): string | undefined {
   return PLATFORM === undefined ? undefined : path;
 }
 
@@ -238,14 +251,7 @@ function qwen(protocol: Protocol): ClientProgram {
       version: "0.24.4",
       executable: "@qwen-code/qwen-code/cli-entry.js",
     },
-    // It needs a newer Node than many machines with Deno have.
-    runtime: {
-      name: `node-linux-${ARCH}`,
-      version: "22.23.3",
-      executable: Deno.build.os === "linux"
-        ? `node-linux-${ARCH}/bin/node`
-        : undefined,
-    },
+    runtime: NODE,
     protocol,
     shell: {
       tool: "run_shell_command",

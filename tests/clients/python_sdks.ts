@@ -39,13 +39,20 @@ function pythonProgram(sdk: string, protocol: Protocol): PythonProgram {
 /** Longer than a download takes, in milliseconds. */
 const INSTALL_MS = 300_000;
 
-/** Installs the SDKs from PyPI, once for each set of versions: they stay in the folder for temporary files. */
-export async function installPythonSdks(): Promise<InstalledClient> {
-  const folder = `${cacheFolder()}/python-${PACKAGES.join("-")}`;
+/** Installs the SDKs, as {@linkcode installPython} does. */
+export function installPythonSdks(): Promise<InstalledClient> {
+  return installPython(PACKAGES);
+}
+
+/** Installs packages from PyPI, once for each set of versions: they stay in the folder for temporary files. */
+export async function installPython(
+  packages: readonly string[],
+): Promise<InstalledClient> {
+  const folder = `${cacheFolder()}/python-${packages.join("-")}`;
   const done = `${folder}/installed`;
   const python = `${folder}/bin/python`;
   if (await exists(done)) return { command: [python] };
-  const pip = ["-m", "pip", "install", "--quiet", ...PACKAGES];
+  const pip = ["-m", "pip", "install", "--quiet", ...packages];
   const failed = await run("python3", ["-m", "venv", folder]) ??
     await run(python, pip);
   if (failed !== undefined) return { reason: failed };

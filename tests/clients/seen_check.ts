@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { testsWith } from "./checked_client.ts";
 import { installClient } from "./install.ts";
+import { OTHER_PROGRAMS } from "./other_programs.ts";
 import { CLIENTS } from "./programs.ts";
 import { installPythonSdks, PYTHON_SDKS } from "./python_sdks.ts";
 import { meet, SEEN_FAILURES } from "./seen_failures.ts";
@@ -36,6 +37,7 @@ const PROGRAMS = [
     install: () => installClient(program),
   })),
   ...PYTHON_SDKS.map((program) => ({ ...program, install: installPythonSdks })),
+  ...OTHER_PROGRAMS,
 ];
 
 type Program = typeof PROGRAMS[number];

@@ -21,6 +21,8 @@ export interface SeenFailure {
   readonly tokenCommand?: string;
   /** The names of the clients that meet it; default: all. */
   readonly clients?: readonly string[];
+  /** True if the clients of `other_programs.ts` meet it, too. */
+  readonly isForOthers?: boolean;
   /** The client's model; default: one that the gateway has. */
   readonly model?: string;
   /** The limits of the client's token; default: none. */
@@ -41,6 +43,7 @@ const DOWN = "http://127.0.0.1:9";
 export const SEEN_FAILURES: Readonly<Record<string, SeenFailure>> = {
   "A limit of your token is used up": {
     limits: [{ window: "month", requests: REQUESTS }],
+    isForOthers: true,
   },
   "The provider's quota is used up": {
     answer: () =>
