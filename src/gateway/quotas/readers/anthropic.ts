@@ -11,7 +11,6 @@ import {
 } from "../period.ts";
 import {
   QUOTA_TYPES,
-  type QuotaWindow,
   quotaWindow,
   quotaWindows,
   strictest,

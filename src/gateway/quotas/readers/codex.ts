@@ -9,12 +9,7 @@ import {
   TOTAL,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  quotaWindows,
-} from "../window.ts";
+import { QUOTA_TYPES, quotaWindow, quotaWindows } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   baseUrl,

@@ -1,11 +1,6 @@
 import { z } from "zod";
 import { instantOfText, periodOfText, TOTAL } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  strictest,
-} from "../window.ts";
+import { QUOTA_TYPES, quotaWindow, strictest } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import {
   bearerHeaders,
