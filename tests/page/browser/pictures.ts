@@ -18,7 +18,7 @@ import {
 } from "../../support/wire/own_usage.ts";
 import { endBrowser, startBrowser } from "../../support/browser/browser.ts";
 import { type Visit, visitPage } from "../../support/browser/page_tests.ts";
-import type { QuotaWindow } from "../../../src/gateway/quotas/window.ts";
+import type { QuotaWindow } from "../../../src/page/answers.ts";
 
 const WIDTHS = [360, 800, 1280];
 const SCHEMES = ["light", "dark"] as const;
