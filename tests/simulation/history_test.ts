@@ -45,7 +45,7 @@ Deno.test("one seed is one history, in every process", async () => {
 
 /** Returns what `task simulate` prints about a seed. */
 async function simulated(seed: string): Promise<string> {
-  const main = fromFileUrl(new URL("tools/main.ts", import.meta.url));
+  const main = fromFileUrl(new URL("main.ts", import.meta.url));
   const flags = ["--no-check", "--no-lock", "--allow-read", "--allow-env"];
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", ...flags, main, "--seed", seed],

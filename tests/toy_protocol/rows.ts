@@ -70,8 +70,8 @@ export const ASKED_ROWS: readonly Row[] = [
   },
   {
     file: "codecs/codecs.ts",
-    behind: 'import type { Protocol } from "../base/protocol.ts";',
-    text: 'import { createToyCodec } from "./codec.ts";',
+    behind: `import type { Protocol } from "@gateway/base/protocol";`,
+    text: 'import { createToyCodec } from "../../tests/toy_protocol/codec.ts";',
   },
   {
     file: "gateway/http/routes.ts",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
+import { DOORS, SOURCE } from "../support/program/source_files.ts";
 import type { Row } from "./rows.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -23,6 +24,13 @@ export async function withRows(rows: readonly Row[]): Promise<PatchedSource> {
     await Deno.mkdir(dirname(copy), { recursive: true });
     await Deno.writeTextFile(copy, withAddresses(text, url));
     imports[url.href] = `file://${copy}`;
+  }
+  for (const [member, paths] of DOORS) {
+    for (const [path, file] of Object.entries(paths)) {
+      const { href } = new URL(`${member}/${file}`, SOURCE);
+      // The address in an import map is not looked up in the map again.
+      imports[`@gateway/${member}${path.slice(1)}`] = imports[href] ?? href;
+    }
   }
   const path = `${folder}/import_map.json`;
   await Deno.writeTextFile(path, JSON.stringify({ imports }));
