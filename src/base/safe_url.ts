@@ -13,3 +13,14 @@ export function isSafeUrl(
   return protocol === "https:" ||
     protocol === "http:" && [...LOCAL_HOSTS, ...plainHosts].includes(hostname);
 }
+
+/** Returns the port in the address of a listener; an address with its scheme's port names none. */
+export function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
+/** Returns a host as a URL has it: an address of IPv6 in brackets. */
+export function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,3 +1,5 @@
+import type { Fetch } from "./upstream/call.ts";
+import type { HttpClient } from "@gateway/http1";
 import { createModelCatalog } from "./catalog/model_catalog.ts";
 import type { LiveConfig } from "./config/live_config.ts";
 import {
@@ -46,7 +48,6 @@ import { followNotice } from "./shared/notice.ts";
 import type { SharedState } from "./shared/shared_state.ts";
 import { createMemorySums } from "./usage/memory_sums.ts";
 import { createUsageService } from "./usage/service.ts";
-import type { Fetch, UpstreamClient } from "./upstream/call.ts";
 import { createFetchClient } from "./upstream/fetch_client.ts";
 
 /** The dependencies of a gateway on its platform. */
@@ -55,7 +56,7 @@ interface GatewaySurroundings {
   /** Sends requests to the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
-  readonly client?: UpstreamClient | undefined;
+  readonly client?: HttpClient | undefined;
   readonly log: Log;
   /** Threads for long translations; without them, a translation runs at once and blocks other requests. */
   readonly translationPool?: TranslationPool | undefined;

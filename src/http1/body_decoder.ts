@@ -1,7 +1,7 @@
-import type { ByteRead, ByteReader } from "@gateway/base/streams/byte_reader";
-import { byteText } from "@gateway/base/streams/bytes";
 import { MalformedMessage } from "./failure.ts";
 import { type Framing, parseFields } from "./head.ts";
+import type { ByteRead, ByteReader } from "@gateway/base/streams/byte_reader";
+import { byteText } from "@gateway/base/streams/bytes";
 
 /**
  * Finds the payload of a body in the bytes of a connection. Takes bytes as they arrive, in pieces of any length.

@@ -1,8 +1,7 @@
-import { streamOf } from "@gateway/base/streams/byte_reader";
+import { isField } from "./head.ts";
 import type { PassThrough } from "@gateway/base/streams/pass_through";
-import { isField } from "../../http1/head.ts";
 
-/** What the gateway answers with: the platform's response, or one that a server may take as it is. */
+/** What a handler answers with: the platform's response, or one that a server may take as it is. */
 export type AnyResponse = Response | DirectResponse;
 
 interface DirectResponseInit {
@@ -45,14 +44,4 @@ export class DirectResponse {
   get fields(): Iterable<readonly [name: string, value: string]> {
     return this.#headers ?? this.#fields;
   }
-}
-
-/** Returns a response for a server that knows only the platform's. */
-export function toResponse(response: AnyResponse): Response {
-  if (response instanceof Response) return response;
-  const { source, status, headers } = response;
-  const body = source instanceof Uint8Array
-    ? source
-    : streamOf(source, (fail) => source.onStall = fail);
-  return new Response(body, { status, headers });
 }

@@ -34,15 +34,20 @@ export class Http1Failure extends Error {
     this.kind = kind;
     this.progress = progress;
   }
-}
 
-/**
- * Returns true when a connection that had served before ended, or was given up, before any byte of an answer. A firewall
- * may have lost it, or its provider closed it; a new one may serve.
- */
-export function wasLost(cause: unknown): cause is Http1Failure {
-  return cause instanceof Http1Failure && cause.kind === "closed" &&
-    cause.progress.isReused && !cause.progress.hasAnswer;
+  /**
+   * True when a connection that had served before ended, or was given up, before any byte of an answer. A firewall may
+   * have lost it, or its server closed it; a new one may serve.
+   */
+  get wasLost(): boolean {
+    const { isReused, hasAnswer } = this.progress;
+    return this.kind === "closed" && isReused && !hasAnswer;
+  }
+
+  /** The reason of a proxy on the way that did not connect; `undefined` for any other failure. */
+  get proxyReason(): string | undefined {
+    return this.cause instanceof ProxyFailure ? this.cause.message : undefined;
+  }
 }
 
 /** A message that breaks the rules of HTTP/1.1 (RFC 9112). The connection cannot be used any further. */

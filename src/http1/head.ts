@@ -1,7 +1,7 @@
-import type { HeaderFields } from "@gateway/base/header_fields";
-import { bytesOf, byteText, type LongBytes } from "@gateway/base/streams/bytes";
 import { MalformedMessage } from "./failure.ts";
 import { joinForWrite } from "./joined_write.ts";
+import type { HeaderFields } from "@gateway/base/header_fields";
+import { bytesOf, byteText, type LongBytes } from "@gateway/base/streams/bytes";
 
 /** The longest head of a response, in bytes. */
 const MAX_HEAD_BYTES: number = 64 * 1024;

@@ -1,4 +1,5 @@
 import { suggestion } from "@gateway/base/problems";
+import { openNetwork } from "@gateway/gateway/network";
 import { VERSION } from "@gateway/base/version";
 import type { Run } from "./arguments.ts";
 import {
@@ -19,7 +20,6 @@ import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
 import type { RequestTools } from "./gateway_client.ts";
-import { openNetworkClient } from "../http1/deno/network_client.ts";
 import { LOGIN } from "./login/command.ts";
 import { login } from "./login/here.ts";
 import { LIMITS, runLimits } from "./limits/command.ts";
@@ -45,7 +45,7 @@ function onMachine(
   run: Run<CliIo & RequestTools & typeof MACHINE>,
 ): Command["run"] {
   return (args, io) =>
-    run(args, { ...io, ...MACHINE, fetch: openNetworkClient(io.env).fetch });
+    run(args, { ...io, ...MACHINE, fetch: openNetwork(io.env).fetch });
 }
 
 /** Every command of the program. */

@@ -1,8 +1,8 @@
+import type { Fetch } from "../../src/gateway/upstream/call.ts";
 import { type Clock, systemClock } from "../../src/base/time/timers.ts";
 import { randomIds } from "../../src/base/ids.ts";
 import type { Family, Protocol } from "../../src/base/protocol.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
-import type { Fetch } from "../../src/gateway/upstream/call.ts";
 import { connectionFile, minimalFile } from "../support/gateway/config.ts";
 import {
   identityFile,

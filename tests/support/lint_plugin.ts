@@ -32,6 +32,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   // A folder a protocol.
   ["codecs/", 2],
   ["json_scan/", 0],
+  ["http1/mod.ts", 2],
   ["http1/deno/", 2],
   ["http1/client/", 1],
   ["http1/server/", 1],
@@ -188,7 +189,7 @@ const plugin: Deno.lint.Plugin = {
           context.report({
             node,
             message:
-              "The platform's client reads NO_PROXY in its own way: use openNetworkClient(), or an injected fetch",
+              "The platform's client reads NO_PROXY in its own way: use openNetwork(), or an injected fetch",
           });
         return {
           "Identifier[name='fetch']"(node) {

@@ -1,10 +1,10 @@
+import { openNetwork } from "../../src/gateway/process/network.ts";
 import assert from "node:assert/strict";
 import {
   innermostMessage,
   networkFault,
   requestGateway,
 } from "../../src/tools/gateway_client.ts";
-import { openNetworkClient } from "../../src/http1/deno/network_client.ts";
 import { endless } from "../support/wire/answers.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
@@ -47,7 +47,7 @@ async function faultAt(
     ...options,
   }, () => new Response());
   try {
-    using network = openNetworkClient(() => undefined);
+    using network = openNetwork(() => undefined);
     await network.fetch(`${scheme}://127.0.0.1:${server.addr.port}/`, {});
     return "it was answered";
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/base/time/timers.ts";
 import { randomIds } from "../../src/base/ids.ts";
@@ -5,7 +6,6 @@ import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import { sha256Hex } from "../../src/base/sha256.ts";
 import { demoConfigText } from "../../src/tools/demo/config.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
-import type { Fetch } from "../../src/gateway/upstream/call.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import {
   type RunningGateway,

@@ -1,3 +1,4 @@
+import type { Fetch } from "../upstream/call.ts";
 import type { Connection, Deployment } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import { oncePer, SingleFlight } from "@gateway/base/memo";
@@ -8,7 +9,6 @@ import {
 } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../observe/log.ts";
-import type { Fetch } from "../upstream/call.ts";
 import {
   configuredFacts,
   type ModelFacts,

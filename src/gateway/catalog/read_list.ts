@@ -1,3 +1,4 @@
+import type { Fetch } from "../upstream/call.ts";
 import type { Connection } from "../config/config.ts";
 import type { ServiceName } from "../config/services.ts";
 import { parseLightJson } from "@gateway/base/json";
@@ -12,7 +13,6 @@ import { LoopTurns } from "@gateway/base/time/turns";
 import { CODECS } from "@gateway/codecs";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { signatureOf } from "../upstream/aws_signature.ts";
-import type { Fetch } from "../upstream/call.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import { type ModelPage, type PageQuery, readModelPage } from "./model_page.ts";

@@ -1,3 +1,4 @@
+import { CallerLeft } from "../upstream/call.ts";
 import { GatewayError } from "@gateway/base/error";
 import { DEFAULT_PROTOCOL, type Protocol } from "@gateway/base/protocol";
 import { retryAfterText, stopHeaders } from "@gateway/base/retry_after";
@@ -14,7 +15,6 @@ import {
 } from "@gateway/codecs";
 import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/request_id.ts";
-import { CallerLeft } from "../upstream/call.ts";
 
 /** nginx's status for a disconnected caller. Nobody receives it, but the log shows it. */
 const CALLER_LEFT_STATUS = 499;

@@ -1,9 +1,9 @@
+import { streamOf } from "@gateway/base/streams/byte_reader";
 import {
   type AnyResponse,
   DirectResponse,
-  toResponse,
-} from "../relay/direct_response.ts";
-import type { CallerRequest } from "../relay/request/caller_request.ts";
+  type IncomingRequest,
+} from "@gateway/http1";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
@@ -83,10 +83,20 @@ interface GatewayParts extends RelayServices {
 }
 
 /** The whole gateway. Its own server takes any response; {@linkcode toHandler} serves others. */
-export type Respond = (request: CallerRequest) => Promise<AnyResponse>;
+export type Respond = (request: IncomingRequest) => Promise<AnyResponse>;
+
+/** Returns a response for a server that knows only the platform's. */
+export function toResponse(response: AnyResponse): Response {
+  if (response instanceof Response) return response;
+  const { source, status, headers } = response;
+  const body = source instanceof Uint8Array
+    ? source
+    : streamOf(source, (fail) => source.onStall = fail);
+  return new Response(body, { status, headers });
+}
 
 /** The whole gateway as a web-standard handler. */
-export type Handler = (request: CallerRequest) => Promise<Response>;
+export type Handler = (request: IncomingRequest) => Promise<Response>;
 
 /** Returns the gateway for a server that knows only the platform's responses. */
 export function toHandler(respond: Respond): Handler {
@@ -141,7 +151,7 @@ export function createRespond(parts: GatewayParts): Respond {
 
 /** Reads the target and the headers of a request. The platform throws when it has closed the request. */
 function beginRequest(
-  request: CallerRequest,
+  request: IncomingRequest,
   requestId: string,
   parts: Pick<GatewayParts, "clock" | "log" | "metrics">,
 ): { readonly target: RouteSource; readonly record: RequestRecord } {
@@ -153,7 +163,7 @@ function beginRequest(
 
 /** A request with the context that serves it. */
 interface Served {
-  readonly request: CallerRequest;
+  readonly request: IncomingRequest;
   /** The headers of the request. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
@@ -226,7 +236,7 @@ async function answered(
 function isUnlogged(
   action: OwnResponseAction | OpenAction,
   path: string,
-  { method }: CallerRequest,
+  { method }: IncomingRequest,
 ): boolean {
   return reportsHealth(action) || "open" in action &&
       (method === "HEAD" || action.open === "page" && path !== "/");

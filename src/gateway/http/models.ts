@@ -1,3 +1,4 @@
+import { CallerLeft } from "../upstream/call.ts";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import { holdsForBoth, type ModelFacts } from "../catalog/model_facts.ts";
@@ -9,7 +10,6 @@ import {
 import type { Caller, Config } from "../config/config.ts";
 import type { JsonObject } from "@gateway/base/json";
 import { assign, servedProtocols } from "../relay/routing/candidate.ts";
-import { CallerLeft } from "../upstream/call.ts";
 import { isCodexSince, ownCodexEntry } from "./codex_models.ts";
 import { type KnownModel, modelEntry } from "./model_entry.ts";
 

@@ -1,4 +1,4 @@
-import type { CallerRequest } from "../relay/request/caller_request.ts";
+import type { IncomingRequest } from "@gateway/http1";
 import { GatewayError } from "@gateway/base/error";
 import { publicAddress } from "@gateway/base/public_address";
 import {
@@ -36,7 +36,7 @@ const TOKEN_COMMAND = [
  *
  * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
  */
-export function opencodeLoginResponse(request: CallerRequest): Response {
+export function opencodeLoginResponse(request: IncomingRequest): Response {
   const body = {
     auth: { command: TOKEN_COMMAND, env: TOKEN_VARIABLE },
     remote_config: {
@@ -54,7 +54,7 @@ export function opencodeLoginResponse(request: CallerRequest): Response {
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function opencodeConfigResponse(
-  request: CallerRequest,
+  request: IncomingRequest,
   context: ModelsContext,
 ): Promise<Response> {
   const base = publicBase(request);
@@ -81,7 +81,7 @@ export function settingsModel(
 }
 
 /** Returns the gateway's public address, because opencode needs complete addresses. */
-function publicBase(request: CallerRequest): string {
+function publicBase(request: IncomingRequest): string {
   const address = publicAddress(request);
   if (address !== undefined) return address;
   throw new GatewayError(

@@ -1,4 +1,5 @@
-import type { CallerRequest } from "../relay/request/caller_request.ts";
+import type { IncomingRequest } from "@gateway/http1";
+import { CallerLeft } from "../upstream/call.ts";
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "@gateway/base/error";
 import type { Clock } from "@gateway/base/time/timers";
@@ -6,7 +7,6 @@ import type { FailingRequests, WaitingRequests } from "@gateway/page/answers";
 import type { Queue } from "../relay/queue/queue.ts";
 import type { Health } from "../relay/routing/health.ts";
 import type { QuotaService } from "../quotas/service.ts";
-import { CallerLeft } from "../upstream/call.ts";
 import type { UsageService } from "../usage/service.ts";
 import { requestTarget } from "./router.ts";
 
@@ -17,7 +17,7 @@ import { requestTarget } from "./router.ts";
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function limitsResponse(
-  request: CallerRequest,
+  request: IncomingRequest,
   { quotas, queue, ...of }: HealthEvidence & {
     readonly quotas: Pick<QuotaService, "read">;
     readonly queue: Pick<Queue, "loadOf">;
@@ -86,7 +86,7 @@ function failingOf(
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function usageResponse(
-  request: CallerRequest,
+  request: IncomingRequest,
   { caller, config, usage }: {
     readonly caller: Caller;
     readonly config: Config;
@@ -109,7 +109,7 @@ export async function usageResponse(
  * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.
  */
-function rejectQuery(request: CallerRequest, what: string): void {
+function rejectQuery(request: IncomingRequest, what: string): void {
   if (requestTarget(request).query.length <= "?".length) return;
   throw new GatewayError(
     "invalid_request",

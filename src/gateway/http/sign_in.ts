@@ -1,4 +1,4 @@
-import type { CallerRequest } from "../relay/request/caller_request.ts";
+import type { HttpClient, IncomingRequest } from "@gateway/http1";
 import type { Config, SignIn } from "../config/config.ts";
 import { parseDiscovery } from "../config/schema/key_set.ts";
 import {
@@ -16,7 +16,6 @@ import {
   createByteReader,
   readText,
 } from "@gateway/base/streams/byte_reader";
-import type { UpstreamClient } from "../upstream/call.ts";
 import {
   createSignInBounds,
   networkOf,
@@ -47,7 +46,7 @@ const FORM_MS = 10_000;
 /** The context of a sign-in. */
 interface SignInContext {
   readonly config: Pick<Config, "identity" | "server">;
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   readonly deadlines: Deadlines;
 }
 
@@ -56,7 +55,7 @@ export interface SignInService {
   /** Returns `undefined` when the configuration has no sign-in. */
   respond(
     path: string,
-    request: CallerRequest,
+    request: IncomingRequest,
     context: SignInContext,
   ): Response | Promise<Response> | undefined;
 }
@@ -100,7 +99,7 @@ export function createSignIn(clock: Clock): SignInService {
 
   async function run(
     step: Step,
-    request: CallerRequest,
+    request: IncomingRequest,
     options: PassOptions,
   ): Promise<Response> {
     // Before it takes a place: a caller that sends nothing must not keep others out.
@@ -121,7 +120,7 @@ const INCOMPLETE = {
 
 /** Returns the form of a caller; `undefined` when it is too long, too late or breaks off. */
 async function readForm(
-  body: CallerRequest["body"],
+  body: IncomingRequest["body"],
   { start }: Deadlines,
 ): Promise<URLSearchParams | undefined> {
   if (body === null) return new URLSearchParams();
@@ -148,7 +147,7 @@ const NO_ADDRESS = {
     "Cannot find the gateway's public address: the host header is no host of a URL. Use another name.",
 };
 
-function metadata(request: CallerRequest): Response {
+function metadata(request: IncomingRequest): Response {
   const base = publicAddress(request) ?? URL.parse(request.url)?.origin;
   if (base === undefined) return answer(400, NO_ADDRESS);
   return answer(200, {

@@ -1,10 +1,10 @@
+import type { IncomingRequest } from "@gateway/http1";
 import { BlockList, isIP } from "node:net";
 import type { ServerConfig } from "../config/config.ts";
 import { TtlCache } from "@gateway/base/collections";
 import { oncePer } from "@gateway/base/memo";
 import { shortDigest } from "@gateway/base/sha256";
 import type { Clock } from "@gateway/base/time/timers";
-import type { CallerRequest } from "../relay/request/caller_request.ts";
 
 /** What a network may send of each kind, or a known login: so many at once, and then so many each second. */
 const RATES = {
@@ -106,7 +106,7 @@ const trusts = oncePer((server: Pick<ServerConfig, "trustedProxies">) => {
  * machine may vary. Behind trusted proxies, it is that of the last address in `x-forwarded-for` that is none of theirs.
  */
 export function networkOf(
-  { peer = "", headers }: Pick<CallerRequest, "peer" | "headers">,
+  { peer = "", headers }: Pick<IncomingRequest, "peer" | "headers">,
   server: Pick<ServerConfig, "trustedProxies">,
 ): string {
   const hops = headers.get("x-forwarded-for")?.split(",") ?? [];

@@ -1,3 +1,4 @@
+import { countFree } from "@gateway/http1/deno";
 import type { ServerConfig } from "../config/config.ts";
 import type { Log } from "../observe/log.ts";
 
@@ -24,23 +25,4 @@ export function checkDescriptors(
     descriptors: free,
     descriptors_needed: needed,
   });
-}
-
-/**
- * Opens descriptors and closes them again. The limit itself is in `/proc`, which Deno reads only with all permissions.
- *
- * @returns The number that could be opened; `undefined` when `enough` are free.
- */
-export function countFree(enough: number): number | undefined {
-  const opened: Deno.FsFile[] = [];
-  try {
-    while (opened.length < enough) opened.push(Deno.openSync("/dev/null"));
-    return undefined;
-  } catch (error) {
-    const isLimit = error instanceof Error && "code" in error &&
-      error.code === "EMFILE";
-    return isLimit ? opened.length : undefined;
-  } finally {
-    for (const one of opened) one.close();
-  }
 }

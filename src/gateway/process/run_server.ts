@@ -1,15 +1,9 @@
+import { type LastingListener, ListenError, serve } from "@gateway/http1/deno";
+import { portOf } from "@gateway/base/safe_url";
 import type { AdminPlace } from "../config/config.ts";
 import { adminPort, MAX_PORT } from "../config/resolve/server.ts";
-import { systemTimers } from "@gateway/base/time/timers";
 import { VERSION } from "@gateway/base/version";
 import { createAdminHandler } from "../http/admin.ts";
-import {
-  keepListening,
-  listen,
-  type Listener,
-  ListenError,
-  portOf,
-} from "../../http1/deno/listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
@@ -36,7 +30,7 @@ export async function runServer(
 ): Promise<"stopped" | "cannot_listen"> {
   const { io, onReady, server, start = startServing } = run;
   let serving: Serving;
-  let admin: Listener | undefined;
+  let admin: LastingListener | undefined;
   try {
     serving = await start(run);
     admin = server.admin &&
@@ -60,14 +54,14 @@ const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
 /**
  * Opens the second listener, for metrics and health checks.
  *
- * @throws {ListenError} As `listen()` does.
+ * @throws {ListenError} As `serve()` does.
  */
 async function openAdmin(
   place: AdminPlace,
   { serving, liveConfig, log }: Pick<ServerRun, "liveConfig" | "log"> & {
     readonly serving: Omit<Serving, "stop">;
   },
-): Promise<Listener> {
+): Promise<LastingListener> {
   const { createProcessMetrics, EXPOSITION_TYPE, formatExposition } =
     await import("../observe/exposition.ts");
   const process = createProcessMetrics({
@@ -96,10 +90,6 @@ async function openAdmin(
       `Cannot listen on port ${own}: the largest port is ${MAX_PORT}. Choose a smaller server.admin.port_offset.`,
     );
   }
-  return keepListening({
-    open: (port = own) =>
-      listen({ host: place.host, port, settings: SETTINGS }, handler, { log }),
-    log,
-    timers: systemTimers,
-  });
+  const at = { host: place.host, port: own, settings: SETTINGS };
+  return serve(at, handler, { log });
 }

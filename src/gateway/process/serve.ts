@@ -9,7 +9,7 @@ import {
   systemClock,
   systemTimers,
 } from "@gateway/base/time/timers";
-import { openNetworkClient } from "../../http1/deno/network_client.ts";
+import { openNetwork } from "./network.ts";
 import type { Log, LogFormat } from "../observe/log.ts";
 import type { StoreState } from "../shared/store/store_state.ts";
 import type { Fetch } from "../upstream/call.ts";
@@ -84,7 +84,7 @@ export async function serveFile(
   },
 ): Promise<ServeEnding> {
   const { log, writer, format } = openOutput(options, io);
-  const network = openNetworkClient(io.env, lastingTimers);
+  const network = openNetwork(io.env, lastingTimers);
   let reloadTokens = () => {};
   const book = openTokenBook({
     ...{ path, log, client: network.client },

@@ -1,3 +1,6 @@
+import type { HttpClient, RequestTracing } from "@gateway/http1";
+import type { Fetch } from "../upstream/call.ts";
+import { type LastingListener, serve } from "@gateway/http1/deno";
 import { createGateway } from "../app.ts";
 import type { Config, ServerConfig } from "../config/config.ts";
 import type { ServiceName } from "../config/services.ts";
@@ -12,20 +15,12 @@ import type { GatewayMetrics } from "../observe/prometheus.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { CODECS } from "@gateway/codecs";
 import { createTranslationPool } from "../relay/translated/translation_pool.ts";
-import type { RequestTracing } from "../../http1/server/served_socket.ts";
 import type { SharedState } from "../shared/shared_state.ts";
-import type { Fetch, UpstreamClient } from "../upstream/call.ts";
 import {
   createClientFetch,
   createFetchClient,
 } from "../upstream/fetch_client.ts";
 import { startTranslationThread } from "./threads/thread.ts";
-import {
-  keepListening,
-  type LastingListener,
-  listen,
-  requireFree,
-} from "../../http1/deno/listen.ts";
 
 /** The options of {@linkcode startServing}. */
 export interface ServingOptions {
@@ -34,7 +29,7 @@ export interface ServingOptions {
   readonly server: ServerConfig;
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
-  readonly client?: UpstreamClient | undefined;
+  readonly client?: HttpClient | undefined;
   /** Returns the number of TLS handshakes with providers that keep their descriptors; default: none do. */
   readonly abandonedHandshakes?: () => number;
   readonly log: Log;
@@ -73,10 +68,13 @@ export interface Serving {
  */
 const CLOSE_MS = 5_000;
 
+/** The names of the listener's settings, for its errors. */
+const SETTINGS = { host: "--host", port: "--port", tls: "server.tls" };
+
 /**
  * Starts a gateway behind a listener, with metrics when the configuration enables them.
  *
- * @throws {ListenError} As `listen()` does.
+ * @throws {ListenError} As `serve()` does.
  */
 export async function startServing(options: ServingOptions): Promise<Serving> {
   const { liveConfig, server, log } = options;
@@ -105,22 +103,10 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   let { tls } = server;
   let listener: LastingListener;
   try {
-    // With TLS, the port is shared, so that a new certificate can get a second listener. Sharing hides other programs.
-    if (tls !== undefined && !isShared) requireFree(server);
-    listener = keepListening({
-      open: (port = server.port) =>
-        listen(
-          {
-            ...server,
-            port,
-            tls,
-            isShared: isShared || tls !== undefined,
-          },
-          respond,
-          { timers: lastingTimers, tracing: telemetry?.requests, log },
-        ),
+    listener = serve({ ...server, isShared, settings: SETTINGS }, respond, {
+      timers: lastingTimers,
+      tracing: telemetry?.requests,
       log,
-      timers: systemTimers,
     });
   } catch (error) {
     running?.stop();
@@ -131,7 +117,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     if (tls === undefined || next === undefined) return;
     if (next.cert === tls.cert && next.key === tls.key) return;
     tls = next;
-    listener.renew();
+    listener.renew(next);
   });
 
   async function stop(hurry: Promise<void>): Promise<void> {
@@ -219,7 +205,7 @@ const tokenNames = oncePer(({ callers }: Config) =>
 interface Telemetry {
   readonly tracing: Tracing;
   /** Traces the requests of a client. */
-  trace(client: UpstreamClient): UpstreamClient;
+  trace(client: HttpClient): HttpClient;
   /** Traces the requests of callers. */
   readonly requests: RequestTracing;
 }

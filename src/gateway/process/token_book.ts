@@ -1,3 +1,5 @@
+import type { HttpClient } from "@gateway/http1";
+import { openNetwork } from "./network.ts";
 import type { Config } from "../config/config.ts";
 import type { TokenExchangeSettings } from "../config/token_exchange.ts";
 import { lastingTimers, systemClock } from "@gateway/base/time/timers";
@@ -6,15 +8,13 @@ import {
   createTokenBook,
   type TokenBook,
 } from "../upstream/token_exchange/token_book.ts";
-import type { UpstreamClient } from "../upstream/call.ts";
 import { beside, readText } from "./config_file.ts";
-import { openNetworkClient } from "../../http1/deno/network_client.ts";
 
 interface OpenTokenBookOptions {
   /** The path of the configuration file. */
   readonly path: string;
   /** Sends requests to providers. */
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   readonly log: Log;
   /** Called when a token has changed. */
   readonly onChange: () => void;
@@ -24,13 +24,13 @@ interface OpenTokenBookOptions {
 export function openTokenBook(
   { path, client, log, onChange }: OpenTokenBookOptions,
 ): TokenBook {
-  let direct: UpstreamClient | undefined;
+  let direct: HttpClient | undefined;
   return createTokenBook({
     client,
     local: {
       send(request) {
         // Without the variables that name proxies.
-        direct ??= openNetworkClient(() => undefined, lastingTimers).client;
+        direct ??= openNetwork(() => undefined, lastingTimers).client;
         return direct.send(request);
       },
     },

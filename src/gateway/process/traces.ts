@@ -1,3 +1,4 @@
+import type { HttpClient, RequestTracing } from "@gateway/http1";
 import {
   context,
   propagation,
@@ -6,10 +7,8 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { wordSet } from "@gateway/base/collections";
+import { portOf } from "@gateway/base/safe_url";
 import { VERSION } from "@gateway/base/version";
-import type { RequestTracing } from "../../http1/server/served_socket.ts";
-import type { UpstreamClient } from "../upstream/call.ts";
-import { addressOf } from "../../http1/client/client.ts";
 
 const tracer = trace.getTracer("model-gateway", VERSION);
 
@@ -54,18 +53,18 @@ export function traceRequests(): RequestTracing {
  * @param added The headers that the propagators of the platform write. The caller's are left out.
  */
 export function traceClient(
-  client: UpstreamClient,
+  client: HttpClient,
   added: readonly string[],
-): UpstreamClient {
+): HttpClient {
   return {
     send(request) {
       const { method = "POST" } = request;
       const options = { kind: SpanKind.CLIENT };
       return tracer.startActiveSpan(method, options, async (span) => {
-        const { hostname, port } = addressOf(request.url).origin;
+        const { hostname } = new URL(request.url);
         span.setAttribute("http.request.method", method);
-        span.setAttribute("server.address", hostname);
-        span.setAttribute("server.port", port);
+        span.setAttribute("server.address", hostname.replace(/^\[|\]$/g, ""));
+        span.setAttribute("server.port", portOf(request.url));
         const carrier: Record<string, string> = {};
         propagation.inject(context.active(), carrier);
         const kept = request.headers.filter(([name]) =>

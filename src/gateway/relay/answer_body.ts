@@ -1,3 +1,4 @@
+import { CallerLeft } from "../upstream/call.ts";
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { type Ending, FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
@@ -10,7 +11,6 @@ import {
 } from "@gateway/base/streams/byte_reader";
 import type { PassThroughEnd } from "@gateway/base/streams/pass_through";
 import { IdleError, WatchedReader } from "@gateway/base/streams/watched_reader";
-import { CallerLeft } from "../upstream/call.ts";
 import { isTokenRemoved } from "./request/admission.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";

@@ -1,3 +1,4 @@
+import type { HttpResponse } from "@gateway/http1";
 import type { JsonValue } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import { retryAfterMs, saneWaitMs } from "@gateway/base/retry_after";
@@ -10,7 +11,6 @@ import {
   isOverLimit,
   shownFailure,
 } from "@gateway/codecs";
-import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** The options of {@linkcode answerFailure}. */

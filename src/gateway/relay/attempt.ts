@@ -1,10 +1,10 @@
+import type { HttpResponse } from "@gateway/http1";
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Operation, Protocol } from "@gateway/base/protocol";
 import type { RequestFacts } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import type { HttpResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "@gateway/codecs";

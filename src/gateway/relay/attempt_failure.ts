@@ -1,3 +1,4 @@
+import { Http1Failure } from "@gateway/http1";
 import { GatewayError } from "@gateway/base/error";
 import {
   type Failure,
@@ -11,7 +12,6 @@ import {
   hadSocket,
   UpstreamCallError,
 } from "../upstream/failure.ts";
-import { Http1Failure, wasLost } from "../../http1/failure.ts";
 import type { LastingCause } from "./routing/cool_down.ts";
 
 /**
@@ -63,7 +63,8 @@ export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
     retryAfterMs: undefined,
     wasConnected: kind === "unreachable" && thrown instanceof Error &&
       hadSocket(thrown.cause),
-    wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),
+    wasLost: thrown instanceof UpstreamCallError &&
+      thrown.cause instanceof Http1Failure && thrown.cause.wasLost,
     silentMs: thrown instanceof Error && thrown.cause instanceof Http1Failure
       ? thrown.cause.silentMs
       : undefined,

@@ -1,13 +1,13 @@
-import type { CallerRequest } from "./request/caller_request.ts";
+import type { IncomingRequest } from "@gateway/http1";
+import { CallerLeft } from "../upstream/call.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { RequestRecord } from "../observe/record.ts";
-import { CallerLeft } from "../upstream/call.ts";
 
 /** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
-  readonly request: CallerRequest;
+  readonly request: IncomingRequest;
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
   readonly caller: Caller;
@@ -32,7 +32,7 @@ interface FollowOptions {
  * Listening starts only after `afterMs`, because that takes a quarter of the time of a short request.
  */
 export function followCaller(
-  request: CallerRequest,
+  request: IncomingRequest,
   record: RequestRecord,
   { deadlines, afterMs }: FollowOptions,
 ): AttemptControl {

@@ -1,9 +1,9 @@
+import type { AnyResponse } from "@gateway/http1";
 import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "@gateway/base/protocol";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import { type Failure, UpstreamFailure } from "@gateway/codecs";
 import { withWait } from "./answer_failure.ts";
-import type { AnyResponse } from "./direct_response.ts";
 import { type Attempt, endsAtOutput, noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,

@@ -1,7 +1,7 @@
+import type { AnyResponse } from "@gateway/http1";
 import { GatewayError } from "@gateway/base/error";
 import { MAIN_OPERATIONS, OPERATIONS } from "@gateway/base/protocol";
 import { isMetered } from "../usage/bounds.ts";
-import type { AnyResponse } from "./direct_response.ts";
 import { readBody } from "./request/body.ts";
 import {
   bodyProtocolOf,

@@ -1,3 +1,4 @@
+import type { HttpClient } from "@gateway/http1";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { Ids } from "@gateway/base/ids";
@@ -5,7 +6,6 @@ import type { CodexQuota } from "../quotas/codex_quota.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
-import type { UpstreamClient } from "../upstream/call.ts";
 import type { CacheMisses } from "./cache_misses.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { Admission } from "./request/admission.ts";
@@ -36,7 +36,7 @@ export interface RelayServices {
   /** Returns a connection with a newer key after its exchanged one was refused; `undefined` when there is none. */
   readonly renewedConnection: KeyRenewal;
   /** Sends requests to the providers. */
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   /** Reads quotas from relayed responses. */
   readonly harvest: Harvest;
   /** The quotas that were read last. */

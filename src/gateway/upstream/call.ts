@@ -1,6 +1,7 @@
+import type { HttpClient, HttpResponse } from "@gateway/http1";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import { type Deadlines, orNever } from "@gateway/base/time/deadlines";
-import { type ByteSource, discard } from "@gateway/base/streams/byte_reader";
+import { discard } from "@gateway/base/streams/byte_reader";
 import type { LongBytes } from "@gateway/base/streams/bytes";
 import type { Sign } from "./aws_signature.ts";
 import {
@@ -16,42 +17,6 @@ import {
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-/** A request to a provider. */
-export interface UpstreamRequest {
-  readonly url: string;
-  /** Default: `POST`. */
-  readonly method?: "GET" | "POST" | "PUT";
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body?: Uint8Array<ArrayBuffer> | LongBytes | undefined;
-  /** Called once when the body is not read any more. */
-  readonly onUploaded?: (() => void) | undefined;
-  /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
-  readonly connectMs: number;
-  /** True when no connection that has served another request may carry it. Only `http1/` knows of its connections. */
-  readonly overNewConnection?: boolean | undefined;
-  /** Ends the exchange when it aborts, the body of the response included. */
-  readonly signal: AbortSignal;
-}
-
-/** A provider's response, its head read. */
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: HeaderFields;
-  /** `null` where the response has no body. */
-  readonly body: ByteSource | null;
-}
-
-/** Sends requests. Never sends one twice, and follows no redirects. */
-export interface UpstreamClient {
-  /**
-   * Sends a request and waits for the head of its response.
-   *
-   * @throws {Http1Failure} When the client is `http1/` and the exchange fails.
-   * @throws The platform's error when the client is `fetch`; the signal's reason when it aborts.
-   */
-  send(request: UpstreamRequest): Promise<HttpResponse>;
-}
 
 /** The caller disconnected; no response is needed. */
 export class CallerLeft extends Error {
@@ -70,7 +35,7 @@ interface UpstreamCall {
   readonly connectMs: number;
   /** The longest time until the head of the response, in milliseconds; 0 means no limit. Does not bound the body. */
   readonly firstByteMs: number;
-  /** See {@linkcode UpstreamRequest}. */
+  /** See {@linkcode HttpRequest}. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange, its body included; the reason of its signal is thrown then. */
   readonly controller: AbortController;
@@ -116,7 +81,7 @@ const MAX_STATUS = 599;
  * @throws {CallerLeft} When the caller disconnected.
  */
 export async function callUpstream(
-  client: UpstreamClient,
+  client: HttpClient,
   call: UpstreamCall,
 ): Promise<HttpResponse> {
   const { url, sign, connectMs, controller, deadlines } = call;

@@ -1,3 +1,4 @@
+import { Http1Failure } from "@gateway/http1";
 import {
   type ErrorKind,
   GatewayError,
@@ -5,7 +6,6 @@ import {
 } from "@gateway/base/error";
 import { type FailureKind, mayPass, UpstreamFailure } from "@gateway/codecs";
 import { IdleError } from "@gateway/base/streams/watched_reader";
-import { Http1Failure, ProxyFailure } from "../../http1/failure.ts";
 
 /** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<
@@ -75,11 +75,9 @@ const CONNECTED_REASONS: ReadonlySet<string> = new Set([
 
 /** Returns the reason in a platform's error, without the address that the error contains. */
 export function reasonOf(cause: unknown): string {
-  if (cause instanceof Http1Failure && cause.kind !== "connect") {
-    return cause.message;
-  }
-  if (cause instanceof Error && cause.cause instanceof ProxyFailure) {
-    return cause.cause.message;
+  if (cause instanceof Http1Failure) {
+    if (cause.kind !== "connect") return cause.message;
+    if (cause.proxyReason !== undefined) return cause.proxyReason;
   }
   const text = describe(cause);
   const found = REASONS.find(([pattern]) => pattern.test(text));

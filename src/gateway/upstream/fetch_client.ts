@@ -1,12 +1,13 @@
+import { type Fetch, readableResponse } from "./call.ts";
+import type { HttpClient } from "@gateway/http1";
 import { readHeaders } from "@gateway/base/header_fields";
-import { type Fetch, readableResponse, type UpstreamClient } from "./call.ts";
 import { createByteReader, streamOf } from "@gateway/base/streams/byte_reader";
 
 /**
  * A client over a function like `fetch`, for the demo provider and scripts. No network: the platform's `fetch` may send a
  * request twice. It knows no deadline for the connection alone.
  */
-export function createFetchClient(fetch: Fetch): UpstreamClient {
+export function createFetchClient(fetch: Fetch): HttpClient {
   return {
     async send({ url, method = "POST", headers, body, signal, onUploaded }) {
       try {
@@ -34,7 +35,7 @@ export function createFetchClient(fetch: Fetch): UpstreamClient {
 }
 
 /** A function like `fetch` over a client, for GET and POST. It follows no redirect, and throws its signal's reason. */
-export function createClientFetch(client: UpstreamClient): Fetch {
+export function createClientFetch(client: HttpClient): Fetch {
   return async (url, init) => {
     const request = new Request(url, init);
     const method = request.method === "GET" ? "GET" : "POST";

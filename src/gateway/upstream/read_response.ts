@@ -1,3 +1,4 @@
+import type { HttpResponse } from "@gateway/http1";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import {
@@ -6,7 +7,6 @@ import {
   WholeBody,
 } from "@gateway/base/streams/byte_reader";
 import { WatchedReader } from "@gateway/base/streams/watched_reader";
-import type { HttpResponse } from "./call.ts";
 import { failedReading, UpstreamCallError } from "./failure.ts";
 
 type ResponseBody = Pick<HttpResponse, "body" | "headers">;

@@ -1,6 +1,6 @@
+import type { HttpClient } from "@gateway/http1";
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { readText } from "@gateway/base/streams/byte_reader";
-import type { UpstreamClient } from "./call.ts";
 
 /** A request to an identity provider or a metadata service, and nothing of a caller. */
 export interface SmallRequest {
@@ -29,7 +29,7 @@ const MAX_BYTES = 64 * 1024;
 export async function sendSmall(
   { url, headers, body, method }: SmallRequest,
   { client, start }: {
-    readonly client: UpstreamClient;
+    readonly client: HttpClient;
     readonly start: Deadlines["start"];
   },
 ): Promise<{ readonly status: number; readonly text: string }> {

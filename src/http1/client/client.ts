@@ -1,18 +1,14 @@
+import type { HttpClient, HttpRequest, HttpResponse } from "../message.ts";
+import type { Crowd } from "../crowd.ts";
+import type { Duplex } from "../duplex.ts";
+import { Socket } from "./socket.ts";
+import { Http1Failure } from "../failure.ts";
+import { IdleSockets, type PooledSocket } from "./idle_sockets.ts";
 import {
   type Deadlines,
   orNever,
   untilAbort,
 } from "@gateway/base/time/deadlines";
-import type {
-  HttpResponse,
-  UpstreamClient,
-  UpstreamRequest,
-} from "../../gateway/upstream/call.ts";
-import { shortageOf } from "../../gateway/upstream/failure.ts";
-import type { Crowd } from "../crowd.ts";
-import { type Duplex, Socket } from "./socket.ts";
-import { Http1Failure, wasLost } from "../failure.ts";
-import { IdleSockets, type PooledSocket } from "./idle_sockets.ts";
 
 /** The server that a socket leads to. */
 export interface Origin {
@@ -69,12 +65,12 @@ interface Address {
 export function createHttp1Client(
   { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
     Http1ClientOptions,
-): UpstreamClient & Disposable {
+): HttpClient & Disposable {
   const idle = new IdleSockets(deadlines, maxIdle);
 
   async function open(
     { key, origin }: Address,
-    { connectMs, signal }: UpstreamRequest,
+    { connectMs, signal }: HttpRequest,
   ): Promise<PooledSocket> {
     const dialing = new AbortController();
     const stop = () => dialing.abort(signal.reason);
@@ -99,7 +95,7 @@ export function createHttp1Client(
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
       // Idle sockets are the only descriptors that nobody needs now. Ports would stay reserved.
-      if (shortageOf(why) === "file descriptors") idle.closeAll();
+      if (lacksDescriptors(why)) idle.closeAll();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
         progress: { sent: "nothing", hasAnswer: false, isReused: false },
@@ -113,7 +109,7 @@ export function createHttp1Client(
   /** Opens a socket, or takes one that another request gives back before: this one's handshake may hang. */
   function openOrTake(
     address: Address,
-    request: UpstreamRequest,
+    request: HttpRequest,
   ): Promise<PooledSocket> {
     if (request.overNewConnection) return open(address, request);
     return new Promise((resolve, reject) => {
@@ -174,7 +170,7 @@ export function createHttp1Client(
     try {
       return await sendOver(first, address, sending);
     } catch (cause) {
-      if (!wasLost(cause)) throw cause;
+      if (!(cause instanceof Http1Failure && cause.wasLost)) throw cause;
       idle.closeSince(address.key, sentMs);
       const isUnsent = cause.progress.sent === "nothing";
       if (!isUnsent || request.signal.aborted) throw cause;
@@ -208,9 +204,16 @@ function unlessAborted(
   return untilAbort(dialed, signal);
 }
 
+/** Returns true for the platform's error when the process can open no more descriptors. */
+function lacksDescriptors(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  return /EMFILE|ENFILE|too many open files/i.test(cause.message) ||
+    lacksDescriptors(cause.cause);
+}
+
 /** A request and the loan of its body. */
 interface Sending {
-  readonly request: UpstreamRequest;
+  readonly request: HttpRequest;
   /** Absent where nobody waits for the body. */
   readonly loan: Loan | undefined;
 }
@@ -248,7 +251,7 @@ class Loan {
 }
 
 function hasHeader(
-  headers: UpstreamRequest["headers"],
+  headers: HttpRequest["headers"],
   name: string,
 ): boolean {
   return headers.some((one) => one[0].toLowerCase() === name);

@@ -1,6 +1,6 @@
+import type { Socket } from "./socket.ts";
 import { setImmediate } from "node:timers";
 import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
-import type { Socket } from "./socket.ts";
 
 /** The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
 const IDLE_MS = 30_000;

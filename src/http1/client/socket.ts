@@ -1,13 +1,11 @@
-import { setImmediate } from "node:timers";
-import { type ByteReader, WholeBody } from "@gateway/base/streams/byte_reader";
-import type { LongBytes } from "@gateway/base/streams/bytes";
+import type { Duplex } from "../duplex.ts";
 import {
   type BodyDecoder,
   BodyReader,
   createBodyDecoder,
 } from "../body_decoder.ts";
 import type { Crowd } from "../crowd.ts";
-import type { HttpResponse } from "../../gateway/upstream/call.ts";
+import type { HttpResponse } from "../message.ts";
 import { Http1Failure, MalformedMessage, type Progress } from "../failure.ts";
 import {
   findHeadEnd,
@@ -21,20 +19,9 @@ import {
 } from "../head.ts";
 import { IncomingBytes } from "../incoming_bytes.ts";
 import { reuseWritten } from "../joined_write.ts";
-
-/** A byte stream in both directions, such as a TCP or TLS connection. */
-export interface Duplex {
-  /** Reads what is there into `into`; returns the number of bytes, or `null` at the end. */
-  read(into: Uint8Array): Promise<number | null>;
-  /** Writes the beginning of `bytes`; returns the number of bytes written. */
-  write(bytes: Uint8Array): Promise<number>;
-  /** Ends the direction of the writes, where the platform can. */
-  closeWrite?(): Promise<void>;
-  /** The address of the other end, where the platform names it. */
-  readonly remoteAddr?: { readonly hostname: string } | undefined;
-  /** Closes both directions. A read or write that waits fails. */
-  close(): void;
-}
+import { setImmediate } from "node:timers";
+import { type ByteReader, WholeBody } from "@gateway/base/streams/byte_reader";
+import type { LongBytes } from "@gateway/base/streams/bytes";
 
 /** A request as a {@linkcode Socket} sends it. */
 interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {

@@ -1,10 +1,21 @@
 import { backoffMs } from "@gateway/base/time/backoff";
 import { wait } from "@gateway/base/time/deadlines";
 import type { Timers } from "@gateway/base/time/timers";
-import type { Log } from "../../gateway/observe/log.ts";
 
 /** The pauses after which a listener is tried again. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
+
+/** Receives what happens to a listener. */
+export interface ListenerLog {
+  write(
+    event: "listener_lost" | "listener_kept",
+    fields: { readonly reason: string },
+  ): void;
+  write(
+    event: "listening_again" | "listener_renewed",
+    fields: Record<never, never>,
+  ): void;
+}
 
 /** What becomes of the sockets of a listener. */
 export interface AcceptTerms<Socket> {
@@ -13,7 +24,7 @@ export interface AcceptTerms<Socket> {
   /** Called each time that the platform accepts nothing; default: nothing happens. */
   readonly onShortage?: (() => void) | undefined;
   readonly timers: Timers;
-  readonly log?: Log | undefined;
+  readonly log?: ListenerLog | undefined;
 }
 
 /** A listener whose sockets are accepted. */

@@ -1,13 +1,13 @@
-import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import type { Dial, Origin } from "../client/client.ts";
 import { MalformedMessage, ProxyFailure } from "../failure.ts";
 import { findHeadEnd, formatHead, parseHead } from "../head.ts";
 import { alternate, raceAddresses } from "./address_race.ts";
-import { countFree } from "../../gateway/process/descriptors.ts";
 import { createHandshakes, type Handshakes } from "./handshakes.ts";
 import type { ProxyRoute } from "./proxy_route.ts";
 import { openSocksTunnel } from "./socks5.ts";
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import { countFree } from "./descriptors.ts";
 
 /**
  * Returns the way to open connections on this platform: name resolution, TCP, a proxy's tunnel and TLS. Certificates

@@ -1,7 +1,7 @@
-import { untilAbort } from "@gateway/base/time/deadlines";
-import { systemTimers, type Timers } from "@gateway/base/time/timers";
 import type { Origin } from "../client/client.ts";
 import { loopBack } from "./loopback.ts";
+import { untilAbort } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
 /** The age from which an unanswered handshake speaks for a silent server, in milliseconds. */
 const SILENT_MS = 1000;

@@ -1,20 +1,15 @@
-import type { ServerConfig } from "../../gateway/config/config.ts";
-import { formatProblem, type Problem } from "@gateway/base/problems";
+import { urlHost } from "@gateway/base/safe_url";
+import type { RequestTracing, ServerParts } from "../server/served_socket.ts";
+import { createHttp1Server } from "../server/server.ts";
+import { eventLoopCrowd } from "../crowd.ts";
+import { acceptAll, type ListenerLog } from "./accept_all.ts";
+import { listenTls } from "./tls_listener.ts";
 import { backoffMs } from "@gateway/base/time/backoff";
 import { createDeadlines } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
-import type { Respond } from "../../gateway/http/gateway.ts";
-import type { RequestTracing } from "../server/served_socket.ts";
-import { createHttp1Server } from "../server/server.ts";
-import type { Log } from "../../gateway/observe/log.ts";
-import { eventLoopCrowd } from "../crowd.ts";
-import { reasonOf } from "@gateway/base/write_whole";
-import { acceptAll } from "./accept_all.ts";
-import { listenTls } from "./tls_listener.ts";
-import { endSentence } from "@gateway/base/text";
 
 /** A listener that accepts requests. */
-export interface Listener {
+interface Listener {
   /** Its address, such as `http://127.0.0.1:8787`. */
   readonly url: string;
   /** Stops accepting, and waits until all running requests have ended. */
@@ -32,21 +27,36 @@ export class ListenError extends Error {
 }
 
 /** The address of a listener, and the settings that its errors name. */
-interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
-  readonly tls?: ServerConfig["tls"];
+interface ListenPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: Tls | undefined;
   /** True when other threads of this program listen on the same port. */
   readonly isShared?: boolean;
-  /** The names of the settings for the host and the port. */
-  readonly settings?: { readonly host: string; readonly port: string };
+  /** The names of the settings, for the errors. */
+  readonly settings?: ListenSettings;
 }
 
-const COMMAND_LINE = { host: "--host", port: "--port" };
+/** A certificate chain and its key, in PEM. */
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The names of the settings for the host, the port, and the certificate and key. */
+interface ListenSettings {
+  readonly host: string;
+  readonly port: string;
+  readonly tls?: string;
+}
+
+const SETTINGS = { host: "host", port: "port" };
 
 interface ListenOptions {
   /** The timers of its deadlines; default: this machine's. */
   readonly timers?: Timers;
   /** Receives when the platform accepts no connection, and when it does again; default: nothing does. */
-  readonly log?: Log | undefined;
+  readonly log?: ListenerLog | undefined;
   /** Absent when traces are disabled. */
   readonly tracing?: RequestTracing | undefined;
 }
@@ -55,22 +65,22 @@ interface ListenOptions {
 const SPARED_MS = 1_000;
 
 /**
- * Listens as the configuration says.
+ * Listens at a place.
  *
  * @throws {ListenError} When the address is taken, not this machine's, or not allowed. Also when the TLS files hold no
  * usable certificate and key.
  */
 export function listen(
   place: ListenPlace,
-  respond: Respond,
+  handler: ServerParts["handler"],
   { timers = systemTimers, tracing, log }: ListenOptions = {},
 ): OpenListener {
-  const { host, port, tls, isShared = false, settings = COMMAND_LINE } = place;
+  const { host, port, tls, isShared = false, settings = SETTINGS } = place;
   try {
     const address = { hostname: host, port, reusePort: isShared };
     const scheme = tls === undefined ? "http" : "https";
     const server = createHttp1Server({
-      handler: respond,
+      handler,
       scheme,
       deadlines: createDeadlines(timers),
       crowd: eventLoopCrowd,
@@ -99,12 +109,14 @@ export function listen(
 
 function listenError(
   cause: unknown,
-  { host, port, tls, settings = COMMAND_LINE }: ListenPlace,
+  { host, port, tls, settings = SETTINGS }: ListenPlace,
 ): ListenError {
+  const fault = tls && tlsFault(cause, settings.tls);
   const reason = addressFault(cause, settings) ??
-    (tls === undefined ? reasonOf(cause) : formatProblem(tlsFault(cause)));
+    (fault ? `${fault.path}: ${fault.message}` : messageOf(cause));
+  const end = /[.?!]$/.test(reason) ? "" : ".";
   return new ListenError(
-    `Cannot listen on ${host}:${port}: ${endSentence(reason)}`,
+    `Cannot listen on ${host}:${port}: ${reason}${end}`,
     { cause },
   );
 }
@@ -114,8 +126,8 @@ function listenError(
  *
  * @throws {ListenError} As {@linkcode listen} does.
  */
-export function requireFree(
-  { host, port, settings = COMMAND_LINE }: ListenPlace,
+function requireFree(
+  { host, port, settings = SETTINGS }: ListenPlace,
 ): void {
   try {
     Deno.listen({ hostname: host, port }).close();
@@ -124,20 +136,9 @@ export function requireFree(
   }
 }
 
-/** Returns the port in the address of a listener; an address with its scheme's port names none. */
-export function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-}
-
-/** Returns a host as a URL has it: an address of IPv6 in brackets. */
-export function urlHost(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
-}
-
 function addressFault(
   error: unknown,
-  { host, port }: NonNullable<ListenPlace["settings"]>,
+  { host, port }: ListenSettings,
 ): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
     return `another program listens there. Stop it, or choose another port with ${port}`;
@@ -154,17 +155,46 @@ function addressFault(
 /** A listener that lasts until it is closed. */
 export interface LastingListener extends Listener {
   /**
-   * Opens a new listener, for example with another certificate. Running requests continue. New connections are accepted
+   * Opens a new listener with another certificate and key. Running requests continue. New connections are accepted
    * without a pause where the platform lets two listeners share a port, else after a short one.
    */
-  renew(): void;
+  renew(tls: Tls): void;
 }
 
 interface KeepListeningOptions {
   /** Opens a listener; `port` is absent the first time, and then the port of the first listener. */
   readonly open: (port?: number) => OpenListener;
-  readonly log: Log;
+  readonly log: ListenerLog;
   readonly timers: Timers;
+}
+
+/**
+ * Serves the requests of a place until the listener is closed, whatever becomes of its sockets meanwhile. With TLS, the
+ * port is shared, so that a new certificate can get a second listener; another program there is an error all the same.
+ *
+ * @throws {ListenError} As {@linkcode listen} does.
+ */
+export function serve(
+  place: ListenPlace,
+  handler: ServerParts["handler"],
+  options: ListenOptions & { readonly log: ListenerLog },
+): LastingListener {
+  let { tls } = place;
+  const isShared = place.isShared || tls !== undefined;
+  if (isShared && !place.isShared) requireFree(place);
+  const listener = keepListening({
+    open: (port = place.port) =>
+      listen({ ...place, port, tls, isShared }, handler, options),
+    log: options.log,
+    timers: systemTimers,
+  });
+  return {
+    ...listener,
+    renew(next) {
+      tls = next;
+      listener.renew();
+    },
+  };
 }
 
 /** The pauses before a listener is opened again. */
@@ -177,7 +207,7 @@ const RETRY_PAUSES = { firstMs: 100, mostMs: 2_000 };
  */
 export function keepListening(
   { open, log, timers }: KeepListeningOptions,
-): LastingListener {
+): Listener & { renew(): void } {
   let serving: OpenListener | undefined = open();
   const { url, port } = serving;
   let isClosed = false;
@@ -238,45 +268,62 @@ export function keepListening(
   };
 }
 
-/** The platform's errors for a certificate and key, and their problems; the first match wins. */
-const FAULTS: readonly (readonly [pattern: RegExp, fault: Problem])[] = [
+/** What is wrong with a certificate and key. */
+interface TlsFault {
+  /** The setting, such as `tls.key`. */
+  readonly path: string;
+  /** Follows the path as a predicate, and holds no secret. */
+  readonly message: string;
+}
+
+/** The platform's errors for a certificate and key, and their faults; the first match wins. */
+const FAULTS: readonly (readonly [pattern: RegExp, fault: TlsFault])[] = [
   [/mismatch/i, {
-    path: "server.tls.key",
+    path: ".key",
     message: "is not the key of the certificate.",
   }],
   [/key/i, {
-    path: "server.tls.key",
+    path: ".key",
     message:
       "holds no usable private key. It must be RSA, ECDSA or Ed25519, in PEM, without a password.",
   }],
   [/cert/i, {
-    path: "server.tls.cert",
+    path: ".cert",
     message: "holds no readable certificate. It must be X.509 in PEM.",
   }],
 ];
 
-const UNKNOWN: Problem = {
-  path: "server.tls",
+const UNKNOWN: TlsFault = {
+  path: "",
   message: "is not a usable pair of certificate and key.",
 };
 
-/** Returns the problem of a certificate and key that the platform rejects, without the platform's message. */
-export function tlsFault(error: unknown): Problem {
-  const message = error instanceof Error ? error.message : "";
-  return FAULTS.find(([pattern]) => pattern.test(message))?.[1] ?? UNKNOWN;
+/** Returns the fault of a certificate and key that the platform rejects, without the platform's message. */
+export function tlsFault(error: unknown, setting = "tls"): TlsFault {
+  const found = FAULTS.find(([pattern]) => pattern.test(messageOf(error)));
+  const { path, message } = found?.[1] ?? UNKNOWN;
+  return { path: setting + path, message };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
  * Tests a certificate and key with a listener on a free local port, which it closes at once.
  *
- * @returns The problem, if any.
+ * @param setting The name of their setting; default: `tls`.
+ * @returns The fault, if any.
  */
-export function tryTls(tls: ServerConfig["tls"]): Problem | undefined {
+export function tryTls(
+  tls: Tls | undefined,
+  setting?: string,
+): TlsFault | undefined {
   if (tls === undefined) return undefined;
   try {
     Deno.listenTls({ hostname: "127.0.0.1", port: 0, ...tls }).close();
     return undefined;
   } catch (error) {
-    return tlsFault(error);
+    return tlsFault(error, setting);
   }
 }

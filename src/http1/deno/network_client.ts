@@ -1,20 +1,27 @@
-import { createDeadlines } from "@gateway/base/time/deadlines";
-import { systemTimers, type Timers } from "@gateway/base/time/timers";
-import { VERSION } from "@gateway/base/version";
-import type { Fetch, UpstreamClient } from "../../gateway/upstream/call.ts";
-import { createClientFetch } from "../../gateway/upstream/fetch_client.ts";
+import type { HttpClient } from "../message.ts";
 import { createHttp1Client } from "../client/client.ts";
 import { eventLoopCrowd } from "../crowd.ts";
 import { createDial } from "./dial.ts";
 import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";
+import { createDeadlines } from "@gateway/base/time/deadlines";
+import { systemTimers, type Timers } from "@gateway/base/time/timers";
+
+/** The settings of {@linkcode openNetworkClient}. */
+interface NetworkOptions {
+  /** Reads the variables that name proxies: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. */
+  readonly env: (name: string) => string | undefined;
+  /** The `user-agent` of requests without one. */
+  readonly userAgent: string;
+  readonly timers?: Timers;
+}
 
 /** The ways over the network. Proxies, `NO_PROXY` and trusted authorities count alike for all requests. */
 interface NetworkClient extends Disposable {
-  /** Sends callers' requests to providers. */
-  readonly client: UpstreamClient;
-  /** Sends the program's own requests. */
-  readonly fetch: Fetch;
+  /** Keeps its connections for further requests. */
+  readonly client: HttpClient;
+  /** Gives each request a connection to itself, and asks for no content encoding. */
+  readonly oneShot: HttpClient;
   /** Returns the number of TLS handshakes that were given up and keep their descriptors. */
   abandonedHandshakes(): number;
 }
@@ -22,12 +29,9 @@ interface NetworkClient extends Disposable {
 /**
  * Opens the network's client. It speaks HTTP/1.1 with one request at a time on each connection. Over a shared
  * connection of HTTP/2, a caller who stops reading, a low limit on streams or a silent loss would delay all others.
- *
- * Each of the program's own requests has a connection to itself: they are rare, and a kept connection may be lost.
  */
 export function openNetworkClient(
-  env: (name: string) => string | undefined,
-  timers: Timers = systemTimers,
+  { env, userAgent, timers = systemTimers }: NetworkOptions,
 ): NetworkClient {
   const handshakes = createHandshakes(timers);
   const options = {
@@ -36,11 +40,11 @@ export function openNetworkClient(
     defaultHeaders: [
       ["accept", "*/*"],
       // Some firewalls reject requests without one.
-      ["user-agent", `model-gateway/${VERSION}`],
+      ["user-agent", userAgent],
     ],
   } as const;
   const client = createHttp1Client({ ...options, crowd: eventLoopCrowd });
-  const own = createHttp1Client({
+  const oneShot = createHttp1Client({
     ...options,
     maxIdle: 0,
     defaultHeaders: [...options.defaultHeaders, [
@@ -50,7 +54,7 @@ export function openNetworkClient(
   });
   return {
     client,
-    fetch: createClientFetch(own),
+    oneShot,
     abandonedHandshakes: () => handshakes.abandoned,
     [Symbol.dispose]: () => client[Symbol.dispose](),
   };

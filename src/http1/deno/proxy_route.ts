@@ -1,5 +1,5 @@
-import { BlockList, isIP } from "node:net";
 import type { Origin } from "../client/client.ts";
+import { BlockList, isIP } from "node:net";
 
 /** The way to an origin. */
 export type ProxyRoute =

@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
-import type { Duplex } from "../client/socket.ts";
+import type { Duplex } from "../duplex.ts";
 import { ProxyFailure } from "../failure.ts";
 import type { SocksProxy } from "./proxy_route.ts";
+import { isIP } from "node:net";
 
 const VERSION = 5;
 const CONNECT = 1;

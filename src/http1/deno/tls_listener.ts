@@ -1,6 +1,6 @@
-import { createDeadlines } from "@gateway/base/time/deadlines";
 import { acceptAll, type Accepting, type AcceptTerms } from "./accept_all.ts";
 import { carryBoth, LOCAL, openPair } from "./loopback.ts";
+import { createDeadlines } from "@gateway/base/time/deadlines";
 
 /** The age from which an unfinished handshake is slow, in milliseconds. */
 const SLOW_MS = 1_000;

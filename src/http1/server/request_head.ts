@@ -1,4 +1,3 @@
-import { byteText } from "@gateway/base/streams/bytes";
 import { MalformedMessage } from "../failure.ts";
 import {
   findHeadEnd,
@@ -7,6 +6,7 @@ import {
   LENGTH_REGEXP,
   parseFields,
 } from "../head.ts";
+import { byteText } from "@gateway/base/streams/bytes";
 
 /** The head of a caller's request. */
 export interface HttpRequestHead {
@@ -22,7 +22,7 @@ export interface HttpRequestHead {
   readonly isKeptAlive: boolean;
   /** True when the caller sends its body only after a 100 (RFC 9110, section 10.1.1). */
   readonly awaitsContinue: boolean;
-  /** The rule that the head breaks; see `CallerRequest.fault`. */
+  /** The rule that the head breaks; see `IncomingRequest.fault`. */
   readonly fault?: string;
 }
 

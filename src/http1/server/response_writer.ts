@@ -1,7 +1,4 @@
-import {
-  type AnyResponse,
-  DirectResponse,
-} from "../../gateway/relay/direct_response.ts";
+import { type AnyResponse, DirectResponse } from "../direct_response.ts";
 import { joinForWrite } from "../joined_write.ts";
 import type { ByteReader } from "@gateway/base/streams/byte_reader";
 import { PassThrough } from "@gateway/base/streams/pass_through";

@@ -1,9 +1,9 @@
-import type { ByteReader } from "@gateway/base/streams/byte_reader";
-import { joinBytes } from "@gateway/base/streams/bytes";
-import type { CallerRequest } from "../../gateway/relay/request/caller_request.ts";
+import type { IncomingRequest } from "../message.ts";
 import { type BodyDecoder, createBodyDecoder } from "../body_decoder.ts";
 import type { IncomingBytes } from "../incoming_bytes.ts";
 import type { HttpRequestHead } from "./request_head.ts";
+import type { ByteReader } from "@gateway/base/streams/byte_reader";
+import { joinBytes } from "@gateway/base/streams/bytes";
 
 /** The socket of a request. */
 interface RequestSource {
@@ -19,7 +19,7 @@ interface RequestSource {
 const MAX_AHEAD_BYTES = 64 * 1024;
 
 /** A request of a caller's socket. Its body is read from the socket when the gateway reads it. */
-export class ServedRequest implements CallerRequest {
+export class ServedRequest implements IncomingRequest {
   readonly method: string;
   readonly headers: HttpRequestHead["headers"];
   readonly fault: string | undefined;

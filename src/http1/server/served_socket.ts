@@ -1,13 +1,11 @@
-import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
-import type { AnyResponse } from "../../gateway/relay/direct_response.ts";
-import type { CallerRequest } from "../../gateway/relay/request/caller_request.ts";
+import type { AnyResponse } from "../direct_response.ts";
+import type { IncomingRequest } from "../message.ts";
 import type { Crowd } from "../crowd.ts";
 import { MalformedMessage } from "../failure.ts";
 import { hasToken } from "../head.ts";
 import { IncomingBytes } from "../incoming_bytes.ts";
 import { reuseWritten } from "../joined_write.ts";
-import { STALL_MS } from "@gateway/base/streams/pass_through";
-import type { Duplex } from "../client/socket.ts";
+import type { Duplex } from "../duplex.ts";
 import {
   faultyHead,
   findRequestEnd,
@@ -16,10 +14,12 @@ import {
 } from "./request_head.ts";
 import { fieldOf, writeResponse } from "./response_writer.ts";
 import { ServedRequest } from "./served_request.ts";
+import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
+import { STALL_MS } from "@gateway/base/streams/pass_through";
 
 /** The handler of a server's requests, and its time. */
 export interface ServerParts {
-  readonly handler: (request: CallerRequest) => Promise<AnyResponse>;
+  readonly handler: (request: IncomingRequest) => Promise<AnyResponse>;
   readonly scheme: "http" | "https";
   readonly deadlines: Deadlines;
   /** The crowd of all sockets of the event loop; default: writes never wait for reads. */
@@ -31,7 +31,7 @@ export interface ServerParts {
 /** Traces the requests of callers. */
 export interface RequestTracing {
   /** Starts the span of a request. */
-  start(request: Pick<CallerRequest, "method" | "headers">): RequestSpan;
+  start(request: Pick<IncomingRequest, "method" | "headers">): RequestSpan;
 }
 
 /** The span of one request. */

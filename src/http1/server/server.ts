@@ -1,4 +1,4 @@
-import type { Duplex } from "../client/socket.ts";
+import type { Duplex } from "../duplex.ts";
 import { ServedSocket, type ServerParts } from "./served_socket.ts";
 
 /** A server of HTTP/1.1 on sockets that something else accepts. */

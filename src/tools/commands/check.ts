@@ -29,7 +29,8 @@ import {
   networkFault,
   type RequestTools,
 } from "../gateway_client.ts";
-import { tryTls, urlHost } from "../../http1/deno/listen.ts";
+import { tryTls } from "@gateway/http1/deno";
+import { urlHost } from "@gateway/base/safe_url";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
 import { loadDemo } from "./demo.ts";
@@ -89,7 +90,7 @@ export const runCheck: Run<CliIo & RequestTools> = command(
         hint: missingFileHint(result),
       });
     }
-    const tlsProblem = tryTls(result.config.server.tls);
+    const tlsProblem = tryTls(result.config.server.tls, "server.tls");
     if (tlsProblem !== undefined) {
       return reportProblems([tlsProblem], { path, io });
     }

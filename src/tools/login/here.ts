@@ -1,11 +1,10 @@
 import { type CliIo, commandHelp, EXIT, isHelp } from "../command.ts";
-import type * as Network from "../../http1/deno/network_client.ts";
+import type * as Network from "@gateway/gateway/network";
 import { LOGIN, runLogin } from "./command.ts";
 import { openLogin } from "./kept_login.ts";
 
 /** Deno would load a module with a literal name before the program runs, and most logins need no network. */
-const NETWORK =
-  new URL("../../http1/deno/network_client.ts", import.meta.url).href;
+const NETWORK = import.meta.resolve("@gateway/gateway/network");
 
 /** Runs `login` on this machine. @returns The exit code. */
 export async function login(
@@ -19,8 +18,8 @@ export async function login(
   return await runLogin(args, {
     ...io,
     async fetch(url, init) {
-      const { openNetworkClient }: typeof Network = await import(NETWORK);
-      return await openNetworkClient(io.env).fetch(url, init);
+      const { openNetwork }: typeof Network = await import(NETWORK);
+      return await openNetwork(io.env).fetch(url, init);
     },
     deadline: AbortSignal.timeout,
     now: Date.now,

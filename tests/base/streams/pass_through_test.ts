@@ -1,9 +1,7 @@
+import { DirectResponse } from "../../../src/http1/direct_response.ts";
+import { toResponse } from "../../../src/gateway/http/gateway.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import {
-  DirectResponse,
-  toResponse,
-} from "../../../src/gateway/relay/direct_response.ts";
 import {
   PassThrough,
   type PassThroughEnd,

@@ -1,6 +1,6 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { type Family, OPERATIONS } from "../../../src/base/protocol.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   NATIVE_EXCHANGES,
   type NativeExchange,

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
@@ -7,7 +8,6 @@ import {
   createTranslationPool,
   type TranslationPool,
 } from "../../../src/gateway/relay/translated/translation_pool.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { noAnswer } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import {

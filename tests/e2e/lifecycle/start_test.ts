@@ -1,3 +1,4 @@
+import type { HttpClient } from "../../../src/http1/message.ts";
 import assert from "node:assert/strict";
 import manifest from "../../../deno.json" with { type: "json" };
 import { ask, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
@@ -18,7 +19,6 @@ import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { runCli } from "../../../src/tools/mod.ts";
 import type { HeaderFields } from "../../../src/base/header_fields.ts";
-import type { UpstreamClient } from "../../../src/gateway/upstream/call.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
@@ -196,7 +196,7 @@ class OddError extends Error {
 }
 
 Deno.test("an unforeseen exception is 500 in the caller's protocol, and frees the request's place", async (t) => {
-  const client: UpstreamClient = {
+  const client: HttpClient = {
     send: () =>
       Promise.resolve({
         status: 200,

@@ -1,3 +1,4 @@
+import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import assert from "node:assert/strict";
 import { credentials, hello, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
@@ -16,7 +17,6 @@ import {
   createDeadlines,
   untilAbort,
 } from "../../../src/base/time/deadlines.ts";
-import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import { noAnswer } from "../../support/wire/answers.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import {
   createSdk0,
@@ -14,7 +15,6 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { MODELS } from "../../support/wire/ask.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   OVERFLOWS,
   type ProviderError,

@@ -1,4 +1,8 @@
-import type { CallerRequest } from "../../../src/gateway/relay/request/caller_request.ts";
+import type {
+  HttpClient,
+  IncomingRequest,
+} from "../../../src/http1/message.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { DEFAULT_PROTOCOL } from "../../../src/base/protocol.ts";
 import type { HeaderFields } from "../../../src/base/header_fields.ts";
@@ -6,10 +10,6 @@ import { PAGE_PATHS } from "../../../src/page/page.ts";
 import { ROUTES } from "../../../src/gateway/http/routes.ts";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
-import type {
-  Fetch,
-  UpstreamClient,
-} from "../../../src/gateway/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import {
   ALICE_TOKEN,
@@ -36,12 +36,12 @@ interface Scene extends Gateway {
   readonly log: MemoryLog;
   readonly timers: FakeTimers;
   call(path: string, init?: RequestInit): Promise<Response>;
-  serve(request: CallerRequest): Promise<Response>;
+  serve(request: IncomingRequest): Promise<Response>;
 }
 
 async function begin(
   fetch: Fetch = () => Promise.resolve(Response.json({ ok: true })),
-  client?: UpstreamClient,
+  client?: HttpClient,
 ): Promise<Scene> {
   const log = createMemoryLog();
   const timers = createFakeTimers();

@@ -1,3 +1,4 @@
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import type { ModelCatalog } from "../../../src/gateway/catalog/model_catalog.ts";
@@ -6,7 +7,6 @@ import {
   type ModelsContext,
   modelsResponse,
 } from "../../../src/gateway/http/models.ts";
-import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import {
   ALICE_TOKEN,
   configOf,

@@ -1,9 +1,9 @@
+import { CallerLeft, type Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createAdminHandler } from "../../../src/gateway/http/admin.ts";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { createAttributionReader } from "../../../src/gateway/http/attribution.ts";
-import { CallerLeft, type Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   ALICE_TOKEN,
   configOf,

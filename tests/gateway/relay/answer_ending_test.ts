@@ -1,3 +1,4 @@
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/error.ts";
 import type { Ending } from "../../../src/gateway/observe/facts.ts";
@@ -8,7 +9,6 @@ import {
 import type { PassThroughEnd } from "../../../src/base/streams/pass_through.ts";
 import { IdleError } from "../../../src/base/streams/watched_reader.ts";
 import type { Failure } from "../../../src/codecs/canonical/failure/failure.ts";
-import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 const ENDS: readonly PassThroughEnd[] = [

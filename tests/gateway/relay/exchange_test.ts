@@ -1,7 +1,7 @@
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { followCaller } from "../../../src/gateway/relay/exchange.ts";
-import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 

@@ -1,11 +1,11 @@
-import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import { GatewayError } from "../../../src/base/error.ts";
 import {
   CallerLeft,
   callUpstream,
   type Fetch,
 } from "../../../src/gateway/upstream/call.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { GatewayError } from "../../../src/base/error.ts";
 import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";

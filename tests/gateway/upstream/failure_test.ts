@@ -1,3 +1,4 @@
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/error.ts";
 import { UpstreamFailure } from "../../../src/codecs/canonical/failure/failure.ts";
@@ -13,7 +14,6 @@ import {
   unanswered,
   UpstreamCallError,
 } from "../../../src/gateway/upstream/failure.ts";
-import { Http1Failure } from "../../../src/http1/failure.ts";
 
 /** As Deno says them; some versions say them of the cause of `fetch failed`. */
 const MESSAGES: readonly (readonly [reason: string, message: string])[] = [

@@ -1,7 +1,7 @@
+import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { GatewayError } from "../../../src/base/error.ts";
-import { CallerLeft } from "../../../src/gateway/upstream/call.ts";
 import {
   readErrorBytes,
   readResponseBytes,

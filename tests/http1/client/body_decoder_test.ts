@@ -1,11 +1,11 @@
-import assert from "node:assert/strict";
-import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 import {
   type BodyDecoder,
   createBodyDecoder,
 } from "../../../src/http1/body_decoder.ts";
 import { MalformedMessage } from "../../../src/http1/failure.ts";
 import type { Framing } from "../../../src/http1/head.ts";
+import assert from "node:assert/strict";
+import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 
 function decoderOf(framing: Framing): BodyDecoder {
   const decoder = createBodyDecoder(framing);

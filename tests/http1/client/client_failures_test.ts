@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import { Http1Failure } from "../../../src/http1/failure.ts";
+import assert from "node:assert/strict";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

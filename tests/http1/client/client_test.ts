@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import { addressOf } from "../../../src/http1/client/client.ts";
+import assert from "node:assert/strict";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

@@ -1,12 +1,12 @@
+import type { HttpResponse } from "../../../src/http1/message.ts";
+import { Socket } from "../../../src/http1/client/socket.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
 import {
   createByteReader,
   readAll,
 } from "../../../src/base/streams/byte_reader.ts";
 import { byteText } from "../../../src/base/streams/bytes.ts";
-import type { HttpResponse } from "../../../src/gateway/upstream/call.ts";
-import { Socket } from "../../../src/http1/client/socket.ts";
-import { Http1Failure } from "../../../src/http1/failure.ts";
 import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
 import type { Verdict } from "./odd_responses.ts";

@@ -1,5 +1,3 @@
-import assert from "node:assert/strict";
-import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 import { MalformedMessage } from "../../../src/http1/failure.ts";
 import {
   findHeadEnd,
@@ -8,6 +6,8 @@ import {
   parseHead,
   type ResponseHead,
 } from "../../../src/http1/head.ts";
+import assert from "node:assert/strict";
+import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 
 /** Parses the head of a response from its lines. */
 function parse(...lines: readonly string[]): ResponseHead {

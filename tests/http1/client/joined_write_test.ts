@@ -1,6 +1,6 @@
+import { joinForWrite, reuseWritten } from "../../../src/http1/joined_write.ts";
 import assert from "node:assert/strict";
 import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
-import { joinForWrite, reuseWritten } from "../../../src/http1/joined_write.ts";
 
 const KIB = 1024;
 

@@ -1,7 +1,7 @@
-import assert from "node:assert/strict";
-import { readAll } from "../../../src/base/streams/byte_reader.ts";
 import { Socket } from "../../../src/http1/client/socket.ts";
 import { Http1Failure, type Progress } from "../../../src/http1/failure.ts";
+import assert from "node:assert/strict";
+import { readAll } from "../../../src/base/streams/byte_reader.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

@@ -1,15 +1,15 @@
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import type {
+  HttpClient,
+  HttpRequest,
   HttpResponse,
-  UpstreamClient,
-  UpstreamRequest,
-} from "../../../src/gateway/upstream/call.ts";
-import { readAll } from "../../../src/base/streams/byte_reader.ts";
+} from "../../../src/http1/message.ts";
 import {
   createHttp1Client,
   type Dial,
   type Origin,
 } from "../../../src/http1/client/client.ts";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { readAll } from "../../../src/base/streams/byte_reader.ts";
 import { createByteReader } from "../../../src/base/streams/byte_reader.ts";
 import {
   createFakeTimers,
@@ -28,12 +28,12 @@ export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 /** A client whose connections lead to the test. */
 export interface ClientScene extends Disposable {
-  readonly client: UpstreamClient & Disposable;
+  readonly client: HttpClient & Disposable;
   readonly timers: FakeTimers;
   /** Each connection that was opened, in order. */
   readonly opened: readonly ScriptedDuplex[];
   readonly origins: readonly Origin[];
-  send(request?: Partial<UpstreamRequest>): Promise<HttpResponse>;
+  send(request?: Partial<HttpRequest>): Promise<HttpResponse>;
 }
 
 interface ClientSceneOptions {

@@ -1,3 +1,5 @@
+import { callUpstream } from "../../../src/gateway/upstream/call.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import {
@@ -8,9 +10,7 @@ import {
   IdleError,
   WatchedReader,
 } from "../../../src/base/streams/watched_reader.ts";
-import { callUpstream } from "../../../src/gateway/upstream/call.ts";
 import { UpstreamCallError } from "../../../src/gateway/upstream/failure.ts";
-import { Http1Failure } from "../../../src/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

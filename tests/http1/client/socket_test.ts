@@ -1,8 +1,8 @@
+import { Socket } from "../../../src/http1/client/socket.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
 import { readAll, WholeBody } from "../../../src/base/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/base/streams/bytes.ts";
-import { Socket } from "../../../src/http1/client/socket.ts";
-import { Http1Failure } from "../../../src/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,

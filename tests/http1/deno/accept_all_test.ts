@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import { acceptAll } from "../../../src/http1/deno/accept_all.ts";
+import assert from "node:assert/strict";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { nextTurn } from "../../support/settle.ts";

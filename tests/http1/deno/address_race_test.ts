@@ -1,8 +1,8 @@
-import assert from "node:assert/strict";
 import {
   alternate,
   raceAddresses,
 } from "../../../src/http1/deno/address_race.ts";
+import assert from "node:assert/strict";
 import {
   createFakeTimers,
   type FakeTimers,

@@ -1,15 +1,13 @@
-import assert from "node:assert/strict";
 import { createDial } from "../../../src/http1/deno/dial.ts";
-import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
+import { openNetwork } from "../../../src/gateway/process/network.ts";
 import { readProxies } from "../../../src/http1/deno/proxy_route.ts";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import type {
-  HttpResponse,
-  UpstreamClient,
-} from "../../../src/gateway/upstream/call.ts";
-import { reasonOf } from "../../../src/gateway/upstream/failure.ts";
+import type { HttpClient, HttpResponse } from "../../../src/http1/message.ts";
 import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import { Http1Failure } from "../../../src/http1/failure.ts";
+import { loopBack } from "../../../src/http1/deno/loopback.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { reasonOf } from "../../../src/gateway/upstream/failure.ts";
 import {
   listenToEnd,
   say,
@@ -26,7 +24,6 @@ import { bodyOf } from "../client/examine.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { until, within } from "../../support/within.ts";
-import { loopBack } from "../../../src/http1/deno/loopback.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
@@ -35,7 +32,7 @@ const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 function open(
   variables: Readonly<Record<string, string>> = {},
   caCerts: readonly string[] = [testCertificate.cert],
-): UpstreamClient & Disposable {
+): HttpClient & Disposable {
   const routeOf = readProxies((name) => variables[name]);
   return createHttp1Client({
     dial: createDial(routeOf, caCerts),
@@ -44,7 +41,7 @@ function open(
 }
 
 function send(
-  client: UpstreamClient,
+  client: HttpClient,
   url: string,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<HttpResponse> {
@@ -136,12 +133,12 @@ Deno.test("a body without a length that ends without TLS's close_notify is cut o
 
 /** Sends a request in a process of its own, and prints the status or why there is none. */
 const SENDER = `
-const [{ openNetworkClient }, { reasonOf }, url] = [
+const [{ openNetwork }, { reasonOf }, url] = [
   await import(Deno.args[0]),
   await import(Deno.args[1]),
   Deno.args[2],
 ];
-using network = openNetworkClient((name) => Deno.env.get(name));
+using network = openNetwork((name) => Deno.env.get(name));
 const { signal } = new AbortController();
 try {
   const request = { url, headers: [], connectMs: 0, signal };
@@ -158,7 +155,7 @@ async function sendWith(
   url: string,
 ): Promise<string> {
   const modules = [
-    "../../../src/http1/deno/network_client.ts",
+    "../../../src/gateway/process/network.ts",
     "../../../src/gateway/upstream/failure.ts",
   ].map((path) => new URL(path, import.meta.url).href);
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -345,7 +342,7 @@ Deno.test("a proxy that speaks HTTP over TLS carries plain HTTP and tunnels, and
 
 Deno.test("a request does not go past a proxy whose address is not valid", async () => {
   await using upstream = startRawUpstream(() => assert.fail("A request came"));
-  using network = openNetworkClient((name) =>
+  using network = openNetwork((name) =>
     name === "ALL_PROXY" ? "socks4://127.0.0.1:1" : undefined
   );
   const failure = await failureOf(send(network.client, upstream.url));

@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import { keepListening, ListenError } from "../../../src/http1/deno/listen.ts";
+import assert from "node:assert/strict";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";

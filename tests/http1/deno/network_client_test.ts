@@ -1,15 +1,16 @@
+import { openNetwork } from "../../../src/gateway/process/network.ts";
+import type {
+  HttpClient,
+  HttpRequest,
+  HttpResponse,
+} from "../../../src/http1/message.ts";
+import { Http1Failure } from "../../../src/http1/failure.ts";
 import assert from "node:assert/strict";
-import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
 import {
   createByteReader,
   readAll,
 } from "../../../src/base/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/base/streams/bytes.ts";
-import type {
-  HttpResponse,
-  UpstreamClient,
-  UpstreamRequest,
-} from "../../../src/gateway/upstream/call.ts";
 import {
   listenToEnd,
   say,
@@ -17,23 +18,22 @@ import {
 } from "../../support/upstream/raw_upstream.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
-import { Http1Failure } from "../../../src/http1/failure.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { bodyOf } from "../client/examine.ts";
 import { steps } from "../../support/steps.ts";
 
-type NetworkClient = ReturnType<typeof openNetworkClient>;
+type NetworkClient = ReturnType<typeof openNetwork>;
 
 const MIB = 1024 * 1024;
 
 function open(): NetworkClient {
-  return openNetworkClient(() => undefined);
+  return openNetwork(() => undefined);
 }
 
 type PostOptions =
-  & Partial<Pick<UpstreamRequest, "signal">>
-  & Pick<UpstreamRequest, "body">;
+  & Partial<Pick<HttpRequest, "signal">>
+  & Pick<HttpRequest, "body">;
 
 function post(
   { client }: NetworkClient,
@@ -157,7 +157,7 @@ Deno.test("the network client ends a TLS handshake that stalls when the request 
 });
 
 function postNetworkRaces(
-  client: UpstreamClient,
+  client: HttpClient,
   url: string,
 ): Promise<HttpResponse> {
   const { signal } = new AbortController();
@@ -169,7 +169,7 @@ function postNetworkRaces(
 }
 
 Deno.test("a connection that its server ends after an answer is given up, and not used again", async () => {
-  using network = openNetworkClient(() => undefined);
+  using network = openNetwork(() => undefined);
   await using upstream = startKeepAliveUpstream(() => "answer and close");
   for (let count = 1; count <= 5; count++) {
     assert.equal(
@@ -199,7 +199,7 @@ Deno.test("a request that meets the end of its connection fails, and reaches no 
       tunnelTo: Number(new URL(upstream.url).port),
       ...(way.endsWith("credentials") ? { wants: "me:secret" } : {}),
     });
-    using network = openNetworkClient((name) =>
+    using network = openNetwork((name) =>
       name === "ALL_PROXY" ? addressOf?.(proxy.port) : undefined
     );
     const outcomes = { answered: 0, failed: 0 };
@@ -223,7 +223,7 @@ Deno.test("a request that meets the end of its connection fails, and reaches no 
   }));
 
 Deno.test("a response that ends with one direction of its connection is whole, and the other direction is closed", async () => {
-  using network = openNetworkClient(() => undefined);
+  using network = openNetwork(() => undefined);
   const closed = Promise.withResolvers<void>();
   await using upstream = startRawUpstream(async (connection) => {
     await say(connection, "HTTP/1.1 200 OK\r\n\r\nhello");

@@ -1,5 +1,5 @@
+import { openNetwork } from "../../../src/gateway/process/network.ts";
 import assert from "node:assert/strict";
-import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
 import { requestGateway } from "../../../src/tools/gateway_client.ts";
 import { readModelList } from "../../../src/gateway/catalog/read_list.ts";
 import { refresh } from "../../../src/tools/login/issuer.ts";
@@ -19,7 +19,7 @@ import { openTempFolder } from "../../support/temp_folder.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { within } from "../../support/within.ts";
 
-type Network = ReturnType<typeof openNetworkClient>;
+type Network = ReturnType<typeof openNetwork>;
 
 const deadline = () => AbortSignal.timeout(20_000);
 
@@ -114,7 +114,7 @@ for (const [kind, send] of Object.entries(KINDS)) {
     await using proxy = startScriptedProxy(REFUSED);
     const proxied = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
     const sendWith = async (env: Readonly<Record<string, string>>) => {
-      using network = openNetworkClient((name) => env[name]);
+      using network = openNetwork((name) => env[name]);
       // A refusal of what the server says is no matter: the request has been there.
       const sending = send(network, server.base).catch(() => {});
       await within(sending, "the end of the request");

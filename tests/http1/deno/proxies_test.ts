@@ -1,16 +1,16 @@
-import assert from "node:assert/strict";
 import { createDial } from "../../../src/http1/deno/dial.ts";
 import {
   type ProxyRoute,
   readProxies,
 } from "../../../src/http1/deno/proxy_route.ts";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import { unanswered } from "../../../src/gateway/upstream/failure.ts";
 import {
   addressOf,
   createHttp1Client,
 } from "../../../src/http1/client/client.ts";
 import { Http1Failure } from "../../../src/http1/failure.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
+import { unanswered } from "../../../src/gateway/upstream/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   listenToEnd,

@@ -1,12 +1,9 @@
-import assert from "node:assert/strict";
 import { createDial } from "../../../src/http1/deno/dial.ts";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import type {
-  HttpResponse,
-  UpstreamClient,
-} from "../../../src/gateway/upstream/call.ts";
+import type { HttpClient, HttpResponse } from "../../../src/http1/message.ts";
 import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import { Http1Failure } from "../../../src/http1/failure.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { needing, testNeeding } from "../../support/ignored.ts";
 import { hasCaddy, startCaddy } from "../../support/program/caddy.ts";
 import { freePort } from "../../support/program/free_port.ts";
@@ -26,7 +23,7 @@ const CERTIFICATE = [
 ] as const;
 
 /** Opens a client that trusts the tests' own certificate. */
-function open(): UpstreamClient & Disposable {
+function open(): HttpClient & Disposable {
   return createHttp1Client({
     dial: createDial(() => ({ kind: "direct" }), [testCertificate.cert]),
     deadlines: createDeadlines(),
@@ -37,7 +34,7 @@ let lastId = 0;
 
 /** Sends a request that the server can know again. */
 function post(
-  client: UpstreamClient,
+  client: HttpClient,
   url: string,
   bytes = 1000,
 ): Promise<HttpResponse> {
@@ -52,7 +49,7 @@ function post(
 }
 
 /** Asks for a file, and again where the request met the end of its connection. */
-async function get(client: UpstreamClient, url: string): Promise<HttpResponse> {
+async function get(client: HttpClient, url: string): Promise<HttpResponse> {
   const { signal } = new AbortController();
   const request = { url, headers: [], connectMs: 0, signal };
   for (;;) {
@@ -72,7 +69,7 @@ function isRace(cause: unknown): boolean {
 
 /** Sends a request, and another one in place of one that met the end of its connection. */
 async function ask(
-  client: UpstreamClient,
+  client: HttpClient,
   url: string,
   bytes?: number,
 ): Promise<{ readonly status: number; readonly body: string }> {
@@ -94,7 +91,7 @@ const DROP = "a close after each answer that nothing announces";
 
 /** What a server of `tests/fixtures/servers` is asked. */
 const EXAM: Readonly<
-  Record<string, (client: UpstreamClient, base: string) => Promise<void>>
+  Record<string, (client: HttpClient, base: string) => Promise<void>>
 > = {
   "one request after another, and several at once": async (client, base) => {
     const sizes = [0, 1, 1000, 300_000];

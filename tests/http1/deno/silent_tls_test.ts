@@ -1,10 +1,16 @@
-import assert from "node:assert/strict";
 import { createDial } from "../../../src/http1/deno/dial.ts";
 import { createHandshakes } from "../../../src/http1/deno/handshakes.ts";
 import { readProxies } from "../../../src/http1/deno/proxy_route.ts";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { createHttp1Client } from "../../../src/http1/client/client.ts";
 import { Http1Failure } from "../../../src/http1/failure.ts";
+import {
+  listen,
+  ListenError,
+  tlsFault,
+  tryTls,
+} from "../../../src/http1/deno/listen.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
@@ -16,12 +22,6 @@ import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { until, within } from "../../support/within.ts";
 import { bodyOf } from "../client/examine.ts";
-import {
-  listen,
-  ListenError,
-  tlsFault,
-  tryTls,
-} from "../../../src/http1/deno/listen.ts";
 import { formatProblem } from "../../../src/base/problems.ts";
 import { steps } from "../../support/steps.ts";
 
@@ -268,9 +268,10 @@ const PAIRS: Readonly<
 
 Deno.test("tryTls() and listen() report an unusable certificate or key in the gateway's words", (t) =>
   steps(t, Object.entries(PAIRS), ([, [tls, problem]]) => {
-    const fault = tryTls(tls);
+    const fault = tryTls(tls, "server.tls");
     assert.equal(fault === undefined ? "" : formatProblem(fault), problem);
-    const place = { host: "127.0.0.1", port: 0, tls };
+    const settings = { host: "--host", port: "--port", tls: "server.tls" };
+    const place = { host: "127.0.0.1", port: 0, tls, settings };
     assert.throws(
       () => listen(place, () => Promise.resolve(new Response())),
       (error) =>
@@ -287,7 +288,7 @@ Deno.test("a valid certificate and key pass, and so does a listener without TLS"
 Deno.test("tlsFault() reports an unknown error without the platform's message", () => {
   for (const error of [new Error("canary"), "canary"]) {
     assert.equal(
-      formatProblem(tlsFault(error)),
+      formatProblem(tlsFault(error, "server.tls")),
       "server.tls: is not a usable pair of certificate and key.",
     );
   }

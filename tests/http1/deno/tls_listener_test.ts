@@ -1,6 +1,6 @@
-import assert from "node:assert/strict";
 import { listenTls } from "../../../src/http1/deno/tls_listener.ts";
-import type { Duplex } from "../../../src/http1/client/socket.ts";
+import type { Duplex } from "../../../src/http1/duplex.ts";
+import assert from "node:assert/strict";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   nextTestCertificate,

@@ -1,8 +1,8 @@
+import { createHttp1Server } from "../../../src/http1/server/server.ts";
+import { DirectResponse } from "../../../src/http1/direct_response.ts";
+import { eventLoopCrowd } from "../../../src/http1/crowd.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
-import { createHttp1Server } from "../../../src/http1/server/server.ts";
-import { DirectResponse } from "../../../src/gateway/relay/direct_response.ts";
-import { eventLoopCrowd } from "../../../src/http1/crowd.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { nextTurn } from "../../support/settle.ts";
 

@@ -1,10 +1,10 @@
-import assert from "node:assert/strict";
 import {
   findRequestEnd,
   parseRequestHead,
 } from "../../../src/http1/server/request_head.ts";
-import { bytesOf } from "../../../src/base/streams/bytes.ts";
 import { MalformedMessage } from "../../../src/http1/failure.ts";
+import assert from "node:assert/strict";
+import { bytesOf } from "../../../src/base/streams/bytes.ts";
 import { steps } from "../../support/steps.ts";
 
 function parse(...lines: readonly string[]) {

@@ -1,11 +1,12 @@
-import assert from "node:assert/strict";
-import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { createHttp1Server } from "../../../src/http1/server/server.ts";
-import type { CallerRequest } from "../../../src/gateway/relay/request/caller_request.ts";
+import type { IncomingRequest } from "../../../src/http1/message.ts";
 import {
   type AnyResponse,
   DirectResponse,
-} from "../../../src/gateway/relay/direct_response.ts";
+} from "../../../src/http1/direct_response.ts";
+import { Socket } from "../../../src/http1/client/socket.ts";
+import assert from "node:assert/strict";
+import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import {
   bytesOf,
   byteText,
@@ -16,7 +17,6 @@ import {
   STALL_MS,
 } from "../../../src/base/streams/pass_through.ts";
 import { WatchedReader } from "../../../src/base/streams/watched_reader.ts";
-import { Socket } from "../../../src/http1/client/socket.ts";
 import {
   createFakeTimers,
   type FakeTimers,
@@ -29,7 +29,7 @@ import {
 import { until, within } from "../../support/within.ts";
 import { steps } from "../../support/steps.ts";
 
-type Handle = (request: CallerRequest) => AnyResponse | Promise<AnyResponse>;
+type Handle = (request: IncomingRequest) => AnyResponse | Promise<AnyResponse>;
 
 /** A server and one caller's socket. */
 function open(
@@ -37,7 +37,7 @@ function open(
   duplex: ScriptedDuplex = createScriptedDuplex(),
   timers: FakeTimers = createFakeTimers(),
 ) {
-  const requests: CallerRequest[] = [];
+  const requests: IncomingRequest[] = [];
   const spans: (number | undefined)[] = [];
   const server = createHttp1Server({
     handler: (request) => {
@@ -307,7 +307,7 @@ Deno.test("a response without a body, or to HEAD, has none", async () => {
 
 /** The ways to read a body. */
 const READINGS: Readonly<
-  Record<string, (request: CallerRequest) => Promise<Uint8Array<ArrayBuffer>>>
+  Record<string, (request: IncomingRequest) => Promise<Uint8Array<ArrayBuffer>>>
 > = {
   "whole": (request) => request.bytes(),
   "as a stream": ({ body }) => new Response(body).bytes(),

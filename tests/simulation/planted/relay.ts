@@ -299,13 +299,13 @@ export const RELAY_FAULTS: FaultsByFile = {
     {
       name: "a lost connection counts against the provider",
       text:
-        "wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),",
+        "wasLost: thrown instanceof UpstreamCallError &&\n      thrown.cause instanceof Http1Failure && thrown.cause.wasLost,",
       wrong: "wasLost: false,",
     },
     {
       name: "every break counts as a lost connection",
       text:
-        "wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),",
+        "wasLost: thrown instanceof UpstreamCallError &&\n      thrown.cause instanceof Http1Failure && thrown.cause.wasLost,",
       wrong: "wasLost: thrown instanceof UpstreamCallError,",
     },
   ],

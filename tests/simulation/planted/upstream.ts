@@ -15,9 +15,10 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "any failure on a kept connection is sent again",
-      text: "      if (!wasLost(cause)) throw cause;\n",
+      text:
+        "      if (!(cause instanceof Http1Failure && cause.wasLost)) throw cause;\n",
       wrong:
-        "      if (!wasLost(cause)) {\n        return await sendOver(await open(address, request), address, sending);\n      }\n",
+        "      if (!(cause instanceof Http1Failure && cause.wasLost)) {\n        return await sendOver(await open(address, request), address, sending);\n      }\n",
     },
     {
       name: "an unsent request is not sent again",

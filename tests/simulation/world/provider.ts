@@ -1,3 +1,4 @@
+import type { Dial } from "../../../src/http1/client/client.ts";
 import { Buffer } from "node:buffer";
 import {
   isJsonObject,
@@ -8,7 +9,6 @@ import {
   parseJson,
 } from "../../../src/base/json.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import type { Dial } from "../../../src/http1/client/client.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import {
   ERROR_EVENTS,

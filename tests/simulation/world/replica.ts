@@ -1,3 +1,8 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
+import {
+  createHttp1Client,
+  type Dial,
+} from "../../../src/http1/client/client.ts";
 import { createGateway } from "../../../src/gateway/app.ts";
 import { startReplay } from "../../../src/gateway/process/replay_logs.ts";
 import type { Config } from "../../../src/gateway/config/config.ts";
@@ -18,12 +23,7 @@ import {
   createStoreState,
   type StoreState,
 } from "../../../src/gateway/shared/store/store_state.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
-import {
-  createHttp1Client,
-  type Dial,
-} from "../../../src/http1/client/client.ts";
 import type { Sums } from "../../../src/gateway/usage/sums.ts";
 import type { MemoryLog } from "../../support/fakes/memory_log.ts";
 import type { Random } from "../../support/fakes/random.ts";

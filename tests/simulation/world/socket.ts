@@ -1,4 +1,4 @@
-import type { Duplex } from "../../../src/http1/client/socket.ts";
+import type { Duplex } from "../../../src/http1/duplex.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import type { VirtualTime } from "./time.ts";
 

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import type { LiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 import { createDeadlines } from "../../../src/base/time/deadlines.ts";
@@ -25,7 +26,6 @@ import {
   createThreadCounts,
   emptyThread,
 } from "../../../src/gateway/shared/thread_counts.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import type { VirtualTime } from "./time.ts";
 

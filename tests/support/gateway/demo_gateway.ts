@@ -1,10 +1,10 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { systemClock } from "../../../src/base/time/timers.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 import { demoConfigText } from "../../../src/tools/demo/config.ts";
 import { createStrictProvider } from "../upstream/strict_provider/mod.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { ALICE_TOKEN } from "./config.ts";
 import { type RunningGateway, startGateway } from "./gateway.ts";
 import { hurriedTimers } from "../fakes/hurried_timers.ts";

@@ -1,10 +1,10 @@
+import type { HttpRequest } from "../../../src/http1/message.ts";
 import { createGateway } from "../../../src/gateway/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
 } from "../../../src/gateway/config/live_config.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
-import type { UpstreamRequest } from "../../../src/gateway/upstream/call.ts";
 import { createFetchClient } from "../../../src/gateway/upstream/fetch_client.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
 import type { Notices } from "../../../src/gateway/shared/notice.ts";
@@ -90,7 +90,7 @@ export async function openScene(
   connections: readonly Record<string, unknown>[],
   scripts: Readonly<Record<string, readonly Act[]>>,
   overrides: Readonly<Record<string, unknown>> = {},
-  onSend: (request: UpstreamRequest) => void = () => {},
+  onSend: (request: HttpRequest) => void = () => {},
   notices?: Notices,
 ): Promise<Scene> {
   const file = minimalFile({ connections, ...overrides });

@@ -1,16 +1,14 @@
-import { createGateway } from "../../../src/gateway/app.ts";
 import { listen } from "../../../src/http1/deno/listen.ts";
-import { openNetworkClient } from "../../../src/http1/deno/network_client.ts";
+import { openNetwork } from "../../../src/gateway/process/network.ts";
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
+import type { HttpClient } from "../../../src/http1/message.ts";
+import { createGateway } from "../../../src/gateway/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
 } from "../../../src/gateway/config/live_config.ts";
 import type { Clock, Timers } from "../../../src/base/time/timers.ts";
 import type { Admission } from "../../../src/gateway/relay/request/admission.ts";
-import type {
-  Fetch,
-  UpstreamClient,
-} from "../../../src/gateway/upstream/call.ts";
 import { ask, PATHS } from "../wire/ask.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
@@ -42,7 +40,7 @@ export async function startGateway(
   file: Readonly<Record<string, unknown>>,
   { fetch: given, client: own, timers, clock }: {
     readonly fetch?: Fetch;
-    readonly client?: UpstreamClient;
+    readonly client?: HttpClient;
     readonly timers?: Timers;
     readonly clock?: Clock;
   } = {},
@@ -52,7 +50,7 @@ export async function startGateway(
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
-  const network = openNetworkClient(Deno.env.get, timers);
+  const network = openNetwork(Deno.env.get, timers);
   const { handler, admission } = createGateway({
     liveConfig,
     fetch: given ?? network.fetch,

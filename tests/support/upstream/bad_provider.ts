@@ -1,5 +1,5 @@
-import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import type { Fetch } from "../../../src/gateway/upstream/call.ts";
+import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import {
   JSON_HEADERS,
   noAnswer,

@@ -1,10 +1,10 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
 } from "../../../src/base/json.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { assertSendable } from "../sdk/messages_rules.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../wire/answers.ts";
 

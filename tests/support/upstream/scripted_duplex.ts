@@ -1,4 +1,4 @@
-import type { Duplex } from "../../../src/http1/client/socket.ts";
+import type { Duplex } from "../../../src/http1/duplex.ts";
 import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 
 /** A byte stream whose other end is the test. */

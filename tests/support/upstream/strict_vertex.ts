@@ -1,7 +1,7 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { randomIds } from "../../../src/base/ids.ts";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { systemClock } from "../../../src/base/time/timers.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { createStrictProvider } from "./strict_provider/mod.ts";
 
 /** The token that Vertex accepts. */

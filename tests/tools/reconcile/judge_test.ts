@@ -1,3 +1,4 @@
+import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { createGateway } from "../../../src/gateway/app.ts";
@@ -6,7 +7,6 @@ import type { Prices } from "../../../src/gateway/config/usage_limits.ts";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
 import { createLog } from "../../../src/gateway/observe/log.ts";
-import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";

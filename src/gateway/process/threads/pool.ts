@@ -1,3 +1,4 @@
+import { portOf } from "@gateway/base/safe_url";
 import { createDeadlines, within } from "@gateway/base/time/deadlines";
 import { systemClock, type Timers } from "@gateway/base/time/timers";
 import { toPlain } from "../../quotas/reading.ts";
@@ -15,7 +16,6 @@ import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createCountTable, emptyThread } from "../../shared/thread_counts.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
-import { portOf } from "../../../http1/deno/listen.ts";
 import type { Serving, ServingOptions } from "../serving.ts";
 import type { Order, Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";

@@ -1,6 +1,6 @@
+import { ListenError } from "@gateway/http1/deno";
 import { backoffMs } from "@gateway/base/time/backoff";
 import type { Timers } from "@gateway/base/time/timers";
-import { ListenError } from "../../../http1/deno/listen.ts";
 import type {
   Order,
   Report,

@@ -1,3 +1,5 @@
+import { ListenError } from "@gateway/http1/deno";
+import { openNetwork } from "../network.ts";
 import { createLiveConfig } from "../../config/live_config.ts";
 import { randomIds } from "@gateway/base/ids";
 import { createDeadlines } from "@gateway/base/time/deadlines";
@@ -13,8 +15,6 @@ import { RemoteSums } from "../../shared/remote_sums.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createThreadCounts } from "../../shared/thread_counts.ts";
 import { openLog } from "../log/open_log.ts";
-import { ListenError } from "../../../http1/deno/listen.ts";
-import { openNetworkClient } from "../../../http1/deno/network_client.ts";
 import { type Serving, startServing } from "../serving.ts";
 import { reportUncaught } from "../signals.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
@@ -79,7 +79,7 @@ async function startGateway(
     },
   }, format);
   const liveConfig = createLiveConfig(config);
-  const network = openNetworkClient(
+  const network = openNetwork(
     (name) => Deno.env.get(name),
     lastingTimers,
   );

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../upstream/call.ts";
 import type {
   IdentityKeys,
   IdentityProvider,
@@ -8,7 +9,6 @@ import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
-import type { Fetch } from "../../upstream/call.ts";
 
 /** An issuer whose keys are at a URL. */
 export interface KeySource {

@@ -1,3 +1,4 @@
+import type { HttpResponse } from "@gateway/http1";
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import {
@@ -14,7 +15,6 @@ import {
   saneWaitHeader,
   stopHeaders,
 } from "@gateway/base/retry_after";
-import type { HttpResponse } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,

@@ -1,4 +1,9 @@
-import { type AnyResponse, DirectResponse } from "../direct_response.ts";
+import {
+  type AnyResponse,
+  DirectResponse,
+  type HttpResponse,
+} from "@gateway/http1";
+import { callUpstream } from "../../upstream/call.ts";
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import { CODECS, UpstreamFailure } from "@gateway/codecs";
@@ -21,7 +26,6 @@ import {
 } from "@gateway/base/streams/media_type";
 import { PassThrough } from "@gateway/base/streams/pass_through";
 import { signatureOf } from "../../upstream/aws_signature.ts";
-import { callUpstream, type HttpResponse } from "../../upstream/call.ts";
 import {
   brokenUpstream,
   failedReading,

@@ -1,4 +1,5 @@
-import type { CallerRequest } from "./caller_request.ts";
+import { type IncomingRequest, MalformedMessage } from "@gateway/http1";
+import { CallerLeft } from "../../upstream/call.ts";
 import { GatewayError } from "@gateway/base/error";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import { type Deadlines, orNever, within } from "@gateway/base/time/deadlines";
@@ -14,14 +15,12 @@ import {
   TooLongError,
   WrongLengthError,
 } from "@gateway/base/streams/read_pieces";
-import { CallerLeft } from "../../upstream/call.ts";
-import { MalformedMessage } from "../../../http1/failure.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
 
 /** A request whose body is read. */
 interface BodySource {
-  readonly request: CallerRequest;
+  readonly request: IncomingRequest;
   readonly headers: HeaderFields;
 }
 
@@ -80,7 +79,7 @@ export async function readBody(
 }
 
 async function readAtOnce(
-  request: CallerRequest,
+  request: IncomingRequest,
   length: number,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -258,7 +257,7 @@ function unsupportedEncoding(): GatewayError {
  *
  * @throws {GatewayError} `invalid_request`.
  */
-export function refuseFault({ fault }: CallerRequest): void {
+export function refuseFault({ fault }: IncomingRequest): void {
   if (fault === undefined) return;
   throw new GatewayError(
     "invalid_request",

@@ -1,7 +1,7 @@
+import { Upload } from "../../upstream/call.ts";
 import { LoopTurns } from "@gateway/base/time/turns";
 import type { ByteEdit, ByteSpan } from "@gateway/json_scan";
 import { joinBytes, LongBytes } from "@gateway/base/streams/bytes";
-import { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;

@@ -1,3 +1,5 @@
+import { callUpstream, Upload } from "../../upstream/call.ts";
+import type { AnyResponse, HttpResponse } from "@gateway/http1";
 import { setImmediate } from "node:timers";
 import type {
   Config,
@@ -25,11 +27,6 @@ import {
 } from "@gateway/codecs";
 import { discard } from "@gateway/base/streams/byte_reader";
 import { LongBytes } from "@gateway/base/streams/bytes";
-import {
-  callUpstream,
-  type HttpResponse,
-  Upload,
-} from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
@@ -39,7 +36,6 @@ import { operationUrl } from "../../upstream/vertex_claude.ts";
 import { answerFailure } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
-import type { AnyResponse } from "../direct_response.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";

@@ -1,4 +1,5 @@
-import { type AnyResponse, DirectResponse } from "../direct_response.ts";
+import { type AnyResponse, DirectResponse } from "@gateway/http1";
+import { CallerLeft } from "../../upstream/call.ts";
 import { GatewayError } from "@gateway/base/error";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import {
@@ -20,7 +21,6 @@ import {
 } from "@gateway/base/streams/byte_reader";
 import { PassThrough } from "@gateway/base/streams/pass_through";
 import { IdleError } from "@gateway/base/streams/watched_reader";
-import { CallerLeft } from "../../upstream/call.ts";
 import { reasonOf } from "../../upstream/failure.ts";
 import {
   type AnswerEnd,

@@ -1,4 +1,8 @@
-import { type AnyResponse, DirectResponse } from "../direct_response.ts";
+import {
+  type AnyResponse,
+  DirectResponse,
+  type HttpResponse,
+} from "@gateway/http1";
 import { LoopTurns } from "@gateway/base/time/turns";
 import {
   type Answer,
@@ -21,7 +25,6 @@ import {
   isEventStream,
   isJson,
 } from "@gateway/base/streams/media_type";
-import type { HttpResponse } from "../../upstream/call.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
 import { readResponseBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";

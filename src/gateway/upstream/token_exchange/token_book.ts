@@ -1,3 +1,4 @@
+import type { HttpClient } from "@gateway/http1";
 import { isDeepStrictEqual } from "node:util";
 import type {
   ExchangedToken,
@@ -9,7 +10,6 @@ import { isCredential } from "../../config/resolve/auth.ts";
 import { backoffMs } from "@gateway/base/time/backoff";
 import type { Clock, Timers } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
-import type { UpstreamClient } from "../call.ts";
 import { NoReply, sendSmall } from "../small_request.ts";
 import { errorCode, type NewKey, TokenExchangeFault } from "./answers.ts";
 import { tokenExchangeSteps, type TokenRequest } from "./steps.ts";
@@ -26,9 +26,9 @@ export interface TokenBook {
 /** The dependencies of {@linkcode createTokenBook}. */
 interface TokenBookOptions {
   /** Sends the requests to providers, through proxies. */
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   /** Sends the requests to metadata services, which no proxy reaches. */
-  readonly local: UpstreamClient;
+  readonly local: HttpClient;
   readonly readFile: ReadFile;
   readonly clock: Clock;
   readonly timers: Timers;

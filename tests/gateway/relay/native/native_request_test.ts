@@ -1,3 +1,4 @@
+import { Upload } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { equal, throws } from "node:assert/strict";
 import {
@@ -8,7 +9,6 @@ import {
   spliceBytes,
 } from "../../../../src/gateway/relay/request/held_body.ts";
 import { LongBytes } from "../../../../src/base/streams/bytes.ts";
-import { Upload } from "../../../../src/gateway/upstream/call.ts";
 import { createRequestHeadReader } from "../../../../src/gateway/relay/request/request_head.ts";
 import type { Failure } from "../../../../src/codecs/canonical/failure/failure.ts";
 import { reasonOfRefusedBetas } from "../../../../src/gateway/relay/native/refused_betas.ts";

@@ -1,10 +1,10 @@
+import { toResponse } from "../../../../src/gateway/http/gateway.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import { GatewayError } from "../../../../src/base/error.ts";
 import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
-import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
 import { passAnswer } from "../../../../src/gateway/relay/native/relay_native.ts";
-import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import { secretsOf } from "../../../../src/gateway/upstream/secrets.ts";
 import {
   openTestAttempt,

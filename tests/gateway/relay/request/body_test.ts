@@ -1,4 +1,5 @@
 import { MalformedMessage } from "../../../../src/http1/failure.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import {
@@ -17,7 +18,6 @@ import {
   type HeldBody,
 } from "../../../../src/gateway/relay/request/held_body.ts";
 import { LongBytes } from "../../../../src/base/streams/bytes.ts";
-import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import { nextTurn, settle } from "../../../support/settle.ts";
 import { within } from "../../../support/within.ts";

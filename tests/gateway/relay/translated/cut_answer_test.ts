@@ -1,3 +1,4 @@
+import { toResponse } from "../../../../src/gateway/http/gateway.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
@@ -5,7 +6,6 @@ import type { CallerCodec } from "../../../../src/codecs/canonical/codec.ts";
 import { completionsCodec } from "../../../../src/codecs/completions/mod.ts";
 import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
-import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
 import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";

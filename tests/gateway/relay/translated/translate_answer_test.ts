@@ -1,3 +1,5 @@
+import { toResponse } from "../../../../src/gateway/http/gateway.ts";
+import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import { GatewayError } from "../../../../src/base/error.ts";
@@ -6,10 +8,8 @@ import type { Codec } from "../../../../src/codecs/canonical/codec.ts";
 import type { Tool } from "../../../../src/codecs/canonical/tools/tool.ts";
 import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
-import { toResponse } from "../../../../src/gateway/relay/direct_response.ts";
 import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
-import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";
 import { openTestAttempt } from "../../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";

@@ -1,6 +1,6 @@
+import type { Fetch } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../../../src/base/sha256.ts";
-import type { Fetch } from "../../../../src/gateway/upstream/call.ts";
 import type { UsageReport } from "../../../../src/gateway/usage/report.ts";
 import { createGateway } from "../../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";

@@ -1,5 +1,5 @@
-import assert from "node:assert/strict";
 import type { Fetch } from "../../../../src/gateway/upstream/call.ts";
+import assert from "node:assert/strict";
 
 /** The platform's token that the issuers accept. It lives for ten minutes. */
 export const SUBJECT = [
