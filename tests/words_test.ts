@@ -44,6 +44,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   Socket: ["gateway/upstream/", "http1/"],
   /** What comes back over HTTP. */
   Response: [
+    "http1/",
     "gateway/upstream/",
     "gateway/http/",
     "http1/",
