@@ -30,6 +30,7 @@ Deno.test("every example in the source passes", async () => {
       "--no-check",
       "--lock=tests/deno.lock",
       "--allow-read",
+      "--allow-net=127.0.0.1",
       ...files,
     ],
     cwd: fromFileUrl(ROOT),

@@ -9,13 +9,10 @@ export { describeAdmin, describeConfig } from "./describe.ts";
 export { readFault } from "./environment.ts";
 export { createLiveConfig } from "./live_config.ts";
 export { loadConfig, type LoadResult, readYaml } from "./load.ts";
-export { INCLUDE } from "./places.ts";
-export { isIncludePattern } from "./schema/config_file.ts";
 export { configJsonSchema, includedJsonSchema } from "./schema/json_schema.ts";
 export { validate } from "./schema/problems.ts";
 export { tokenSchema } from "./schema/token.ts";
 export {
-  isServiceName,
   SERVICE_NAMES,
   type ServiceName,
   SERVICES_BY_KIND,

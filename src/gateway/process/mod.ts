@@ -1,7 +1,5 @@
 export {
-  beside,
   findConfigPath,
-  findFiles,
   loadConfigFile,
   missingFileHint,
   problemLines,
@@ -15,3 +13,4 @@ export {
   serveFile,
   type ServeOptions,
 } from "./serve.ts";
+export { readWrittenNames, type WrittenNames } from "./written_names.ts";

@@ -1,7 +1,6 @@
 import { suggestion } from "@gateway/base/problems";
 import { wrapWords } from "@gateway/base/text";
 import {
-  isServiceName,
   SERVICE_NAMES,
   type ServiceName,
   SERVICES_BY_KIND,
@@ -30,10 +29,11 @@ export const INIT: CommandSpec = {
  */
 export const runInit: Run<CliIo> = command(INIT, ({ operands }, io) => {
   const services: ServiceName[] = [];
-  for (const name of operands) {
-    if (!isServiceName(name)) {
-      const hint = suggestion(name, SERVICE_NAMES);
-      throw new BadArguments(`there is no service ${name}${hint}`);
+  for (const operand of operands) {
+    const name = SERVICE_NAMES.find((one) => one === operand);
+    if (name === undefined) {
+      const hint = suggestion(operand, SERVICE_NAMES);
+      throw new BadArguments(`there is no service ${operand}${hint}`);
     }
     if (services.includes(name)) {
       throw new BadArguments(

@@ -1,5 +1,9 @@
 import { readFault, tokenSchema, validate } from "@gateway/gateway/config";
-import { problemLines, readText } from "@gateway/gateway/process";
+import {
+  problemLines,
+  readText,
+  type WrittenNames,
+} from "@gateway/gateway/process";
 import {
   createFindings,
   type Problem,
@@ -8,7 +12,7 @@ import {
 } from "@gateway/base/problems";
 import { sha256Hex } from "@gateway/base/sha256";
 import { type CliIo, EXIT } from "../command.ts";
-import { parsePeople, type Person, type WrittenNames } from "./people.ts";
+import { parsePeople, type Person } from "./people.ts";
 import type { StaffEntry } from "./token_files.ts";
 
 /** The options that apply to each token. */

@@ -1,12 +1,4 @@
-import {
-  isMapping,
-  listAt,
-  type Problem,
-  quote,
-  textAt,
-} from "@gateway/base/problems";
-import { INCLUDE, isIncludePattern, readYaml } from "@gateway/gateway/config";
-import { beside, findFiles, readText } from "@gateway/gateway/process";
+import { type Problem, quote } from "@gateway/base/problems";
 
 /** A person of a list, who gets a token. */
 export interface Person {
@@ -174,62 +166,4 @@ function cellsIn(line: string, delimiters: string): string[] | undefined {
     cells.push((quoted?.replaceAll('""', '"') ?? plain).trim());
     if (end === "") return cells;
   }
-}
-
-/** The names in a configuration file and in those that it includes, before variables are expanded. */
-export interface WrittenNames {
-  /** The file of each token's name. */
-  readonly tokens: ReadonlyMap<string, string>;
-  /** Whether each group has connections. `undefined` when they are not known. */
-  readonly groups: ReadonlyMap<string, boolean> | undefined;
-  /** `undefined` when they are not known. */
-  readonly connections: ReadonlySet<string> | undefined;
-}
-
-/**
- * Reads the names in a configuration file. Included files that cannot be read are skipped: one of them may be the file
- * that is being written.
- *
- * @throws The platform's error when the file itself cannot be read.
- * @returns `undefined` when it is no mapping in YAML.
- */
-export async function readWrittenNames(
-  path: string,
-): Promise<WrittenNames | undefined> {
-  const main = treeIn(await readText(path));
-  if (!isMapping(main)) return undefined;
-  const trees = new Map<string, unknown>([[path, main]]);
-  for (const pattern of listAt(main, INCLUDE)) {
-    if (typeof pattern !== "string" || !isIncludePattern(pattern)) continue;
-    const folder = beside(path, "");
-    const files = await findFiles({ pattern, folder }).catch(() => []);
-    for (const file of files) {
-      const text = await readText(beside(path, file)).catch(() => "");
-      trees.set(file, treeIn(text));
-    }
-  }
-  const namesIn = (tree: unknown, list: string) =>
-    listAt(tree, list).flatMap((entry) => textAt(entry, "name") ?? []);
-  return {
-    tokens: new Map(
-      [...trees].flatMap(([file, tree]) =>
-        namesIn(tree, "tokens").map((name) => [name, file] as const)
-      ),
-    ),
-    groups: new Map(
-      [...trees.values()].flatMap((tree) =>
-        isMapping(tree) && isMapping(tree.groups)
-          ? Object.entries(tree.groups).map(([name, group]) =>
-            [name, isMapping(group) && "connections" in group] as const
-          )
-          : []
-      ),
-    ),
-    connections: new Set(namesIn(main, "connections")),
-  };
-}
-
-function treeIn(text: string): unknown {
-  const yaml = readYaml(text);
-  return "problem" in yaml ? undefined : yaml.value;
 }

@@ -15,7 +15,7 @@ import {
   unknownGroups,
   unknownNames,
 } from "./make_tokens.ts";
-import { readWrittenNames, type WrittenNames } from "./people.ts";
+import { readWrittenNames, type WrittenNames } from "@gateway/gateway/process";
 import {
   readStaffFile,
   secretsText,
