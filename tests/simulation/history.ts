@@ -17,6 +17,7 @@ import {
   createProviders,
   ownModel,
   withoutToken,
+  withRegions,
 } from "./world/file.ts";
 import { createQuotaFetch } from "./world/quota.ts";
 import {
@@ -118,7 +119,10 @@ export async function liveHistory(
   );
   const people = createAgents(random, scale.people);
   const agents = [...people, CHECKER];
-  const file = createFile(providers, agents, random);
+  const file = withRegions(
+    createFile(providers, agents, random),
+    streams.of("the regions"),
+  );
   const config = await minimalConfig(file);
   const store = random.below(2) === 0
     ? new SimulatedStore({

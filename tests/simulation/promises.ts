@@ -82,6 +82,27 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "a request never leaves the regions of its caller": function* (
+    world,
+  ) {
+    const { config, ledger } = world;
+    const callers = new Map(
+      [...config.callers.values()].map((one) => [one.name, one]),
+    );
+    for (const { request, provider } of ledger) {
+      const { agent } = askedOf(request, world) ?? {};
+      const caller = callers.get(agent?.name ?? "");
+      const lists = [
+        caller?.regions,
+        ...caller?.groups.map(({ regions }) => regions) ?? [],
+      ].filter((list) => list !== undefined);
+      const { region = "none" } = config.connections.find(({ name }) =>
+        name === provider
+      ) ?? {};
+      if (lists.every((list) => list.includes(region))) continue;
+      yield `#${request} of ${agent?.name} reached ${provider} in ${region}`;
+    }
+  },
   "no seal of the gateway's own reaches a provider": function* ({ ledger }) {
     for (const { request, provider, body } of ledger) {
       if (/"mg1\./.test(JSON.stringify(body))) {

@@ -121,6 +121,8 @@ export interface Connection {
   readonly service: ServiceName;
   readonly family: Family;
   readonly enabled: boolean;
+  /** A label for the place of its data. `undefined` when it has none. */
+  readonly region?: string | undefined;
   /** Base URLs without a trailing slash. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
   /** The protocols that it serves by translation, besides those of its family. */
@@ -263,8 +265,12 @@ export interface Caller extends Access {
 
 /** What a caller may use. */
 export interface Access {
-  /** The ids of the assigned connections, disabled ones included. */
+  /** The ids of the assigned connections in its regions, disabled ones included. */
   readonly connectionIds: ReadonlySet<string>;
+  /** The regions that its requests may reach. `undefined` means all. */
+  readonly regions?: readonly string[] | undefined;
+  /** The ids of the assigned connections outside of its regions: only for the error that says why. */
+  readonly outsideIds?: ReadonlySet<string> | undefined;
   /** The ids of the assigned models. `undefined` means every model of the assigned connections. */
   readonly models: ReadonlySet<string> | undefined;
   /** The number of its requests that may run at once. */

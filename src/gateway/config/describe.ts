@@ -102,6 +102,7 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     service: connection.service,
     family: connection.family,
     enabled: connection.enabled,
+    region: connection.region ?? "none",
     endpoints: connection.endpoints,
     paths: connection.paths.length === 0
       ? "those of the family"
@@ -235,6 +236,7 @@ function describeAccess(
     connections: inherited.includes("connections")
       ? source
       : describeConnections(access, config),
+    regions: describeRegions(access.regions),
     models: inherited.includes("models")
       ? source
       : describeNames([...assignedModels(access, config).keys()]),
@@ -245,6 +247,12 @@ function describeAccess(
     groups: describeNames(access.groups.map(({ name }) => name)),
     limits: describeLimits(access),
   };
+}
+
+function describeRegions(
+  regions: readonly string[] | undefined,
+): readonly string[] | string {
+  return regions === undefined ? "every region" : describeNames(regions);
 }
 
 function describeConnections(
@@ -268,6 +276,7 @@ function describeGroups(config: Config): unknown {
     connections: connectionIds === undefined
       ? "none of its own"
       : describeConnections({ connectionIds }, config),
+    regions: describeRegions(group.regions),
     models: models === undefined
       ? "every model of the connections"
       : describeNames([...models]),

@@ -16,6 +16,7 @@ export interface DirectoryEntry {
   /** Configured, or made from the name. */
   readonly id: string | undefined;
   readonly hasOwnId: boolean;
+  readonly region: string | undefined;
   readonly modelIds: ReadonlySet<string>;
   /** The id of the model that each alias names. */
   readonly idByAlias: ReadonlyMap<string, string>;
@@ -41,6 +42,7 @@ export async function readDirectory(
           ? ownId?.toLowerCase()
           : await connectionId({ id: ownId, name }),
         hasOwnId: ownId !== undefined,
+        region: textAt(connection, "region")?.toLowerCase(),
         modelIds: new Set(models.flatMap((model) => idOf(model) ?? [])),
         idByAlias: new Map(models.flatMap(aliasesOf)),
       };

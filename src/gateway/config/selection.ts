@@ -1,5 +1,7 @@
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Located, suggestion } from "@gateway/base/problems";
+import { type Located, suggestion } from "./problems.ts";
+import type { Access } from "./config.ts";
 import type { GroupFields } from "./schema/token.ts";
 
 /** The connections and models that tokens may name. */
@@ -82,6 +84,53 @@ export function selectFor(
       ? undefined
       : new Set(models),
   };
+}
+
+/** Returns the regions that a token, rule or group names. Reports those of no connection. */
+export function knownRegions(
+  regions: readonly string[] | undefined,
+  { index: { directory }, path, findings }: SelectOptions,
+): readonly string[] | undefined {
+  const known = new Set(directory.flatMap(({ region }) => region ?? []));
+  regions?.forEach((region, position) => {
+    if (known.has(region)) return;
+    findings.problem(
+      [...path, "regions", position],
+      `is the region of no connection${suggestion(region, known) || "."}`,
+    );
+  });
+  return regions;
+}
+
+/**
+ * Divides the connections of a token or rule into those in its regions and the others. A connection without a region is
+ * in none. Reports regions without any of its connections.
+ *
+ * @param regions `undefined` means all.
+ */
+export function inRegions(
+  regions: readonly string[] | undefined,
+  assignedIds: ReadonlySet<string>,
+  { index: { directory }, path, findings }: SelectOptions,
+): Pick<Access, "connectionIds" | "regions" | "outsideIds"> {
+  if (regions === undefined) return { connectionIds: assignedIds };
+  const inside = idsOf(
+    directory.filter(({ region }) =>
+      region !== undefined && regions.includes(region)
+    ),
+  );
+  const connectionIds = assignedIds.intersection(inside);
+  if (connectionIds.size === 0 && assignedIds.size > 0) {
+    findings.problem(
+      [...path, "regions"],
+      regions.length === 0
+        ? "leave no region: the lists of the token and its groups have none in common."
+        : `leave no connection: none of its connections is in ${
+          regions.join(", ")
+        }.`,
+    );
+  }
+  return { connectionIds, regions, outsideIds: assignedIds.difference(inside) };
 }
 
 /** Returns the models of connections, disabled ones included. */

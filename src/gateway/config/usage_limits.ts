@@ -57,6 +57,8 @@ export interface Group {
   readonly connectionIds?: ReadonlySet<string> | undefined;
   /** The ids of its models. `undefined` when it does not restrict them. */
   readonly models?: ReadonlySet<string> | undefined;
+  /** The regions that its members may reach. `undefined` means all. */
+  readonly regions?: readonly string[] | undefined;
   /** `undefined` when it sets none. */
   readonly maxConcurrent?: number | undefined;
   /** `undefined` when it sets none. */

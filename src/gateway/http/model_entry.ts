@@ -22,7 +22,7 @@ export interface KnownModel {
  * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
  * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` and
  * `native_protocols` are the gateway's own fields: the protocols in which the model is served, and those without
- * translation. Unknown facts are absent.
+ * translation. So is `regions`. Unknown facts are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
@@ -39,9 +39,18 @@ export function modelEntry(
     owned_by: connection.service,
     protocols: [...servedProtocols(deployments)],
     native_protocols: [...nativeProtocols(deployments)],
+    ...regionsField(deployments),
     ...anthropicFields(facts),
     ...openRouterFields(facts),
   };
+}
+
+/** Returns the regions in which the model is served, where its connections have some. */
+function regionsField(deployments: Deployments): JsonObject {
+  const regions = new Set(
+    deployments.flatMap(({ connection: { region } }) => region ?? []),
+  );
+  return regions.size === 0 ? {} : { regions: [...regions] };
 }
 
 /** Returns the fields of `ModelInfo` in Anthropic's SDK. A field is absent where the SDK has null. */

@@ -230,6 +230,8 @@ export interface RequestFacts {
   upstreamModel?: string | undefined;
   /** The connection's name. */
   connection?: string | undefined;
+  /** The region of that connection, where it has one. */
+  region?: string | undefined;
   mode?: "native" | "translated" | undefined;
   /** Every attempt, in order; the other fields describe the last one. */
   readonly attempts: AttemptFacts[];

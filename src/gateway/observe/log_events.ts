@@ -45,7 +45,7 @@ export const LOG_EVENTS = {
     ...["route", "body_protocol"] as const,
     ...["model", "alias"] as const,
     ...["served_model", "upstream_model", "substitute_model"] as const,
-    ...["connection", "mode"] as const,
+    ...["connection", "region", "mode"] as const,
     ...["moved_from", "moved_for", "waited_ms", "waited_for"] as const,
     ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
     ...["usage", "cost_usd", "by_model"] as const,

@@ -102,6 +102,7 @@ export const LOG_FIELDS = {
   connection: text(
     "the name of the connection; the last one of several attempts",
   ),
+  region: text("the `region` of that connection, where it has one"),
   mode: text<"native" | "translated">("`native` or `translated`"),
   moved_from: text(
     "the connection that served the conversation before, where it moved",

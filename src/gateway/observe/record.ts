@@ -117,6 +117,7 @@ function factsLine(
     upstream_model: facts.upstreamModel,
     substitute_model: facts.answer.substitute?.slice(0, MAX_LENGTH.model),
     connection: facts.connection,
+    region: facts.region,
     mode: facts.mode,
     moved_from: facts.moved?.from,
     moved_for: facts.moved?.why,

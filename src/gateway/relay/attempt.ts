@@ -54,6 +54,7 @@ export function noteDeployment(
 ): void {
   facts.connection = candidate?.deployment.connection.name;
   facts.upstreamModel = candidate?.deployment.model.upstream;
+  facts.region = candidate?.deployment.connection.region;
   facts.mode = candidate?.mode;
 }
 

@@ -45,6 +45,7 @@ connections:
     service: custom
     family: A
     enabled: true
+    region: none
     endpoints:
       chat: 'http://127.0.0.1:9/v1'
     paths: those of the family
@@ -73,6 +74,7 @@ tokens:
     expires_at: never
     connections:
       - main
+    regions: every region
     models:
       - model-a
     max_concurrent: 256
@@ -132,7 +134,7 @@ Deno.test("describeConfig() shows the resolved form of a full file", async () =>
       '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"the default of the kind","key":"the key of the connection"}',
       '"max_concurrent":4',
       '"models":["fast (upstream glm-air; also called quick, swift (not listed); shown as GLM Air; a context of 1000 tokens; at most 10 output tokens; takes text, image; reasons low, high; falls back to slow; routed by quota)","slow"]',
-      '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"models":["slow"],"max_concurrent":2',
+      '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"regions":"every region","models":["slow"],"max_concurrent":2',
     ]
   ) assert.ok(description.includes(part), `${part} in ${description}`);
 });

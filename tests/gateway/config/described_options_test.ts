@@ -47,10 +47,10 @@ const preset = (service: string): Overrides => ({
 });
 
 /** The connections of a file that sets none. */
-const CONNECTIONS = ["main", "other"].map((name) =>
+const CONNECTIONS = ["main", "other"].map((name, at) =>
   connectionFile({
     ...preset("zai"),
-    name,
+    ...{ name, region: ["eu", "us"][at] },
     models: ["a", "b"].map((id) => ({ id, price: { input: 1, output: 1 } })),
   })
 );
@@ -201,7 +201,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     headers_drop: [{ "anthropic-beta": ["a"] }, {
       "anthropic-beta": ["a", "b"],
     }],
-    region: ["eu-central-1", "us-west-2", preset("bedrock")],
+    region: ["eu", "us"],
     resource: ["a", "b", preset("azure")],
     project: ["a", "b", { ...preset("vertex"), region: "global" }],
     stream_only: [undefined, true],
@@ -288,6 +288,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     expires_at: [undefined, "2030-01-01"],
     connections: [["*"], []],
     models: [["a"], ["b"]],
+    regions: [["eu"], ["us"]],
     max_concurrent: [undefined, 1],
     weight: [undefined, 2],
     group: ["a", "b"],
@@ -304,6 +305,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     "rules[].when": [undefined, { groups: "a" }],
     "rules[].connections": [["*"], []],
     "rules[].models": [["a"], ["b"]],
+    "rules[].regions": [["eu"], ["us"]],
     "rules[].max_concurrent": [undefined, 1],
     "rules[].weight": [undefined, 2],
     "rules[].group": ["a", "b"],

@@ -82,6 +82,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     service: "zai",
     family: "A",
     enabled: true,
+    region: undefined,
     endpoints: {
       chat: "https://api.z.ai/api/coding/paas/v4",
       messages: "https://api.z.ai/api/anthropic/v1",

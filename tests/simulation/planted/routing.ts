@@ -2,6 +2,13 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of the relay's routing: health, cool-downs, conversations, identity. */
 export const ROUTING_FAULTS: FaultsByFile = {
+  "gateway/config/selection.ts": [
+    {
+      name: "regions are not looked at",
+      text: "  const connectionIds = assignedIds.intersection(inside);\n",
+      wrong: "  const connectionIds = assignedIds;\n",
+    },
+  ],
   "gateway/relay/routing/breaker.ts": [
     {
       name: "a cool-down follows the fourth failure",

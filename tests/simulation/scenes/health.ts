@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { coolDown } from "./failover.ts";
-import type { Scene, Stage } from "./stage.ts";
+import { MODEL, type Scene, type Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
 
@@ -55,6 +55,54 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       stage.plan("a", "server error");
       assert.deepEqual(await stage.served(), ["a", "b"]);
       assert.deepEqual(await stage.served(), ["a"], "success has cleared it");
+    },
+  },
+  "failures, fallbacks and a full connection lead nobody out of the regions": {
+    setting: () => ({
+      family: "A",
+      connections: {
+        a: { region: "eu", max_concurrent: 1 },
+        b: { region: "us" },
+        c: {},
+        d: {
+          region: "eu",
+          models: [
+            { id: "model-two", upstream: "model-two-of-d" },
+            { id: MODEL, upstream: `${MODEL}-of-d`, fallbacks: ["model-two"] },
+          ],
+        },
+        e: { models: [{ id: "model-two", upstream: "model-two-of-e" }] },
+        f: {
+          region: "us",
+          models: [{ id: "model-three", upstream: "model-three-of-f" }],
+        },
+      },
+      file: { groups: { europe: { regions: ["eu"] } } },
+      tokens: { alice: { group: "europe" }, bob: { regions: ["us", "eu"] } },
+    }),
+    async live(stage) {
+      stage.plan("a", "server error");
+      assert.deepEqual(await stage.served(), ["a", "d"]);
+      stage.plan("a", "server error");
+      const bob = await stage.served({ agent: "bob" });
+      assert.deepEqual(bob, ["a", "b"]);
+      stage.plan("a", "server error");
+      stage.plan("d", "server error", "server error");
+      const one = await stage.ask({ protocol: "chat" });
+      assert.deepEqual(stage.route(one), ["a", "d", "d"], "not to e");
+      stage.plan("a", { fate: "answer", afterMs: 3000 });
+      const [, full] = await Promise.all([
+        stage.served(),
+        stage.sleep(500).then(() => stage.served()),
+      ]);
+      assert.deepEqual(full, ["d"]);
+      assert.equal(stage.line(stage.asked.at(-1) ?? one).region, "eu");
+      const outside = await stage.ask({ model: "model-three" });
+      assert.equal(outside.status, 400);
+      assert.match(outside.text, /stay in the regions eu/);
+      assert.deepEqual(stage.route(outside), []);
+      const next = await stage.ask({ agent: "carol", model: "model-three" });
+      assert.notEqual(next.status, 400);
     },
   },
   "failures of two callers keep all away": {

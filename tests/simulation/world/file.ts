@@ -97,6 +97,31 @@ export function createFile(
   };
 }
 
+/** Returns a configuration in which some connections have a region, and some people and groups stay in one. */
+export function withRegions(file: Entry, random: Random): Entry {
+  const { connections, tokens, groups } = file;
+  if (!Array.isArray(connections) || !Array.isArray(tokens)) {
+    throw new Error("The file has no connections or tokens");
+  }
+  if (random.below(2) === 0) return file;
+  const some = () =>
+    random.below(3) === 0
+      ? { regions: random.pick([["eu"], ["us", "eu"]]) }
+      : {};
+  const { team } = Object(groups);
+  return {
+    ...file,
+    connections: connections.map((one, at) => {
+      const label = [["eu"], ["us"]][at] ?? random.pick([["eu"], []]);
+      return { ...one, ...label.length > 0 ? { region: label[0] } : {} };
+    }),
+    groups: { team: { ...team, ...some() } },
+    tokens: tokens.map((one) =>
+      one.name === CHECKER.name ? one : { ...one, ...some() }
+    ),
+  };
+}
+
 /** Returns a configuration without a person's token. */
 export function withoutToken(file: Entry, name: string): Entry {
   const { tokens } = file;

@@ -12,7 +12,13 @@ import type {
   GroupFields,
   TokenFields,
 } from "../schema/token.ts";
-import { modelsOn, selectFor, type SelectionIndex } from "../selection.ts";
+import {
+  inRegions,
+  knownRegions,
+  modelsOn,
+  selectFor,
+  type SelectionIndex,
+} from "../selection.ts";
 import {
   type AmountLimit,
   countsRow,
@@ -136,6 +142,7 @@ export function createAccessResolver(
       name,
       limits: resolve(fields.limits, [...path, "limits"]),
       ...selectFor(fields, undefined, { index, path, findings }),
+      regions: knownRegions(fields.regions, { index, path, findings }),
       maxConcurrent: fields.max_concurrent,
       weight: fields.weight,
     };
@@ -178,8 +185,16 @@ export function createAccessResolver(
       }
       const weights = groups.flatMap((group) => group.weight ?? []);
       const mosts = groups.flatMap((group) => group.maxConcurrent ?? []);
+      const regions = commonRegions([
+        knownRegions(fields.regions, { index, path, findings }),
+        ...groups.map((group) => group.regions),
+      ]);
       return {
-        connectionIds: own.connectionIds ?? ids ?? new Set(),
+        ...inRegions(regions, own.connectionIds ?? ids ?? new Set(), {
+          index,
+          path,
+          findings,
+        }),
         models: fields.models === undefined
           ? modelsOf(groups, own.connectionIds !== undefined, index)
           : own.models,
@@ -254,6 +269,19 @@ function unionOf(
   return sets.length > 1
     ? sets.reduce((all, one) => all.union(one))
     : sets.at(0);
+}
+
+/** Returns the regions that are in every list; `undefined` when there is no list. */
+function commonRegions(
+  lists: readonly (readonly string[] | undefined)[],
+): readonly string[] | undefined {
+  return lists.reduce(
+    (common, one) =>
+      common === undefined || one === undefined
+        ? common ?? one
+        : common.filter((region) => one.includes(region)),
+    undefined,
+  );
 }
 
 function limitsCost(limit: UsageLimit): limit is AmountLimit {

@@ -58,6 +58,7 @@ export async function resolveConnection(
     service: fields.service,
     family,
     enabled: fields.enabled,
+    region: fields.region,
     endpoints,
     paths: resolvePaths(fields, family, options),
     auth,

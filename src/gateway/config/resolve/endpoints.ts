@@ -74,8 +74,12 @@ function checkVariables(
   const needed = variablesOf(SERVICES[service]);
   for (const variable of VARIABLES) {
     const place = [...path, variable];
+    // A region is a label, too, with a meaning for each service.
+    const isNeeded = needed.includes(variable);
+    const isLabel = !isNeeded || fields.endpoints !== undefined;
+    if (variable === "region" && isLabel) continue;
     const isGiven = fields[variable] !== undefined;
-    if (!needed.includes(variable)) {
+    if (!isNeeded) {
       const message = `has no meaning for \`service: ${service}\`. Remove it.`;
       if (isGiven) findings.problem(place, message);
     } else if (fields.endpoints === undefined) {

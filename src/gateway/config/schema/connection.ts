@@ -14,9 +14,11 @@ import {
   concurrency,
   decimal,
   flag,
+  LABEL_REGEXP,
   name,
   orBareId,
   queueField,
+  region,
   text,
   tokens,
 } from "./fields.ts";
@@ -194,9 +196,6 @@ function unknownService({ input }: { readonly input?: unknown }): string {
   }`;
 }
 
-/** One part of a host name (RFC 1123). */
-const LABEL_REGEXP = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
-
 /** A variable is a part of an address. So it must not hold a character that ends a host or a segment of a path. */
 const variable = (example: string) =>
   z.string().regex(LABEL_REGEXP, {
@@ -206,8 +205,8 @@ const variable = (example: string) =>
 
 /** The parts of the addresses of some services. */
 const variablesSchema = {
-  region: variable("eu-central-1").describe(
-    "The region of the service's addresses, for the services that need one.",
+  region: region().optional().describe(
+    "A label for the place of its data, such as eu, which `regions` of tokens and groups name. For services with a region in their addresses: that region.",
   ),
   resource: variable("my-resource").describe(
     "The Azure resource in the service's addresses, for the services that need one.",

@@ -104,6 +104,17 @@ export function name(): z.ZodType<string> {
     });
 }
 
+/** One part of a host name (RFC 1123). */
+export const LABEL_REGEXP = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+
+/** A region of connections, in lower case. It may be a part of addresses. */
+export function region(): z.ZodType<string> {
+  return z.string().regex(LABEL_REGEXP, {
+    error:
+      "must have only letters, digits and inner hyphens, such as eu-central-1.",
+  }).toLowerCase();
+}
+
 /** The name of a caller or of a group of callers, without characters that do not show. */
 export function callerName(): z.ZodType<string> {
   return name().refine(isPlainName, {

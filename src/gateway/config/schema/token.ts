@@ -6,6 +6,7 @@ import {
   decimal,
   type JsonSchema,
   queueField,
+  region,
   text,
   wholeNumber,
 } from "./fields.ts";
@@ -62,6 +63,10 @@ const modelsSchema = z.array(text()).min(1, {
   error: "must not be empty. Leave it out to allow every model.",
 }).optional();
 
+const regionsSchema = z.array(region()).min(1, {
+  error: "must not be empty. Leave it out to allow every region.",
+}).optional();
+
 const weight = () => decimal({ min: 0.01, max: 100 });
 
 const groupSchema = z.strictObject({
@@ -70,6 +75,9 @@ const groupSchema = z.strictObject({
   ),
   models: modelsSchema.describe(
     "Model ids of members that name none of their own. Default: every model of the connections.",
+  ),
+  regions: regionsSchema.describe(
+    "The regions of the connections that its members may reach, whatever else they name. Default: all.",
   ),
   max_concurrent: concurrency().optional().describe(
     "The max_concurrent of each member that has none of its own.",
@@ -151,6 +159,9 @@ export const accessFields = {
   ),
   models: modelsSchema.describe(
     "Model ids. * is every model of the connections. Default: those of its groups, else *.",
+  ),
+  regions: regionsSchema.describe(
+    "The regions of the connections that its requests may reach. Those of its groups apply, too. Default: all.",
   ),
   max_concurrent: concurrency().optional().describe(
     "The number of its requests that may run at once. Further ones get a 429. Default: the most of its groups, else a quarter of max_concurrent_requests.",

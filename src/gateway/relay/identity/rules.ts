@@ -89,14 +89,14 @@ export function callerOf(rule: IdentityRule, name: string): Caller {
   const callers = callersOf(rule);
   const known = callers.get(name);
   if (known !== undefined) return known;
-  const { connectionIds, models, maxConcurrent, weight, groups, limits } = rule;
+  const { when: _when, inherited: _inherited, ...access } = rule;
   const caller = {
+    ...access,
     name,
     // No token has this text: a header holds no line feed.
     sha256: sha256Hex(`jwt\n${name}`),
     expiresAtMs: undefined,
     isUnlisted: true,
-    ...{ connectionIds, models, maxConcurrent, weight, groups, limits },
   };
   const [oldest] = callers.keys();
   if (oldest !== undefined && callers.size >= MAX_CALLERS) {

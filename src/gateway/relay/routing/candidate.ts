@@ -256,7 +256,8 @@ function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
 /**
  * Returns the deployments of a model that a caller may use, in the file's order.
  *
- * @throws {GatewayError} `not_found` with code `model_not_found`. The error is the same for an unknown and an
+ * @throws {GatewayError} `invalid_request` with code `region_not_allowed` when the model is the caller's, but only
+ * outside of its regions; else `not_found` with code `model_not_found`. This error is the same for an unknown and an
  * unassigned model, so that no caller can probe for models (docs/design.md#paths).
  */
 export function assign(
@@ -265,8 +266,31 @@ export function assign(
   config: Config,
 ): Deployments {
   const deployments = deploymentsFor(model, caller, config);
-  if (deployments === undefined) throw modelNotFound(model);
-  return deployments;
+  if (deployments !== undefined) return deployments;
+  const { outsideIds, regions = [] } = caller;
+  const isOutside = outsideIds !== undefined &&
+    deploymentsFor(model, { ...caller, connectionIds: outsideIds }, config);
+  throw isOutside ? outsideRegions(model, regions) : modelNotFound(model);
+}
+
+/** Returns the error for a model that only connections outside of the caller's regions serve. */
+function outsideRegions(
+  model: string,
+  regions: readonly string[],
+): GatewayError {
+  const names = regions.join(", ");
+  return new GatewayError(
+    "invalid_request",
+    `Cannot serve the model ${
+      quoteModel(model)
+    }: requests of this token stay in the regions ${names}, and this model has no connection there. Use a model of GET /models.`,
+    {
+      param: "model",
+      code: "region_not_allowed",
+      reason:
+        `Every connection of the model has another \`region\` than ${names}, or none.`,
+    },
+  );
 }
 
 /** Returns the error for a model that the caller may not use. */

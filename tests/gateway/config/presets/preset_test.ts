@@ -106,7 +106,7 @@ const LISTED =
 
 const PROBLEMS = yamlTable(`
 { service: bedrock } → region: is missing. \`service: bedrock\` needs it.
-{ service: zai, region: eu } → region: has no meaning for \`service: zai\`. Remove it.
+{ service: zai, project: eu } → project: has no meaning for \`service: zai\`. Remove it.
 { service: aws-claude, region: us-west-2 } → headers.anthropic-workspace-id: is missing. \`service:
   aws-claude\` needs it.
 { headers_drop: { anthropic-beta: ["a,b"] } } → headers_drop.anthropic-beta[0]: ${LISTED}
@@ -143,13 +143,19 @@ Deno.test("check reports problems of a preset's variables and of headers_drop", 
 
 Deno.test("check warns about a variable beside own addresses, which has no effect", async () => {
   const result = await load({
-    service: "bedrock",
-    region: "eu-central-1",
-    endpoints: { chat: "https://vpce.example/openai/v1" },
+    service: "azure",
+    resource: "my-resource",
+    endpoints: { responses: "https://azure.example/openai/v1" },
   });
   assert.deepEqual(warningsOf(result), [
-    "connections[0].region: has no effect: endpoints has whole addresses.",
+    "connections[0].resource: has no effect: endpoints has whole addresses.",
   ]);
+  const labelled = await load({
+    service: "bedrock",
+    region: "EU",
+    endpoints: { chat: "https://vpce.example/openai/v1" },
+  });
+  assert.deepEqual(warningsOf(labelled), []);
 });
 
 const PAGE = await Deno.readTextFile(

@@ -12,6 +12,7 @@ import {
 } from "../../../support/gateway/config.ts";
 import { describeConfig } from "../../../../src/gateway/config/describe.ts";
 import { identityFile } from "../../../support/gateway/identity_scene.ts";
+import { callerOf } from "../../../../src/gateway/relay/identity/rules.ts";
 import { parseYaml } from "../../../support/yaml.ts";
 import { steps } from "../../../support/steps.ts";
 
@@ -381,6 +382,7 @@ Deno.test("check shows a group's lists once, and names the group at its members"
     {
       name: "claude",
       connections: ["claude"],
+      regions: "every region",
       models: ["haiku"],
       max_concurrent: 4,
       weight: "none of its own",
@@ -388,6 +390,7 @@ Deno.test("check shows a group's lists once, and names the group at its members"
     {
       name: "china",
       connections: ["glm", "kimi"],
+      regions: "every region",
       models: "every model of the connections",
       max_concurrent: "none of its own",
       weight: "none of its own",
@@ -395,6 +398,7 @@ Deno.test("check shows a group's lists once, and names the group at its members"
     {
       name: "budget",
       connections: "none of its own",
+      regions: "every region",
       models: "every model of the connections",
       max_concurrent: "none of its own",
       weight: "none of its own",
@@ -409,4 +413,103 @@ Deno.test("check shows a group's lists once, and names the group at its members"
     [bob.connections, bob.models, bob.max_concurrent],
     ["of the groups", "of the groups", 256],
   );
+});
+
+const IN_REGIONS = [
+  connectionFile({ name: "paris", region: "EU", models: ["glm", "kimi"] }),
+  connectionFile({ name: "ohio", region: "us", models: ["glm", "claude"] }),
+  connectionFile({ name: "anywhere", models: ["glm"] }),
+];
+
+/** Returns the names of a token's connections, with regions of the token and of two groups that it may be in. */
+async function regionNames(
+  token: Fields,
+  groups: Readonly<Record<string, Fields>> = {},
+): Promise<readonly string[]> {
+  const config = await minimalConfig({
+    ...{ connections: IN_REGIONS, groups },
+    tokens: [tokenFile({ connections: ["*"], ...token })],
+  });
+  const [caller] = config.callers.values();
+  return config.connections.filter(({ id }) => caller?.connectionIds.has(id))
+    .map(({ name }) => name);
+}
+
+Deno.test("a token reaches the connections of its regions and of its groups' regions, and none without a region", async () => {
+  const eu = { regions: ["eu"] };
+  const both = { regions: ["us", "eu"] };
+  assert.deepEqual(await regionNames({}), ["paris", "ohio", "anywhere"]);
+  assert.deepEqual(await regionNames(eu), ["paris"]);
+  assert.deepEqual(await regionNames({ regions: ["Eu", "us"] }), [
+    "paris",
+    "ohio",
+  ]);
+  assert.deepEqual(await regionNames({ group: "a" }, { a: eu }), ["paris"]);
+  const wider = await regionNames({ ...both, group: ["a"] }, { a: eu });
+  assert.deepEqual(wider, ["paris"], "its own list does not widen its group's");
+  const two = { a: both, b: eu, c: {} };
+  assert.deepEqual(await regionNames({ group: ["c", "a", "b"] }, two), [
+    "paris",
+  ]);
+});
+
+Deno.test("a caller of an identity provider stays in the regions of its rule and its groups", async () => {
+  const config = await minimalConfig({
+    connections: IN_REGIONS,
+    groups: { a: { regions: ["eu"] } },
+    identity: [identityFile({
+      rules: [
+        { when: { dept: "b" }, connections: ["*"], regions: ["us"] },
+        { connections: ["*"], group: "a" },
+      ],
+    })],
+  });
+  const callers = config.identity[0]?.rules.map((rule) =>
+    callerOf(rule, "bob (https://a.example)")
+  );
+  assert.deepEqual(callers?.map(({ regions }) => regions), [["us"], ["eu"]]);
+  for (const caller of callers ?? []) {
+    assert.equal(caller.connectionIds.size, 1);
+    assert.equal(caller.outsideIds?.size, 2);
+  }
+});
+
+const REGION_PROBLEMS: readonly (readonly [string, Fields, Fields?])[] = [
+  [
+    "tokens[0].regions: must not be empty. Leave it out to allow every region.",
+    { regions: [] },
+    {},
+  ],
+  ['tokens[0].regions[0]: is the region of no connection. Did you mean "eu"?', {
+    regions: ["euu"],
+  }, {}],
+  ["tokens[0].regions: must be a list, not text.", { regions: "eu" }, {}],
+  [
+    "tokens[0].regions: leave no connection: none of its connections is in eu.",
+    { regions: ["eu"], connections: ["ohio", "anywhere"] },
+    {},
+  ],
+  [
+    "tokens[0].regions: leave no region: the lists of the token and its groups have none in common.",
+    { regions: ["us"], group: "a" },
+    { regions: ["eu"] },
+  ],
+  ["groups.a.regions[0]: is the region of no connection.", {}, {
+    regions: ["mars"],
+  }],
+  ['tokens[0].region: is not a known key. Did you mean "regions"?', {
+    region: ["eu"],
+  }, {}],
+];
+
+Deno.test("regions that are not understood are a problem", async (t) => {
+  await steps(t, REGION_PROBLEMS, async ([problem, token, group]) => {
+    const file = minimalFile({
+      connections: IN_REGIONS,
+      groups: { a: group },
+      tokens: [tokenFile({ connections: ["*"], ...token })],
+    });
+    const problems = problemsOf(await loadFile(file));
+    assert.ok(problems.some((one) => one.includes(problem)), problems.join());
+  });
 });

@@ -172,7 +172,7 @@ const TOKENS = yamlTable(`
 { models: null } → tokens[0].models: has no value. Give one, or remove the key.
 { max_concurrent: 0 } → tokens[0].max_concurrent: must be at least 1.
 { toekn: x } → tokens[0].toekn: is not a known key. Known here: name, sha256, expires_at,
-  connections, models, max_concurrent, weight, group, limits.
+  connections, models, regions, max_concurrent, weight, group, limits.
 `);
 
 const TABLES = [

@@ -42,7 +42,7 @@ defaults:
   - { window: day, cost: 1.5, models: [long] }
   - { window: five_hour, connection: one, share: 0.4 }
   queue: { max_wait: 1000 }
-groups: { staff: { limits: [{ window: month, cost: 1.5, models: [long] }] } }
+groups: { staff: { regions: [eu], limits: [{ window: month, cost: 1.5, models: [long] }] } }
 usage: { replay: ["logs/*.jsonl"] }
 include: []
 shared: { url: "rediss://a.example", password: password, ca: ca.pem, prefix: "a:" }
@@ -81,6 +81,7 @@ connections:
       scale: 0.5
       share: { at: "/share", of: used_percent }
       resets_at: { at: "/reset", format: iso }
+  region: eu
   max_concurrent: 4
   queue: { max_wait: "60000" }
   timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 }
@@ -114,6 +115,7 @@ identity:
   - when: { groups: staff, realm_access.level: 3, verified: true }
     connections: ["*"]
     models: ["*"]
+    regions: [eu]
     max_concurrent: 3
     weight: 0.5
     group: staff
@@ -126,6 +128,7 @@ tokens:
   expires_at: "2030-01-01T00:00:00Z"
   connections: ["*"]
   models: ["*"]
+  regions: [EU]
   max_concurrent: 2
   weight: "2"
   group: staff

@@ -471,3 +471,36 @@ Deno.test("servingDeployments() lists the called model once, even if the body na
   );
   assert.deepEqual(serving.map(({ model }) => model.id), ["called", "named"]);
 });
+
+Deno.test("assign() says why a model of the caller is outside of its regions, and nothing about other models", async () => {
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({ name: "eu", region: "eu", models: ["a"] }),
+      connectionFile({ name: "us", region: "us", models: ["a", "b"] }),
+      connectionFile({ name: "none", models: ["a", "b"] }),
+      connectionFile({ name: "not assigned", models: ["c"] }),
+    ],
+    tokens: [
+      tokenFile({ connections: ["eu", "us", "none"], regions: ["eu"] }),
+    ],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const served = assign("a", caller, config);
+  assert.deepEqual(served.map(({ connection }) => connection.name), ["eu"]);
+  const codes = ["b", "c", "d"].map((model) => {
+    try {
+      return assign(model, caller, config);
+    } catch (error) {
+      assert.ok(error instanceof GatewayError);
+      return [error.kind, error.code, /regions eu,/.test(error.message)];
+    }
+  });
+  const unknown = ["not_found", "model_not_found", false];
+  assert.deepEqual(codes, [
+    ["invalid_request", "region_not_allowed", true],
+    unknown,
+    unknown,
+  ]);
+  assert.deepEqual([...assignedModels(caller, config).keys()], ["a"]);
+});
