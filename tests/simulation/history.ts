@@ -18,6 +18,7 @@ import {
   ownModel,
   withoutToken,
   withRegions,
+  withSessionLimits,
 } from "./world/file.ts";
 import { createQuotaFetch } from "./world/quota.ts";
 import {
@@ -119,9 +120,12 @@ export async function liveHistory(
   );
   const people = createAgents(random, scale.people);
   const agents = [...people, CHECKER];
-  const file = withRegions(
-    createFile(providers, agents, random),
-    streams.of("the regions"),
+  const file = withSessionLimits(
+    withRegions(
+      createFile(providers, agents, random),
+      streams.of("the regions"),
+    ),
+    streams.of("the limits of sessions"),
   );
   const config = await minimalConfig(file);
   const store = random.below(2) === 0

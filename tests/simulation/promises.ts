@@ -184,15 +184,17 @@ const PROMISES: Readonly<Record<string, Promised>> = {
           windowOf(one.startedMs) ===
             windowOf(attemptsOf(one, world)[0]?.receivedMs)
         );
+        // Each session has a limit of its own, and a sub-agent counts for its parent's.
         const windows = Map.groupBy(
           within,
-          ({ startedMs }) => windowOf(startedMs),
+          ({ startedMs, conversation }) =>
+            `${windowOf(startedMs) - time.startMs}${
+              limit.per === undefined ? "" : ` in ${conversation}`
+            }`,
         );
-        for (const [startMs, { length }] of windows) {
+        for (const [window, { length }] of windows) {
           if (length <= most) continue;
-          yield `${caller.name} has ${length} of ${limit.most} in the ${limit.window} of ${
-            startMs - time.startMs
-          }`;
+          yield `${caller.name} has ${length} of ${limit.most} in the ${limit.window} of ${window}`;
         }
       }
     }

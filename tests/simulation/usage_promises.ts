@@ -133,11 +133,17 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
     const { config, replicas, store } = world;
     const crashes = sumOf(replicas, ({ crashes }) => crashes);
     if (crashes > 0 || store?.hasFailed || unknownAtStarts(world) > 0) return;
-    for (const { members, unit, window, most, name } of limitsIn(config)) {
+    for (
+      const { members, unit, window, most, name, per } of limitsIn(config)
+    ) {
       const own = world.asked.filter((one) =>
         members.has(one.agent.name) && wasSent(one, world)
       );
-      const windows = Map.groupBy(own, (one) => windowOf(one, window, world));
+      const windows = Map.groupBy(own, (one) => {
+        const at = windowOf(one, window, world);
+        if (at === undefined || per === undefined) return at;
+        return `${at} ${one.agent.name} ${one.conversation}`;
+      });
       windows.delete(undefined);
       for (const requests of windows.values()) {
         const ended = requests.flatMap((one) =>
@@ -298,6 +304,7 @@ interface CountedLimit {
   readonly unit: LimitUnit;
   readonly window: Parameters<typeof calendarSpan>[0];
   readonly most: number;
+  readonly per?: "session";
 }
 
 function limitsIn({ callers }: Config): CountedLimit[] {

@@ -10,6 +10,8 @@ export type UsageLimit = AmountLimit | ShareLimit;
 /** A number of requests, tokens or dollars in a calendar window. */
 export interface AmountLimit {
   readonly kind: "amount";
+  /** Set when it counts each session of a token for itself, and no request without a session. */
+  readonly per?: "session";
   readonly window: CalendarWindow;
   readonly unit: LimitUnit;
   /** In the unit, as a whole number. A cost is in nano-dollars. */
@@ -143,12 +145,12 @@ export function limitWords(
       percentOf(limit.share)
     } of ${limit.window} of ${limit.connection}`;
   }
-  const { unit, most, window, models, connections } = limit;
+  const { unit, most, window, per, models, connections } = limit;
   return [
     unit === "cost"
       ? `${most / NANOS_PER_DOLLAR} USD`
       : `${most} ${most === 1 ? unit.slice(0, -1) : unit}`,
-    `per ${window}`,
+    per === undefined ? `per ${window}` : `per session and ${window}`,
     ...(models === undefined ? [] : [`for ${namesIn(models, row?.model)}`]),
     ...(connections === undefined
       ? []

@@ -48,9 +48,9 @@ export interface LimitedRequest {
 /** Creates the gate of one request. Without a tally it admits every attempt. */
 export function createLimitGate(
   { tally, named }: LimitedRequest,
-  { caller, request: { url }, headers }: Pick<
+  { caller, request: { url }, headers, record }: Pick<
     Exchange,
-    "caller" | "request" | "headers"
+    "caller" | "request" | "headers" | "record"
   >,
   { usage, clock }: Uses<"usage" | "clock">,
 ): LimitGate {
@@ -80,6 +80,7 @@ export function createLimitGate(
       return limitExceeded(refusal, {
         nowMs: clock.now(),
         address: publicAddress({ url, headers }),
+        session: record.facts.client?.session,
       });
     },
     warn(answer, operation) {
@@ -107,7 +108,9 @@ function showToCodex(headers: Headers, tally: Tally | undefined): void {
   if (own === undefined || own.bound.kind === "share") return;
   const { limit, holder } = own.bound;
   const { startMs, endMs } = calendarSpan(limit.window, own.resetsAtMs - 1);
-  const whose = holder.kind === "group" ? `group ${holder.name}` : "your token";
+  const whose = holder.kind === "group"
+    ? `group ${holder.name}`
+    : `your ${holder.kind}`;
   const name = `${whose}: ${limitWords(limit, own.row)}`;
   showTighter(
     headers,

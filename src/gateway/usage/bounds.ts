@@ -19,6 +19,7 @@ import {
   placedAt,
   type PlacedWindow,
   type Row,
+  sessionHolder,
 } from "./tables.ts";
 
 /** A limit of a token or of one of its groups. */
@@ -59,6 +60,27 @@ const MAX_FORMER_ROWS = 10_000;
 /** Returns true when a token or one of its groups has a limit. */
 export function isBound({ limits, groups }: Caller): boolean {
   return limits.length > 0 || groups.some((group) => group.limits.length > 0);
+}
+
+/**
+ * Returns the limit as it counts a request: that of the request's session, where each has its own.
+ *
+ * @returns `undefined` when it does not count the request.
+ */
+export function boundFor(
+  bound: AmountBound,
+  { name }: Caller,
+  session: string | undefined,
+): AmountBound | undefined {
+  if (bound.limit.per === undefined) return bound;
+  return session === undefined
+    ? undefined
+    : { ...bound, holder: sessionHolder(name, session) };
+}
+
+/** Returns true for a limit whose use is that of one holder, not of one session among many. */
+export function isOfOne({ limit }: Bound): boolean {
+  return limit.kind === "share" || limit.per === undefined;
 }
 
 /** Returns true when a limit on tokens or cost applies to a caller, so that its answers must be counted. */
@@ -178,7 +200,9 @@ function mergedRows(
 
 /** Returns a limit in a few words for metrics, such as `tokens day`, without its maximum. */
 export function boundLabel({ limit }: Bound): string {
-  return `${limit.kind === "share" ? "share" : limit.unit} ${limit.window}`;
+  if (limit.kind === "share") return `share ${limit.window}`;
+  const { unit, per, window } = limit;
+  return per === undefined ? `${unit} ${window}` : `${unit} ${per} ${window}`;
 }
 
 /** Returns the amount of a limit's unit in some counts. */

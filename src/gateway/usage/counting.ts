@@ -1,5 +1,9 @@
 import type { Caller } from "../config/config.ts";
-import type { LimitUnit } from "../config/usage_limits.ts";
+import {
+  type AmountLimit,
+  limitsOn,
+  type LimitUnit,
+} from "../config/usage_limits.ts";
 import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import { dayAmounts, daysTable } from "./history.ts";
@@ -9,16 +13,18 @@ import {
   type CountedMiss,
   countsField,
   countsTable,
-  type Holder,
   holderDigest,
   missField,
   placedAt,
   type PlacedWindow,
   type Row,
+  sessionHolder,
 } from "./tables.ts";
 
 /** The facts of a caller that decide where its usage is counted. */
-export type CountedCaller = Pick<Caller, "name" | "groups" | "isUnlisted">;
+export type CountedCaller =
+  & Pick<Caller, "name" | "groups" | "isUnlisted">
+  & Partial<Pick<Caller, "limits">>;
 
 /** The usage of one request. */
 interface Use {
@@ -31,6 +37,8 @@ interface Use {
   /** The end of the request, in milliseconds since 1970. */
   readonly atMs: number;
   readonly counts: Counts;
+  /** The client's id of its session. */
+  readonly session?: string | undefined;
   /** The dear turns among the requests. */
   readonly misses?: readonly CountedMiss[] | undefined;
 }
@@ -66,6 +74,7 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
         }
         additions.push({ ...daysTable, isUnlisted, amounts: days });
       }
+      additions.push(...sessionAdditions(use, amounts));
       const tokens = tokensOf(counts);
       addRelayed({ connection, holders, tokens, atMs }, additions);
       sums.apply(
@@ -73,6 +82,41 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
       );
     },
   };
+}
+
+/** Returns the usage of a session, in the windows of the caller's limits on sessions. */
+function sessionAdditions(
+  { caller, session, atMs }: Use,
+  amounts: readonly FieldAmount[],
+): readonly Addition[] {
+  if (session === undefined) return [];
+  const limits = perSession(caller);
+  if (limits.length === 0) return [];
+  const isWhole = limits.every(({ models, connections }) =>
+    models === undefined && connections === undefined
+  );
+  const holder = sessionHolder(caller.name, session);
+  return [...new Set(limits.map(({ window }) => window))].map((window) => {
+    const placed = placedAt(window, atMs);
+    return {
+      table: countsTable(placed, holder),
+      endsAtMs: placed.endMs,
+      isUnlisted: caller.isUnlisted,
+      // The totals alone take a fifth of the memory.
+      amounts: isWhole
+        ? amounts.filter(({ field }) => !field.includes("\t"))
+        : amounts,
+    };
+  });
+}
+
+/** Returns the limits on each session of a caller, its own and those of its groups. */
+export function perSession(
+  { limits = [], groups }: CountedCaller,
+): readonly AmountLimit[] {
+  return limitsOn({ limits, groups }).flatMap((limit) =>
+    limit.kind === "amount" && limit.per === "session" ? [limit] : []
+  );
 }
 
 /** Lists measures one by one, because look-ups by name would take as long as the rest of the function. */
@@ -148,7 +192,7 @@ function createNames() {
   }
 
   function namesOf(
-    kind: Holder["kind"],
+    kind: "token" | "group",
     name: string,
     isUnlisted = false,
   ): HolderNames {

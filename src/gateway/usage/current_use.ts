@@ -11,6 +11,7 @@ import {
   boundLabel,
   type Bounds,
   type BoundUse,
+  isOfOne,
   type ShareBound,
 } from "./bounds.ts";
 import { amountState, type LimitState, shareStates } from "./limiter.ts";
@@ -46,7 +47,8 @@ export async function readCurrentUse(
       ...[...groups].flatMap(options.bounds.ofGroup),
     ]),
   ];
-  const amounts = bounds.filter((bound) => bound.kind === "amount");
+  const amounts = bounds.filter((bound) => bound.kind === "amount")
+    .filter(isOfOne);
   const shares = bounds.filter((bound) => bound.kind === "share");
   const limits = [
     ...await amountUses(amounts, options),
@@ -102,7 +104,8 @@ function useState(
   most: number,
   scale: number,
 ): LimitUseState {
-  const { kind: scope, name } = bound.holder;
+  const { kind, name } = bound.holder;
+  const scope = kind === "group" ? "group" : "token";
   const remaining = Math.max(0, most - used) / scale;
   const limit = boundLabel(bound);
   return { scope, name, limit, usedRatio, remaining, resetsAtMs };

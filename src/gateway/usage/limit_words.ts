@@ -28,8 +28,10 @@ export function retryAtMs(
  */
 export function limitExceeded(
   refusal: LimitRefusal,
-  { nowMs, address }: {
+  { nowMs, address, session = "" }: {
     readonly nowMs: number;
+    /** The client's id of the session of the request. */
+    readonly session?: string | undefined;
     readonly address: string | undefined;
   },
 ): GatewayError {
@@ -38,7 +40,9 @@ export function limitExceeded(
   const { bound: { limit, holder }, row, resetsAtMs } = refusal;
   const who = holder.kind === "token"
     ? "this token"
-    : `the group ${holder.name}`;
+    : holder.kind === "group"
+    ? `the group ${holder.name}`
+    : `this session (${JSON.stringify(session)})`;
   const way = wayToNumbers(address);
   return new GatewayError(
     "rate_limited",
@@ -46,9 +50,9 @@ export function limitExceeded(
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
       refusal.isHeld ? `${HELD_WORDS} ` : ""
-    }${isFinal ? FINAL_WORDS : "The limit resets at"} ${
-      minuteText(resetsAtMs)
-    }. ${way}.`,
+    }${holder.kind === "session" ? `${SESSION_WORDS} ` : ""}${
+      isFinal ? FINAL_WORDS : "The limit resets at"
+    } ${minuteText(resetsAtMs)}. ${way}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
@@ -72,6 +76,9 @@ const FINAL_WORDS = "The quota is exceeded and will reset at";
 
 const HELD_WORDS =
   "Running requests hold the rest: try again when they have ended.";
+
+const SESSION_WORDS =
+  "To go on now, start a new session in your client, mostly with /new or /clear.";
 
 /**
  * The header whose text Codex shows for a used-up limit, before "or try again at". It leaves the error's own message out

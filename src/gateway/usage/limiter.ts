@@ -5,6 +5,7 @@ import {
   type AmountBound,
   amountOf,
   type Bound,
+  boundFor,
   type Bounds,
   type BoundUse,
   isBound,
@@ -146,8 +147,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const expected = outputs.get(caller) ?? FIRST_OUTPUT_TOKENS;
     const needs = deployments.map((one) => needOf(one, call, expected));
     const wanted: BoundClaim[] = [];
-    for (const bound of bounds.of(caller)) {
-      if (bound.kind !== "amount") continue;
+    for (const one of bounds.of(caller)) {
+      if (one.kind !== "amount") continue;
+      const bound = boundFor(one, caller, call.session);
+      if (bound === undefined) continue;
       const most = largestNeed(needs, bound);
       if (most === undefined) continue;
       wanted.push(boundClaim(bound, bounds.useAt(bound, nowMs), most));

@@ -8,6 +8,8 @@ import type { Row } from "./tables.ts";
 export interface LimitedCall {
   /** The id of the request. */
   readonly id: string;
+  /** The client's id of its session; `undefined` when it names none. */
+  readonly session?: string | undefined;
   /** A rough count of its input tokens. */
   readonly estimatedTokens: number;
   /** The start of the request, in milliseconds since 1970. */

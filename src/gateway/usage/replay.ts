@@ -4,7 +4,7 @@ import { isIdentityCaller } from "../config/identity.ts";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
-import type { CountedCaller, Counting } from "./counting.ts";
+import { type CountedCaller, type Counting, perSession } from "./counting.ts";
 import { type CountedMiss, missCause } from "./tables.ts";
 
 /** The numbers of requests in a log, by their result. */
@@ -62,6 +62,7 @@ interface Gathered {
   readonly connection: string;
   readonly model: string;
   readonly atMs: number;
+  readonly session: string | undefined;
   readonly counts: Partial<Record<Measure, number>>;
   readonly misses: CountedMiss[];
 }
@@ -85,19 +86,23 @@ export function createReplay(
 
   function gatheredFor(
     caller: CountedCaller,
-    { connection, model = "", endedMs }: {
+    { connection, model = "", session, endedMs }: {
       readonly connection: string;
+      readonly session: string | undefined;
       readonly model: string | undefined;
       readonly endedMs: number;
     },
   ): Gathered {
     const atMs = spanStart(endedMs, untilMs);
     // No name in the configuration contains a tab.
-    const key = `${atMs}\t${caller.name}\t${connection}\t${model}`;
+    const key = [atMs, caller.name, connection, model, session].join("\t");
     const known = gathered.get(key);
     if (known !== undefined) return known;
     if (gathered.size >= MAX_GATHERED) flush();
-    const fresh = { caller, connection, model, atMs, counts: {}, misses: [] };
+    const fresh = {
+      ...{ caller, connection, model, session, atMs },
+      ...{ counts: {}, misses: [] },
+    };
     gathered.set(key, fresh);
     return fresh;
   }
@@ -117,8 +122,12 @@ export function createReplay(
       }
       counts.counted++;
       const { connection, isEstimated } = request;
+      // Only for limits on sessions: requests of one span are counted together.
+      const session = perSession(caller).length > 0
+        ? request.session
+        : undefined;
       const gather = ({ model }: LoggedUse) =>
-        gatheredFor(caller, { connection, model, endedMs });
+        gatheredFor(caller, { connection, model, session, endedMs });
       const { counts: own, misses } = gather(request);
       if (request.cacheMiss !== undefined) {
         const { cause, part, costUsd } = request.cacheMiss;

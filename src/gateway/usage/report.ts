@@ -4,7 +4,13 @@ import type { TimeSpan } from "@gateway/base/time/calendar";
 import type { Clock } from "@gateway/base/time/timers";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { QuotaService } from "../quotas/service.ts";
-import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
+import {
+  type AmountBound,
+  type Bound,
+  type Bounds,
+  isOfOne,
+  type ShareBound,
+} from "./bounds.ts";
 import { type DayUsage, readHistory } from "./history.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
@@ -130,7 +136,7 @@ export function createUsageReport(
     const mayUse = (model: string) =>
       deploymentsFor(model, caller, config) !== undefined;
     const all = await Promise.all(
-      bounds.of(caller).map(async (bound) => {
+      bounds.of(caller).filter(isOfOne).map(async (bound) => {
         if (bound.kind === "share") {
           const { connection: name } = bound.limit;
           const connection = connections.find((one) => one.name === name);

@@ -13,10 +13,24 @@ import type { Sum } from "./sums.ts";
  * contains one.
  */
 
-/** The token or group that sums belong to. */
+/** The token, group or session that sums belong to. */
 export interface Holder {
-  readonly kind: "token" | "group";
+  readonly kind: "token" | "group" | "session";
   readonly name: string;
+}
+
+/** The number of sessions of one token that are counted apart: an agent that names any number takes no more memory. */
+const SESSION_SLOTS = 16_384;
+
+/**
+ * Returns the holder of a session's usage. It has a number in place of the session's name, which is the client's text.
+ * Two sessions of a token that get the same number share their limits; none ever has more.
+ *
+ * @param token The name of the caller.
+ */
+export function sessionHolder(token: string, session: string): Holder {
+  const slot = parseInt(sha256Hex(session).slice(0, 8), 16) % SESSION_SLOTS;
+  return { kind: "session", name: `${token}\t${slot}` };
 }
 
 /** The windows that `GET /usage` reports. Usage is counted for these, and per minute for limits. */

@@ -90,6 +90,7 @@ export function openTally(
       caller: options.current(caller),
       connection: called[0].connection.name,
       atMs: options.now(),
+      session: record.facts.client?.session,
     };
     judgeCache?.();
     const settled = settle(record.facts, {
@@ -128,7 +129,10 @@ export function openTally(
       const id = calls === 1
         ? record.requestId
         : `${record.requestId}.${calls}`;
-      const request = { id, estimatedTokens, startedMs, maxOutputTokens };
+      const request = {
+        ...{ id, estimatedTokens, startedMs, maxOutputTokens },
+        session: record.facts.client?.session,
+      };
       return soon(
         options.limiter.enter(caller, deployments, request),
         (result) => learn(result, deployments),

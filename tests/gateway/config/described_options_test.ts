@@ -133,6 +133,7 @@ const deadline = (name: string): Pair => {
 /** Every option of a limit, wherever limits stand. */
 const LIMITS: Readonly<Record<string, Values>> = {
   window: ["hour", "day", { tokens: 5 }],
+  per: [undefined, "session", { window: "day", tokens: 5 }],
   requests: [1, 2, { window: "day" }],
   tokens: [1, 5, { window: "day" }],
   cost: [1, 1.5, { window: "day" }],

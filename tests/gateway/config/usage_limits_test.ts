@@ -174,6 +174,15 @@ Deno.test("an impossible limit is a problem with an instruction", async () => {
   a quota, such as five_hour, hourly, daily, weekly, monthly. Did you mean "five_hour"?
 { window: five_hour, connection: main, share: 0.4, models: [model-a] } →
   tokens[0].limits[0].models: cannot be set with share, which counts all requests of one connection.
+{ tokens: 5 } → tokens[0].limits[0].window: is missing.
+{ share: 0.4, connection: main } → tokens[0].limits[0].window: is missing.
+{ per: sesion, tokens: 5 } → tokens[0].limits[0].per: must be one of session. Did you mean "session"?
+{ per: session, window: week, tokens: 5 } → tokens[0].limits[0].window: must be one of minute, hour, day.
+{ per: session, window: five_hour, connection: main, share: 0.4 } → tokens[0].limits[0].per: cannot be
+  set with share, which is estimated for a token or a group.
+{ per: session } → tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.
+{ per: session, cost: 5 } → tokens[0].limits: limit the cost of models without a price:
+  "model-a" of "main". Give each a price, or name the models that the limit counts.
 { window: day, token: 5 } → tokens[0].limits[0].token: is not a known key. Did you mean "tokens"?
 `);
   for (const [, limit, problem] of cases) {

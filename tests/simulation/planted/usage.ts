@@ -53,6 +53,11 @@ export const USAGE_FAULTS: FaultsByFile = {
   ],
   "gateway/usage/counting.ts": [
     {
+      name: "the usage of a session is not counted",
+      text: "      additions.push(...sessionAdditions(use, amounts));\n",
+      wrong: "",
+    },
+    {
       name: "the requests of a window are not counted",
       text: '  put("requests" satisfies LimitUnit, counts.requests);\n',
       wrong: "",
@@ -191,6 +196,11 @@ export const USAGE_FAULTS: FaultsByFile = {
     },
   ],
   "gateway/usage/bounds.ts": [
+    {
+      name: "a limit of each session is one of the token",
+      text: "{ ...bound, holder: sessionHolder(name, session) }",
+      wrong: "bound",
+    },
     {
       name: "a limit stays in its first window",
       text:

@@ -33,6 +33,39 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 429, "all are counted");
     },
   },
+  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+    `a runaway agent stops alone, ${JSON.stringify(shared)}`,
+    {
+      setting: () => ({
+        ...withLimits({ per: "session", requests: 5 })(),
+        ...shared,
+      }),
+      async live(stage: Stage) {
+        if (stage.hasStore) await stage.sleep(1000);
+        const session = "session-runaway-1";
+        const parts = [
+          crowd(stage, 4, { session }),
+          crowd(stage, 4, { session: "session-sub-2", parent: session }),
+        ];
+        const all = (await Promise.all(parts)).flat();
+        await stage.sleep(6000);
+        // What was refused while others held the rest may come back.
+        all.push(...await crowd(stage, 5, { session }));
+        const served = all.filter(({ status }) => status === 200);
+        assert.equal(served.length, 5);
+        const refused = all.find(({ status }) => status === 429);
+        assert.match(refused?.text ?? "", /this session \(.*session-runaway-1/);
+        const others = await crowd(stage, 5, { session: "session-work-2" });
+        assert.deepEqual(statuses(others), [200, 200, 200, 200, 200]);
+        const bob = await stage.ask({ agent: "bob", session });
+        assert.equal(bob.status, 200, "of another person");
+        const near = stage.log.entries.filter(({ event, fields }) =>
+          event === "limit_near" && /per session/.test(String(fields.limit))
+        );
+        assert.equal(near.length, 2, "once for each session");
+      },
+    },
+  ])),
   "a request that fails or is left counts once": {
     setting: withLimits({ window: "hour", requests: 4 }),
     async live(stage) {

@@ -122,6 +122,23 @@ export function withRegions(file: Entry, random: Random): Entry {
   };
 }
 
+/** Returns a configuration in which the sessions of some people have limits of their own. */
+export function withSessionLimits(file: Entry, random: Random): Entry {
+  const { tokens } = file;
+  if (!Array.isArray(tokens)) throw new Error("The file has no tokens");
+  const limited = tokens.map((one) => {
+    if (one.name === CHECKER.name || random.below(3) > 0) return one;
+    const amount = random.pick([
+      { requests: 2 + random.below(8) },
+      { tokens: 5000 + random.below(40_000) },
+      { window: "hour", cost: (5 + random.below(50)) / 1000 },
+    ]);
+    const limits = [...one.limits ?? [], { per: "session", ...amount }];
+    return { ...one, limits };
+  });
+  return { ...file, tokens: limited };
+}
+
 /** Returns a configuration without a person's token. */
 export function withoutToken(file: Entry, name: string): Entry {
   const { tokens } = file;

@@ -1,4 +1,7 @@
-import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
+import {
+  CALENDAR_WINDOWS,
+  type CalendarWindow,
+} from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Connection } from "../config.ts";
 import {
@@ -57,6 +60,7 @@ function targetOf(limit: UsageLimit): string {
     : JSON.stringify([
       limit.unit,
       limit.window,
+      limit.per,
       limit.models,
       limit.connections,
     ]);
@@ -76,6 +80,10 @@ function resolveOne(
     );
     return undefined;
   }
+  if (fields.window === undefined && fields.per === undefined) {
+    options.findings.problem([...options.path, "window"], "is missing.");
+    return undefined;
+  }
   return measure === "share"
     ? resolveShare(fields, options)
     : resolveAmount(fields, measure, options);
@@ -86,7 +94,9 @@ function resolveAmount(
   unit: LimitUnit,
   { path, index, findings }: UsageLimitsOptions,
 ): UsageLimit | undefined {
-  const { window, models } = fields;
+  const { per, models } = fields;
+  const { window = "day" } = fields;
+  const windows = per === undefined ? CALENDAR_WINDOWS : SESSION_WINDOWS;
   if (fields.connection !== undefined) {
     findings.problem(
       [...path, "connection"],
@@ -108,11 +118,11 @@ function resolveAmount(
       findings,
     })
   );
-  if (!isCalendarWindow(window)) {
+  if (!isCalendarWindow(window) || !windows.includes(window)) {
     findings.problem(
       [...path, "window"],
-      `must be one of ${CALENDAR_WINDOWS.join(", ")}${
-        suggestion(window, CALENDAR_WINDOWS) || "."
+      `must be one of ${windows.join(", ")}${
+        suggestion(window, windows) || "."
       }`,
     );
     return undefined;
@@ -120,6 +130,7 @@ function resolveAmount(
   const amount = fields[unit] ?? 0;
   return {
     kind: "amount",
+    ...per === undefined ? {} : { per },
     window,
     unit,
     most: unit === "cost" ? Math.round(amount * NANOS_PER_DOLLAR) : amount,
@@ -129,13 +140,17 @@ function resolveAmount(
   };
 }
 
+/** The windows of sessions: what a session used is forgotten after a day at most. */
+const SESSION_WINDOWS: readonly CalendarWindow[] = ["minute", "hour", "day"];
+
 /** Sorts the names, so that their order in the file does not matter. */
 function sorted(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
 function resolveShare(
-  { connection: reference, window, share = 0, ...fields }: UsageLimitFields,
+  { connection: reference, window = "", share = 0, ...fields }:
+    UsageLimitFields,
   { path, index, connections, findings }: UsageLimitsOptions,
 ): UsageLimit | undefined {
   for (const key of ["models", "connections"] as const) {
@@ -144,6 +159,13 @@ function resolveShare(
       [...path, key],
       "cannot be set with share, which counts all requests of one connection.",
     );
+  }
+  if (fields.per !== undefined) {
+    findings.problem(
+      [...path, "per"],
+      "cannot be set with share, which is estimated for a token or a group.",
+    );
+    return undefined;
   }
   if (reference === undefined) {
     findings.problem(

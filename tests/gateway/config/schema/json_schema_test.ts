@@ -40,6 +40,7 @@ defaults:
   - { window: minute, requests: 60, models: [long], connections: [one] }
   - { window: hour, tokens: 1000 }
   - { window: day, cost: 1.5, models: [long] }
+  - { per: session, tokens: 5 }
   - { window: five_hour, connection: one, share: 0.4 }
   queue: { max_wait: 1000 }
 groups: { staff: { regions: [eu], limits: [{ window: month, cost: 1.5, models: [long] }] } }

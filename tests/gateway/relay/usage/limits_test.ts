@@ -22,6 +22,7 @@ import {
   silent,
   status,
 } from "../../../support/upstream/bad_provider.ts";
+import { sessionHolder } from "../../../../src/gateway/usage/tables.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import { openAnswer } from "../../../support/wire/answers.ts";
 
@@ -790,4 +791,90 @@ Deno.test("no response has a longer wait than a client's timer allows", async ()
   );
   assert.equal(refused.headers.get("retry-after"), "2147483");
   assert.equal(refused.headers.get("x-should-retry"), "false");
+});
+
+/** Asks in a session that the client names, perhaps as a sub-agent of another. */
+async function askIn(
+  scene: UsageScene,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> {
+  const request = scene.request("chat");
+  for (const [name, value] of Object.entries(headers)) {
+    request.headers.set(name, value);
+  }
+  const response = await scene.pass(scene.gateway.handler(request));
+  const text = await scene.pass(response.text());
+  return new Response(text, response);
+}
+
+Deno.test("a limit per session stops that session with its sub-agents, and no other work of the token", async () => {
+  const scene = await openUsageScene(limited({ per: "session", requests: 2 }));
+  const main = { "x-session-id": "session-1" };
+  const agent = {
+    "x-session-id": "agent-9",
+    "x-parent-session-id": "session-1",
+  };
+  assert.equal((await askIn(scene, main)).status, 200);
+  const near = await askIn(scene, agent);
+  assert.equal(near.status, 200);
+  assert.match(
+    near.headers.get("x-gateway-limit-warning") ?? "",
+    /^100 % used of 2 requests per session and day, resets at 2026-01-02/,
+  );
+  for (const headers of [main, agent]) {
+    const refused = await askIn(scene, headers);
+    assert.equal(refused.status, 429);
+    const { error } = await refused.json();
+    assert.match(
+      error.message,
+      /^Cannot take the request: this session \("session-1"\) may use 2 requests per session and day and has used 2\. .*start a new session/,
+    );
+  }
+  assert.equal((await askIn(scene, { "session-id": "b" })).status, 200);
+  for (let count = 0; count < 4; count++) {
+    assert.equal((await askIn(scene, {})).status, 200, "without a session");
+  }
+  const lines = scene.lines.others.items
+    .filter(({ event }) => event === "limit_near");
+  assert.deepEqual(lines.map(({ limit }) => limit), [
+    "2 requests per session and day",
+  ]);
+  const { limits, windows } = await scene.usage();
+  assert.deepEqual(limits, []);
+  assert.equal(windows[0]?.total.requests, 7);
+});
+
+Deno.test("a group's limit per session counts each session of each member, by model", async () => {
+  const scene = await openUsageScene({
+    groups: {
+      team: {
+        limits: [
+          { per: "session", window: "hour", requests: 2, models: ["model-1"] },
+        ],
+      },
+    },
+    tokens: [
+      tokenFile({ group: "team" }),
+      tokenOf("bob", { group: "team" }),
+    ],
+  });
+  const statuses = async (headers: Readonly<Record<string, string>>) => {
+    const found = [];
+    for (let count = 0; count < 3; count++) {
+      found.push((await askIn(scene, headers)).status);
+    }
+    return found;
+  };
+  assert.deepEqual(await statuses({ "session-id": "a" }), [200, 200, 429]);
+  assert.deepEqual(
+    await statuses({ "session-id": "a", authorization: "Bearer mg_bob" }),
+    [200, 200, 429],
+  );
+});
+
+Deno.test("more sessions than are counted apart share limits, and none has more", () => {
+  const names = new Set(
+    Array.from({ length: 60_000 }, (_, at) => sessionHolder("a", `${at}`).name),
+  );
+  assert.ok(names.size > 15_000 && names.size <= 16_384, `${names.size}`);
 });
