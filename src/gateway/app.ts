@@ -91,6 +91,8 @@ interface Gateway {
   state(): GatewayState;
   /** Returns true when an attempt of the last minute failed by a shortage of its own machine. */
   hasShortage(): boolean;
+  /** Sends the alerts that wait, before the end of the process. */
+  drainAlerts(): Promise<void>;
   /** Returns the use of limits for the metrics, without a request to a provider. */
   usage(): Promise<UsageState>;
 }
@@ -141,6 +143,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   });
   const usage = createUsageService({
     ...surroundings,
+    ...{ deadlines, client: createFetchClient(surroundings.fetch) },
     currentIdentity: identity.current,
     sums: shared.sums ?? createMemorySums(clock),
     quotas,
@@ -214,6 +217,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     handler: toHandler(respond),
     admission,
     hasShortage: () => health.hasShortage(),
+    drainAlerts: usage.drainAlerts,
     state: () => ({
       inFlight: admission.active,
       waiting: queue.waiting,

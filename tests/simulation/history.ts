@@ -1,3 +1,4 @@
+import type { JsonObject } from "../../src/base/json.ts";
 import type { Config } from "../../src/gateway/config/config.ts";
 import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
 import {
@@ -28,6 +29,7 @@ import {
 } from "./world/provider.ts";
 import { liveSession } from "./world/people.ts";
 import { takeOver } from "./world/platform.ts";
+import { ALERTS, SimulatedReceiver } from "./world/receiver.ts";
 import { Replica } from "./world/replica.ts";
 import { SimulatedStore } from "./world/store.ts";
 import { SimulatedProcess } from "./world/threads.ts";
@@ -52,6 +54,8 @@ export interface World {
   readonly providers: readonly SimulatedProvider[];
   readonly ledger: readonly LedgerEntry[];
   readonly asked: readonly Asked[];
+  /** The alerts that people got. */
+  readonly alerts: readonly JsonObject[];
   /** What people read of usage and quotas, and the usage of everyone at the end. */
   readonly looks: readonly Look[];
   readonly counts: readonly Look[];
@@ -120,13 +124,14 @@ export async function liveHistory(
   );
   const people = createAgents(random, scale.people);
   const agents = [...people, CHECKER];
-  const file = withSessionLimits(
+  const limited = withSessionLimits(
     withRegions(
       createFile(providers, agents, random),
       streams.of("the regions"),
     ),
     streams.of("the limits of sessions"),
   );
+  const file = { ...limited, alerts: ALERTS };
   const config = await minimalConfig(file);
   const store = random.below(2) === 0
     ? new SimulatedStore({
@@ -137,10 +142,11 @@ export async function liveHistory(
   // Replicas look at the store seven times a second, so their histories are shorter.
   const minutes = store === undefined ? scale.minutes : scale.minutes / 6;
   const log = createMemoryLog();
-  const fetch = createQuotaFetch(providers, {
+  const receiver = new SimulatedReceiver(time);
+  const fetch = receiver.over(createQuotaFetch(providers, {
     time,
     random: streams.atMoments("quotas"),
-  });
+  }));
   const isThreaded = store === undefined && random.below(3) === 0;
   const liveConfig = createLiveConfig(config);
   const process = isThreaded
@@ -192,7 +198,7 @@ export async function liveHistory(
     const lived = Promise.all(lives).then(() => isLived = true);
     const weather = { time, streams, trace, happens, isOver: () => isLived };
     startWeather({ ...weather, providers });
-    const swap = async (next: typeof file) => {
+    const swap = async (next: typeof limited) => {
       const config = await minimalConfig(next);
       for (const { configs } of replicas) configs.swap(config);
       liveConfig.swap(config);
@@ -264,6 +270,7 @@ export async function liveHistory(
       providers,
       ...{ ledger, asked, looks, counts, checked, unhandled },
       metrics: await scrape(replicas),
+      alerts: receiver.received,
     };
     return {
       seed,

@@ -232,6 +232,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       ...agents.map(({ token }) => token),
       ...providers.map(keyOf),
       "sk-secret-exchanged",
+      "sk-secret-of-the-receiver",
+      "hook-secret",
       "Prompt #",
       "Köln",
     ];
@@ -240,6 +242,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
         [event, JSON.stringify(fields)] as const
       ),
       ["the metrics", JSON.stringify(metrics)] as const,
+      ["an alert", JSON.stringify(world.alerts)] as const,
       ...looks.map(({ path, text }) => [path, text] as const),
       ...[...store?.data.texts() ?? []].map((text) =>
         ["the store", text] as const

@@ -163,6 +163,24 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "an alert comes once for each threshold of a window": function* (
+    { alerts, replicas, store },
+  ) {
+    // Each process that counts alone warns alone.
+    const starts = sumOf(replicas, ({ starts }) => starts);
+    const isOne = store === undefined
+      ? starts === replicas.length
+      : !store.hasFailed;
+    if (!isOne) return;
+    const known = new Set<string>();
+    for (const { kind, scope, name, what, threshold, resets_at } of alerts) {
+      // Sessions have no name in alerts.
+      if (scope === "session") continue;
+      const key = [kind, scope, name, what, threshold, resets_at].join(" ");
+      if (known.has(key)) yield `${key} came again`;
+      known.add(key);
+    }
+  },
   "quotas are what the provider said": function* ({ looks, providers }) {
     for (const { agent, path, body } of looks) {
       if (path !== "limits") continue;

@@ -17,6 +17,8 @@ export interface Config {
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** Paths with wildcards. A relative path is relative to the configuration file. */
   readonly usage: { readonly replay: readonly string[] };
+  /** `undefined` when nobody is warned. */
+  readonly alerts?: AlertsConfig | undefined;
   /** The patterns of the files with further tokens and groups. */
   readonly include: readonly string[];
   /** `undefined` when the gateway shares nothing with replicas. */
@@ -31,6 +33,16 @@ export interface Config {
   readonly callers: ReadonlyMap<string, Caller>;
   /** In the file's order. Plain data, because threads receive it. */
   readonly identity: readonly IdentityProvider[];
+}
+
+/** The receiver of warnings. */
+export interface AlertsConfig {
+  /** The URL of the receiver, which may be a secret. */
+  readonly webhook: string;
+  /** Its headers, which may be secrets, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The percentages at which it gets a warning, in ascending order. */
+  readonly at: readonly number[];
 }
 
 /** The listeners and the limits of the server. */

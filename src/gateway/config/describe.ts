@@ -2,6 +2,7 @@ import { stringifyYaml } from "@gateway/base/std";
 import { assignedModels } from "./assignment.ts";
 import type {
   Access,
+  AlertsConfig,
   Caller,
   Config,
   Connection,
@@ -58,6 +59,7 @@ export function describeConfig(config: Config): string {
       cache: `${limits.cacheMs} ms`,
     },
     usage: { replay: describeNames(config.usage.replay) },
+    alerts: describeAlerts(config.alerts),
     include: describeNames(config.include),
     shared: describeShared(config.shared),
     connections: config.connections.map(describeConnection),
@@ -77,6 +79,16 @@ export function describeAdmin(admin: ServerConfig["admin"]): string {
   return "port" in admin
     ? `${admin.host}, port ${admin.port}`
     : `${admin.host}, port of the gateway + ${admin.portOffset}`;
+}
+
+/** Describes the receiver of warnings. The rest of its URL may be a secret. */
+function describeAlerts(alerts: AlertsConfig | undefined): unknown {
+  if (alerts === undefined) return "none";
+  return {
+    webhook: new URL(alerts.webhook).origin,
+    headers: describeNames(Object.keys(alerts.headers)),
+    at: alerts.at.map((percent) => `${percent} %`),
+  };
 }
 
 function describeShared(shared: SharedConfig | undefined): unknown {

@@ -80,6 +80,7 @@ export const LOG_EVENTS = {
     "used_percent",
     "resets_at",
   ], ["group"]),
+  alert_lost: row("warn", "an alert did not reach its receiver", ["reason"]),
   identity_keys_unread: row(
     "warn",
     "the keys of an identity provider cannot be read, so that its callers get a 503",

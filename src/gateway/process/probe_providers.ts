@@ -2,7 +2,9 @@ import { PROTOCOLS } from "@gateway/base/protocol";
 import { discard } from "@gateway/base/streams/byte_reader";
 import { systemClock } from "@gateway/base/time/timers";
 import { CODECS } from "@gateway/codecs";
-import type { Config, Connection, IdentityProvider } from "../config/config.ts";
+import type { AlertsConfig, Config, Connection, IdentityProvider } from "../config/config.ts";
+import { postAlert } from "../usage/alert_sender.ts";
+import { createDeadlines } from "@gateway/base/time/deadlines";
 import { credentialHeader } from "../config/credential.ts";
 import { readKeys, Unread } from "../relay/identity/key_sets.ts";
 import { signatureOf } from "../upstream/aws_signature.ts";
@@ -50,7 +52,8 @@ interface ProbeOptions {
 }
 
 /**
- * Requests the models of all enabled connections, and reads the keys of the identity providers, all at once.
+ * Requests the models of all enabled connections, reads the keys of the identity providers, and sends a test to the
+ * receiver of alerts, all at once.
  *
  * @returns The results in the order of the file.
  */
@@ -62,7 +65,28 @@ export async function probeProviders(
     ...config.connections.filter(({ enabled }) => enabled)
       .map((connection) => probe(connection, { ...options, config })),
     ...config.identity.map((one) => probeKeys(one, options)),
+    ...config.alerts === undefined ? [] : [probeAlerts(config.alerts, options)],
   ]);
+}
+
+/** Sends a test to the receiver of alerts. */
+async function probeAlerts(
+  alerts: AlertsConfig,
+  { fetch }: ProbeOptions,
+): Promise<ProviderProbe> {
+  const fault = await postAlert(
+    {
+      text: "This is a test of model-gateway check. Alerts arrive here.",
+      kind: "test",
+    },
+    alerts,
+    { client: createFetchClient(fetch), deadlines: createDeadlines() },
+  );
+  return {
+    name: "alerts",
+    good: fault === undefined,
+    finding: fault === undefined ? "a test was accepted" : fault.reason,
+  };
 }
 
 /** Reads the keys of an identity provider. */

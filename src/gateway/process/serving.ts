@@ -87,7 +87,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, respond, state, usage, hasShortage } = createGateway({
+  const gateway = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -100,6 +100,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     client: options.client &&
       (telemetry?.trace(options.client) ?? options.client),
   });
+  const { admission, respond, state, usage, hasShortage } = gateway;
   let { tls } = server;
   let listener: LastingListener;
   try {
@@ -137,6 +138,10 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     }
     await within(
       listener.close(),
+      { ms: CLOSE_MS, start, onLate: () => {} },
+    );
+    await within(
+      gateway.drainAlerts(),
       { ms: CLOSE_MS, start, onLate: () => {} },
     );
     translationPool.close();

@@ -85,6 +85,7 @@ export function createLimitGate(
     },
     warn(answer, operation) {
       if (operation === "responses") showToCodex(answer.headers, tally);
+      if (tally !== undefined) usage.watch(tally.states(), caller);
       const near = tally?.near() ?? [];
       if (near.length === 0) return;
       usage.near(near, caller);

@@ -44,7 +44,7 @@ export interface RelayServices {
   /** The same quotas, as the headers that Codex reads. */
   readonly codexQuota: CodexQuota;
   /** Counts the usage of tokens and applies their limits. */
-  readonly usage: Pick<UsageService, "open" | "refused" | "near">;
+  readonly usage: Pick<UsageService, "open" | "refused" | "near" | "watch">;
   readonly deadlines: Deadlines;
   readonly translation: Translation;
   /** The lessons of refusals, by the models of connections. */

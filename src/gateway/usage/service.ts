@@ -1,10 +1,14 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import { limitWords } from "../config/usage_limits.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Log } from "../observe/log.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
 import type { Metrics, UsageState } from "../observe/metrics.ts";
+import { createAlertSender } from "./alert_sender.ts";
+import { createAlerts, isFirst, SAME_WINDOW_MS } from "./alerts.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";
 import { createCounting } from "./counting.ts";
 import { readCurrentUse } from "./current_use.ts";
@@ -25,6 +29,10 @@ export interface UsageService {
   open(request: TallyRequest): Tally;
   /** Counts a request that a limit rejected. */
   refused(refusal: LimitRefusal, caller: Caller): void;
+  /** Notes the limits of a request that was admitted, for alerts. */
+  watch(states: readonly LimitState[], caller: Caller): void;
+  /** Sends the alerts that wait, before the end of the process. */
+  drainAlerts(): Promise<void>;
   /** Reports limits that a request nearly used up. */
   near(states: readonly LimitState[], caller: Caller): void;
   /**
@@ -49,6 +57,9 @@ interface UsageServiceOptions {
   readonly quotas: Pick<QuotaService, "known" | "read">;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
+  /** Reaches the receiver of alerts; absent where nobody is warned. */
+  readonly client?: UpstreamClient | undefined;
+  readonly deadlines?: Deadlines | undefined;
   readonly clock: Clock;
   /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
@@ -84,6 +95,25 @@ export function createUsageService(
     return options.currentIdentity?.(caller) ?? caller;
   }
 
+  const { client, deadlines } = options;
+  const sender = client && deadlines &&
+    createAlertSender({ ...options, client, deadlines });
+  const alerts = sender && createAlerts({
+    ...{ liveConfig, sums, sender, now: () => clock.now() },
+  });
+  /** The time of the last reading for each caller, in milliseconds since the start. */
+  const readAt = new WeakMap<Caller, number>();
+
+  function watch(states: readonly LimitState[], caller: Caller): void {
+    const config = liveConfig.current();
+    if (alerts === undefined || config.alerts === undefined) return;
+    alerts.noteLimits(states, caller);
+    const nowMs = clock.elapsedMs();
+    if (nowMs - (readAt.get(caller) ?? -Infinity) < QUOTA_READ_MS) return;
+    readAt.set(caller, nowMs);
+    quotas.read(caller, config).then(alerts.noteQuotas, ignore);
+  }
+
   const tallyOptions = {
     sums,
     counting,
@@ -93,12 +123,19 @@ export function createUsageService(
   };
   return {
     open: (request) => openTally(request, tallyOptions),
-    refused: ({ bound }, caller) =>
+    refused(refusal, caller) {
+      const { bound, isHeld, ratio } = refusal;
       metrics?.limited({
         token: caller.name,
         limit: boundLabel(bound),
         outcome: "refused",
-      }),
+      });
+      // Nothing else fits in, so it is used up for a person.
+      const isFull = !isHeld && ratio >= NEARLY_FULL;
+      if (isFull) watch([{ ...refusal, ratio: Math.max(1, ratio) }], caller);
+    },
+    watch,
+    drainAlerts: async () => await sender?.drain(),
     near: createNearLog(options),
     report,
     current: (config) =>
@@ -106,11 +143,14 @@ export function createUsageService(
   };
 }
 
+/** The interval between readings of a caller's quotas for alerts, in milliseconds. */
+const QUOTA_READ_MS = 60_000;
+
+/** The ratio from which a limit that refuses a request counts as used up in alerts. */
+const NEARLY_FULL = 0.95;
+
 /** Ignores a quota that cannot be read now; the poller has logged the reason. */
 function ignore(): void {}
-
-/** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
-const SAME_WINDOW_MS = 30_000;
 
 /** Creates the function that reports limits which are nearly used up, each once per window. */
 function createNearLog(
@@ -124,21 +164,15 @@ function createNearLog(
   const noted = new WeakMap<Bound, number>();
 
   /** Returns true when no other thread or replica has reported the window. */
-  async function isFirst({ bound, resetsAtMs }: LimitState): Promise<boolean> {
+  function isNew({ bound, resetsAtMs }: LimitState): Promise<boolean> {
     const { holder, limit } = bound;
     const allowed = limit.kind === "share" ? limit.share : limit.most;
     const what = [holderText(holder), boundLabel(bound), allowed].join("\t");
-    const place = Math.floor(2 * resetsAtMs / SAME_WINDOW_MS - 0.5);
-    // One after the other, so that of several simultaneous callers exactly one gets both names.
-    for (const half of [place, place + 1]) {
-      const name = `near\t${what}\t${half}`;
-      if (!await sums.once(name, resetsAtMs)) return false;
-    }
-    return true;
+    return isFirst(`near\t${what}`, resetsAtMs, sums);
   }
 
   async function write(state: LimitState, caller: Caller): Promise<void> {
-    if (!await isFirst(state)) return;
+    if (!await isNew(state)) return;
     const { bound, ratio, resetsAtMs } = state;
     const { holder, limit } = bound;
     log.write("limit_near", {

@@ -37,6 +37,7 @@ limits:
   cache: 60000 ms
 usage:
   replay: none
+alerts: none
 include: none
 shared: nothing
 connections:

@@ -195,6 +195,27 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "amount",
     },
   ],
+  "gateway/usage/alerts.ts": [
+    {
+      name: "each request near a limit is an alert",
+      text:
+        "    if (!await sums.once(`${name}\\t${half}`, resetsAtMs)) return false;\n",
+      wrong: "    await sums.once(`${name}\\t${half}`, resetsAtMs);\n",
+    },
+    {
+      name: "an alert comes for each threshold below",
+      text: "      highest = threshold;\n    }\n    if (isNew)",
+      wrong:
+        "      highest = threshold;\n      isNew ||= highest > 0;\n    }\n    if (isNew)",
+    },
+  ],
+  "gateway/usage/alert_sender.ts": [
+    {
+      name: "an alert is tried once",
+      text: "fault.isFinal || ms === undefined || isDraining",
+      wrong: "fault.isFinal || ms !== undefined || isDraining",
+    },
+  ],
   "gateway/usage/bounds.ts": [
     {
       name: "a limit of each session is one of the token",

@@ -34,6 +34,53 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+    `people are warned once, ${JSON.stringify(shared)}`,
+    {
+      setting: () => ({
+        tokens: { alice: { limits: [{ window: "day", requests: 10 }] } },
+        ...{ ...shared, alerts: true, quota: 1_000_000 },
+      }),
+      async live(stage: Stage) {
+        const { receiver } = stage;
+        if (stage.hasStore) await stage.sleep(1000);
+        // A receiver that fails delays nobody.
+        receiver.statuses.push(503, 0, 503);
+        await crowd(stage, 7, {});
+        await stage.sleep(6000);
+        assert.equal(receiver.requests, 0, "70 % are no news");
+        await crowd(stage, 1, {});
+        await stage.sleep(40_000);
+        assert.equal(receiver.requests, 4, "three tries failed");
+        await crowd(stage, 6, {});
+        await stage.sleep(6000);
+        await crowd(stage, 4, {});
+        await stage.sleep(6000);
+        const own = receiver.received.filter(({ kind }) => kind === "limit");
+        assert.deepEqual(own.map(({ threshold }) => threshold).slice(0, 1), [
+          80,
+        ]);
+        assert.equal(own.at(-1)?.threshold, 100);
+        assert(own.length <= 3, "once for each threshold");
+        assert.match(
+          String(own[0]?.text),
+          /^alice has used 80 % of 10 requests per day. It resets at/,
+        );
+        stage.provider("a").quota?.charge(850_000);
+        for (let minutes = 0; minutes < 5; minutes++) {
+          await stage.sleep(70_000);
+          await stage.ask({ agent: "bob" });
+        }
+        await stage.sleep(6000);
+        const plans = receiver.received.filter(({ kind }) => kind === "quota");
+        assert.deepEqual(plans.map(({ threshold }) => threshold), [80]);
+        assert.match(
+          String(plans[0]?.text),
+          /^The plan of a has used 8\d % of its window five_hour .* At this pace it ends on \w+day, /,
+        );
+      },
+    },
+  ])),
+  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
     `a runaway agent stops alone, ${JSON.stringify(shared)}`,
     {
       setting: () => ({

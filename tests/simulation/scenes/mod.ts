@@ -105,6 +105,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
       ...{ time, trace, log, agents, providers, ledger, asked, config },
       ...{ replicas, looks: [], counts: [], checked: [], unhandled },
       process: stage.process,
+      alerts: stage.receiver.received,
       metrics: await scrape(replicas),
       store: stage.hasStore ? stage.store : undefined,
     };

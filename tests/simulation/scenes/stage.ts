@@ -24,6 +24,7 @@ import {
   SimulatedProvider,
 } from "../world/provider.ts";
 import { createQuotaFetch, SimulatedQuota } from "../world/quota.ts";
+import { ALERTS, SimulatedReceiver } from "../world/receiver.ts";
 import { Replica } from "../world/replica.ts";
 import { SimulatedStore } from "../world/store.ts";
 import { SimulatedProcess } from "../world/threads.ts";
@@ -53,6 +54,8 @@ export interface Setting {
   readonly hasIssuer?: boolean;
   /** The memory for bodies, in bytes, which may be less than a file allows; default: what the file says. */
   readonly bodyMemoryBytes?: number;
+  /** True when a receiver gets alerts. */
+  readonly alerts?: boolean;
   /** The tokens that each provider serves in a window of five hours, which its quota reports. */
   readonly quota?: number;
 }
@@ -106,6 +109,7 @@ export class Stage {
   readonly providers: readonly SimulatedProvider[];
   readonly agents: Agent[];
   readonly replicas: readonly Replica[];
+  readonly receiver: SimulatedReceiver;
   /** The process of which they are threads. */
   readonly process: SimulatedProcess | undefined;
   readonly #file: Entry;
@@ -141,9 +145,12 @@ export class Stage {
     this.#store = replicas === undefined
       ? undefined
       : new SimulatedStore(parts);
-    const fetch = quota === undefined
-      ? issuer?.fetch ?? notFound
-      : createQuotaFetch(providers, parts);
+    this.receiver = new SimulatedReceiver(parts.time);
+    const fetch = this.receiver.over(
+      quota === undefined
+        ? issuer?.fetch ?? notFound
+        : createQuotaFetch(providers, parts),
+    );
     this.process = threads === undefined ? undefined : new SimulatedProcess({
       ...{ time: parts.time, log: this.log, fetch },
       liveConfig: createLiveConfig(config),
@@ -210,6 +217,7 @@ export class Stage {
         ...{ name, sha256: sha256Hex(token), connections: ["*"] },
         ...setting.tokens?.[name],
       })),
+      ...setting.alerts ? { alerts: ALERTS } : {},
       ...setting.hasIssuer ? { identity: [identityFile()] } : {},
       ...setting.file,
     };

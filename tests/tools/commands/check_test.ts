@@ -506,3 +506,34 @@ Deno.test("check --live makes one exchange, prints its life, and the secrets tha
   assert.match(bad.out, /^main: its exchange gives no token$/m);
   await Deno.remove(subject);
 });
+
+Deno.test("check --live sends a test to the receiver of alerts, and shows no secret of it", async () => {
+  for (const status of [200, 404]) {
+    const bodies: unknown[] = [];
+    const { code, out } = await check(
+      minimalFile({ alerts: { webhook: "https://chat.example/secret-path" } }),
+      {
+        args: ["--live"],
+        upstream: async (request) => {
+          if (new URL(request.url).hostname !== "chat.example") {
+            return new Response("{}");
+          }
+          bodies.push(await request.json());
+          return new Response(null, { status });
+        },
+      },
+    );
+    assert.equal(code, status === 200 ? 0 : 1);
+    assert.match(
+      out,
+      status === 200
+        ? /^alerts: a test was accepted$/m
+        : /^alerts: chat.example answered with 404$/m,
+    );
+    assert.doesNotMatch(out, /secret/);
+    assert.deepEqual(bodies, [{
+      text: "This is a test of model-gateway check. Alerts arrive here.",
+      kind: "test",
+    }]);
+  }
+});

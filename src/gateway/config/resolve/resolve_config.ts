@@ -1,4 +1,10 @@
-import type { Config, Connection, SharedConfig, Timeouts } from "../config.ts";
+import type {
+  AlertsConfig,
+  Config,
+  Connection,
+  SharedConfig,
+  Timeouts,
+} from "../config.ts";
 import {
   aliasesIn,
   type DirectoryEntry,
@@ -98,6 +104,7 @@ export async function resolve(
       cacheMs: general.limits.cache_seconds * 1000,
     },
     usage: general.usage,
+    ...general.alerts && { alerts: resolveAlerts(general.alerts, findings) },
     include: general.include,
     shared,
     connections,
@@ -154,6 +161,31 @@ function reportAliasProblems(
       );
     }
   }
+}
+
+type AlertsFields = NonNullable<NonNullable<FileFields["general"]>["alerts"]>;
+
+function resolveAlerts(
+  { webhook, headers, at }: AlertsFields,
+  findings: Findings,
+): AlertsConfig {
+  const { protocol, hostname } = new URL(webhook);
+  if (protocol === "http:" && !isLoopback(hostname)) {
+    findings.warn(
+      ["alerts", "webhook"],
+      "reaches another machine without TLS, so that headers and names can be read on the network. Use https:.",
+    );
+  }
+  return {
+    webhook,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [
+        name.toLowerCase(),
+        value,
+      ]),
+    ),
+    at: [...new Set(at)].sort((one, other) => one - other),
+  };
 }
 
 type SharedFields = NonNullable<NonNullable<FileFields["general"]>["shared"]>;

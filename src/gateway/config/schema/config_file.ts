@@ -6,7 +6,7 @@ import {
   type Path,
 } from "@gateway/base/problems";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
-import { text } from "./fields.ts";
+import { text, wholeNumber } from "./fields.ts";
 import { type IdentityFields, identitySchema } from "./identity.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
@@ -76,6 +76,26 @@ function isStoreUrl(value: string): boolean {
     /^\/?$|^\/\d{1,5}$/.test(pathname) && search === "" && hash === "";
 }
 
+const alertsSchema = z.strictObject({
+  webhook: z.string().refine(isWebhook, {
+    error: "must be a URL with https: or http:, and without a password.",
+  }).describe(
+    "The URL that gets each warning as a POST with JSON. Slack, Teams and Mattermost show its `text`.",
+  ),
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().min(1))
+    .default({}).describe("Headers of these requests, such as a credential."),
+  at: z.array(wholeNumber({ min: 1, max: 100 })).min(1, {
+    error: "must not be empty. Leave out `alerts` to send none.",
+  }).default([80, 90, 100])
+    .describe("The used percentages at which a warning is sent."),
+});
+
+function isWebhook(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, password, username } = new URL(value);
+  return /^https?:$/.test(protocol) && password === "" && username === "";
+}
+
 /**
  * The file without the contents of its lists. Connections and tokens are validated one by one, so that a problem in one
  * hides none in the others.
@@ -99,6 +119,9 @@ const fileSchema = z.strictObject({
     "Groups of tokens by name. Each may have limits that its members share, and `connections`, `models` and `max_concurrent` for those without their own.",
   ),
   usage: usageSchema.prefault({}).describe("Settings for counting usage."),
+  alerts: alertsSchema.optional().describe(
+    "Warnings to people about limits and quotas that are nearly used up. Default: none.",
+  ),
   shared: sharedSchema.optional().describe(
     "A store that replicas share: quotas, cool-downs, lessons, counts and limits.",
   ),

@@ -23,7 +23,7 @@ const KINDS = QUOTA_KINDS.join(", ");
 const FILES = yamlTable(`
 { servre: {} } → servre: is not a known key. Did you mean "server"?
 { plugins: {} } → plugins: is not a known key. Known here: server, messages_vendor, timeouts,
-  limits, defaults, groups, usage, shared, include, connections, tokens, identity.
+  limits, defaults, groups, usage, alerts, shared, include, connections, tokens, identity.
 { "<<": {} } → ["<<"]: is not a key: YAML 1.2 has no merge keys. Write the keys out.
 { server: null } → server: has no value. Give one, or remove the key.
 { server: [] } → server: must be a mapping, not a list.

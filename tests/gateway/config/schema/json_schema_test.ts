@@ -43,6 +43,7 @@ defaults:
   - { per: session, tokens: 5 }
   - { window: five_hour, connection: one, share: 0.4 }
   queue: { max_wait: 1000 }
+alerts: { webhook: "https://chat.example/hook", headers: { x-a: b }, at: [50, "80"] }
 groups: { staff: { regions: [eu], limits: [{ window: month, cost: 1.5, models: [long] }] } }
 usage: { replay: ["logs/*.jsonl"] }
 include: []

@@ -1,0 +1,219 @@
+import type { Caller } from "../config/config.ts";
+import type { LiveConfig } from "../config/live_config.ts";
+import { limitWords } from "../config/usage_limits.ts";
+import type { JsonObject } from "@gateway/base/json";
+import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import { calendarSpan, type TimeSpan } from "@gateway/base/time/calendar";
+import { minuteText } from "@gateway/base/time/minute_text";
+import type { QuotaList } from "../quotas/list.ts";
+import {
+  limitsModels,
+  type QuotaWindow,
+  windowKey,
+  windowSpan,
+} from "../quotas/window.ts";
+import { boundLabel } from "./bounds.ts";
+import type { createAlertSender } from "./alert_sender.ts";
+import type { LimitState } from "./limiter.ts";
+import type { Sums } from "./sums.ts";
+import { holderText } from "./tables.ts";
+
+/** Warns a person when limits and the providers' windows are nearly used up (docs/observing.md#alerts-for-people). */
+interface Alerts {
+  /** Notes the use of limits by a request of a caller. Does not wait. */
+  noteLimits(states: readonly LimitState[], caller: Caller): void;
+  /** Notes the quotas that were read. Does not wait. */
+  noteQuotas(list: Pick<QuotaList, "data">): void;
+}
+
+interface AlertsOptions {
+  readonly liveConfig: Pick<LiveConfig, "current">;
+  readonly sums: Pick<Sums, "once">;
+  readonly sender: Pick<ReturnType<typeof createAlertSender>, "send">;
+  /** Returns milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The use of a limit or of a provider's window. */
+interface Use {
+  /** The same for each use of one window, in all threads and replicas. */
+  readonly key: string;
+  readonly percent: number;
+  readonly span: TimeSpan;
+  /** The owner of the window, for people. */
+  readonly who: string;
+  /** The window, for people. */
+  readonly what: string;
+  /** Further fields for programs. */
+  readonly fields: JsonObject;
+}
+
+/** Creates the alerts of the current configuration, which may have none. */
+export function createAlerts(
+  { liveConfig, sums, sender, now }: AlertsOptions,
+): Alerts {
+  async function note(use: Use, thresholds: readonly number[]): Promise<void> {
+    let isNew = false;
+    let highest = 0;
+    // In order, so that of several threads one alone is first at the highest.
+    for (const threshold of thresholds) {
+      if (use.percent < threshold) break;
+      const what = `alert\t${threshold}\t${use.key}`;
+      isNew = await isFirst(what, use.span.endMs, sums);
+      highest = threshold;
+    }
+    if (isNew) sender.send(messageOf(use, highest, now()));
+  }
+
+  return {
+    noteLimits(states, caller) {
+      const { alerts } = liveConfig.current();
+      if (alerts === undefined) return;
+      for (const state of states) {
+        const use = limitUse(state, caller, now());
+        if (use.percent >= Math.min(...alerts.at)) void note(use, alerts.at);
+      }
+    },
+    noteQuotas({ data }) {
+      const { alerts } = liveConfig.current();
+      if (alerts === undefined) return;
+      for (const { name, limits } of data) {
+        for (const window of limits.filter(limitsModels)) {
+          const use = quotaUse(name, window, now());
+          if (use !== undefined) void note(use, alerts.at);
+        }
+      }
+    },
+  };
+}
+
+/** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
+export const SAME_WINDOW_MS = 30_000;
+
+/** Returns true when no other thread or replica has used the name for this window. */
+export async function isFirst(
+  name: string,
+  resetsAtMs: number,
+  sums: Pick<Sums, "once">,
+): Promise<boolean> {
+  const place = Math.floor(2 * resetsAtMs / SAME_WINDOW_MS - 0.5);
+  // One after the other, so that of several simultaneous callers exactly one gets both names.
+  for (const half of [place, place + 1]) {
+    if (!await sums.once(`${name}\t${half}`, resetsAtMs)) return false;
+  }
+  return true;
+}
+
+function limitUse(
+  { bound, used, ratio, resetsAtMs }: LimitState,
+  { name }: Caller,
+  nowMs: number,
+): Use {
+  const { holder, limit } = bound;
+  const isShare = limit.kind === "share";
+  const most = isShare ? limit.share : limit.most;
+  const scale = !isShare && limit.unit === "cost" ? NANOS_PER_DOLLAR : 1;
+  return {
+    key: [holderText(holder), boundLabel(bound), most].join("\t"),
+    percent: Math.min(1000, Math.floor(ratio * 100)),
+    span: isShare
+      ? { startMs: nowMs, endMs: resetsAtMs }
+      : calendarSpan(limit.window, resetsAtMs - 1),
+    who: holder.kind === "group"
+      ? `The group ${holder.name}`
+      : holder.kind === "session"
+      ? `A session of ${name}`
+      : name,
+    what: limitWords(limit),
+    fields: {
+      kind: "limit",
+      scope: holder.kind,
+      name: holder.kind === "group" ? holder.name : name,
+      unit: isShare ? "share" : limit.unit === "cost" ? "USD" : limit.unit,
+      used: used / scale,
+      limit: most / scale,
+    },
+  };
+}
+
+/** Returns the use of a provider's window; `undefined` when it is not known, or ends at no known time. */
+function quotaUse(
+  connection: string,
+  window: QuotaWindow,
+  nowMs: number,
+): Use | undefined {
+  const { used_percent: percent, used, limit, unit } = window;
+  const endMs = Date.parse(window.resets_at ?? "");
+  if (percent === null || !(endMs > nowMs)) return undefined;
+  return {
+    key: `quota\t${connection}\t${windowKey(window)}`,
+    percent: Math.floor(percent),
+    span: windowSpan(window) ?? { startMs: nowMs, endMs },
+    who: `The plan of ${connection}`,
+    what: `its window ${window.window} (${window.type})`,
+    fields: {
+      ...{ kind: "quota", scope: "connection", name: connection },
+      ...{ unit, used, limit },
+    },
+  };
+}
+
+/** Returns the time at which a window is used up at its present pace, if that is before its end. */
+function endsAtMs(
+  { percent, span: { startMs, endMs } }: Use,
+  nowMs: number,
+): number | undefined {
+  if (percent <= 0 || percent >= 100 || nowMs <= startMs) return undefined;
+  const atMs = nowMs + (nowMs - startMs) * (100 - percent) / percent;
+  return atMs < endMs ? atMs : undefined;
+}
+
+/** Returns the body of an alert: `text` for chat programs, and fields for others. */
+function messageOf(use: Use, threshold: number, nowMs: number): JsonObject {
+  const { percent, span, who, what, fields } = use;
+  const usedUpMs = endsAtMs(use, nowMs);
+  const pace = usedUpMs === undefined
+    ? ""
+    : ` At this pace it ends on ${dayText(usedUpMs)}, ${
+      spanText(span.endMs - usedUpMs)
+    } before its reset.`;
+  const text = `${who} has used ${percent} % of ${what}. It resets at ${
+    minuteText(span.endMs)
+  }.${pace}`;
+  return {
+    text: plain(text),
+    ...fields,
+    what,
+    ...{ threshold, used_percent: percent },
+    resets_at: new Date(span.endMs).toISOString(),
+    ends_at: usedUpMs === undefined ? null : new Date(usedUpMs).toISOString(),
+  };
+}
+
+const DAYS = [
+  "Sunday",
+  "Monday",
+  "Tuesday",
+  "Wednesday",
+  "Thursday",
+  "Friday",
+  "Saturday",
+];
+
+function dayText(atMs: number): string {
+  return `${DAYS[new Date(atMs).getUTCDay()]}, ${minuteText(atMs)}`;
+}
+
+function spanText(ms: number): string {
+  const [length, unit] = ms >= 2 * 86_400_000
+    ? [86_400_000, "days"] as const
+    : ms >= 2 * 3_600_000
+    ? [3_600_000, "hours"] as const
+    : [60_000, "minutes"] as const;
+  return `${Math.round(ms / length)} ${unit}`;
+}
+
+/** Removes what chat programs take for a link, a mention or a format: names may be the caller's own text. */
+function plain(text: string): string {
+  return text.replace(/[<>&[\]`*]|@(?=(?:all|channel|everyone|here)\b)/gi, "");
+}
