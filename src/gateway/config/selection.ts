@@ -1,6 +1,5 @@
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Located, suggestion } from "@gateway/base/problems";
-import { type Located, suggestion } from "./problems.ts";
 import type { Access } from "./config.ts";
 import type { GroupFields } from "./schema/token.ts";
 

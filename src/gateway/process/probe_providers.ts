@@ -2,7 +2,12 @@ import { PROTOCOLS } from "@gateway/base/protocol";
 import { discard } from "@gateway/base/streams/byte_reader";
 import { systemClock } from "@gateway/base/time/timers";
 import { CODECS } from "@gateway/codecs";
-import type { AlertsConfig, Config, Connection, IdentityProvider } from "../config/config.ts";
+import type {
+  AlertsConfig,
+  Config,
+  Connection,
+  IdentityProvider,
+} from "../config/config.ts";
 import { postAlert } from "../usage/alert_sender.ts";
 import { createDeadlines } from "@gateway/base/time/deadlines";
 import { credentialHeader } from "../config/credential.ts";

@@ -3,7 +3,7 @@ import type { AlertsConfig } from "../config/config.ts";
 import type { JsonObject } from "@gateway/base/json";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { Log } from "../observe/log.ts";
-import type { UpstreamClient } from "../upstream/call.ts";
+import type { HttpClient } from "@gateway/http1";
 import { NoReply, sendSmall } from "../upstream/small_request.ts";
 
 /** Sends alerts to the receiver of the configuration, one after another. */
@@ -20,7 +20,7 @@ interface AlertSenderOptions extends PostOptions {
 }
 
 interface PostOptions {
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   readonly deadlines: Pick<Deadlines, "start">;
 }
 

@@ -1,3 +1,4 @@
+import type { QuotaList, QuotaWindow } from "@gateway/page/answers";
 import type { Caller } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import { limitWords } from "../config/usage_limits.ts";
@@ -5,13 +6,7 @@ import type { JsonObject } from "@gateway/base/json";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import { calendarSpan, type TimeSpan } from "@gateway/base/time/calendar";
 import { minuteText } from "@gateway/base/time/minute_text";
-import type { QuotaList } from "../quotas/list.ts";
-import {
-  limitsModels,
-  type QuotaWindow,
-  windowKey,
-  windowSpan,
-} from "../quotas/window.ts";
+import { limitsModels, windowKey, windowSpan } from "../quotas/window.ts";
 import { boundLabel } from "./bounds.ts";
 import type { createAlertSender } from "./alert_sender.ts";
 import type { LimitState } from "./limiter.ts";

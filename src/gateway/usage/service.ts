@@ -5,7 +5,7 @@ import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Log } from "../observe/log.ts";
-import type { UpstreamClient } from "../upstream/call.ts";
+import type { HttpClient } from "@gateway/http1";
 import type { Metrics, UsageState } from "../observe/metrics.ts";
 import { createAlertSender } from "./alert_sender.ts";
 import { createAlerts, isFirst, SAME_WINDOW_MS } from "./alerts.ts";
@@ -58,7 +58,7 @@ interface UsageServiceOptions {
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
   /** Reaches the receiver of alerts; absent where nobody is warned. */
-  readonly client?: UpstreamClient | undefined;
+  readonly client?: HttpClient | undefined;
   readonly deadlines?: Deadlines | undefined;
   readonly clock: Clock;
   /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */

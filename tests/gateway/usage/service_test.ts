@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import type { Metrics } from "../../../src/gateway/observe/metrics.ts";
 import { openRecord } from "../../../src/gateway/observe/record.ts";
@@ -214,6 +215,7 @@ Deno.test("a limit excludes a connection until its reset, although nobody asks f
     { tally: open().tally, named: { names: [], protocol: "chat" } },
     {
       ...{ caller, headers: new Headers() },
+      record: openTestRecord().record,
       request: new Request("http://gateway/v1/chat/completions"),
     },
     { usage: service, clock: { ...CLOCK, now: () => nowMs } },
