@@ -16,6 +16,10 @@ import {
   storeProgram,
   type StoreServer,
 } from "../../support/program/store_server.ts";
+import {
+  type LockedStore,
+  startFakeStore,
+} from "../../support/upstream/fake_store.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { createClient } from "@redis/client";
 import { openTempFolder } from "../../support/temp_folder.ts";
@@ -192,67 +196,94 @@ testNeeding(
   },
 );
 
-testNeeding(
-  "a new password of the store takes effect without a restart, and a wrong one is reported as such",
-  storeProgram === undefined && "there is no Valkey or Redis here",
-  async () => {
-    await using folder = await openTempFolder();
-    const secret = `${folder.path}/password`;
-    await Deno.writeTextFile(secret, PASSWORD);
-    await using upstream = startUpstream(() =>
-      Response.json(WIRES.chat.answer)
-    );
-    await using server = await startStoreServer(["--requirepass", PASSWORD]);
-    await using replica = await serveFile(familiesFile(upstream.url, {
+/** Starts the store of this machine as one that demands a password. */
+async function startLockedServer(first: string): Promise<LockedStore> {
+  const server = await startStoreServer(["--requirepass", first]);
+  let password = first;
+  async function admin(...command: readonly string[]): Promise<void> {
+    const client = createClient({ url: server.url, password });
+    client.on("error", () => {});
+    await client.connect();
+    await client.sendCommand([...command]).finally(() => client.destroy());
+  }
+  return {
+    url: server.url,
+    async changePassword(next) {
+      await admin("CONFIG", "SET", "requirepass", next);
+      password = next;
+      await admin("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+/** Stores with a password, and the reason why one cannot start here. */
+const LOCKED_STORES = {
+  "Valkey or Redis": {
+    start: startLockedServer,
+    lack: storeProgram === undefined && "there is no Valkey or Redis here",
+  },
+  "a store of the test": { start: startFakeStore, lack: false },
+} as const;
+
+for (const [store, { start, lack }] of Object.entries(LOCKED_STORES)) {
+  testNeeding(
+    `a new password of ${store} takes effect without a restart, and a wrong one is reported as such`,
+    lack,
+    () => testPassword(start),
+  );
+}
+
+async function testPassword(
+  start: (password: string) => LockedStore | Promise<LockedStore>,
+): Promise<void> {
+  await using folder = await openTempFolder();
+  const secret = `${folder.path}/password`;
+  await Deno.writeTextFile(secret, PASSWORD);
+  await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
+  await using store = await start(PASSWORD);
+  const serve = () =>
+    serveFile(familiesFile(upstream.url, {
       server: { port: 0, admin: { port: 0 } },
-      shared: { url: server.url, password_file: secret },
+      shared: { url: store.url, password_file: secret },
     }));
-    await untilStore(replica, "connected");
-    const admin = async (from: string, ...command: readonly string[]) => {
-      const client = createClient({
-        url: `redis://:${from}@127.0.0.1:${server.port}`,
-      });
-      client.on("error", () => {});
-      await client.connect();
-      await client.sendCommand([...command]).finally(() => client.destroy());
-    };
-    const dropAll = (password: string) =>
-      admin(password, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  await using replica = await serve();
+  await untilStore(replica, "connected");
 
-    // The file first: the connection that the store knows stays.
-    await Deno.writeTextFile(secret, "canary-second");
-    await until(
-      () => replica.lines("config_applied").length === 1,
-      "the file to be read",
-    );
-    await untilStore(replica, "connected");
-    await admin(PASSWORD, "CONFIG", "SET", "requirepass", "canary-second");
-    await dropAll("canary-second");
-    await until(
-      () => replica.lines("shared_store_connected").length === 2,
-      "the store to accept the second password",
-    );
+  // The file first: the connection that the store knows stays.
+  await Deno.writeTextFile(secret, "canary-second");
+  await until(
+    () => replica.lines("config_applied").length === 1,
+    "the file to be read",
+  );
+  await untilStore(replica, "connected");
+  await store.changePassword("canary-second");
+  await until(
+    () => replica.lines("shared_store_connected").length === 2,
+    "the store to accept the second password",
+  );
 
-    // The store first: a person has to write the file, and the log says so.
-    await admin(
-      "canary-second",
-      "CONFIG",
-      "SET",
-      "requirepass",
-      "canary-third",
-    );
-    await dropAll("canary-third");
-    await until(
-      () =>
-        replica.lines("shared_store_away").at(-1)?.failure === "misconfigured",
-      "the log to name the reason",
-    );
-    await Deno.writeTextFile(secret, "canary-third");
-    await untilStore(replica, "connected");
+  // The store first: a person has to write the file, and the log says so.
+  await store.changePassword("canary-third");
+  const lastFailure = ({ lines }: ServedGateway) =>
+    lines("shared_store_away").at(-1)?.failure;
+  await until(
+    () => lastFailure(replica) === "misconfigured",
+    "the log to name the reason",
+  );
+  await using late = await serve();
+  await until(
+    () => late.lines("shared_store_away").length > 0,
+    "a gateway that starts with a wrong password to log it",
+  );
+  assert.equal(lastFailure(late), "misconfigured");
+  await Deno.writeTextFile(secret, "canary-third");
+  for (const one of [replica, late]) {
+    await untilStore(one, "connected");
     assert.deepEqual(
-      replica.lines("config_applied").flatMap((line) => line.warnings ?? []),
+      one.lines("config_applied").flatMap((line) => line.warnings ?? []),
       [],
     );
-    assert.doesNotMatch(replica.output(), /canary/);
-  },
-);
+    assert.doesNotMatch(one.output(), /canary/);
+  }
+}
