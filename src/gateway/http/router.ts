@@ -126,11 +126,17 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
   .filter((path) => path.startsWith("/v1/") && !path.includes(":"))
   .map((path) => path.slice("/v1".length));
 
-/** Returns the path that a mistyped one means: its prefix is missing, doubled or another, or a few letters differ. */
+/**
+ * Returns the path that a mistyped one means: its prefix is missing, doubled or another, the SDK has added the path to a
+ * base URL that already ended in it, or a few letters differ.
+ */
 function meantPath(path: string): string | undefined {
   // A comparison takes time for each character.
   if (path.length > 128) return undefined;
-  const found = nearest(path.replace(/^.*\/v1(?=\/)/i, ""), MEANT_PATHS);
+  const rest = path.replace(/^.*\/v1(?=\/)/i, "").replace(/^(.+)\1$/, "$1");
+  // Without `/v1`, the path may follow any prefix. With it, as in `/v1/threads/x/messages`, it belongs to another API.
+  const found = nearest(rest, MEANT_PATHS) ??
+    (rest === path ? MEANT_PATHS.find((one) => path.endsWith(one)) : undefined);
   return found && `/v1${found}`;
 }
 

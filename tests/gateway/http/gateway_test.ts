@@ -92,6 +92,16 @@ const MISTYPED: Readonly<Record<string, string>> = {
   "/models": "/v1/models",
   "/v1/model": "/v1/models",
   "/v1/v1/limits": "/v1/limits",
+  "/api/v1/chat/completions/": "/v1/chat/completions",
+  "/v1/models/": "/v1/models",
+  "/openai/v1/responses": "/v1/responses",
+  "/anthropic/v1/messages": "/v1/messages",
+  "/anthropic/messages": "/v1/messages",
+  "/v1beta/models": "/v1/models",
+  "/openai/deployments/gpt-4/chat/completions": "/v1/chat/completions",
+  "/v1/chat/completions/chat/completions": "/v1/chat/completions",
+  "/v1/responses/responses": "/v1/responses",
+  "/v1/chat/completions/v1/chat/completions": "/v1/chat/completions",
 };
 
 Deno.test("the error of a mistyped path names the path that was meant, in that path's protocol", async (t) => {
@@ -116,6 +126,7 @@ Deno.test("the error of an unknown path never quotes it, and a long one is not c
     `/v1/chat/completions/${secret}`,
     `/${"v1/".repeat(2000)}messages`,
     `/${"x".repeat(200)}/v1/messages`,
+    "/v1/threads/thread_1/messages",
     "/",
     "/v1",
     "/favicon.ico",
