@@ -1,11 +1,10 @@
 import { element } from "./element.js";
 import { failureMeaning, STATUS_MEANINGS } from "../wording/failures.js";
 import {
-  informativeWindows,
+  isUsedUp,
   LEVEL_TEXTS,
   levelOf,
-  usedUpWindows,
-  worstLevel,
+  urgentWindows,
 } from "../wording/level.js";
 import { elapsedShare } from "./pace.js";
 import { serviceText } from "../wording/services.js";
@@ -124,10 +123,11 @@ function cardHead({ name, notes, badge }) {
  * @returns {HTMLElement}
  */
 function levelBadge(limits) {
-  const level = worstLevel(informativeWindows(limits).map(levelOf));
+  const windows = urgentWindows(limits);
+  const level = windows[0] === undefined ? "unknown" : levelOf(windows[0]);
   const text = level === "unknown"
     ? "ok"
-    : LEVEL_TEXTS[level] + untilText(usedUpWindows(limits), Date.now());
+    : LEVEL_TEXTS[level] + untilText(windows.filter(isUsedUp), Date.now());
   return element("span", { class: `badge level-${level}` }, text);
 }
 

@@ -49,7 +49,7 @@ export function createHistoryView() {
       history?.holders[0];
     if (history === undefined || holder === undefined) return;
     const isOwn = holder === history.holders[0];
-    const drawnUnit = chosenUnit(history.holders, unit);
+    const drawnUnit = unit ?? unitOf(history.holders);
     const text = historyText(holder, drawnUnit, Date.now());
     details.hidden = isEmpty(holder);
     fields.hidden = history.holders.every(isEmpty);
@@ -72,11 +72,13 @@ export function createHistoryView() {
 
   function drawChoices() {
     if (history === undefined) return;
-    const names = history.holders.map(({ name }) => name);
+    const { holders } = history;
+    const names = holders.map(({ name }) => name);
+    const units = UNITS.filter((one) => one !== "USD" || holders.some(hasCost));
     choices.replaceChildren(
-      radios("history-unit", unitsOf(history.holders), {
+      radios("history-unit", units, {
         nameOf: (one) => UNIT_NAMES[one],
-        chosen: chosenUnit(history.holders, unit),
+        chosen: unit ?? unitOf(holders),
         onPick: (picked) => unit = picked,
       }),
       ...(names.length > 1
@@ -133,16 +135,6 @@ export function createHistoryView() {
   };
 }
 
-/** @param {readonly HolderHistory[]} holders @returns {readonly Unit[]} */
-function unitsOf(holders) {
-  return UNITS.filter((one) => one !== "USD" || holders.some(hasCost));
-}
-
-/** @param {readonly HolderHistory[]} holders @param {Unit | undefined} wanted @returns {Unit} */
-function chosenUnit(holders, wanted) {
-  return unitsOf(holders).find((one) => one === wanted) ?? unitOf(holders);
-}
-
 const WIDTH = 700;
 const HEIGHT = 140;
 const BAR_SHARE = 0.72;
@@ -166,10 +158,9 @@ function chart({ days, limits }, unit, label) {
   const amounts = days.map((day) => amountOf(day, unit));
   const expected = expectedToday(days, unit, Date.now()) ?? 0;
   const limit = limits[unit] ?? 0;
-  const used = Math.max(...amounts, expected);
+  const used = Math.max(...amounts, expected) || 1;
   const isFar = limit > MOST_LIMIT * used;
-  const most = (isFar ? used : Math.max(used, limit)) || 1;
-  const times = amountText(Math.round(limit / most), "");
+  const most = isFar ? used : Math.max(used, limit);
   const step = WIDTH / days.length;
   const bar = (
     /** @type {number} */ index,
@@ -187,6 +178,11 @@ function chart({ days, limits }, unit, label) {
       height,
     });
   };
+  const limitText = isFar
+    ? `the limit is ${
+      amountText(Math.round(limit / most), "")
+    } times this height`
+    : "dashed: the limit";
   const drawing = svg("svg", {
     class: "chart",
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
@@ -215,11 +211,7 @@ function chart({ days, limits }, unit, label) {
       amountText(Number(most.toPrecision(3)), unit),
       [
         ...(expected > 0 ? ["pale: today at this pace"] : []),
-        ...(limit <= 0
-          ? []
-          : isFar
-          ? [`the limit is ${times} times this height`]
-          : ["dashed: the limit"]),
+        ...(limit > 0 ? [limitText] : []),
       ].join(", "),
     ),
     drawing,

@@ -1,10 +1,5 @@
 import { failureMeaning } from "../wording/failures.js";
-import {
-  informativeWindows,
-  levelOf,
-  urgencyOf,
-  usedUpWindows,
-} from "../wording/level.js";
+import { isUsedUp, levelOf, urgentWindows } from "../wording/level.js";
 import { untilText } from "../wording/times.js";
 import { leftText, nameParts } from "../wording/words.js";
 
@@ -38,19 +33,16 @@ export function summaryText(own, entries) {
 
 /** @param {readonly OwnLimits[]} own @returns {string} */
 function ownText(own) {
-  const usedUp = usedUpTexts(own);
-  if (usedUp.length > 0) {
-    const reset = usedUp.length === 1 ? "it resets" : "they reset";
-    return `Used-up limits: ${
-      listText(usedUp)
-    }. Requests are refused until ${reset}.`;
+  const [first, second] = urgentWindows(own.flatMap(({ limits }) => limits));
+  const text = leastText(own, "your", "limits");
+  if (first === undefined) return text;
+  if (isUsedUp(first)) {
+    const areMore = second !== undefined && isUsedUp(second);
+    const reset = areMore ? "they reset" : "it resets";
+    return `${text} Requests are refused until ${reset}.`;
   }
-  const least = leastLeft(own);
-  if (least === undefined) return "";
-  const isScarce = levelOf(least.window) === "scarce";
-  return `Least left of your limits: ${least.text}.${
-    isScarce ? " A request that needs more is refused." : ""
-  }`;
+  const isScarce = levelOf(first) === "scarce";
+  return text + (isScarce ? " A request that needs more is refused." : "");
 }
 
 /** The number of used-up windows that the summary names. */
@@ -63,18 +55,33 @@ function listText(texts) {
     (more > 0 ? ` and ${more} more` : "");
 }
 
-/** @param {readonly Holder[]} holders @returns {readonly string[]} */
-function usedUpTexts(holders) {
-  return holders.flatMap(({ name, limits }) =>
-    usedUpWindows(limits).map((window) =>
-      `${titleOf(name, window)}${untilText([window], Date.now())}`
-    )
-  );
-}
-
-/** @param {string} name @param {QuotaWindow} window @returns {string} */
-function titleOf(name, window) {
-  return `${name} (${nameParts(window).join(" ").trim()})`;
+/**
+ * Returns the windows with nothing left and their resets, or the one with the least left of those whose usage is known.
+ *
+ * @param {readonly Holder[]} holders
+ * @param {string} whose
+ * @param {string} what
+ * @returns {string}
+ */
+function leastText(holders, whose, what) {
+  /** @type {Map<QuotaWindow, string>} */
+  const titles = new Map();
+  for (const { name, limits } of holders) {
+    for (const one of urgentWindows(limits)) {
+      titles.set(one, `${name} (${nameParts(one).join(" ").trim()})`);
+    }
+  }
+  const windows = [...titles.keys()];
+  const usedUp = windows.filter(isUsedUp)
+    .map((one) => titles.get(one) + untilText([one], Date.now()));
+  if (usedUp.length > 0) return `Used-up ${what}: ${listText(usedUp)}.`;
+  const least = urgentWindows(windows)
+    .find(({ used_percent }) => used_percent !== null);
+  return least === undefined
+    ? ""
+    : `Least left of ${whose} ${what}: ${titles.get(least)}, ${
+      leftText(least)
+    }.`;
 }
 
 /** @param {readonly ConnectionEntry[]} entries @returns {readonly string[]} */
@@ -82,38 +89,14 @@ function quotaTexts(entries) {
   if (entries.length === 0) {
     return ["No connection is assigned to this token. Ask the administrator."];
   }
-  const usedUp = usedUpTexts(entries);
-  const least = leastLeft(entries);
   const failing = entries.filter((one) => one.failing !== undefined);
   return [
     failing.length === 0
       ? ""
       : `Requests fail through ${listText(failing.map(({ name }) => name))}.`,
-    usedUp.length > 0
-      ? `Used-up quotas: ${listText(usedUp)}.`
-      : least === undefined
-      ? ""
-      : `Least left of the quotas: ${least.text}.`,
+    leastText(entries, "the", "quotas"),
     unreadText(entries),
   ];
-}
-
-/**
- * Returns the window with the least left of those whose usage is known, and its text.
- *
- * @param {readonly Holder[]} holders
- * @returns {{ readonly window: QuotaWindow, readonly text: string } | undefined}
- */
-function leastLeft(holders) {
-  const [least] = holders
-    .flatMap(({ name, limits }) =>
-      informativeWindows(limits).map((window) => ({ name, window }))
-    )
-    .filter(({ window }) => window.used_percent !== null)
-    .sort((one, other) => urgencyOf(other.window) - urgencyOf(one.window));
-  if (least === undefined) return undefined;
-  const { name, window } = least;
-  return { window, text: `${titleOf(name, window)}, ${leftText(window)}` };
 }
 
 /** @param {readonly ConnectionEntry[]} entries @returns {string} */

@@ -29,7 +29,7 @@ export function levelOf({ used_percent: percent, remaining }) {
 }
 
 /** From the least to the most severe. */
-export const LEVELS = /** @type {const} */ (
+const LEVELS = /** @type {const} */ (
   ["unknown", "plenty", "low", "scarce", "gone", "over"]
 );
 
@@ -44,36 +44,27 @@ export const LEVEL_TEXTS = {
 };
 
 /**
- * Returns the most severe of some levels.
- *
- * @param {readonly Level[]} levels
- * @returns {Level}
- */
-export function worstLevel(levels) {
-  return LEVELS[Math.max(0, ...levels.map((level) => LEVELS.indexOf(level)))] ??
-    "unknown";
-}
-
-/**
- * Returns the windows with nothing left, of those in {@linkcode informativeWindows}.
- *
- * @param {readonly QuotaWindow[]} windows
- * @returns {readonly QuotaWindow[]}
- */
-export function usedUpWindows(windows) {
-  return informativeWindows(windows).filter((one) =>
-    LEVELS.indexOf(levelOf(one)) >= LEVELS.indexOf("gone")
-  );
-}
-
-/**
  * Returns a number to order windows by: a more severe level first, then the greater share used.
  *
  * @param {QuotaWindow} window
  * @returns {number}
  */
-export function urgencyOf(window) {
+function urgencyOf(window) {
   return 1000 * LEVELS.indexOf(levelOf(window)) + (window.used_percent ?? 0);
+}
+
+const SCARCE = 1000 * LEVELS.indexOf("scarce");
+const USED_UP = 1000 * LEVELS.indexOf("gone");
+
+/** @param {QuotaWindow} window @returns {boolean} True with nothing left. */
+export function isUsedUp(window) {
+  return urgencyOf(window) >= USED_UP;
+}
+
+/** Returns {@linkcode informativeWindows}, the most urgent first. @param {readonly QuotaWindow[]} windows */
+export function urgentWindows(windows) {
+  return informativeWindows(windows)
+    .toSorted((one, other) => urgencyOf(other) - urgencyOf(one));
 }
 
 /**
@@ -87,14 +78,11 @@ export function urgencyOf(window) {
 export function mostUrgentFirst(cards) {
   const urgency = (/** @type {Card} */ { limits, failing }) => {
     const most = Math.max(0, ...informativeWindows(limits).map(urgencyOf));
-    if (failing !== undefined) return Math.max(most, FAILING);
-    return most >= URGENT ? most : 0;
+    if (failing !== undefined) return Math.max(most, USED_UP);
+    return most >= SCARCE ? most : 0;
   };
   return cards.toSorted((one, other) => urgency(other) - urgency(one));
 }
-
-const URGENT = 1000 * LEVELS.indexOf("scarce");
-const FAILING = 1000 * LEVELS.indexOf("gone");
 
 /**
  * Returns the windows that show how much a connection has left. One balance can replace another, so an empty one is
@@ -103,7 +91,7 @@ const FAILING = 1000 * LEVELS.indexOf("gone");
  * @param {readonly QuotaWindow[]} windows
  * @returns {readonly QuotaWindow[]}
  */
-export function informativeWindows(windows) {
+function informativeWindows(windows) {
   const balances = windows.filter(({ type }) =>
     type.split(":")[0] === "BALANCE"
   );
