@@ -77,14 +77,14 @@ export function quotaWindow(
  */
 export function quotaWindows(
   parts: readonly WindowParts[],
-  { isStopped }: { readonly isStopped: boolean },
+  isStopped = false,
 ): QuotaWindow[] {
-  const windows = parts.map((one) => quotaWindow(one));
-  if (!isStopped || windows.some(isExhausted)) return windows;
-  const shares = windows.map(({ used_percent }) => used_percent ?? -1);
-  const fullest = shares.indexOf(Math.max(...shares));
+  const shares = parts.map((one) =>
+    one.isStopped ? 100 : one.usedPercent ?? -1
+  );
+  const fullest = isStopped ? shares.indexOf(Math.max(...shares)) : -1;
   return parts.map((one, index) =>
-    quotaWindow({ ...one, isStopped: index === fullest })
+    quotaWindow(index === fullest ? { ...one, isStopped } : one)
   );
 }
 

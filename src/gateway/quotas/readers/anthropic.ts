@@ -86,7 +86,7 @@ function unifiedWindows(
       ),
     }];
   });
-  return quotaWindows(parts, { isStopped: isStopped && claim === "" });
+  return quotaWindows(parts, isStopped && claim === "");
 }
 
 interface Counter {

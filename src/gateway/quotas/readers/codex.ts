@@ -67,14 +67,12 @@ function headerUsageWindows(
       resetsAt: headerResetOf(headers, slot, seenAtMs),
     }];
   });
-  const own = ({ scope }: { readonly scope: string }) => scope === "";
   // It names a limit of the main meter. The other reasons, such as a workspace without credits, concern no window.
-  const reason = headers.get("x-codex-rate-limit-reached-type");
+  const isStopped = headers.get("x-codex-rate-limit-reached-type") ===
+    "rate_limit_reached";
   return [
-    ...quotaWindows(parts.filter(own), {
-      isStopped: reason === "rate_limit_reached",
-    }),
-    ...parts.filter((one) => !own(one)).map((one) => quotaWindow(one)),
+    ...quotaWindows(parts.filter(({ scope }) => scope === ""), isStopped),
+    ...quotaWindows(parts.filter(({ scope }) => scope !== "")),
   ];
 }
 
@@ -229,9 +227,10 @@ function usageWindows(
       usedPercent: slot.used_percent,
       resetsAt: resetOf(slot, nowMs),
     }));
-  return quotaWindows(parts, {
-    isStopped: limits?.limit_reached === true || limits?.allowed === false,
-  });
+  return quotaWindows(
+    parts,
+    limits?.limit_reached === true || limits?.allowed === false,
+  );
 }
 
 /** Returns the window of a workspace's cap on one member's spending. It may be the only limit. */
