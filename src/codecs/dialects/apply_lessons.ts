@@ -105,6 +105,11 @@ function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
                 : message),
           body,
         );
+    case "disable":
+      return {
+        ...pickFields(body, (name) => !/^reasoning(?:_effort)?$/.test(name)),
+        thinking: { type: "disabled" },
+      };
     case "clamp":
       return clampLimit(body, field, Number(word));
     default:

@@ -18,6 +18,7 @@ export interface Lesson {
    * - `clamp`: lower the limit of the answer to the number in `words`.
    * - `describe`: move the keyword of schemas into the description beside it.
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
+   * - `disable`: switch thinking off, where it may be on by default, so that nothing is left to leave out.
    * - `stream`: ask for a stream, whatever the caller asked for.
    * - `rename`: send names of tools that have only letters, digits and `_`, and at most the characters in `words`. No
    *   refusal teaches it.
@@ -29,6 +30,7 @@ export interface Lesson {
     | "clamp"
     | "describe"
     | "mention"
+    | "disable"
     | "stream"
     | "rename";
   readonly field: string;
@@ -199,6 +201,8 @@ export function isLesson(value: unknown): value is Lesson {
     case "rename":
       return field === "tools" && words.length === 1 &&
         /^[1-9]\d{1,2}$/.test(String(words[0]));
+    case "disable":
+      return field === "thinking" && words.length === 0;
     case "stream":
       return field === "stream" && words.length === 0;
     case "clamp":

@@ -163,7 +163,9 @@ function namesNothing(
   sent: JsonObject,
 ): boolean {
   const fields = OMITTABLE[protocol] ?? [];
-  return !WORDS.SUBJECT_REGEXP.test(text) &&
+  return !WORDS.SUBJECT_REGEXP.test(
+    text.replace(WORDS.REFERENCE_REGEXP, ""),
+  ) &&
     !mentionsIn(text).some((path) =>
       sent[path[0] ?? ""] !== undefined ||
       EFFORT_NAMES.includes(path[0] ?? "") ||
@@ -191,6 +193,10 @@ function readLessons(reading: Reading): readonly Lesson[] {
   }
   const limits = limitLessons(reading);
   if (limits.length > 0) return limits;
+  const isOfMode = WORDS.MODE_REGEXP.test(text) && /tool_choice/.test(text);
+  if (isOfMode && protocol === "chat" && WORDS.UNSUPPORTED_REGEXP.test(text)) {
+    return [{ move: "disable", field: "thinking", words: [] }];
+  }
   const omittable = OMITTABLE[protocol] ?? [];
   const whole = withPaths(text);
   if (WORDS.PAIR_REGEXP.test(whole)) {
@@ -199,8 +205,9 @@ function readLessons(reading: Reading): readonly Lesson[] {
         omittable.includes(name) || LIMIT_FIELDS.includes(name)
       );
     const [beside, field, ...more] = new Set(pair);
-    if (beside !== undefined && field !== undefined && more.length === 0) {
-      const isOurs = omittable.includes(beside) && omittable.includes(field);
+    if (beside !== undefined && more.length === 0) {
+      const isOurs = field !== undefined && omittable.includes(beside) &&
+        omittable.includes(field);
       return isOurs ? [{ move: "omit", field, words: [beside] }] : [];
     }
   }
@@ -212,7 +219,7 @@ function readLessons(reading: Reading): readonly Lesson[] {
     return found.slice(0, -list.length) + list.slice(values.length);
   });
   const sentence = { ...reading, text: rest, whole, accepted };
-  const named = rest.split(/(?<=[.!?])\s+|[\n;。；]/).flatMap((text) => {
+  const named = rest.split(/(?<=[.!?])\s+|\n(?!\s)|[;。；]/).flatMap((text) => {
     const [head = ""] = text.split(WORDS.CONDITION_REGEXP, 1);
     const about = (part: string) =>
       mentionsIn(part)
@@ -267,7 +274,8 @@ function lessonsOf(
     ? lookup(OTHER_SPELLING, last)
     : undefined;
   if (other !== undefined) {
-    return isRefused ? [{ move: "respell", field: last, words: [other] }] : [];
+    const isOfField = isRefused && !WORDS.ILLEGAL_REGEXP.test(text);
+    return isOfField ? [{ move: "respell", field: last, words: [other] }] : [];
   }
   const isEffort = EFFORT_NAMES.includes(last) ||
     EFFORT_NAMES.includes(path[0] ?? "");
@@ -324,7 +332,12 @@ function effortLessons(
   const value = effortValue({ sent });
   const listed = EFFORT_WORDS.filter((word) => accepted.includes(word));
   const isListed = listed.some((one) => one === value);
-  if (field === undefined || isListed) return [];
+  const isWhole = listed.length === 0 && WORDS.NO_EFFORT_REGEXP.test(text);
+  if (field === undefined || isListed || isWhole) return [];
+  // Of a list without any effort, the field's default is the nearest.
+  if (accepted.includes("default") && listed.every((one) => one === "none")) {
+    return [{ move: "omit", field, words: [] }];
+  }
   const refused = EFFORT_WORDS.filter((word) =>
     (value === undefined || word === value) && quotes(text, word)
   );
@@ -336,15 +349,18 @@ function effortLessons(
 }
 
 function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
-  // Of a value that is not named, the newest role is meant.
+  const messages = listOf(sent.messages ?? sent.input).map(objectOf);
+  // Of a role that is not named, the newest is meant.
   const isNewest =
-    /^(?!.*\b(?:user|assistant|tool)\b).*\bvalue\b/is.test(text) &&
-    listOf(sent.messages).some((one) => objectOf(one).role === "developer");
+    /^(?!.*\b(?:user|assistant|tool)\b).*\b(?:value|unexpected)\b/is
+      .test(text) && messages.some(({ role }) => role === "developer");
   const field = /\b(?:developer|system)\b/.exec(text)?.[0] ??
     (isNewest ? "developer" : "");
   const other = lookup(OTHER_SPELLING, field);
   const isAccepted = accepted.length === 0 || accepted.includes(other ?? "");
-  return other === undefined || !isAccepted
+  const isSent = messages.length === 0 ||
+    messages.some(({ role }) => role === field);
+  return other === undefined || !isAccepted || !isSent
     ? []
     : [{ move: "respell", field, words: [other] }];
 }

@@ -47,7 +47,7 @@ export function mentionsIn(sentence: string): readonly (readonly string[])[] {
 
 /** Returns a message in which paths of other forms are paths, and names of several words one word. */
 export function withPaths(message: string): string {
-  return message.replace(/^<\d+>/, "")
+  return message.replace(/^<\d+>/, "").replaceAll(" -> ", ".")
     .replace(
       /'loc': \(([^)]{1,200})\)/g,
       (_all, steps: string) =>
@@ -66,7 +66,7 @@ export function withPaths(message: string): string {
 }
 
 /** Names of the whole body at the start of a path. */
-const ROOTS = ["body", "request", "parameter"];
+const ROOTS = ["body", "request", "parameter", "$"];
 
 /** Returns the steps of a path in snake case, without indexes and without the name of the body. */
 export function stepsOf(path: string): readonly string[] {

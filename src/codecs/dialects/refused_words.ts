@@ -2,7 +2,7 @@
 
 /** The words with which a field is refused as such. */
 export const UNSUPPORTED_REGEXP =
-  /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|compiled|configured|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|不支持|非法|不合法|未知|不允许|无法识别/i;
+  /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|compiled|configured|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|\bonly (?:allowed|valid|supported|available) (?:when|if|with|in)\b|不支持|非法|不合法|未知|不允许|无法识别/i;
 
 /** The words with which a value is refused. */
 export const VALUE_REGEXP =
@@ -26,7 +26,7 @@ export const LIST_END_REGEXP =
 
 /** The words behind which an error speaks of another part of the request. */
 export const CONDITION_REGEXP =
-  /\b(?:when|while|if|unless|together with|in combination|incompatible with|in thinking mode|for non-streaming|tools with reasoning_effort)\b/i;
+  /\b(?:when|while|if|unless|together with|in combination|incompatible with|thinking mode|for non-streaming|tools with reasoning_effort)\b/i;
 
 /** The forms in which a model serves streams alone. */
 export const STREAM_REGEXP =
@@ -71,6 +71,20 @@ export const SUBJECT_REGEXP =
 /** The words about what a server makes of schemas. Such an error names none of them as the caller did. */
 export const COMPILED_REGEXP =
   /\bgrammar\b|\bschema\b.{0,40}\b(?:compil|conver)/i;
+
+/** Ids of requests and codes of providers. They say nothing of the request. */
+export const REFERENCE_REGEXP =
+  /\(?\b(?:request|trace)[ _-]?id:? [\w-]+\)?|\(\d{4}\)\s*$/gi;
+
+/** The words that refuse a value or its field alike. */
+export const ILLEGAL_REGEXP = /非法|不合法/;
+
+/** The end of a sentence that refuses an effort as such, and not one of its values. */
+export const NO_EFFORT_REGEXP =
+  /not support (?:\w+ ){0,2}(?:reasoning|thinking|effort)(?:[_ ]?(?:effort|parameter|field))?\W*$/i;
+
+/** The mode that excludes other fields. It may be on by default, so that it must be switched off. */
+export const MODE_REGEXP = /\bthinking mode\b/i;
 
 /** The words with which two settings exclude each other. */
 export const PAIR_REGEXP =

@@ -36,7 +36,7 @@ chat: "messages[0].role: unknown variant \`tool\`, expected \`user\` or \`assist
 chat: "Invalid reasoning_effort: xhigh" → ["nearest reasoning_effort: none, minimal, low, medium,
   high, max"]
 chat: "\`reasoning_effort\` must be one of \`none\` or \`default\`" →
-  ["nearest reasoning_effort: none"]
+  ["omit reasoning_effort"]
 chat: "invalid reasoning value: 'minimal' (must be \\"high\\", \\"medium\\", \\"low\\", true,
   or false)" → ["nearest reasoning_effort: low, medium, high"]
 messages: "\`temperature\` and \`top_p\` cannot both be specified for this model." →

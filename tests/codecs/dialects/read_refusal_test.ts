@@ -23,7 +23,7 @@ interface Refusal {
   readonly read: readonly string[];
 }
 
-const CORPUS = new URL("../../fixtures/refusals.yaml", import.meta.url);
+const FIXTURES = new URL("../../fixtures/", import.meta.url);
 
 /** Returns a body of the provider: a text or an object without an envelope gets OpenAI's. */
 function bodyOf(error: JsonValue | undefined): JsonValue {
@@ -49,7 +49,7 @@ function refusalOf(row: JsonObject): Refusal {
   );
   const lessons = lessonsIn(failure, to, sent);
   return {
-    ...{ by: String(row.by), source: String(row.source) },
+    ...{ by: String(row.by), source: String(row.source ?? "") },
     teaches: listOf(row.teaches).map(String),
     read:
       lessons.length > 0 && lessons.every(({ cause }) => cause !== undefined)
@@ -58,15 +58,30 @@ function refusalOf(row: JsonObject): Refusal {
   };
 }
 
-const rows = parseYaml(await Deno.readTextFile(CORPUS), { schema: "core" });
-assert(Array.isArray(rows));
-const REFUSALS = rows.map((row) => refusalOf(JSON.parse(JSON.stringify(row))));
+/** Returns the refusals of a file, whose first line has their number. */
+async function refusalsIn(file: string): Promise<readonly Refusal[]> {
+  const text = await Deno.readTextFile(new URL(file, FIXTURES));
+  const rows = parseYaml(text, { schema: "core" });
+  assert(Array.isArray(rows));
+  assert.equal(Number(/^# (\d+) /.exec(text)?.[1]), rows.length, file);
+  return rows.map((row) => refusalOf(JSON.parse(JSON.stringify(row))));
+}
+
+const REAL = await refusalsIn("refusals.yaml");
+const CONSTRUCTED = await refusalsIn("constructed_refusals.yaml");
 
 Deno.test("real refusals are understood, and none teaches anything else", async (t) => {
-  const quoted = REFUSALS.filter(({ source }) => source.startsWith("https://"));
-  assert(quoted.length >= 120, String(quoted.length));
-  for (const { by, source, teaches, read } of REFUSALS) {
-    assert.match(source, /^https:\/\/|^unnamed$|^invented$/);
+  assert(REAL.length >= 120, String(REAL.length));
+  for (const { by, source, teaches, read } of REAL) {
+    assert.match(source, /^https:\/\/\S+$/);
+    await t.step(`${by}: ${teaches.join(", ") || "nothing"}`, () => {
+      assert.deepEqual([...read].sort(), [...teaches].sort());
+    });
+  }
+});
+
+Deno.test("constructed refusals are understood, too", async (t) => {
+  for (const { by, teaches, read } of CONSTRUCTED) {
     await t.step(`${by}: ${teaches.join(", ") || "nothing"}`, () => {
       assert.deepEqual([...read].sort(), [...teaches].sort());
     });
@@ -89,6 +104,14 @@ const HOSTILE = [
   (field: string) => field,
 ];
 
+/** Escapes what is not ASCII, and the marks of JSON, as JSON in a JSON text does. */
+function asciiOf(text: string): string {
+  return text.replace(/[\\"]/g, "\\$&").replace(
+    /[^\x20-\x7e]/g,
+    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** Errors that quote a text of the request, about which nothing can be done. */
 const QUOTING = [
   (text: string) => `Invalid value: '${text}'. Choose another one.`,
@@ -100,6 +123,21 @@ const QUOTING = [
     `The string ${JSON.stringify(JSON.stringify(text))} is too long`,
   (text: string) => `<b>${text.replaceAll("'", "&#39;")}</b> was refused`,
   (text: string) => `Refused: ${text.toUpperCase()}`,
+  (text: string) => `Refused: ${encodeURIComponent(text)}`,
+  (text: string) => `Refused: ${new URLSearchParams({ text })}`,
+  (text: string) => `Refused: ${asciiOf(JSON.stringify(text))}`,
+  (text: string) => `Refused: ${asciiOf(asciiOf(JSON.stringify(text)))}`,
+  (text: string) => `\x1b[31mRefused: \x1b[1m${text}\x1b[0m`,
+  (text: string) => `Refused: ${text.replaceAll(" ", "\x1b[0m \x1b[31m")}`,
+  (text: string) =>
+    `Refused: ${text.replace(/\w+/g, "\\u001b[31m$&\\u001b[0m")}`,
+  (text: string) =>
+    `Refused: ${text.replace(/\W/g, (one) => `&#${one.codePointAt(0)};`)}`,
+  (text: string) => `Refused: ${text.slice(3, 40)}…`,
+  (text: string) => `Refused: …${text.slice(1, -1)}…`,
+  (text: string) => `Refused: ${text.slice(0, 12)}…${text.slice(-20)}`,
+  (text: string) => `Refused: ${text.slice(0, 25)}... (truncated)`,
+  (text: string) => `Refused:\n  ${text.replaceAll(" ", "\n  ")}`,
   (text: string) =>
     `litellm.BadRequestError: OpenAIException - {"error": {"message": "Unsupported content: ${text}"}}`,
 ];

@@ -7,10 +7,18 @@ import { isJsonObject, type JsonValue } from "@gateway/base/json";
  */
 
 /** A word of an error or of a text. Scripts without spaces end where a name in Latin letters begins. */
-const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\uffff]+/gi;
+const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\u2025\u2027-\uffff]+/gi;
 
-/** Escapes in which providers quote a text. */
-const ESCAPE_REGEXP = /\\[nrtbf]|\\u00[0-9a-f]{2}|&(?:#\d+|#x[0-9a-f]+|\w+);/gi;
+/** Escapes in which providers quote a text, and the colors of a terminal. */
+const ESCAPE_REGEXP = /\\[nrtbf]|&(?:#\d+|#x[0-9a-f]+|\w+);/gi;
+const ENCODED_REGEXP = /(?:%[0-9a-f]{2})+/gi;
+const COLOR_REGEXP = /(?:\x1b|\\+u001b|\\+x1b|\\+033)\[[\d;]{0,20}m/gi;
+
+/** A mark where a provider has cut a text, perhaps within a word. */
+const CUT_REGEXP = /…|\.{3}/;
+
+/** The most words beside cuts that are compared as parts of words. */
+const MAX_CUTS = 16;
 
 /** The words in a row that are a quotation, where they are not the beginning or the end of a text. */
 const QUOTED_WORDS = 3;
@@ -43,6 +51,7 @@ export function withoutQuotes(
     words.keys(),
     (at) => words[at]?.[0].toLowerCase() ?? "",
   );
+  const cuts = cutsOf(plain, words);
   const isQuoted = new Uint8Array(words.length);
   let comparisons = 0;
   for (const text of textsIn(sent)) {
@@ -51,7 +60,10 @@ export function withoutQuotes(
     const own = unescaped(text).toLowerCase().match(WORD_REGEXP) ?? [];
     let runs = NO_RUNS;
     for (let index = 0; index < own.length; index++) {
-      const found = places.get(own[index] ?? "");
+      const word = own[index] ?? "";
+      const exact = places.get(word);
+      const parts = cuts.filter((at) => isPartOf(word, words[at]?.[0]));
+      const found = parts.length === 0 ? exact : parts.concat(exact ?? []);
       if (found === undefined) {
         runs = NO_RUNS;
         continue;
@@ -62,7 +74,8 @@ export function withoutQuotes(
       for (const at of found) {
         const length = 1 + (runs.get(at - 1) ?? 0);
         longer.set(at, length);
-        const isEdge = index + 1 === own.length || index + 1 === length;
+        const isEdge = index + 1 === own.length || index + 1 === length ||
+          cuts.includes(at) || cuts.includes(at + 1 - length);
         const least = isEdge ? Math.min(2, own.length) : QUOTED_WORDS;
         if (length < least) continue;
         // A longer run was marked before its last word, unless the end of the text makes it one.
@@ -73,6 +86,22 @@ export function withoutQuotes(
     }
   }
   return cut(plain, words.filter((_, at) => isQuoted[at] === 1));
+}
+
+function isPartOf(whole: string, word = ""): boolean {
+  const part = word.toLowerCase();
+  return part !== whole && whole.includes(part);
+}
+
+/** Returns the places of the words beside the cuts of a message. Each may be a part of a word. */
+function cutsOf(text: string, words: readonly RegExpExecArray[]): number[] {
+  if (!CUT_REGEXP.test(text)) return [];
+  return [...words.keys()].filter((at) => {
+    const { index = 0, 0: word = "" } = words[at] ?? {};
+    const end = index + word.length;
+    return CUT_REGEXP.test(text.slice(Math.max(0, index - 4), index)) ||
+      CUT_REGEXP.test(text.slice(end, end + 4));
+  }).slice(0, MAX_CUTS);
 }
 
 function cut(text: string, words: readonly RegExpExecArray[]): string {
@@ -86,9 +115,23 @@ function cut(text: string, words: readonly RegExpExecArray[]): string {
 }
 
 function unescaped(text: string): string {
-  return text.includes("\\") || text.includes("&")
-    ? text.replace(ESCAPE_REGEXP, " ")
+  return /[\\&%\x1b]/.test(text)
+    ? text.replace(COLOR_REGEXP, "").replace(ENCODED_REGEXP, decoded)
+      .replace(
+        /\\+u([0-9a-f]{4})/gi,
+        (_all, hex: string) => String.fromCharCode(parseInt(hex, 16)),
+      )
+      .replace(ESCAPE_REGEXP, " ")
     : text;
+}
+
+/** Returns a text without its percent encoding, or a space where it has none. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return " ";
+  }
 }
 
 /** Fields whose keys are the caller's. */

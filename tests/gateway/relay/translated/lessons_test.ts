@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../../src/base/json.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+} from "../../../../src/base/json.ts";
 import type { Notice } from "../../../../src/gateway/shared/notice.ts";
 import { UPSTREAM_KEY } from "../../../support/gateway/config.ts";
 import { openLessonScene } from "../../../support/gateway/lesson_scene.ts";
@@ -10,6 +14,9 @@ const HELLO: JsonObject = {
   max_tokens: 100,
   messages: [{ role: "user", content: "Hello" }],
 };
+
+const isOff = (thinking: JsonValue | undefined) =>
+  objectOf(thinking).type === "disabled";
 
 /** Refuses fields in OpenAI's words. */
 function refusing(...names: readonly string[]) {
@@ -236,6 +243,31 @@ Deno.test("an effort becomes the nearest that the provider lists", async () => {
   };
   assert.deepEqual(await effortOf("medium"), ["medium,high", "reasoning"]);
   assert.deepEqual(await effortOf("low"), ["low", ""]);
+});
+
+Deno.test("thinking that is on by default is switched off for a forced tool, and for no other request", async () => {
+  const scene = await openLessonScene(({ thinking, tool_choice }) =>
+    tool_choice === "required" && !isOff(thinking)
+      ? "Thinking mode does not support this tool_choice"
+      : undefined
+  );
+  const tools = [{ name: "f", input_schema: { type: "object" } }];
+  for (const thinking of [{ type: "adaptive" }, { type: "disabled" }]) {
+    const asked = { ...HELLO, tools, thinking };
+    const forced = { ...asked, tool_choice: { type: "any" } };
+    for (let count = 0; count < 2; count++) {
+      const { status, sent, line } = await scene.ask("messages", forced);
+      assert.equal(status, 200);
+      assert.deepEqual(sent.map((body) => body.thinking), [undefined, {
+        type: "disabled",
+      }]);
+      assert.equal(sent[1]?.reasoning_effort, undefined);
+      assert.deepEqual(line.lesson, ["disable thinking"]);
+    }
+    const { sent } = await scene.ask("messages", asked);
+    assert.equal(sent.length, 1);
+    assert.equal(sent[0]?.thinking, undefined);
+  }
 });
 
 Deno.test("a limit is lowered to the provider's maximum, and named where the caller had set it", async () => {
