@@ -172,6 +172,9 @@ export async function openScene(
         gateway.handler(request(protocol, overrides)),
       );
       const { text, isCut } = await pass(readToEnd(response.body));
+      // On a slow machine, a pause between two steps of work (base/time/turns.ts) may outlast the answer.
+      await settle();
+      for (let turn = 0; turn < TURNS_OF_PAUSE; turn++) await nextTurn();
       return {
         status: response.status,
         headers: response.headers,

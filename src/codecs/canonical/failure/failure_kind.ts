@@ -85,7 +85,11 @@ function kindOf(
   if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
     return "context_too_long";
   }
-  const kind = named !== undefined && isPlausible(named, status)
+  const isClosed = status === 402 &&
+    CLOSED.some((code) => clues.codes.has(code));
+  const kind = isClosed
+    ? "permission"
+    : named !== undefined && isPlausible(named, status)
     ? named
     : status === undefined
     ? "server"
@@ -118,9 +122,12 @@ function namedKind(
 /** MiniMax's code at the end of its message, on the paths of other providers' protocols. */
 const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 
+/** The codes of a closed account, which no payment opens. */
+const CLOSED = wordList("account_deactivated deactivated_workspace");
+
 /** The kinds that a code may name beside some statuses. */
 const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
-  402: new Set(["quota", "permission"]),
+  402: new Set(["quota"]),
   403: new Set(["quota", "rate_limited", "permission"]),
   429: new Set(["quota", "rate_limited", "overloaded", "permission"]),
 };
@@ -174,7 +181,7 @@ const KIND_BY_WORD = byCode({
   `,
   permission: `
     permission_error permission_denied permission_denied_error access_denied
-    account_deactivated deactivated_workspace 1220 1311 1313
+    ${CLOSED.join(" ")} 1220 1311 1313
   `,
   not_found: "model_not_found not_found_error not_found 1211",
   too_large: "request_too_large",

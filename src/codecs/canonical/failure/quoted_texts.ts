@@ -12,7 +12,7 @@ const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\u2025\u2027-\uffff]+/gi;
 /** Escapes in which providers quote a text, and the colors of a terminal. */
 const ESCAPE_REGEXP = /\\[nrtbf]|&(?:#\d+|#x[0-9a-f]+|\w+);/gi;
 const ENCODED_REGEXP = /(?:%[0-9a-f]{2})+/gi;
-const COLOR_REGEXP = /(?:\x1b|\\+u001b|\\+x1b|\\+033)\[[\d;]{0,20}m/gi;
+const COLOR_REGEXP = /(?:\p{Cc}|\\+(?:u001b|x1b|033))\[[\d;]{0,20}m/giu;
 
 /** A mark where a provider has cut a text, perhaps within a word. */
 const CUT_REGEXP = /…|\.{3}/;
@@ -115,7 +115,7 @@ function cut(text: string, words: readonly RegExpExecArray[]): string {
 }
 
 function unescaped(text: string): string {
-  return /[\\&%\x1b]/.test(text)
+  return /[\\&%]|\p{Cc}\[/u.test(text)
     ? text.replace(COLOR_REGEXP, "").replace(ENCODED_REGEXP, decoded)
       .replace(
         /\\+u([0-9a-f]{4})/gi,

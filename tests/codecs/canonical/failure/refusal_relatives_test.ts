@@ -49,6 +49,17 @@ const google = (quotaId: string, retryDelay: string) => [{
 const RESET = "Your limit will reset at 2026-11-29 00:43:31";
 
 const ROWS: readonly Row[] = [
+  ...["permission_denied", "permission_error", "access_denied"].map((
+    code,
+  ): Row => [
+    `a payment, whatever ${code} says of rights`,
+    402,
+    openAi("You cannot use this model.", { code }),
+    "quota",
+  ]),
+  ["an account that no payment opens", 402, {
+    detail: { code: "deactivated_workspace" },
+  }, "permission"],
   [
     "DashScope, a minute",
     429,
