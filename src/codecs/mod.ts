@@ -86,6 +86,7 @@ export {
   lessonText,
   LIMIT_FIELDS,
   merged,
+  NO_PLAIN_TRY,
   PREFILL,
   probeOf,
   readLessons,

@@ -20,6 +20,7 @@ export interface Lesson {
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
    * - `disable`: switch thinking off, where it may be on by default, so that nothing is left to leave out.
    * - `stream`: ask for a stream, whatever the caller asked for.
+   * - `plain`: send no plainest body after a refusal that names nothing, because that was refused, too.
    * - `rename`: send names of tools that have only letters, digits and `_`, and at most the characters in `words`. No
    *   refusal teaches it.
    */
@@ -32,6 +33,7 @@ export interface Lesson {
     | "mention"
     | "disable"
     | "stream"
+    | "plain"
     | "rename";
   readonly field: string;
   readonly words: readonly string[];
@@ -122,6 +124,11 @@ export const LIMIT_FIELDS: readonly string[] = [
 /** The beginning of an answer, which the caller wants the model to continue. No refusal teaches to leave it out. */
 export const PREFILL = "prefill";
 
+/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
+export const NO_PLAIN_TRY: Lesson = {
+  ...{ move: "plain", field: "body", words: [], cause: "found" },
+};
+
 /** Returns the first suspected fields, which are sent again together: those of one part of the request. */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
   const part = ({ move, field }: Lesson) =>
@@ -201,6 +208,8 @@ export function isLesson(value: unknown): value is Lesson {
     case "rename":
       return field === "tools" && words.length === 1 &&
         /^[1-9]\d{1,2}$/.test(String(words[0]));
+    case "plain":
+      return field === "body" && words.length === 0 && "cause" in value;
     case "disable":
       return field === "thinking" && words.length === 0;
     case "stream":

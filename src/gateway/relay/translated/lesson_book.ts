@@ -63,6 +63,9 @@ interface LessonBookOptions {
 /** The time for which a lesson is kept. Then the provider is asked again, because it may have changed. */
 const KEPT_MS = 86_400_000;
 
+/** The time without a plainest body after one that was refused. The next request may have another fault. */
+const NO_PLAIN_TRY_MS = 600_000;
+
 /** The most lessons of a caller about a model, far more than any needs. */
 const MAX_LESSONS = 64;
 
@@ -131,13 +134,16 @@ export function createLessonBook(
     keep({ connection, model }, caller, lessons) {
       const [connectionId, token] = [connection.id, tokenDigest(caller)];
       const kept = lessons.filter((lesson) => {
-        const taught = { token, lesson, ms: KEPT_MS };
+        const ms = lesson.move === "plain" ? NO_PLAIN_TRY_MS : KEPT_MS;
+        const taught = { token, lesson, ms };
         if (!add(model, taught)) return false;
         publish?.({ connectionId, model: model.id, ...taught });
         return true;
       });
       const lasting = kept.flatMap((one) => common(model, one) ?? []);
-      const own = kept.filter((one) => common(model, one) === undefined);
+      const own = kept.filter((one) =>
+        one.move !== "plain" && common(model, one) === undefined
+      );
       const head = { connection: connection.name, model: model.id };
       if (own.length > 0) {
         const { name: token } = caller;

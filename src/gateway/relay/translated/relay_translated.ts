@@ -16,6 +16,7 @@ import {
   type Lesson,
   lessonText,
   merged,
+  NO_PLAIN_TRY,
   parseErrorBody,
   protocolHeaderPrefixes,
   readLessons,
@@ -155,13 +156,17 @@ async function sendAndLearn(
     }
     const failing = { attempt, protocol, aliases };
     refused = await failureOf(response, failing, services);
-    refusal = undefined;
     if (mayResend && isReasoningRefused(refused)) {
       reasoningMemory.refuse(caller.sha256, reasoning);
-      isResent = true;
+      [isResent, refusal] = [true, undefined];
       continue;
     }
+    const earlier = refusal?.message;
     refusal = refusalIn(refused);
+    const isPlain = taught.some(({ cause }) => cause === "suspected");
+    if (isPlain && refusal?.message === earlier) {
+      lessonBook.keep(deployment, caller, [NO_PLAIN_TRY]);
+    }
     if (!mayLearn || refusal === undefined) throw asRequestError(refused);
     if (probe.length > 0 && budget.spend(connection.id)) {
       // What was sent again is the cause.

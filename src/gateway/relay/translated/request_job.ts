@@ -137,10 +137,12 @@ export async function translateBody(
       })),
     });
   const before = write(job.lessons);
+  const mayBePlain = !job.lessons.some(({ move }) => move === "plain");
   const taught = job.refusal === undefined
     ? []
     : lessonsIn(job.refusal, job.to, before.body)
-      .map((lesson) => narrowest(lesson, before.body));
+      .map((lesson) => narrowest(lesson, before.body))
+      .filter(({ cause }) => cause === undefined || mayBePlain);
   const probe = job.probes ? probeOf(before.lessons) : [];
   const { body, request, ...written } = probe.length > 0
     ? write(job.lessons.filter((one) => !probe.includes(one)))

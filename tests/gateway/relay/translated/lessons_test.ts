@@ -394,6 +394,28 @@ Deno.test("a refusal that names nothing, of the plainest body too, teaches nothi
   assert.deepEqual([plain.status, plain.sent.length], [400, 1]);
 });
 
+Deno.test("a plainest body that is refused, too, is not tried again for a while, at any replica", async () => {
+  const listeners: ((notice: Notice) => void)[] = [];
+  const open = () =>
+    openLessonScene(() => "Bad Request", {
+      notices: {
+        publish: (notice) => listeners.forEach((listener) => listener(notice)),
+        onNotice: (listener) => void listeners.push(listener),
+      },
+    });
+  const [one, two] = [await open(), await open()];
+  const asked = { ...HELLO, temperature: 0.5 };
+  const sent = async (scene: typeof one, caller: "alice" | "bob") =>
+    (await scene.ask("messages", asked, caller)).sent.length;
+  assert.equal(await sent(one, "alice"), 2);
+  assert.equal(await sent(one, "alice"), 1);
+  assert.equal(await sent(two, "alice"), 1);
+  assert.equal(await sent(two, "bob"), 2, "the fault was another caller's");
+  assert.deepEqual([...one.learned(), ...two.learned()], []);
+  one.clock.advance(600_000);
+  assert.equal(await sent(one, "alice"), 2);
+});
+
 /** Refusals of pictures, and their statuses. */
 const PICTURES = [
   [400, "messages.content.type 参数非法，取值范围 ['text']"],
