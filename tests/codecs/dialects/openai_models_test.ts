@@ -12,6 +12,69 @@ function toOpenAi(fields: JsonObject, model: string, service = "openai") {
   return received("chat", `responses ${service} ${model}`, fields);
 }
 
+Deno.test("a strict tool at OpenAI has no field beside a reference", () => {
+  const closed = (properties: JsonObject) => ({
+    type: "object",
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  });
+  const city = closed({ name: { type: "string" } });
+  for (
+    const target of ["chat openai-chat gpt-4.1", "responses openai gpt-4.1"]
+  ) {
+    const { body, dropped } = received("messages", target, {
+      tools: [{
+        name: "f",
+        strict: true,
+        input_schema: {
+          ...closed({
+            home: { $ref: "#/$defs/City", description: "Where" },
+            work: { $ref: "#/$defs/City" },
+          }),
+          $defs: { City: city },
+        },
+      }],
+    });
+    assert.deepEqual(dropped, [], target);
+    const text = JSON.stringify(body.tools);
+    assert.match(text, /"strict":true/, target);
+    const home = { description: "Where", anyOf: [{ $ref: "#/$defs/City" }] };
+    assert.ok(
+      text.includes(JSON.stringify({ home, work: { $ref: "#/$defs/City" } })),
+      text,
+    );
+  }
+});
+
+Deno.test("a format at OpenAI has an object at its root, not a reference to one", () => {
+  for (
+    const target of ["chat openai-chat gpt-4.1", "responses openai gpt-4.1"]
+  ) {
+    const { body, dropped } = received("messages", target, {
+      output_config: {
+        format: {
+          type: "json_schema",
+          schema: {
+            $ref: "#/definitions/Node",
+            definitions: {
+              Node: {
+                type: "object",
+                properties: { next: { $ref: "#/definitions/Node" } },
+                required: ["next"],
+                additionalProperties: false,
+              },
+            },
+          },
+        },
+      },
+    });
+    assert.deepEqual(dropped, [], target);
+    const text = JSON.stringify(body.response_format ?? body.text);
+    assert.match(text, /"schema":\{[^{]*"type":"object"/, target);
+  }
+});
+
 /** Models that reason by default, and unknown names. */
 const REASONING_MODELS = wordList(`
   o3 o4-mini gpt-5 gpt-5-mini gpt-5-codex gpt-5-pro gpt-5.1-codex

@@ -1,11 +1,11 @@
+import { wordList } from "@gateway/base/collections";
 import {
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   listOf,
   objectOf,
 } from "@gateway/base/json";
-import { mapInside } from "./keywords.ts";
+import { mapInside, mapSchemas } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { followRoot } from "./root_object.ts";
 
@@ -24,23 +24,23 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
   };
 }
 
-/**
- * Returns true when an OpenAI-style upstream accepts `strict` with the schema: each object is closed and requires all
- * its properties, each list names the schema of its items, and the whole is within OpenAI's limits. The upstream
- * rejects other schemas with 400.
- */
-export function isClosedSchema(schema: JsonValue | undefined): boolean {
-  return isClosed(schema) && (!isJsonObject(schema) || isWithinLimits(schema));
-}
+/** The keywords that strict schemas may not have: "'oneOf' is not permitted" (docker/docker-agent#4155). */
+const NOT_STRICT = wordList(`
+  allOf oneOf not if then else dependentRequired dependentSchemas
+`);
 
 /**
- * Returns true when a schema has at most 5,000 properties, 10 levels of objects, 1,000 values of enums, 120,000
- * characters of names and values, and 15,000 in an enum of more than 250 values
- * (https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas).
+ * Returns why an OpenAI-style upstream would refuse `strict` with a schema, as a sentence's second half; `undefined` when
+ * it takes it. Each object is closed and requires all its properties, each list names the schema of its items, only
+ * `anyOf` combines schemas, and the whole is within the limits of
+ * https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
  */
-function isWithinLimits(schema: JsonObject): boolean {
+export function strictFault(schema: JsonObject = {}): string | undefined {
   let [properties, values, characters] = [0, 0, 0];
-  let isFine = true;
+  const faults = new Set<string>();
+  const check = (isFine: boolean, rule: string) => {
+    if (!isFine) faults.add(`a strict schema ${rule}`);
+  };
   const read = (one: JsonObject, above: number): JsonObject => {
     const names = Object.keys(objectOf(one.properties));
     const choices = listOf(one.enum);
@@ -51,33 +51,54 @@ function isWithinLimits(schema: JsonObject): boolean {
     characters += length +
       [...names, ...Object.keys(objectOf(one.$defs)), one.const].join("")
         .length;
-    isFine &&= level <= 10 && (choices.length <= 250 || length <= 15_000);
+    check(
+      isClosedObject(one, names),
+      "must close every object and require every property",
+    );
+    check(
+      one.type !== "array" || Object.keys(objectOf(one.items)).length > 0,
+      "must name the items of every list",
+    );
+    const word = NOT_STRICT.find((keyword) => one[keyword] !== undefined);
+    check(word === undefined, `cannot have \`${word}\``);
+    check(
+      one.$ref === undefined || Object.keys(one).length === 1,
+      "has nothing beside a reference",
+    );
+    check(level <= 10, "has at most 10 levels of objects");
+    check(
+      choices.length <= 250 || length <= 15_000,
+      "has at most 15000 characters in an enum of more than 250 values",
+    );
     return mapInside(one, (inner) => read(inner, level));
   };
   read(schema, 0);
-  return isFine && properties <= 5_000 && values <= 1_000 &&
-    characters <= 120_000;
+  check(properties <= 5_000, "has at most 5000 properties");
+  check(values <= 1_000, "has at most 1000 values in enums");
+  check(characters <= 120_000, "has at most 120000 characters in names");
+  const [first] = faults;
+  return first;
 }
 
-function isClosed(schema: JsonValue | undefined): boolean {
-  if (Array.isArray(schema)) return schema.every(isClosed);
-  if (!isJsonObject(schema)) return true;
-  if (
-    (schema.type === "object" || isJsonObject(schema.properties)) &&
-    !isClosedObject(schema, objectOf(schema.properties))
-  ) return false;
-  if (schema.type === "array" && !isNamed(schema.items)) return false;
-  return Object.values(schema).every(isClosed);
+function isClosedObject(
+  { type, properties, required, additionalProperties }: JsonObject,
+  names: readonly string[],
+): boolean {
+  if (type !== "object" && !isJsonObject(properties)) return true;
+  const needed = new Set(listOf(required));
+  return additionalProperties === false &&
+    names.every((name) => needed.has(name));
 }
 
-function isNamed(items: JsonValue | undefined): boolean {
-  return isJsonObject(items) && Object.keys(items).length > 0;
-}
-
-function isClosedObject(schema: JsonObject, properties: JsonObject): boolean {
-  const { required } = schema;
-  return schema.additionalProperties === false &&
-    Object.keys(properties).every((key) =>
-      Array.isArray(required) && required.includes(key)
-    );
+/**
+ * Returns a schema without fields beside a reference, which becomes the only choice of an `anyOf`. For a strict schema,
+ * "$ref cannot have keywords {'description'}" (camel-ai/camel#3001, vectorize-io/hindsight#3904).
+ */
+export function withBareReferences(schema: JsonObject): JsonObject {
+  return mapSchemas(schema, (one) => {
+    const { $ref, ...rest } = one;
+    const isBare = $ref === undefined || Object.keys(rest).length === 0 ||
+      one === schema || rest.anyOf !== undefined;
+    return isBare ? one : { ...rest, anyOf: [{ $ref }] };
+  });
 }

@@ -3,9 +3,9 @@ import type { LossReport } from "../request/loss.ts";
 import { mapSchemas, withDescription } from "./keywords.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
 import { normalSchema } from "./normal_schema.ts";
-import { objectSchema } from "./object_schema.ts";
+import { objectSchema, withBareReferences } from "./object_schema.ts";
 import { isGrammarPattern, isPortablePattern } from "./portable_pattern.ts";
-import { rootObject } from "./root_object.ts";
+import { followRoot, rootObject } from "./root_object.ts";
 
 /** The part of JSON Schema, draft 2020-12, that a provider accepts. */
 export interface SchemaSubset {
@@ -44,11 +44,14 @@ export function fitSchema(
   const isAccepted = patterns === "portable"
     ? isPortablePattern
     : isGrammarPattern;
+  const bare = patterns === "portable"
+    ? withBareReferences(followRoot(normal))
+    : normal;
   const fitted = mapSchemas(
-    normal,
+    bare,
     (one) => withoutPatternNames(withoutPattern(one, isAccepted), isAccepted),
   );
-  if (fitted !== normal) {
+  if (fitted !== bare) {
     losses.reportDropped(
       { extra: "pattern" },
       "this model's provider cannot compile that regular expression",

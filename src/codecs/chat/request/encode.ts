@@ -19,7 +19,7 @@ import {
   shortId,
   takenShared,
 } from "../../openai/settings.ts";
-import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { strictFault } from "../../canonical/schema/object_schema.ts";
 import { fitSchema } from "../../canonical/schema/schema_subset.ts";
 import {
   type ChatDialect,
@@ -207,14 +207,11 @@ function encodeStrict(
   { dialect, context }: Scope,
 ): JsonObject {
   if (strict === false) return { strict };
-  if (isClosedSchema(schema)) return { strict: true };
+  const fault = strictFault(schema);
+  if (fault === undefined) return { strict: true };
   if (strict === undefined) return {};
   if (!dialect.fullToolset) return { strict };
-  context.reportDropped(
-    "format",
-    "a strict schema must close every object and require every property",
-    "reject",
-  );
+  context.reportDropped("format", fault, "reject");
   return {};
 }
 

@@ -6,7 +6,7 @@ import {
   encodeHostedTool,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { strictFault } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
@@ -150,13 +150,11 @@ function encodeStrict(
   { dialect, context }: Scope,
 ): JsonObject {
   if (tool.strict === undefined) return {};
-  if (!tool.strict || !dialect.fullToolset || isClosedSchema(tool.parameters)) {
-    return { strict: tool.strict };
-  }
-  context.reportDropped(
-    "toolStrictness",
-    "strict arguments need a schema whose objects are closed and require every property",
-  );
+  const fault = tool.strict && dialect.fullToolset
+    ? strictFault(tool.parameters)
+    : undefined;
+  if (fault === undefined) return { strict: tool.strict };
+  context.reportDropped("toolStrictness", fault);
   return {};
 }
 

@@ -7,8 +7,8 @@ import type {
   Turn,
 } from "../../canonical/request/request.ts";
 import {
-  isClosedSchema,
   objectSchema,
+  strictFault,
 } from "../../canonical/schema/object_schema.ts";
 import { hasFlag } from "../fields.ts";
 import { wantsCompaction } from "../request/opaque_item.ts";
@@ -157,7 +157,11 @@ function settingsOf(request: CanonicalRequest): JsonObject {
 function formatOf({ format }: CanonicalRequest): JsonObject {
   const written = encodeFormat(format) ?? { type: "text" };
   return format?.type === "schema"
-    ? { description: "", strict: isClosedSchema(format.schema), ...written }
+    ? {
+      description: "",
+      strict: strictFault(format.schema) === undefined,
+      ...written,
+    }
     : written;
 }
 

@@ -7,7 +7,7 @@ import {
   type LossReport,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { isClosedSchema } from "../../canonical/schema/object_schema.ts";
+import { strictFault } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
@@ -135,11 +135,9 @@ function strictness(
   { strict, parameters }: FunctionTool,
   fit: ToolFit,
 ): boolean {
-  if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
-  fit.reportDropped(
-    "toolStrictness",
-    "strict arguments need a schema whose objects are closed and require every property",
-  );
+  const fault = strict === true ? strictFault(parameters) : undefined;
+  if (fault === undefined) return strict ?? false;
+  fit.reportDropped("toolStrictness", fault);
   return false;
 }
 

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../../../src/base/json.ts";
 import { wordList } from "../../../../src/base/collections.ts";
 import { isPortablePattern } from "../../../../src/codecs/canonical/schema/portable_pattern.ts";
 import {
-  isClosedSchema,
   objectSchema,
+  strictFault,
 } from "../../../../src/codecs/canonical/schema/object_schema.ts";
 import {
   invalidField,
@@ -74,6 +74,11 @@ Deno.test("objectSchema() adds no properties beside a combination, and does not 
   assert.deepEqual(objectSchema({ type: "string" }), { type: "string" });
 });
 
+/** Returns true when OpenAI takes a schema with `strict`. */
+function isClosedSchema(schema?: JsonObject): boolean {
+  return strictFault(schema) === undefined;
+}
+
 /** Returns a closed object that requires all its properties. */
 function closedObject(properties: JsonObject): JsonObject {
   const required = Object.keys(properties);
@@ -104,7 +109,7 @@ function manyProperties(count: number, length: number): JsonObject {
   )));
 }
 
-Deno.test("isClosedSchema() holds strict schemas to OpenAI's limits", async (t) => {
+Deno.test("strictFault() holds strict schemas to OpenAI's limits", async (t) => {
   await t.step("levels of objects", () => {
     assert.equal(isClosedSchema(nestedObject(10)), true);
     assert.equal(isClosedSchema(nestedObject(11)), false);
@@ -127,7 +132,7 @@ Deno.test("isClosedSchema() holds strict schemas to OpenAI's limits", async (t) 
   });
 });
 
-Deno.test("isClosedSchema() requires closed objects with required properties, at every depth", () => {
+Deno.test("strictFault() requires closed objects with required properties, at every depth", () => {
   const closed = {
     type: "object",
     properties: { a: {} },
@@ -147,6 +152,21 @@ Deno.test("isClosedSchema() requires closed objects with required properties, at
   );
   assert.equal(isClosedSchema({ anyOf: [closed, { type: "string" }] }), true);
   assert.equal(isClosedSchema({ anyOf: [{ properties: { a: {} } }] }), false);
+  const combined = ["allOf", "oneOf"].map((word) => ({ [word]: [closed] }));
+  for (const a of [...combined, { not: closed }, { if: closed }]) {
+    assert.equal(isClosedSchema({ ...closed, properties: { a } }), false);
+  }
+  // Names and examples are no keywords.
+  const properties = { not: { type: "string" }, oneOf: closed };
+  const enumerated = { enum: [{ type: "object" }] };
+  assert.equal(
+    isClosedSchema({ ...closed, properties, required: ["not", "oneOf"] }),
+    true,
+  );
+  assert.equal(
+    isClosedSchema({ ...closed, properties: { a: enumerated } }),
+    true,
+  );
 });
 
 Deno.test("invalidIssue() writes a path in the callers' notation", () => {
