@@ -61,7 +61,10 @@ export {
   type BlockHead,
   isOutput,
 } from "./canonical/stream/event.ts";
-export type { ToolAliases } from "./canonical/tools/bridge_tools.ts";
+export {
+  type ToolAliases,
+  tooManyTools,
+} from "./canonical/tools/bridge_tools.ts";
 export {
   type AnswerEdits,
   restoreNames,

@@ -21,7 +21,7 @@ import {
   REQUEST_FIELDS,
   type RequestField,
 } from "./canonical/request/request.ts";
-import { bridgeTools } from "./canonical/tools/bridge_tools.ts";
+import { bridgeTools, tooManyTools } from "./canonical/tools/bridge_tools.ts";
 import {
   omitField,
   teachBody,
@@ -111,6 +111,14 @@ export function writeRequest(
       ? []
       : lessons.filter(({ move }) => move === "stream");
     const stream = request.stream || streamOnly || streamed.length > 0;
+    const refusal = tooManyTools(
+      bridged.request.tools.filter((tool) =>
+        tool.kind !== "hosted" || tool.protocol === to.protocol
+      ).length,
+      support,
+      target,
+    );
+    if (refusal !== undefined) throw refusal;
     const encoded = to.encodeRequest(
       { ...bridged.request, stream },
       { target, reportDropped: losses.reportDropped },

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
+import { GatewayError } from "../../src/base/error.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
 import { CODECS } from "../../src/codecs/codecs.ts";
 import { targetOf } from "../support/dialects/targets.ts";
@@ -120,7 +121,12 @@ function faultsTogether(
   const strict = tools.map((tool) => ({ ...tool, strict: true }));
   return PROTOCOLS.flatMap((from) =>
     HOSTS.filter(({ to }) => to !== from).flatMap((host) => {
-      const fault = totalsFault(host.oracle, sentBy(strict, from, host));
+      const sent = sentBy(strict, from, host);
+      if (sent === undefined) {
+        console.log(`  all ${from} to ${host.oracle} (${host.to}): refused`);
+        return [];
+      }
+      const fault = totalsFault(host.oracle, sent, host.to);
       const pair = `all ${from} to ${host.oracle} (${host.to})`;
       const line: [string, string] = [pair, `${pair}: ${fault}`];
       return fault === undefined ? [] : [line];
@@ -133,24 +139,31 @@ function faultAt(
   from: Protocol,
   host: Host,
 ): string | undefined {
-  const [sent] = sentBy([tool], from, host);
+  const [sent] = sentBy([tool], from, host) ?? [];
   return sent === undefined ? "it was left out" : ORACLES[host.oracle]?.(sent);
 }
 
-/** Returns the tools that a host receives. */
+/** Returns the tools that a host receives; `undefined` when the gateway names the host's limit in place of a request. */
 function sentBy(
   tools: readonly JsonObject[],
   from: Protocol,
   { to, service, model }: Host,
-): SentTool[] {
-  const { body } = translateRequest(requestWith(tools, from), {
-    from: CODECS[from],
-    to: CODECS[to],
-    target: targetOf(service, model),
-  });
-  return Array.isArray(body.tools)
-    ? body.tools.filter(isJsonObject).map(sentTool)
-    : [];
+): SentTool[] | undefined {
+  try {
+    const { body } = translateRequest(requestWith(tools, from), {
+      from: CODECS[from],
+      to: CODECS[to],
+      target: targetOf(service, model),
+    });
+    return Array.isArray(body.tools)
+      ? body.tools.filter(isJsonObject).map(sentTool)
+      : [];
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === "too_many_tools") {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 function requestWith(

@@ -135,7 +135,7 @@ function deepest(value: JsonValue | undefined): number {
 
 /** The most tools of a request at a host; the reports have its error. */
 const MOST_TOOLS: Readonly<Record<string, number>> = {
-  // "Expected an array with maximum length 128": github.com/zed-industries/zed/issues/32946
+  // In Chat Completions, "Expected an array with maximum length 128": github.com/zed-industries/zed/issues/32946
   openai: 128,
   // "At most 512 function declarations": github.com/google-gemini/gemini-cli/issues/19083
   gemini: 512,
@@ -145,8 +145,9 @@ const MOST_TOOLS: Readonly<Record<string, number>> = {
 export function totalsFault(
   host: string,
   tools: readonly SentTool[],
+  protocol: string,
 ): string | undefined {
-  const most = MOST_TOOLS[host] ?? Infinity;
+  const most = protocol === "chat" ? MOST_TOOLS[host] ?? Infinity : Infinity;
   if (tools.length > most) return `${tools.length} tools, more than ${most}`;
   return host === "claude" ? claudeTotalsFault(tools) : undefined;
 }

@@ -199,6 +199,8 @@ export interface ToolSupport {
   readonly letterFirst?: boolean | undefined;
   /** True when the names of arguments must have the form that Claude demands; absent: false. */
   readonly limitsPropertyNames?: boolean | undefined;
+  /** The most tools of a request; absent: no limit is known. */
+  readonly maxTools?: number | undefined;
 }
 
 /** The context in which a request is encoded. An encoder omits what it reports as dropped, and catches no error of it. */

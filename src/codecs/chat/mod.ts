@@ -46,7 +46,7 @@ export const chatCodec: Codec = {
     user: ["safety_identifier"],
   },
   toolSupport(target) {
-    const { fullToolset, isClaude } = dialectOf(target);
+    const { fullToolset, isClaude, maxTools } = dialectOf(target);
     return {
       custom: fullToolset,
       namespaces: false,
@@ -54,6 +54,7 @@ export const chatCodec: Codec = {
       // OpenAI's names may begin with a digit or a dash. Gemini and Kimi refuse these.
       letterFirst: !fullToolset,
       limitsPropertyNames: isClaude,
+      maxTools,
     };
   },
   decodeRequest,

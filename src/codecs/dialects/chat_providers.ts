@@ -5,6 +5,7 @@ import {
   OPENAI_CHAT,
   OPENCODE_SOURCE,
 } from "./chat_rules.ts";
+import { XAI_MAX_TOOLS, XAI_TOOLS_SOURCE } from "./responses_providers.ts";
 import {
   COHERE_MODELS,
   DOUBAO_MODELS,
@@ -26,7 +27,11 @@ import {
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai", "openai-chat"],
-    sources: ["https://developers.openai.com/api/reference/resources/chat"],
+    sources: [
+      "https://developers.openai.com/api/reference/resources/chat",
+      // "Expected an array with maximum length 128"
+      "https://github.com/zed-industries/zed/issues/42393",
+    ],
     rules: OPENAI_CHAT,
   },
   {
@@ -38,6 +43,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       reasoningField: "reasoning_content",
       cache: "cache_control",
       topK: true,
+      maxTools: Infinity,
       fitsModel: true,
     },
   },
@@ -141,9 +147,12 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://console.groq.com/docs/api-reference",
       // "len(stop) > 4 is not supported"
       "https://github.com/letta-ai/letta/issues/1272",
+      // "'tools' : maximum number of items is 128"
+      "https://github.com/gsd-build/gsd-2/issues/4376",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
+      maxTools: 128,
       formatsWithTools: false,
       maxStops: 4,
       effortModels: GROQ_MODELS,
@@ -251,9 +260,12 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/continuedev/continue/issues/7849",
       // Unknown name "seed": Cannot find field
       "https://github.com/Vali-98/ChatterUI/issues/227",
+      // "At most 512 function declarations can be specified."
+      "https://github.com/google-gemini/gemini-cli/issues/19083",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
+      maxTools: 512,
       maxStops: 5,
       effortModels: GEMINI_MODELS,
       reasoningField: undefined,
@@ -283,8 +295,14 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/langchain-ai/langchain/pull/38335",
       // "Model xxx does not support parameter presencePenalty"
       "https://github.com/miaoxworld/NativeTavern/issues/83",
+      XAI_TOOLS_SOURCE,
     ],
-    rules: { ...COMPATIBLE_CHAT, effortModels: XAI_MODELS, maxStops: 0 },
+    rules: {
+      ...COMPATIBLE_CHAT,
+      effortModels: XAI_MODELS,
+      maxStops: 0,
+      maxTools: XAI_MAX_TOOLS,
+    },
   },
   {
     services: ["cohere"],

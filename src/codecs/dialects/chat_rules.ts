@@ -71,6 +71,8 @@ export interface ChatRules {
   readonly cache: CacheSpelling | undefined;
   /** The most stop strings; `Infinity` when no limit is known. The gateway cuts the answer at the others. */
   readonly maxStops: number;
+  /** The most tools of a request; `Infinity` when no limit is known. */
+  readonly maxTools: number;
   /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
 }
@@ -127,6 +129,7 @@ export const OPENAI_CHAT: ChatRules = {
   topK: false,
   cache: "prompt_cache_breakpoint",
   maxStops: 4,
+  maxTools: 128,
   fitsModel: false,
 };
 
@@ -142,6 +145,7 @@ export const COMPATIBLE_CHAT: ChatRules = {
   openaiSettings: false,
   cache: undefined,
   maxStops: Infinity,
+  maxTools: Infinity,
 };
 
 /** Kinds of service with the same rules, and the sources of those. */

@@ -282,8 +282,13 @@ export function refusesChat(
 }
 
 function strictest(rows: readonly OpenAiModelRules[]): OpenAiModelRules {
+  const efforts = rows.map((row) => row.efforts);
+  const common = commonEfforts(efforts);
   return {
-    efforts: commonEfforts(rows.map(({ efforts }) => efforts)),
+    // Only variants such as `pro` lack `low`. For one of them behind another name, a refusal teaches its lowest effort.
+    efforts: common.length > 0
+      ? common
+      : commonEfforts(efforts.filter((words) => words.includes("low"))),
     defaultEffort: "medium",
     cacheMarks: rows.every(({ cacheMarks }) => cacheMarks),
     cacheRetention: rows.every(({ cacheRetention }) => cacheRetention),

@@ -26,6 +26,8 @@ export interface ResponsesRules {
   readonly fitsModel: boolean;
   /** True when the provider searches the web and returns log probabilities. */
   readonly hostedTools: boolean;
+  /** The most tools of a request; `Infinity` when no limit is known. */
+  readonly maxTools: number;
 }
 
 interface ResponsesProvider {
@@ -47,6 +49,7 @@ const OPENAI: ResponsesRules = {
   openAiOnly: true,
   fitsModel: false,
   hostedTools: true,
+  maxTools: Infinity,
 };
 
 export const COMPATIBLE_RESPONSES: ResponsesRules = {
@@ -58,6 +61,11 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   openAiOnly: false,
   hostedTools: false,
 };
+
+/** "219 tools have been provided but the maximum is 200." */
+export const XAI_TOOLS_SOURCE =
+  "https://github.com/anomalyco/opencode/issues/28911";
+export const XAI_MAX_TOOLS = 200;
 
 /** The kinds of service with their own rules. */
 export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
@@ -129,14 +137,21 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     rules: { ...COMPATIBLE_RESPONSES, minOutputTokens: 16 },
   },
   {
+    services: ["xai"],
+    sources: [
+      "https://docs.x.ai/developers/model-capabilities/text/comparison",
+      XAI_TOOLS_SOURCE,
+    ],
+    rules: { ...COMPATIBLE_RESPONSES, maxTools: XAI_MAX_TOOLS },
+  },
+  {
     // Servers without a known difference.
     services: wordList(
-      "moonshot minimax xai ollama vllm llamacpp lmstudio litellm",
+      "moonshot minimax ollama vllm llamacpp lmstudio litellm",
     ),
     sources: [
       "https://platform.kimi.ai/docs/api/overview",
       "https://platform.minimax.io/docs",
-      "https://docs.x.ai/developers/model-capabilities/text/comparison",
       "https://docs.ollama.com/api/openai-compatibility",
       "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
       "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",

@@ -40,12 +40,13 @@ export const responsesCodec: Codec = {
   fieldNames: FIELD_NAMES,
   otherNames: { user: ["user"] },
   toolSupport(target) {
-    const { fullToolset } = dialectOf(target);
+    const { fullToolset, maxTools } = dialectOf(target);
     return {
       custom: fullToolset,
       namespaces: fullToolset,
       maxNameLength: 64,
       letterFirst: !fullToolset,
+      maxTools,
     };
   },
   decodeRequest,

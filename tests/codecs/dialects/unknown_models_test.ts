@@ -80,6 +80,9 @@ const OFF: readonly (readonly [string, string | undefined])[] = [
   ["openai-chat gpt-latest", "low"],
   ["openai-chat gpt-pro-latest", "high"],
   ["openai-chat some-model", "low"],
+  ["azure-chat gpt-team", "low"],
+  ["azure-chat gpt", "low"],
+  ["openai-chat gpt-next-preview", "low"],
 ];
 
 /** What OpenRouter gets for no reasoning. The row of the model's maker says that it can be off, or its lowest effort. */

@@ -54,7 +54,8 @@ export function hostedTools({ body }: FakeRequest): string | undefined {
 export function chatToolsBesideReasoning(
   { url, body }: FakeRequest,
 ): string | undefined {
-  return url.endsWith("/chat/completions") && body.tools !== undefined &&
+  const tools = [...objectsIn(body.tools), ...objectsIn(body.functions)];
+  return url.endsWith("/chat/completions") && tools.length > 0 &&
       body.reasoning_effort !== "none"
     ? `Function tools with reasoning_effort are not supported for ${body.model} in /v1/chat/completions. Please use /v1/responses instead.`
     : undefined;

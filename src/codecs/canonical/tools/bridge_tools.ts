@@ -1,6 +1,6 @@
 import { GatewayError } from "@gateway/base/error";
 import type { Block, FunctionCallBlock } from "../content/block.ts";
-import type { ToolSupport } from "../codec.ts";
+import type { Target, ToolSupport } from "../codec.ts";
 import type { CanonicalRequest, Turn } from "../request/request.ts";
 import {
   argumentsObject,
@@ -95,6 +95,19 @@ export function bridgeTools(
       turns: request.turns.map((turn) => bridgeTurn(turn, support)),
     },
   };
+}
+
+/** Returns the refusal of a request with more tools than its target takes; `undefined` when it takes them. */
+export function tooManyTools(
+  count: number,
+  { maxTools = Infinity }: ToolSupport,
+  { service }: Pick<Target, "service">,
+): GatewayError | undefined {
+  return count <= maxTools ? undefined : new GatewayError(
+    "invalid_request",
+    `Cannot send ${count} tools to this model: its provider (${service}) takes at most ${maxTools}. Send fewer tools, or choose another model.`,
+    { param: "tools", code: "too_many_tools" },
+  );
 }
 
 /** Returns the reference under which a tool of the caller is sent. The same input gives the same output. */

@@ -7,6 +7,7 @@
 export interface PromptParts {
   /** Of all tools together; 0 without tools. */
   readonly tools: number;
+  readonly toolCount: number;
   /** Of each block of the system prompt. */
   readonly system: readonly number[];
   /** Of each message, or item of a Responses request. */

@@ -26,6 +26,7 @@ type Role = "tools" | "system" | "messages" | "setting" | "mark" | "link";
  */
 const ROLES: Readonly<Record<string, Role>> = {
   tools: "tools",
+  functions: "tools",
   system: "system",
   instructions: "system",
   messages: "messages",
@@ -93,6 +94,7 @@ const NULL = 0x6e;
  */
 export class PromptPartsReader implements PromptParts, StructureSink {
   tools = 0;
+  toolCount = 0;
   readonly system: number[] = [];
   readonly messages: number[] = [];
   messagesField = "";
@@ -172,7 +174,8 @@ export class PromptPartsReader implements PromptParts, StructureSink {
         return;
       }
       case "element_begins":
-        if (this.#role !== "tools") this.#begin(at);
+        if (this.#role === "tools") this.toolCount++;
+        else this.#begin(at);
         return;
       case "inner_name_ends":
         if (this.#from === -1) return;

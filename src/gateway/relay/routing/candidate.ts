@@ -19,7 +19,15 @@ import {
   PROTOCOLS,
   servingOf,
 } from "@gateway/base/protocol";
-import { endpointFor, openAiModelRules, refusesChat } from "@gateway/codecs";
+import {
+  CODECS,
+  endpointFor,
+  openAiModelRules,
+  refusesChat,
+  type Target,
+  tooManyTools,
+} from "@gateway/codecs";
+import { oncePer } from "@gateway/base/memo";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";
@@ -41,7 +49,7 @@ interface BodyFacts {
   /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
   /** The tools and the effort; `undefined` for a request like those of most clients, with tools. */
-  readonly prompt?: Pick<PromptParts, "tools" | "effort"> | undefined;
+  readonly prompt?: Pick<PromptParts, "toolCount" | "effort"> | undefined;
 }
 
 /**
@@ -52,12 +60,13 @@ interface BodyFacts {
 export function candidatesFor(
   operation: Operation,
   deployments: readonly [Deployment, ...Deployment[]],
-  { bodyProtocol, prompt }: BodyFacts = {},
+  facts: BodyFacts = {},
 ): readonly [Candidate, ...Candidate[]] {
+  const { bodyProtocol } = facts;
   const candidates: Candidate[] = [];
   let refusal: GatewayError | undefined;
   for (const deployment of deployments) {
-    const found = candidateFor(operation, deployment, prompt);
+    const found = candidateFor(operation, deployment, facts);
     if (found instanceof GatewayError) refusal ??= found;
     else if (bodyProtocol === undefined) candidates.push(found);
     else candidates.push(translating(found, operation, bodyProtocol));
@@ -69,28 +78,34 @@ export function candidatesFor(
 function candidateFor(
   operation: Operation,
   deployment: Deployment,
-  prompt?: BodyFacts["prompt"],
+  { bodyProtocol, prompt }: BodyFacts = {},
 ): Candidate | GatewayError {
   const { connection } = deployment;
   const { endpoints, service } = connection;
-  const target = { service, model: deployment.model.upstream };
+  const target = targetOf(deployment);
   const { protocol } = FAMILIES[connection.family];
   const serving = servingOf(operation, connection);
   const isOffered = serving === "native" || serving === "either";
-  const { endpoint } = OPERATIONS[operation];
+  const { endpoint, protocol: own } = OPERATIONS[operation];
   // Azure's Responses serves the models of OpenAI alone.
   const isForeign = service === "azure-chat" && endpoint === "responses" &&
     openAiModelRules(target) === undefined;
   const better = endpointFor(target);
   const hasBetter = better !== undefined && endpoints[better] !== undefined;
-  const isRefused = operation === "chat_completions" &&
-    refusesChat(target, {
-      hasTools: prompt?.tools !== 0,
-      effort: prompt?.effort,
-    });
+  const excess = tooManyTools(
+    bodyProtocol === undefined ? prompt?.toolCount ?? 0 : 0,
+    CODECS[own].toolSupport(target),
+    target,
+  );
+  const isRefused = excess !== undefined ||
+    operation === "chat_completions" &&
+      refusesChat(target, {
+        hasTools: prompt?.toolCount !== 0,
+        effort: prompt?.effort,
+      });
   const passes = isOffered && !isForeign && !(isRefused && hasBetter);
   if (passes && endpoints[endpoint] !== undefined) {
-    return { mode: "native", deployment };
+    return excess ?? { mode: "native", deployment };
   }
   if (hasBetter && (isRefused || serving === "either")) {
     return { mode: "translated", deployment, protocol: better };
@@ -103,6 +118,17 @@ function candidateFor(
     ? unsupported(operation)
     : unservedPath(operation, connection);
 }
+
+/** Returns the target of a deployment. It is the same object for all requests, because codecs use it as a key. */
+export const targetOf = oncePer((
+  { connection, model }: Deployment,
+): Target => ({
+  service: connection.service,
+  connectionId: connection.id,
+  endpoints: connection.endpoints,
+  model: model.upstream,
+  maxOutputTokens: model.maxOutputTokens,
+}));
 
 /**
  * Translates a body that speaks another protocol than its path. It prefers the connection's endpoint for the body's

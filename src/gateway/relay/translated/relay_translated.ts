@@ -22,7 +22,6 @@ import {
   readLessons,
   refusesReasoning,
   restoreNames,
-  type Target,
   type ToolAliases,
   UpstreamFailure,
 } from "@gateway/codecs";
@@ -37,6 +36,7 @@ import { operationUrl } from "../../upstream/vertex_claude.ts";
 import { answerFailure } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
+import { targetOf } from "../routing/candidate.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
@@ -297,15 +297,6 @@ function translateFor(
 const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
   readLessons(lessons)
 );
-
-/** The object is the same for all requests, because codecs use it as a key. */
-const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
-  service: connection.service,
-  connectionId: connection.id,
-  endpoints: connection.endpoints,
-  model: model.upstream,
-  maxOutputTokens: model.maxOutputTokens,
-}));
 
 const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
   protocolHeaderPrefixes(messagesVendor)

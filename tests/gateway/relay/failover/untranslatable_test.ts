@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isJsonObject } from "../../../../src/base/json.ts";
+import type { Protocol } from "../../../../src/base/protocol.ts";
 import { readLogLine } from "../../../../src/gateway/observe/logged_request.ts";
 import {
   type CallerResponse,
@@ -166,3 +167,49 @@ Deno.test("a request is translated once for connections that differ only in thei
   assert.equal(refused.line.connection, "one");
   assert.equal(readLogLine(JSON.stringify(refused.line)), "other");
 });
+
+/** Returns tools in a protocol. */
+function toolsOf(protocol: Protocol, count: number) {
+  const schema = { type: "object", properties: {} };
+  return Array.from({ length: count }, (_, index) => {
+    const name = `tool_${index}`;
+    if (protocol === "messages") return { name, input_schema: schema };
+    const own = { name, parameters: schema };
+    return protocol === "chat"
+      ? { type: "function", function: own }
+      : { type: "function", ...own };
+  });
+}
+
+for (const protocol of ["chat", "messages", "responses"] as const) {
+  Deno.test(`a ${protocol} request with more tools than a provider takes is served by another, or refused in its protocol`, async () => {
+    const groq = {
+      name: "one",
+      service: "groq",
+      auth: { key: "key" },
+      models: ["model-1"],
+    };
+    const other = connectionTo("two", { protocol, mode: "translated" });
+    const scripts = { "api.groq.com": [good], two: [good] };
+    const both = await openScene([groq, other], scripts);
+    const few = await both.ask(protocol, { tools: toolsOf(protocol, 128) });
+    assert.equal(few.status, 200, few.text);
+    const many = await both.ask(protocol, { tools: toolsOf(protocol, 129) });
+    assert.equal(many.status, 200, many.text);
+    assert.deepEqual(both.providers.hosts(), ["api.groq.com", "two"]);
+
+    const alone = await openScene([groq], scripts);
+    const refused = await alone.ask(protocol, {
+      tools: toolsOf(protocol, 604),
+    });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(alone.providers.hosts(), []);
+    const { error } = JSON.parse(refused.text);
+    assert.match(
+      error.message,
+      /^Cannot send 604 tools to this model: its provider \(groq\) takes at most 128\./,
+    );
+    assert.equal(error.type, "invalid_request_error");
+    if (protocol !== "messages") assert.equal(error.param, "tools");
+  });
+}

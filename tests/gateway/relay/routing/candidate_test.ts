@@ -246,7 +246,7 @@ Deno.test("candidatesFor() sends only OpenAI's models to the Responses of azure-
   assert.equal(await at("Kimi-K2.6", "chat_completions"), "native");
 });
 
-/** A model of a service, the effort and the sum of the tools of a request for Chat Completions, and how it is served. */
+/** A model of a service, the effort and the number of tools of a request for Chat Completions, and how it is served. */
 const CHAT_OF_OPENAI = [
   ["azure-chat", "gpt-6.1-sol", undefined, 7, "responses"],
   ["azure-chat", "prod-gpt-6.1-sol", "low", 7, "responses"],
@@ -262,17 +262,59 @@ const CHAT_OF_OPENAI = [
 ] as const;
 
 Deno.test("candidatesFor() serves by Responses what Chat Completions of OpenAI and Azure refuse", async () => {
-  for (const [service, upstream, effort, tools, served] of CHAT_OF_OPENAI) {
+  for (const [service, upstream, effort, toolCount, served] of CHAT_OF_OPENAI) {
     const at = async (endpoints: readonly Endpoint[]) => {
       const { connection, model } = await deployment("A", endpoints);
       const [first] = candidatesFor("chat_completions", [{
         connection: { ...connection, service },
         model: { ...model, upstream },
-      }], { prompt: { tools, effort } });
+      }], { prompt: { toolCount, effort } });
       return first.mode === "native" ? "native" : first.protocol;
     };
     assert.equal(await at(["chat", "responses"]), served, upstream);
     assert.equal(await at(["chat"]), "native", upstream);
+  }
+});
+
+Deno.test("candidatesFor() leaves out the deployments that take fewer tools, and names count, limit and host", async () => {
+  const at = async (
+    service: Connection["service"],
+    endpoints: readonly Endpoint[],
+  ) => {
+    const { connection, model } = await deployment("A", endpoints);
+    return {
+      connection: { ...connection, service },
+      model: { ...model, upstream: "gpt-5.5" },
+    };
+  };
+  const few = await at("openai-chat", ["chat"]);
+  const other = await at("xai", ["chat"]);
+  const any = await at("custom", ["chat"]);
+  const found = (toolCount: number) =>
+    candidatesFor("chat_completions", [few, other, any], {
+      prompt: { toolCount, effort: "none" },
+    }).map(({ deployment: { connection } }) => connection.service);
+  assert.deepEqual(found(128), ["openai-chat", "xai", "custom"]);
+  assert.deepEqual(found(129), ["xai", "custom"]);
+  assert.deepEqual(found(201), ["custom"]);
+  const ask = (operation: Operation, deployment: Deployment, facts = {}) =>
+    candidatesFor(operation, [deployment], {
+      prompt: { toolCount: 604, effort: "none" },
+      ...facts,
+    });
+  assert.throws(
+    () => ask("chat_completions", few),
+    /Cannot send 604 tools .* \(openai-chat\) takes at most 128\./,
+  );
+  // The translation counts the tools that it sends.
+  assert.deepEqual(ask("messages", few), [
+    { mode: "translated", deployment: few, protocol: "chat" },
+  ]);
+  const both = await at("openai-chat", ["chat", "responses"]);
+  for (const facts of [{}, { bodyProtocol: "responses" }]) {
+    assert.deepEqual(ask("chat_completions", both, facts), [
+      { mode: "translated", deployment: both, protocol: "responses" },
+    ]);
   }
 });
 
