@@ -79,8 +79,11 @@ export function isPlain(schema: JsonValue | undefined): boolean {
   );
 }
 
-/** Returns the known types. Google's SDKs write them in capitals. */
+/** Returns the known types. Google's SDKs write them in capitals. In draft 3, a schema or `any` may be one of several. */
 export function typesOf(value: JsonValue): JsonValue | undefined {
+  const isOpen = Array.isArray(value) &&
+    value.some((type) => isJsonObject(type) || type === "any");
+  if (isOpen) return undefined;
   const known = [value].flat().map((type) => String(type).toLowerCase())
     .filter((type) => TYPES.has(type));
   return Array.isArray(value) && known.length > 0

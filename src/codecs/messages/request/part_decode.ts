@@ -14,7 +14,7 @@ import type {
 import { innerSettings } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { normalMediaType } from "../../canonical/request/media.ts";
-import { argumentsText } from "../../canonical/tools/tool.ts";
+import { givenArguments } from "../../canonical/tools/tool.ts";
 import { decodeCache } from "./cache.ts";
 import {
   metadataOf,
@@ -117,7 +117,7 @@ function decodeCall(block: JsonObject, param: string): FunctionCallBlock {
     kind: "function_call",
     id: requireName(block.id, `${param}.id`),
     name: requireName(block.name, `${param}.name`),
-    arguments: argumentsText(block.input),
+    arguments: givenArguments(block.input),
     cache: decodeCache(block),
     providerMetadata: metadataOf(block, CALL_FIELDS),
   };

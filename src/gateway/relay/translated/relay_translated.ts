@@ -1,11 +1,7 @@
 import { callUpstream, Upload } from "../../upstream/call.ts";
 import type { AnyResponse, HttpResponse } from "@gateway/http1";
 import { setImmediate } from "node:timers";
-import type {
-  Config,
-  ConnectionModel,
-  Deployment,
-} from "../../config/config.ts";
+import type { Config, ConnectionModel } from "../../config/config.ts";
 import { oncePer } from "@gateway/base/memo";
 import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import {

@@ -31,6 +31,9 @@ a property of draft 3 is required by a flag: { type: object, required: [b], prop
   required: [b, a], properties: { a: { type: string }, b: {} } }
 an unknown type is no type: { properties: { a: { type: any }, b: { type: [file, string, string] } } }
   → { properties: { a: {}, b: { type: [string] } } }
+a schema among the types of draft 3 allows more than the others: { properties: {
+  a: { type: [{ type: string }, "null"] }, b: { type: [any, "null"] } } } →
+  { properties: { a: {}, b: {} } }
 types in capitals are types: { type: OBJECT, properties: { a: { type: STRING } } } → { type: object,
   properties: { a: { type: string } } }
 every list has items: { type: object, properties: { a: { anyOf: [{ type: array },

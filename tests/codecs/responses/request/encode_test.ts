@@ -499,13 +499,16 @@ Deno.test("toolSupport() recognizes custom tools and namespaces where OpenAI ser
     namespaces: true,
     maxNameLength: 64,
     letterFirst: false,
+    maxTools: Infinity,
   });
   assert.deepEqual(support("custom"), {
     custom: false,
     namespaces: false,
     maxNameLength: 64,
     letterFirst: true,
+    maxTools: Infinity,
   });
+  assert.equal(support("xai").maxTools, 200);
 });
 
 /** Returns the item of a message of one text. */
