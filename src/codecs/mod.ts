@@ -89,7 +89,6 @@ export {
   lessonText,
   LIMIT_FIELDS,
   merged,
-  NO_PLAIN_TRY,
   PREFILL,
   probeOf,
   readLessons,

@@ -124,11 +124,6 @@ export const LIMIT_FIELDS: readonly string[] = [
 /** The beginning of an answer, which the caller wants the model to continue. No refusal teaches to leave it out. */
 export const PREFILL = "prefill";
 
-/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
-export const NO_PLAIN_TRY: Lesson = {
-  ...{ move: "plain", field: "body", words: [], cause: "found" },
-};
-
 /** Returns the first suspected fields, which are sent again together: those of one part of the request. */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
   const part = ({ move, field }: Lesson) =>

@@ -12,7 +12,6 @@ import {
   type Lesson,
   lessonText,
   merged,
-  NO_PLAIN_TRY,
   parseErrorBody,
   protocolHeaderPrefixes,
   readLessons,
@@ -85,6 +84,11 @@ interface SentRequest {
   readonly response: HttpResponse;
   readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
 }
+
+/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
+const NO_PLAIN_TRY: Lesson = {
+  ...{ move: "plain", field: "body", words: [], cause: "found" },
+};
 
 /** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
 const MAX_TAUGHT = 2;
