@@ -9,6 +9,8 @@ import type { Caller, Config } from "../../src/gateway/config/config.ts";
 import { systemClock } from "../../src/base/time/timers.ts";
 import { sha256Hex } from "../../src/base/sha256.ts";
 import { openRecord } from "../../src/gateway/observe/record.ts";
+import { endRequest } from "../../src/gateway/relay/end_request.ts";
+import { Holds } from "../../src/gateway/relay/exchange.ts";
 import { createMemorySums } from "../../src/gateway/usage/memory_sums.ts";
 import { createUsageService } from "../../src/gateway/usage/service.ts";
 
@@ -87,14 +89,16 @@ function createRequests(config: Config) {
     sums,
     serve(caller: Caller, isCounted: boolean): void {
       const record = openRecord("req", "POST", { clock: systemClock, log });
+      const holds = new Holds();
       if (isCounted) {
         const tally = service.open({ record, caller, estimatedTokens: 500 });
+        holds.tally = tally;
         void tally.enter([deployment]);
       }
       record.facts.status = 200;
       record.facts.connection = deployment.connection.name;
       record.facts.answer.usage = { inputTokens: 600, outputTokens: 90 };
-      record.finish("complete");
+      endRequest({ record, holds }, "complete");
     },
   };
 }

@@ -25,7 +25,8 @@ import {
 } from "../relay/request/authenticate.ts";
 import type { Identity } from "../relay/identity/identity.ts";
 import { readClientIds } from "../relay/request/conversation.ts";
-import { followCaller } from "../relay/exchange.ts";
+import { endRequest } from "../relay/end_request.ts";
+import { followCaller, Holds } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
 import { stamp } from "../relay/request_id.ts";
 import type { RelayServices } from "../relay/services.ts";
@@ -116,6 +117,7 @@ export function createRespond(parts: GatewayParts): Respond {
     let protocol: Protocol | undefined;
     try {
       const { target, record } = beginRequest(request, requestId, parts);
+      const holds = new Holds();
       const { headers } = target;
       try {
         refuseFault(request);
@@ -128,14 +130,15 @@ export function createRespond(parts: GatewayParts): Respond {
           throw shuttingDown();
         }
         return await serve(match, {
-          ...{ request, headers, record, config, parts, attribution, signIn },
+          ...{ request, headers, record, holds, config, parts },
+          ...{ attribution, signIn },
         });
       } catch (thrown) {
         protocol ??= protocolOfUnknownPath(target);
         const { log } = parts;
         const failed = failureResponse(thrown, { protocol, record, log });
         stamp(failed.response, protocol, requestId);
-        return await finish(failed.response, failed.ending, record);
+        return await finish(failed.response, failed.ending, { record, holds });
       }
     } catch (thrown) {
       return lastResponse(thrown, { protocol, requestId, log: parts.log });
@@ -167,6 +170,7 @@ interface Served {
   /** The headers of the request. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
+  readonly holds: Holds;
   /** The configuration for the whole request, even after a reload. */
   readonly config: Config;
   readonly parts: GatewayParts;
@@ -199,17 +203,21 @@ async function serve(
 function relayed(
   task: RelayTask,
   caller: Caller,
-  { request, headers: all, record, config, parts }: Served,
+  { request, headers: all, record, holds, config, parts }: Served,
 ): Promise<AnyResponse> {
   const headers = withoutHeaders(all, config.server.attribution);
   const { deadlines, followAfterMs: afterMs } = parts;
-  const control = followCaller(request, record, { deadlines, afterMs });
-  const exchange = { request, headers, record, caller, config, control };
+  const open = { record, holds };
+  const control = followCaller(request, open, { deadlines, afterMs });
+  const exchange = { request, headers, ...open, caller, config, control };
   if (parts.tracing === undefined) return relay(exchange, task, parts);
   const { operation } = task;
   return parts.tracing.follow(
-    { operation, record },
-    () => relay(exchange, task, parts),
+    { operation, requestId: record.requestId },
+    (span) => {
+      holds.span = span;
+      return relay(exchange, task, parts);
+    },
   );
 }
 
@@ -229,7 +237,7 @@ async function answered(
   stamp(own, protocol, record.requestId);
   return isUnlogged(action, path, served.request)
     ? own
-    : await finish(own, "complete", record);
+    : await finish(own, "complete", served);
 }
 
 /** Returns true for a health check, a `HEAD` request of an agent, and a part of the page, which has some forty. */
@@ -248,18 +256,18 @@ function reportsHealth(action: Route["action"]): boolean {
     (action.open === "live" || action.open === "ready");
 }
 
-/** Ends the record of a request with a response of the gateway's own, and counts its bytes. */
+/** Ends a request with a response of the gateway's own, and counts its bytes. */
 async function finish(
   response: Response,
   ending: Ending,
-  record: RequestRecord,
+  open: Pick<Served, "record" | "holds">,
 ): Promise<AnyResponse> {
   const { status, headers, body } = response;
   const bytes = body && await response.bytes();
-  const { facts } = record;
+  const { facts } = open.record;
   facts.status = status;
   facts.bytesOut = facts.method === "HEAD" ? 0 : bytes?.length ?? 0;
-  record.finish(ending);
+  endRequest(open, ending);
   return bytes === null
     ? new Response(null, { status, headers })
     : new DirectResponse(bytes, { status, headers: [...headers] });

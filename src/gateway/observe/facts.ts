@@ -114,7 +114,7 @@ export interface AnswerFacts {
     readonly id: string;
     readonly upstream: string;
   };
-  usage?: Usage;
+  usage?: Usage | undefined;
   /** True when the usage was counted after some output, not only at the start of the answer. */
   isUsageFinal?: boolean;
   /** True when the gateway estimated the usage or a part of it. */
@@ -131,8 +131,8 @@ export interface AnswerFacts {
     /** The input tokens that the cache could have held. */
     readonly tokens: number;
     /** What they cost more than from the cache, in nano-dollars, where the model has a price. */
-    costNanos?: number;
-  };
+    readonly costNanos?: number;
+  } | undefined;
   /** The approximate length of the model's text, where the usage may be missing. */
   outputCharacters?: number;
   /** The canonical stop reason; only of translated answers. */

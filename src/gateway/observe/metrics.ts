@@ -1,8 +1,9 @@
 import type { Timers } from "@gateway/base/time/timers";
 import type { Ending, RequestFacts } from "./facts.ts";
 
-/** A request that has ended. */
+/** A request that has ended, as its log line, its metrics and its span show it. */
 export interface EndedRequest {
+  /** Its usage is what counts. */
   readonly facts: Readonly<RequestFacts>;
   readonly ending: Ending;
   /** The time from its first byte to its last, in milliseconds. */

@@ -11,6 +11,7 @@ import { OPERATIONS } from "@gateway/base/protocol";
 import { VERSION } from "@gateway/base/version";
 import type { Usage } from "@gateway/codecs";
 import type { Ending, RequestFacts } from "./facts.ts";
+import type { EndedRequest } from "./metrics.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 
 const SCOPE = "model-gateway";
@@ -32,17 +33,17 @@ export function createTracing(names: GenAiNames, optIn = ""): Tracing {
     follow(request, serve) {
       const options = { kind: SpanKind.CLIENT };
       return tracer.startActiveSpan(request.operation, options, (span) => {
-        request.record.onFinish((ending) => {
-          const shared = sharedAttributes(request, ending, names);
-          measureClient(request, shared);
-          measureServer(request, shared);
-          describe(span, shared, spanAttributes(request));
-          if (isFailure(ending, shared)) {
+        const end = (ended: EndedRequest) => {
+          const shared = sharedAttributes(request, ended, names);
+          measureClient(ended, shared);
+          measureServer(ended, shared);
+          describe(span, shared, spanAttributes(request, ended.facts));
+          if (isFailure(ended.ending, shared)) {
             span.setStatus({ code: SpanStatusCode.ERROR });
           }
           span.end();
-        });
-        return serve();
+        };
+        return serve({ end });
       });
     },
   };
@@ -87,7 +88,7 @@ const FIRST_TOKEN_SECONDS = [
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /** Measures a request that has ended. */
-type Measure = (request: TracedRequest, shared: GenAiAttributes) => void;
+type Measure = (ended: EndedRequest, shared: GenAiAttributes) => void;
 
 /**
  * Creates a histogram. Its bounds are those that the conventions recommend with SHOULD
@@ -112,9 +113,9 @@ function serverMeasures(meter: Meter): Measure {
     meter,
     ["gen_ai.server.time_to_first_token", "s", FIRST_TOKEN_SECONDS],
   );
-  return ({ record }, shared) => {
-    duration.record(record.elapsedMs() / 1000, shared);
-    const { firstOutputMs } = record.facts.answer;
+  return ({ facts, totalMs }, shared) => {
+    duration.record(totalMs / 1000, shared);
+    const { firstOutputMs } = facts.answer;
     if (firstOutputMs === undefined || "error.type" in shared) return;
     firstToken.record(firstOutputMs / 1000, shared);
   };
@@ -130,9 +131,9 @@ function firstClient(meter: Meter): Measure {
     meter,
     ["gen_ai.client.token.usage", "{token}", TOKENS],
   );
-  return ({ record }, shared) => {
-    duration.record(record.elapsedMs() / 1000, shared);
-    const { usage } = record.facts.answer;
+  return ({ facts, totalMs }, shared) => {
+    duration.record(totalMs / 1000, shared);
+    const { usage } = facts.answer;
     if (usage === undefined) return;
     const { "error.type": _, ...counted } = shared;
     const count = (type: string, value: number) =>
@@ -162,9 +163,8 @@ function latestClient(meter: Meter): Measure {
     counter: meter.createCounter(name(rest), { unit: "{token}" }),
     countOf,
   }));
-  return ({ record }, shared) => {
-    const { answer, isStream } = record.facts;
-    duration.record(record.elapsedMs() / 1000, shared);
+  return ({ facts: { answer, isStream }, totalMs }, shared) => {
+    duration.record(totalMs / 1000, shared);
     if (isStream && answer.firstOutputMs !== undefined) {
       firstChunk.record(answer.firstOutputMs / 1000, shared);
     }
@@ -204,8 +204,8 @@ interface GenAiNames {
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
  */
 export function sharedAttributes(
-  { operation, record: { facts } }: TracedRequest,
-  ending: Ending,
+  { operation }: TracedRequest,
+  { facts, ending }: Pick<EndedRequest, "facts" | "ending">,
   { isModel, providerOf }: GenAiNames,
 ): GenAiAttributes {
   const { connection, model } = facts;
@@ -230,7 +230,8 @@ export function sharedAttributes(
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans).
  */
 export function spanAttributes(
-  { record: { requestId, facts } }: TracedRequest,
+  { requestId }: TracedRequest,
+  facts: Readonly<RequestFacts>,
 ): GenAiAttributes {
   const { connection, mode, client, isStream, effort } = facts;
   const { usage, stopReason, firstOutputMs } = facts.answer;

@@ -4,14 +4,13 @@ import type { Usage } from "@gateway/codecs";
 import { createChunkGaps } from "./chunk_gaps.ts";
 import {
   type AnswerFacts,
-  type Ending,
   isUnsent,
   type RequestFacts,
   servedModel,
 } from "./facts.ts";
 import type { Log } from "./log.ts";
 import type { EventFields } from "./log_events.ts";
-import type { Metrics } from "./metrics.ts";
+import type { EndedRequest, Metrics } from "./metrics.ts";
 
 /** The record of one request. */
 export interface RequestRecord {
@@ -21,12 +20,14 @@ export interface RequestRecord {
   elapsedMs(): number;
   /** Returns the function to call at each chunk of a streamed response; `undefined` when nothing counts them. */
   watchChunks(): (() => void) | undefined;
-  /** Runs the registered functions and writes the line; only the first call counts. */
-  finish(ending: Ending): void;
+  /** Marks the request as ended. Returns false when it has ended before. */
+  finish(): boolean;
   /** Returns true after {@linkcode RequestRecord.finish} was called. */
   isFinished(): boolean;
-  /** Registers a function to run when the request ends; it runs at once if the request has ended. */
-  onFinish(react: (ending: Ending) => void): void;
+  /** Writes the log line of the request. */
+  writeLine(ended: EndedRequest): void;
+  /** Counts the request in the metrics. */
+  count(ended: EndedRequest): void;
 }
 
 /** The targets of a request's record. */
@@ -50,34 +51,21 @@ export function openRecord(
     bytesIn: 0,
     bytesOut: 0,
   };
-  const reactions: ((ending: Ending) => void)[] = [];
-  let ended: Ending | undefined;
-  const elapsedMs = () => clock.elapsedMs() - startedMs;
+  let hasEnded = false;
   return {
     requestId,
     facts,
-    elapsedMs,
+    elapsedMs: () => clock.elapsedMs() - startedMs,
     watchChunks() {
       if (metrics === undefined) return undefined;
       const gaps = createChunkGaps();
       facts.chunkGaps = gaps;
       return () => gaps.note(clock.elapsedMs());
     },
-    isFinished: () => ended !== undefined,
-    finish(ending) {
-      if (ended !== undefined) return;
-      ended = ending;
-      // Empties the list, so that a kept record does not keep the rest of the request in memory.
-      for (const react of reactions.splice(0)) react(ending);
-      const totalMs = elapsedMs();
-      const ends = { requestId, totalMs, ending };
-      log.write("request", factsLine(facts, ends));
-      metrics?.requestEnded({ facts, ending, totalMs });
-    },
-    onFinish(react) {
-      if (ended !== undefined) react(ended);
-      else reactions.push(react);
-    },
+    isFinished: () => hasEnded,
+    finish: () => !hasEnded && (hasEnded = true),
+    writeLine: (ended) => log.write("request", factsLine(requestId, ended)),
+    count: (ended) => metrics?.requestEnded(ended),
   };
 }
 
@@ -89,19 +77,12 @@ const MAX_LENGTH = {
   word: 32,
 };
 
-/** The values of a request's line that are known at its end. */
-interface LineEnds {
-  readonly requestId: string;
-  readonly totalMs: number;
-  readonly ending: Ending;
-}
-
 type Line = EventFields<"request">;
 
 /** Returns the facts of a request as the fields of its log line. */
 function factsLine(
-  facts: RequestFacts,
-  { requestId, totalMs, ending }: LineEnds,
+  requestId: string,
+  { facts, totalMs, ending }: EndedRequest,
 ): Line {
   return {
     request_id: requestId,

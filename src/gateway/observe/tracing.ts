@@ -1,22 +1,26 @@
 import type { Operation } from "@gateway/base/protocol";
-import type { RequestRecord } from "./record.ts";
+import type { EndedRequest } from "./metrics.ts";
 
 /** A request to a model, to be traced. */
 export interface TracedRequest {
   readonly operation: Operation;
-  readonly record: RequestRecord;
+  readonly requestId: string;
+}
+
+/** The span of a request. */
+export interface RequestSpan {
+  end(ended: EndedRequest): void;
 }
 
 /** Traces requests to models. */
 export interface Tracing {
   /**
-   * Serves a request inside a span of its own, which contains the calls of providers. The span ends with the request's
-   * record.
+   * Serves a request inside a span of its own, which contains the calls of providers. The end of the request ends it.
    *
    * @returns The result of `serve`.
    */
   follow<Answer>(
     request: TracedRequest,
-    serve: () => Promise<Answer>,
+    serve: (span: RequestSpan) => Promise<Answer>,
   ): Promise<Answer>;
 }

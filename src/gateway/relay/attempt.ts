@@ -43,8 +43,6 @@ export interface Attempt {
   readonly isAwaited?: (() => boolean) | undefined;
   /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
-  /** Notes that it serves the request, before the record of it ends. Later calls do nothing. */
-  noteServed(): Promise<void> | void;
 }
 
 /** Records where the last attempt went; `undefined` when nothing was sent. */

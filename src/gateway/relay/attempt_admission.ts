@@ -51,7 +51,7 @@ export class AttemptAdmission {
     this.#request = request;
     this.#services = services;
     this.#place = services.queue.open(request.exchange);
-    request.exchange.record.onFinish(() => this.#place.release());
+    request.exchange.holds.place = this.#place;
   }
 
   /** The failed attempts that decide the next one. A rate limit is forgotten after a wait. */

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { Clock } from "@gateway/base/time/timers";
-import type { CacheMissWord } from "../observe/facts.ts";
+import type { AnswerFacts, CacheMissWord } from "../observe/facts.ts";
+import type { EndedRequest } from "../observe/metrics.ts";
 import type { Exchange } from "./exchange.ts";
 import { namedConversation } from "./request/conversation.ts";
 import {
@@ -15,13 +16,16 @@ export interface CacheMisses {
   /** Returns the search of the prompts that a caller's next one may continue. */
   findPrompt(caller: Exchange["caller"]): FindPrompt;
   /**
-   * Judges a turn, once its answer's usage is known. It writes the miss to the facts, and remembers the turn for the
-   * next one.
+   * Judges a turn, once its answer's usage is known, and remembers it for the next one.
+   *
+   * @param ended Its usage is the provider's.
+   * @returns The miss; `undefined` when there was none.
    */
   judge(
     exchange: Pick<Exchange, "caller" | "record">,
     prompt: PromptParts,
-  ): void;
+    ended: EndedRequest,
+  ): AnswerFacts["cacheMiss"];
 }
 
 const MINUTE_MS = 60_000;
@@ -150,18 +154,17 @@ export function createCacheMisses(
 
   return {
     findPrompt: (caller) => (first) => openings.get(openingOf(caller, first)),
-    judge({ caller, record }, prompt) {
-      const { facts } = record;
-      const { usage } = facts.answer;
-      if (usage === undefined || prompt.isLinked) return;
+    judge({ caller, record }, prompt, { facts, totalMs }) {
       const { connection, model, upstreamModel, answer } = facts;
+      const { usage } = answer;
+      if (usage === undefined || prompt.isLinked) return undefined;
       const tokens = tokensAfter({ connection, upstreamModel }, usage);
       if (tokens < MIN_CACHED_TOKENS && sessions.size + pauses.size === 0) {
-        return;
+        return undefined;
       }
       const nowMs = clock.elapsedMs();
       dropOld(nowMs);
-      const startMs = nowMs - record.elapsedMs();
+      const startMs = nowMs - totalMs;
       const key = keyOf({ caller, record }, prompt);
       const turns = sessions.get(key)?.turns ?? [];
       const last = likest(turns, prompt);
@@ -169,7 +172,7 @@ export function createCacheMisses(
       const before: CacheState | undefined = last ??
         (pause !== undefined && mayContinue(pause, facts) ? pause : undefined);
       // A turn that began before the other's cache was there could not read it.
-      if (before !== undefined && before.atMs > startMs) return;
+      if (before !== undefined && before.atMs > startMs) return undefined;
       const now: Turn = {
         prompt,
         opening: (prompt.opening?.messages ?? 0) > FIRST_MESSAGES
@@ -183,24 +186,18 @@ export function createCacheMisses(
         lifetimeMs: lifetimeOf(usage, prompt, answer.dropped) ??
           before?.lifetimeMs ?? LIFETIME_MS,
       };
-      const { cachedInputTokens: read = 0, inputTokens } = usage;
-      if (before !== undefined && read < before.tokens / 2) {
-        const missed = Math.min(before.tokens, inputTokens) - read;
-        const cause = missed < MIN_CACHED_TOKENS ? undefined : causeOf({
-          before,
-          last,
-          now,
-          startMs,
-          droppedReasoning: answer.reasoningDropped,
-        });
-        if (cause !== undefined) {
-          answer.cacheMiss = { ...cause, tokens: missed };
-        }
+      const isKept = last !== undefined || tokens >= MIN_CACHED_TOKENS;
+      if (isKept && sumsIn(prompt) <= MAX_SUMS) {
+        const others = turns.filter((turn) => turn !== last);
+        keep(key, [...others.slice(1 - MAX_LINES), now], nowMs);
       }
-      if (sumsIn(prompt) > MAX_SUMS) return;
-      if (last === undefined && tokens < MIN_CACHED_TOKENS) return;
-      const others = turns.filter((turn) => turn !== last).slice(1 - MAX_LINES);
-      keep(key, [...others, now], nowMs);
+      const { cachedInputTokens: read = 0, inputTokens } = usage;
+      if (before === undefined || read >= before.tokens / 2) return undefined;
+      const missed = Math.min(before.tokens, inputTokens) - read;
+      if (missed < MIN_CACHED_TOKENS) return undefined;
+      const droppedReasoning = answer.reasoningDropped;
+      const cause = causeOf({ before, last, now, startMs, droppedReasoning });
+      return cause && { ...cause, tokens: missed };
     },
   };
 }

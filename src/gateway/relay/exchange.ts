@@ -3,18 +3,49 @@ import { CallerLeft } from "../upstream/call.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Deadlines } from "@gateway/base/time/deadlines";
+import type { AnswerFacts, Ending } from "../observe/facts.ts";
+import type { EndedRequest } from "../observe/metrics.ts";
 import type { RequestRecord } from "../observe/record.ts";
+import type { RequestSpan } from "../observe/tracing.ts";
+import type { Tally } from "../usage/tally.ts";
 
 /** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
   readonly request: IncomingRequest;
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
+  readonly holds: Holds;
   readonly caller: Caller;
   /** The configuration when the request arrived. A reload does not change it. */
   readonly config: Config;
   /** Aborts the attempts when the caller disconnects or the gateway stops. */
   readonly control: AttemptControl;
+}
+
+/** What a request holds until it ends. Each part of the gateway adds what it takes; `endRequest` has the order. */
+export class Holds {
+  /** Stops listening to the caller. */
+  unfollow: (() => void) | undefined = undefined;
+  /** The places among the running requests of the gateway and of the caller. */
+  leave: (() => void) | undefined = undefined;
+  /** The place in the queue. */
+  place: { release(): void } | undefined = undefined;
+  /** Reports to the health of the connection that serves. */
+  report: ((ending: Ending) => void) | undefined = undefined;
+  /** The slot of that connection. */
+  slot:
+    | { readonly completed?: (() => void) | undefined; leave(): void }
+    | undefined = undefined;
+  /** Judges the use of the prompt cache by the usage that the provider counted. */
+  judgeCache:
+    | ((ended: EndedRequest) => AnswerFacts["cacheMiss"])
+    | undefined = undefined;
+  tally: Pick<Tally, "end"> | undefined = undefined;
+  /** Notes that its conversation has stayed on the connection until the end. */
+  conversation: (() => void) | undefined = undefined;
+  span: RequestSpan | undefined = undefined;
+  memory: { close(): void } | undefined = undefined;
+  body: { release(): void } | undefined = undefined;
 }
 
 /** The options of {@linkcode followCaller}. */
@@ -33,7 +64,7 @@ interface FollowOptions {
  */
 export function followCaller(
   request: IncomingRequest,
-  record: RequestRecord,
+  { record, holds }: Pick<Exchange, "record" | "holds">,
   { deadlines, afterMs }: FollowOptions,
 ): AttemptControl {
   const control = new AttemptControl();
@@ -44,10 +75,10 @@ export function followCaller(
     const { signal } = request;
     if (signal.aborted) leave();
     signal.addEventListener("abort", leave, { once: true });
-    record.onFinish(() => signal.removeEventListener("abort", leave));
+    holds.unfollow = () => signal.removeEventListener("abort", leave);
   };
   if (afterMs === 0) follow();
-  else record.onFinish(deadlines.start(afterMs, follow));
+  else holds.unfollow = deadlines.start(afterMs, follow);
   return control;
 }
 

@@ -183,7 +183,7 @@ async function runAttempt(
     & Parameters<typeof relayTranslated>[2]
     & Uses<"health" | "renewedConnection" | "quotas">,
 ): Promise<AnyResponse | FailedAttempt> {
-  const { record } = context.exchange;
+  const { holds } = context.exchange;
   const attempt = attemptOf(
     { candidate, isProbe: report.isProbe, isAwaited: slot.isAwaited },
     context,
@@ -200,20 +200,21 @@ async function runAttempt(
       connection,
       () => services.harvest.reading(connection),
     );
-    await attempt.noteServed();
-    record.onFinish((ending) => {
-      if (ending === "complete") {
-        report.succeeded();
-        slot.completed?.();
-      } else if (ending === "upstream_broken") {
+    // Counting tokens is no turn of a conversation.
+    if (attempt.operation !== "count_tokens") {
+      await context.task.candidates.onServed?.(candidate);
+    }
+    holds.slot = slot;
+    holds.report = (ending) => {
+      if (ending === "complete") report.succeeded();
+      else if (ending === "upstream_broken") {
         report.failed(
           attempt.lateFailure
             ? evidenceOf(withWait(attempt.lateFailure, services.clock.now()))
             : BROKE_OFF,
         );
       } else report.dismissed();
-      slot.leave();
-    });
+    };
     return answer;
   } catch (error) {
     const thrown =
@@ -274,7 +275,6 @@ function attemptOf(
     one !== candidate && !isRefused(one, failed) &&
     counted.every((other) => other.candidate !== one);
   const mayRepeat = failed.filter(wasSent).length + 1 < MAX_ATTEMPTS;
-  let isServed = false;
   task.head.prompt.sent = undefined;
   const attempt: RunningAttempt = {
     exchange,
@@ -297,12 +297,6 @@ function attemptOf(
     lateFailure: undefined,
     noteFailure(failure) {
       attempt.lateFailure ??= failure;
-    },
-    noteServed() {
-      // Counting tokens is no turn of a conversation.
-      if (isServed || task.operation === "count_tokens") return;
-      isServed = true;
-      return task.candidates.onServed?.(candidate);
     },
   };
   return attempt;

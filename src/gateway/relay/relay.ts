@@ -9,6 +9,7 @@ import {
   type PathHead,
   type RequestHead,
 } from "./request/request_head.ts";
+import { endRequest } from "./end_request.ts";
 import type { Exchange } from "./exchange.ts";
 import { tryCandidates } from "./failover.ts";
 import {
@@ -28,8 +29,8 @@ export interface RelayTask extends PathHead {
 }
 
 /**
- * Sends a request's body to an upstream and returns the response (docs/design.md#native-and-translated). Finishes the
- * exchange's record when the answer ends. After an error, the code that catches it finishes the record.
+ * Sends a request's body to an upstream and returns the response (docs/design.md#native-and-translated). Ends the
+ * request when the answer ends. After an error, the code that catches it ends the request.
  *
  * @throws {GatewayError} The error for the caller.
  * @throws {CallerLeft} When the caller disconnects.
@@ -39,14 +40,14 @@ export async function relay(
   relayTask: RelayTask,
   services: RelayServices,
 ): Promise<AnyResponse> {
-  const { caller, config, record } = exchange;
+  const { caller, config, record, holds } = exchange;
   const { operation } = relayTask;
   services.admission.enter(exchange, caller, config);
   const memory = services.memory.open(
     config.server.maxBodyMemoryBytes,
     caller.sha256,
   );
-  record.onFinish(() => memory.close());
+  holds.memory = memory;
   const { held, body, head } = await readTask(exchange, relayTask, {
     memory,
     deadlines: services.deadlines,
@@ -85,8 +86,12 @@ export async function relay(
     caller,
     estimatedTokens: head.estimatedTokens,
     maxOutputTokens: head.maxOutputTokens,
-    judgeCache: () => services.cacheMisses.judge(exchange, head.prompt),
   });
+  if (tally !== undefined) {
+    holds.tally = tally;
+    holds.judgeCache = (ended) =>
+      services.cacheMisses.judge(exchange, head.prompt, ended);
+  }
   const task = {
     operation,
     bodyProtocol,
@@ -97,7 +102,10 @@ export async function relay(
     candidates,
     tally,
   };
-  return await tryCandidates(exchange, task, services);
+  const answer = await tryCandidates(exchange, task, services);
+  // A stream ends when its caller has read it.
+  if (isWhole(answer)) endRequest(exchange, "complete");
+  return answer;
 }
 
 /** A request whose body is read. */
@@ -117,8 +125,7 @@ async function readTask(
     readonly findPrompt: FindPrompt;
   },
 ): Promise<ReadTask> {
-  const { config, record } = exchange;
-  const { facts } = record;
+  const { config, record: { facts }, holds } = exchange;
   const reader = createRequestHeadReader(path, findPrompt);
   const held = await readBody(exchange, {
     deadlines,
@@ -132,7 +139,7 @@ async function readTask(
   });
   const body = keepBody(held, () => memory.give(held.length));
   // Nobody else releases the body of a request that is rejected.
-  record.onFinish(body.release);
+  holds.body = body;
   const head = reader.end();
   if (!head.prompt.isIncomplete) return { held, body, head };
   // The next prompt is not compared, so that a client that edits each turn has every second body read twice.
@@ -162,4 +169,9 @@ function noteAlias(
   if (id === requested) return;
   facts.alias = requested;
   facts.model = id;
+}
+
+/** Returns true for an answer whose bytes are all here. The relay makes no platform's response with a stream. */
+function isWhole(answer: AnyResponse): boolean {
+  return answer instanceof Response || answer.source instanceof Uint8Array;
 }

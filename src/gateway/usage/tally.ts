@@ -3,10 +3,10 @@ import type { Price } from "../config/usage_limits.ts";
 import { memoized } from "@gateway/base/memo";
 import {
   type AnswerFacts,
-  type Ending,
   isUnsent,
   type RequestFacts,
 } from "../observe/facts.ts";
+import type { EndedRequest } from "../observe/metrics.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { addUsage, estimateUsage, type Usage } from "@gateway/codecs";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
@@ -37,6 +37,12 @@ export interface Tally {
   near(): readonly RequestLimitState[];
   /** Returns all limits of the last call. */
   states(): readonly RequestLimitState[];
+  /**
+   * Counts the request when it ends, if a provider was called, and releases what it holds.
+   *
+   * @returns The facts of its answer, with the usage that counts and the cost.
+   */
+  end(ended: EndedRequest): AnswerFacts;
 }
 
 /** The request to count. */
@@ -47,8 +53,6 @@ export interface TallyRequest {
   readonly estimatedTokens: number;
   /** The most output tokens that it allows; `undefined` when it sets no bound. */
   readonly maxOutputTokens?: number | undefined;
-  /** Judges the answer's use of the prompt cache, once the provider's counts are known. */
-  readonly judgeCache?: (() => void) | undefined;
 }
 
 interface TallyOptions {
@@ -61,13 +65,9 @@ interface TallyOptions {
   readonly now: () => number;
 }
 
-/**
- * Opens a tally. When the record finishes, it counts the request if a provider was called, and writes the cost to the
- * record.
- */
+/** Opens the tally of a request. */
 export function openTally(
-  { record, caller, estimatedTokens, maxOutputTokens, judgeCache }:
-    TallyRequest,
+  { record, caller, estimatedTokens, maxOutputTokens }: TallyRequest,
   options: TallyOptions,
 ): Tally {
   const startedMs = options.now();
@@ -81,34 +81,6 @@ export function openTally(
     options.sums.apply({ additions: [], releases: admitted.holds });
     admitted = undefined;
   }
-
-  record.onFinish((ending) => {
-    // The log and the metrics have the usage that counts.
-    if (!isServed(record.facts, ending)) delete record.facts.answer.usage;
-    if (called === undefined || wasNeverSent(record.facts)) return release();
-    const request = {
-      caller: options.current(caller),
-      connection: called[0].connection.name,
-      atMs: options.now(),
-      session: record.facts.client?.session,
-    };
-    judgeCache?.();
-    const settled = settle(record.facts, {
-      ...{ ending, estimatedTokens, startedMs, called },
-    });
-    const output = record.facts.answer.usage?.outputTokens;
-    if (output !== undefined) options.limiter.learn(caller, output);
-    settled.forEach((use, index) =>
-      options.counting.count(
-        {
-          ...request,
-          ...use,
-          misses: index === 0 ? missesOf(record.facts) : [],
-        },
-        index === 0 ? admitted?.holds : undefined,
-      )
-    );
-  });
 
   function learn(
     result: AdmittedUse | LimitRefusal,
@@ -144,6 +116,31 @@ export function openTally(
     },
     near: () => (admitted?.states ?? []).filter(isNear),
     states: () => admitted?.states ?? [],
+    end(ended) {
+      if (called === undefined || wasNeverSent(ended.facts)) {
+        release();
+        return ended.facts.answer;
+      }
+      const request = {
+        caller: options.current(caller),
+        connection: called[0].connection.name,
+        atMs: options.now(),
+        session: record.facts.client?.session,
+      };
+      const { answer, uses } = settle(
+        ended,
+        { estimatedTokens, startedMs, called },
+      );
+      const output = answer.usage?.outputTokens;
+      if (output !== undefined) options.limiter.learn(caller, output);
+      uses.forEach((use, index) =>
+        options.counting.count(
+          { ...request, ...use, misses: index === 0 ? missesOf(answer) : [] },
+          index === 0 ? admitted?.holds : undefined,
+        )
+      );
+      return answer;
+    },
   };
 }
 
@@ -209,27 +206,26 @@ interface Settled {
   readonly counts: Counts;
 }
 
-/**
- * Returns the final usage of a request by model, first of the one that served. It also writes the usage to the facts,
- * for log and metrics.
- */
+/** Returns the final usage of a request by model, first of the one that served, and the facts for log and metrics. */
 function settle(
-  facts: RequestFacts,
-  { ending, estimatedTokens, startedMs, called }: {
-    readonly ending: Ending;
+  ended: EndedRequest,
+  { estimatedTokens, startedMs, called }: {
     readonly estimatedTokens: number;
     readonly startedMs: number;
     readonly called: CallDeployments;
   },
-): readonly Settled[] {
-  const { answer } = facts;
+): { readonly answer: AnswerFacts; readonly uses: readonly Settled[] } {
+  const { facts, ending } = ended;
+  const answer = { ...facts.answer };
   const [{ model: first }] = called;
   const served = modelNamed(answer.model, called) ?? first;
   if (served !== first) {
     answer.served = { id: served.id, upstream: served.upstream };
   }
   if (isSubstitute(answer.model, called)) answer.substitute = answer.model;
-  if (!isServed(facts, ending)) return [{ model: served.id, counts: UNSERVED }];
+  if (!isServed(ended)) {
+    return { answer, uses: [{ model: served.id, counts: UNSERVED }] };
+  }
   const isFinal = answer.usage !== undefined &&
     (ending === "complete" || answer.isUsageFinal === true);
   const usage = isFinal && answer.usage !== undefined
@@ -244,7 +240,7 @@ function settle(
     costNanos: price && costNanos(one, price, startedMs),
   }));
   if (uses.length > 1) answer.byModel = uses;
-  priceMiss(
+  answer.cacheMiss = pricedMiss(
     answer,
     uses[0],
     served.price && { price: served.price, startedMs },
@@ -253,32 +249,33 @@ function settle(
   if (costs.length > 0) {
     answer.costNanos = costs.reduce((sum, one) => sum + one);
   }
-  return usages.map(([{ id, price }, one], index) => {
+  const settled = usages.map(([{ id, price }, one], index) => {
     const isFirst = index === 0;
     const isEstimated = isFirst && !isFinal;
     const counts = countsOf(one, { price, startedMs, isEstimated });
     return { model: id, counts: isFirst ? counts : { ...counts, requests: 0 } };
   });
+  return { answer, uses: settled };
 }
 
-function missesOf(
-  { answer: { cacheMiss } }: RequestFacts,
-): readonly CountedMiss[] {
+function missesOf({ cacheMiss }: AnswerFacts): readonly CountedMiss[] {
   if (cacheMiss === undefined) return [];
   const { why, at, costNanos: nanos } = cacheMiss;
   return [{ cause: missCause(why, at), requests: 1, nanos }];
 }
 
-/** Writes what the model that served cost more than with a full cache. */
-function priceMiss(
+/** Adds to a miss what the model that served cost more than with a full cache. */
+function pricedMiss(
   { cacheMiss }: AnswerFacts,
   used:
     | { readonly usage: Usage; readonly costNanos: number | undefined }
     | undefined,
   priced: { readonly price: Price; readonly startedMs: number } | undefined,
-): void {
-  if (cacheMiss === undefined || used?.costNanos === undefined) return;
-  if (priced === undefined) return;
+): AnswerFacts["cacheMiss"] {
+  if (cacheMiss === undefined || used?.costNanos === undefined) {
+    return cacheMiss;
+  }
+  if (priced === undefined) return cacheMiss;
   const { usage } = used;
   const { cachedInputTokens: read = 0, cacheWriteTokens: written = 0 } = usage;
   const whole = {
@@ -287,7 +284,8 @@ function priceMiss(
     cacheWriteTokens: Math.max(0, written - cacheMiss.tokens),
   };
   const { price, startedMs } = priced;
-  cacheMiss.costNanos = used.costNanos - costNanos(whole, price, startedMs);
+  const saved = costNanos(whole, price, startedMs);
+  return { ...cacheMiss, costNanos: used.costNanos - saved };
 }
 
 /**
@@ -316,8 +314,13 @@ function wasNeverSent({ attempts }: RequestFacts): boolean {
     attempts.every(({ failed }) => isUnsent(failed?.why));
 }
 
+/** Returns the usage that the provider reported, where it counts. */
+export function reportedUsage(ended: EndedRequest): Usage | undefined {
+  return isServed(ended) ? ended.facts.answer.usage : undefined;
+}
+
 /** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */
-function isServed({ status = 500 }: RequestFacts, ending: Ending): boolean {
+function isServed({ facts: { status = 500 }, ending }: EndedRequest): boolean {
   return status < 400 || ending === "client_abort";
 }
 

@@ -18,6 +18,8 @@ const NAMES = {
     connection === "main" ? "openai" : undefined,
 };
 
+const EMPTY = openTestRecord().record.facts;
+
 const SERVED: Partial<RequestFacts> = {
   model: "model-a",
   upstreamModel: "upstream-a",
@@ -37,9 +39,9 @@ function requestOf(
   facts: Partial<RequestFacts>,
   operation: Operation = "messages",
 ) {
-  const { record } = openTestRecord();
-  Object.assign(record.facts, facts);
-  return { operation, record };
+  const opened = openTestRecord();
+  Object.assign(opened.record.facts, facts);
+  return { ...opened, operation, requestId: opened.record.requestId };
 }
 
 function shared(
@@ -47,7 +49,9 @@ function shared(
   ending: Ending = "complete",
   operation?: Operation,
 ) {
-  return sharedAttributes(requestOf(facts, operation), ending, NAMES);
+  const request = requestOf(facts, operation);
+  const ended = { facts: request.record.facts, ending };
+  return sharedAttributes(request, ended, NAMES);
 }
 
 Deno.test("sharedAttributes() names the operation, the provider and both models", () => {
@@ -99,7 +103,7 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
     reason: "text of theirs",
     client: { session: "s1", agent: "a1", requestId: "r1" },
   });
-  assert.deepEqual(spanAttributes(request), {
+  assert.deepEqual(spanAttributes(request, request.record.facts), {
     "gen_ai.usage.input_tokens": 50,
     "gen_ai.usage.output_tokens": 20,
     "gen_ai.usage.cache_read.input_tokens": 30,
@@ -116,10 +120,13 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
     "model_gateway.mode": "native",
     "model_gateway.attempts": 1,
   });
-  assert.deepEqual(spanAttributes(requestOf({})), {
-    "model_gateway.request_id": "req_1",
-    "model_gateway.attempts": 0,
-  });
+  assert.deepEqual(
+    spanAttributes({ operation: "messages", requestId: "req_1" }, EMPTY),
+    {
+      "model_gateway.request_id": "req_1",
+      "model_gateway.attempts": 0,
+    },
+  );
 });
 
 /** Returns the names of the instruments that a request is measured with, each with the sum of its values. */
@@ -142,8 +149,11 @@ async function measured(
       answer: { firstOutputMs: 250, usage: USAGE },
     });
     const tracing = createTracing(NAMES, optIn);
-    await tracing.follow(request, () => Promise.resolve());
-    request.record.finish("complete");
+    await tracing.follow(request, (span) => {
+      request.holds.span = span;
+      return Promise.resolve();
+    });
+    request.end("complete");
   } finally {
     metrics.disable();
   }

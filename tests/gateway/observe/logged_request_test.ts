@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createLog } from "../../../src/gateway/observe/log.ts";
 import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
 import { openRecord } from "../../../src/gateway/observe/record.ts";
+import { endRequest } from "../../../src/gateway/relay/end_request.ts";
+import { Holds } from "../../../src/gateway/relay/exchange.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import type { EventFields } from "../../../src/gateway/observe/log_events.ts";
 import {
@@ -28,7 +30,7 @@ function written(
     log,
   });
   Object.assign(record.facts, facts);
-  record.finish(ending);
+  endRequest({ record, holds: new Holds() }, ending);
   return text.trimEnd();
 }
 

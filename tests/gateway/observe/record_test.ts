@@ -19,7 +19,7 @@ const NO_USAGE = {
 };
 
 Deno.test("openRecord() writes one line with all known facts", () => {
-  const { record, clock, log } = openTestRecord();
+  const { record, clock, log, end } = openTestRecord();
   Object.assign(record.facts, {
     caller: "alice",
     route: "/v1/messages",
@@ -51,7 +51,7 @@ Deno.test("openRecord() writes one line with all known facts", () => {
     client: { session: "s1", agent: "a1", requestId: "r1" },
   });
   clock.advance(12.3456);
-  record.finish("upstream_broken");
+  end("upstream_broken");
   assert.deepEqual(log.entries, [{
     level: "warn",
     event: "request",
@@ -93,8 +93,8 @@ Deno.test("openRecord() writes one line with all known facts", () => {
 });
 
 Deno.test("openRecord() leaves out unknown facts", () => {
-  const { record, log } = openTestRecord();
-  record.finish("error");
+  const { log, end } = openTestRecord();
+  end("error");
   assert.deepEqual(log.entries[0]?.fields, {
     request_id: "req_1",
     method: "POST",
@@ -106,31 +106,31 @@ Deno.test("openRecord() leaves out unknown facts", () => {
 });
 
 Deno.test("openRecord() writes the failure of an only attempt that was not sent, where the caller left before the error", () => {
-  const { record, log } = openTestRecord();
+  const { record, log, end } = openTestRecord();
   record.facts.attempts.push({
     connection: "main",
     model: "model-a",
     startedMs: 0,
     failed: { why: "untranslatable", status: undefined, atMs: 0 },
   });
-  record.finish("client_abort");
+  end("client_abort");
   assert.equal(log.entries[0]?.fields.failure, "untranslatable");
 });
 
 Deno.test("openRecord() writes only the first ending", () => {
-  const { record, log, ended } = openTestRecord();
+  const { record, log, ended, end } = openTestRecord();
   assert.equal(record.isFinished(), false);
-  record.finish("client_abort");
-  record.finish("complete");
+  end("client_abort");
+  end("complete");
   assert.equal(record.isFinished(), true);
   assert.equal(log.entries.length, 1);
   assert.equal(ended(), "client_abort");
 });
 
 Deno.test("openRecord() cuts the name of a model that is too long", () => {
-  const { record, log } = openTestRecord();
+  const { record, log, end } = openTestRecord();
   record.facts.model = "m".repeat(10_000);
-  record.finish("error");
+  end("error");
   assert.equal(log.entries[0]?.fields.model, "m".repeat(128));
 });
 
@@ -151,45 +151,16 @@ Deno.test("RequestRecord.watchChunks() measures the gaps between chunks only wit
 });
 
 Deno.test("RequestRecord.elapsedMs() counts from the opening", () => {
-  const { record, clock } = openTestRecord();
+  const { record, clock, end } = openTestRecord();
   clock.advance(5);
   assert.equal(record.elapsedMs(), 5);
-  record.finish("complete");
+  end("complete");
   clock.advance(5);
   assert.equal(record.elapsedMs(), 10);
 });
 
-Deno.test("RequestRecord.onFinish() runs functions once, in order, when the request ends", () => {
-  const { record } = openTestRecord();
-  const freed: string[] = [];
-  record.onFinish(() => freed.push("a"));
-  record.onFinish(() => freed.push("b"));
-  assert.deepEqual(freed, []);
-  record.finish("complete");
-  record.finish("complete");
-  assert.deepEqual(freed, ["a", "b"]);
-});
-
-Deno.test("RequestRecord.onFinish() runs a function at once when the request has ended", () => {
-  const { record } = openTestRecord();
-  const freed: string[] = [];
-  record.onFinish(() => record.onFinish(() => freed.push("while")));
-  record.finish("complete");
-  record.onFinish(() => freed.push("after"));
-  assert.deepEqual(freed, ["while", "after"]);
-});
-
-Deno.test("RequestRecord.finish() runs the functions even if the line cannot be written", () => {
-  const { record, log } = openTestRecord();
-  const freed: string[] = [];
-  record.onFinish(() => freed.push("a"));
-  Object.assign(log, { write: () => assert.fail("full") });
-  assert.throws(() => record.finish("complete"), /full/);
-  assert.deepEqual(freed, ["a"]);
-});
-
 Deno.test("openRecord() writes the cost, the serving model and the mark of estimated tokens", () => {
-  const { record, log } = openTestRecord();
+  const { record, log, end } = openTestRecord();
   Object.assign(record.facts, { model: "asked", connection: "main" });
   const attempt = { connection: "main", model: "stood-in", startedMs: 0 };
   record.facts.attempts.push(attempt);
@@ -198,7 +169,7 @@ Deno.test("openRecord() writes the cost, the serving model and the mark of estim
     isUsageEstimated: true,
     costNanos: 22_000,
   };
-  record.finish("client_abort");
+  end("client_abort");
   const { fields } = log.entries[0] ?? {};
   assert.equal(fields?.model, "asked");
   assert.equal(fields?.served_model, "stood-in");

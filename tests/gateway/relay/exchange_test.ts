@@ -6,12 +6,13 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 function scene(signal: AbortSignal, afterMs = 0) {
-  const { record } = openTestRecord();
+  const opened = openTestRecord();
   const request = new Request("http://gateway/", { signal });
   const timers = createFakeTimers();
   const deadlines = createDeadlines(timers);
-  const control = followCaller(request, record, { deadlines, afterMs });
-  return { record, control, controller: control.controller, timers };
+  const control = followCaller(request, opened, { deadlines, afterMs });
+  const { end } = opened;
+  return { end, control, controller: control.controller, timers };
 }
 
 Deno.test("followCaller() aborts at once when the caller has left already", () => {
@@ -21,8 +22,8 @@ Deno.test("followCaller() aborts at once when the caller has left already", () =
 
 Deno.test("followCaller() lets the caller go once the request has ended", () => {
   const caller = new AbortController();
-  const { record, controller } = scene(caller.signal);
-  record.finish("complete");
+  const { end, controller } = scene(caller.signal);
+  end("complete");
   caller.abort();
   assert.equal(controller.signal.aborted, false);
 });
@@ -45,7 +46,7 @@ Deno.test("followCaller() hears after a while that the caller has left before, a
 });
 
 Deno.test("followCaller() never listens to the caller of a request that is over sooner", () => {
-  const { record } = openTestRecord();
+  const opened = openTestRecord();
   const timers = createFakeTimers();
   const deadlines = createDeadlines(timers);
   let asked = 0;
@@ -55,22 +56,22 @@ Deno.test("followCaller() never listens to the caller of a request that is over 
       return Reflect.get(target, name, target);
     },
   });
-  followCaller(request, record, { deadlines, afterMs: 50 });
+  followCaller(request, opened, { deadlines, afterMs: 50 });
   timers.advance(49);
-  record.finish("complete");
+  opened.end("complete");
   timers.advance(1000);
   assert.equal(asked, 0);
   assert.equal(timers.running, 0);
 });
 
 Deno.test("followCaller() does not follow a request that has ended", () => {
-  const { record } = openTestRecord();
-  record.finish("error");
+  const opened = openTestRecord();
+  opened.end("error");
   for (const afterMs of [0, 50]) {
     const timers = createFakeTimers();
     const { controller } = followCaller(
       new Request("http://gateway/", { signal: AbortSignal.abort() }),
-      record,
+      opened,
       { deadlines: createDeadlines(timers), afterMs },
     );
     timers.advance(50);

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import type { Metrics } from "../../../src/gateway/observe/metrics.ts";
+import type { Ending } from "../../../src/gateway/observe/facts.ts";
 import { openRecord } from "../../../src/gateway/observe/record.ts";
+import { endRequest } from "../../../src/gateway/relay/end_request.ts";
+import { Holds } from "../../../src/gateway/relay/exchange.ts";
 import { createLimitGate } from "../../../src/gateway/relay/limit_gate.ts";
 import { findCandidates } from "../../../src/gateway/relay/routing/candidate.ts";
 import { createCounting } from "../../../src/gateway/usage/counting.ts";
@@ -54,7 +57,10 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
     const id = `req ${++requests}`;
     const record = openRecord(id, "POST", { clock: CLOCK, log });
     const tally = service.open({ record, caller, estimatedTokens: 5 });
-    return { record, tally };
+    const holds = new Holds();
+    holds.tally = tally;
+    const end = (ending: Ending) => endRequest({ record, holds }, ending);
+    return { record, tally, end };
   };
   return { config, liveConfig, service, caller, deployment, events, open };
 }
@@ -103,9 +109,9 @@ Deno.test("a request whose caller left during a claim holds nothing", async () =
     ...sums,
     reserve: (...args) => Promise.resolve(sums.reserve(...args)),
   });
-  const { record, tally } = open();
+  const { tally, end } = open();
   const entering = tally.enter([deployment]);
-  record.finish("client_abort");
+  end("client_abort");
   await entering;
   assert.equal(sums.size, 0);
 });
@@ -157,11 +163,11 @@ Deno.test("threads and replicas report a limit once, although the provider's res
 Deno.test("a running request counts for its token's name, although a reload renames the token", async () => {
   const { config, liveConfig, service, caller, deployment, open } =
     await openService();
-  const { record, tally } = open();
+  const { tally, end } = open();
   await tally.enter([deployment]);
   const tokens = [tokenFile({ name: "renamed" })];
   liveConfig.swap(await minimalConfig({ tokens }));
-  record.finish("error");
+  end("error");
   const [renamed] = liveConfig.current().callers.values();
   assert.equal(renamed?.sha256, caller.sha256);
   for (const [one, requests] of [[caller, 1], [renamed, 0]] as const) {
@@ -192,12 +198,12 @@ Deno.test("requests that were served before the process began count in the windo
 
 Deno.test("what an attempt reserved is given back by the next, and by a request that ends without one", async () => {
   const { deployment, open } = await openService();
-  const { record, tally } = open();
+  const { record, tally, end } = open();
   for (let count = 0; count < 5; count++) {
     assert.equal(await tally.enter([deployment]), undefined);
   }
   record.facts.status = 502;
-  record.finish("error");
+  end("error");
   assert.equal(await open().tally.enter([deployment]), undefined);
   assert.notEqual(await open().tally.enter([deployment]), undefined);
 });

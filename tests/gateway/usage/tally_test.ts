@@ -23,7 +23,7 @@ async function begin(
   const [deployment] = config.pools.get("model-a") ?? [];
   assert.ok(caller && deployment);
   const deployments: CallDeployments = [deployment];
-  const { record } = openTestRecord();
+  const { record, holds, log, end } = openTestRecord();
   const changes: Change[] = [];
   const uses: Use[] = [];
   const tally = openTally({ record, caller, estimatedTokens: 10 }, {
@@ -33,21 +33,22 @@ async function begin(
     current: (one) => one,
     now: () => 0,
   });
+  holds.tally = tally;
   const attempt: RequestFacts["attempts"][number] = {
     connection: deployment.connection.name,
     model: deployment.model.id,
     startedMs: 0,
   };
-  return { record, tally, deployments, changes, uses, attempt };
+  return { record, log, end, tally, deployments, changes, uses, attempt };
 }
 
 Deno.test("Tally.enter() releases the reservation of a request that has ended meanwhile", async () => {
   const admitted = Promise.withResolvers<AdmittedUse>();
-  const { record, tally, deployments, changes, uses } = await begin(
+  const { end, tally, deployments, changes, uses } = await begin(
     admitted.promise,
   );
   const entered = tally.enter(deployments);
-  record.finish("client_abort");
+  end("client_abort");
   admitted.resolve({ holds: [HOLD], states: [] });
   assert.equal(await entered, undefined);
   assert.deepEqual(changes, [{ additions: [], releases: [HOLD] }]);
@@ -55,13 +56,14 @@ Deno.test("Tally.enter() releases the reservation of a request that has ended me
 });
 
 Deno.test("Tally.withdraw() counts a request for the connection of the call before", async () => {
-  const { record, tally, deployments, changes, uses, attempt } = await begin();
+  const { record, end, tally, deployments, changes, uses, attempt } =
+    await begin();
   tally.enter(deployments);
   record.facts.attempts.push(attempt);
   const [{ connection, model }] = deployments;
   tally.enter([{ connection: { ...connection, name: "other" }, model }]);
   tally.withdraw();
-  record.finish("client_abort");
+  end("client_abort");
   assert.deepEqual(uses.map((use) => use.connection), [connection.name]);
   const released = { additions: [], releases: [HOLD] };
   assert.deepEqual(changes, [released, released]);
@@ -74,7 +76,7 @@ Deno.test("a tally counts a request whose last attempts could not be translated 
     [0, 0, "gateway_shortage"],
   ] as const;
   for (const [sent, counted, why] of cases) {
-    const { record, tally, deployments, changes, uses, attempt } =
+    const { record, end, tally, deployments, changes, uses, attempt } =
       await begin();
     tally.enter(deployments);
     const unsent = { ...attempt, failed: { why, status: undefined, atMs: 0 } };
@@ -82,7 +84,7 @@ Deno.test("a tally counts a request whose last attempts could not be translated 
     record.facts.attempts.push(...before, unsent, unsent);
     record.facts.failure = why;
     record.facts.status = 400;
-    record.finish("error");
+    end("error");
     const expected = Array(counted).fill({ requests: 1 });
     assert.deepEqual(uses.map(({ counts }) => counts), expected);
     assert.equal(changes.length, 1 - counted);
@@ -91,7 +93,7 @@ Deno.test("a tally counts a request whose last attempts could not be translated 
 
 Deno.test("a tally estimates a broken answer by its text, and never below the counts that it reported", async () => {
   for (const [outputCharacters, output] of [[4, 50], [400, 100]] as const) {
-    const { record, tally, deployments, uses, attempt } = await begin();
+    const { record, end, tally, deployments, uses, attempt } = await begin();
     tally.enter(deployments);
     record.facts.attempts.push(attempt);
     record.facts.status = 200;
@@ -99,7 +101,7 @@ Deno.test("a tally estimates a broken answer by its text, and never below the co
       usage: { inputTokens: 3, outputTokens: 50 },
       outputCharacters,
     };
-    record.finish("upstream_broken");
+    end("upstream_broken");
     const [use] = uses;
     const counted = [use?.counts.input, use?.counts.output];
     assert.deepEqual(counted, [3, output]);
@@ -108,21 +110,21 @@ Deno.test("a tally estimates a broken answer by its text, and never below the co
 });
 
 Deno.test("a tally counts an error without tokens, and removes those of its answer from the line", async () => {
-  const { record, tally, deployments, uses, attempt } = await begin();
+  const { record, log, end, tally, deployments, uses, attempt } = await begin();
   tally.enter(deployments);
   record.facts.attempts.push(attempt);
   record.facts.status = 503;
   record.facts.answer = { usage: { inputTokens: 3, outputTokens: 1 } };
-  record.finish("error");
+  end("error");
   assert.deepEqual(uses.map(({ counts }) => counts), [{ requests: 1 }]);
-  assert.equal(record.facts.answer.usage, undefined);
+  assert.equal(log.entries[0]?.fields.usage, undefined);
 });
 
 Deno.test("a tally estimates a request whose caller left before the response, because the provider works on it", async () => {
-  const { record, tally, deployments, uses, attempt } = await begin();
+  const { record, end, tally, deployments, uses, attempt } = await begin();
   tally.enter(deployments);
   record.facts.attempts.push(attempt);
-  record.finish("client_abort");
+  end("client_abort");
   const [use] = uses;
   assert.equal(use?.counts.input, 10);
   assert.equal(use?.counts.estimated, 1);
@@ -137,12 +139,12 @@ Deno.test("a tally notes the model that the answer names, unless the request ask
     [undefined, undefined],
   ] as const;
   for (const [named, substitute] of cases) {
-    const { record, tally, deployments, attempt } = await begin();
+    const { record, log, end, tally, deployments, attempt } = await begin();
     await tally.enter(deployments);
     record.facts.attempts.push(attempt);
     record.facts.status = 200;
     record.facts.answer.model = named;
-    record.finish("complete");
-    assert.equal(record.facts.answer.substitute, substitute);
+    end("complete");
+    assert.equal(log.entries[0]?.fields.substitute_model, substitute);
   }
 });

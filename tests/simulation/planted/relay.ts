@@ -376,11 +376,6 @@ export const RELAY_FAULTS: FaultsByFile = {
       text: `    isWhole: () => meter.end(true) !== "cut",\n`,
       wrong: "    isWhole: () => true,\n",
     },
-    {
-      name: "a whole answer's record never ends",
-      text: `  await attempt.noteServed();\n  record.finish("complete");\n`,
-      wrong: "  await attempt.noteServed();\n",
-    },
   ],
   "gateway/relay/request/admission.ts": [
     {
@@ -396,8 +391,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a token's running requests never end",
-      text: "      one.record.onFinish(leaveCaller);\n",
-      wrong: "",
+      text: "        leaveCaller();\n        leave(takeOut);\n",
+      wrong: "        leave(takeOut);\n",
     },
     {
       name: "a key takes one request too many",
@@ -462,7 +457,12 @@ export const RELAY_FAULTS: FaultsByFile = {
   "gateway/relay/relay.ts": [
     {
       name: "a request's memory is not closed",
-      text: "  record.onFinish(() => memory.close());\n",
+      text: "  holds.memory = memory;\n",
+      wrong: "",
+    },
+    {
+      name: "a whole answer's request never ends",
+      text: `  if (isWhole(answer)) endRequest(exchange, "complete");\n`,
       wrong: "",
     },
     {
@@ -499,11 +499,6 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
   ],
   "gateway/relay/translated/translate_answer.ts": [
-    {
-      name: "a translated whole answer's record never ends",
-      text: `  record.finish("complete");\n`,
-      wrong: "",
-    },
     {
       name: "a translated answer that fails is not aborted",
       text: "    controller.abort(failure);\n",

@@ -16,7 +16,7 @@ export const USAGE_FAULTS: FaultsByFile = {
     },
     {
       name: "a request that was never sent counts",
-      text: "called === undefined || wasNeverSent(record.facts)",
+      text: "called === undefined || wasNeverSent(ended.facts)",
       wrong: "called === undefined",
     },
     {
@@ -27,8 +27,8 @@ export const USAGE_FAULTS: FaultsByFile = {
     },
     {
       name: "a counted request keeps its holds",
-      text: "        index === 0 ? admitted?.holds : undefined,\n",
-      wrong: "        undefined,\n",
+      text: "          index === 0 ? admitted?.holds : undefined,\n",
+      wrong: "          undefined,\n",
     },
     {
       name: "an answer whose caller left is free",
@@ -47,8 +47,8 @@ export const USAGE_FAULTS: FaultsByFile = {
     },
     {
       name: "a request counts twice",
-      text: "    settled.forEach((use, index) =>\n",
-      wrong: "    [...settled, ...settled].forEach((use, index) =>\n",
+      text: "      uses.forEach((use, index) =>\n",
+      wrong: "      [...uses, ...uses].forEach((use, index) =>\n",
     },
   ],
   "gateway/usage/counting.ts": [

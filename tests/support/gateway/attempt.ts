@@ -33,8 +33,8 @@ export async function openTestAttempt(
   const opened = openTestRecord();
   const body = new TextEncoder().encode('{"model":"model-a"}');
   const request = new Request("http://gateway/", { method: "POST" });
-  const { record } = opened;
-  const control = followCaller(request, record, {
+  const { record, holds } = opened;
+  const control = followCaller(request, opened, {
     deadlines: createDeadlines(),
     afterMs: 0,
   });
@@ -47,6 +47,7 @@ export async function openTestAttempt(
         request,
         headers: request.headers,
         record,
+        holds,
         caller,
         config,
         control,
@@ -62,7 +63,6 @@ export async function openTestAttempt(
       mayRepeat,
       mayFailOver: false,
       noteFailure() {},
-      noteServed() {},
     },
   };
 }

@@ -37,7 +37,7 @@ export class NativeFailure extends UpstreamFailure {
   }
 
   /**
-   * Returns the upstream's own response and finishes the record. If the failure is final, adds the headers that stop
+   * Returns the upstream's own response. If the failure is final, adds the headers that stop
    * clients, except those that the upstream sent, and `retry-after` for a time in the body. A provider's own
    * `retry-after` is shortened to the gateway's own next try.
    */
@@ -75,7 +75,6 @@ export class NativeFailure extends UpstreamFailure {
       const json = parseJson(new TextDecoder().decode(bytes));
       meterWhole(bytes, { json, watch, record, isJson: true });
     } else record.facts.bytesOut = bytes.length;
-    record.finish("complete");
     return new Response(bytes.length === 0 ? null : bytes, { status, headers });
   }
 }

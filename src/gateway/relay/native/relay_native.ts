@@ -44,6 +44,7 @@ import {
 } from "../../upstream/vertex_claude.ts";
 import { answerFailure } from "../answer_failure.ts";
 import { endingOf, holdBack, openBody } from "../answer_body.ts";
+import { endRequest } from "../end_request.ts";
 import {
   type Attempt,
   fallbackHeader,
@@ -177,8 +178,8 @@ function editsOf(
 }
 
 /**
- * Forwards an upstream's successful response, with its status and bytes unchanged, and finishes the record at its end.
- * Only the gateway's own key is masked.
+ * Forwards an upstream's successful response, with its status and bytes unchanged. The end of a stream ends the
+ * request. Only the gateway's own key is masked.
  *
  * @throws {UpstreamFailure} When the body is a failure and another attempt may follow.
  * @throws {GatewayError} When the body breaks off, or exceeds a timeout, before any of it was sent.
@@ -189,10 +190,8 @@ export function passAnswer(
   options: PassAnswerOptions,
 ): Promise<AnyResponse> {
   const { status, body, headers } = response;
-  const { record } = options.attempt.exchange;
   if (body === null) {
-    record.facts.status = status;
-    record.finish("complete");
+    options.attempt.exchange.record.facts.status = status;
     const empty = new Response(null, { status, headers: options.headers });
     return Promise.resolve(empty);
   }
@@ -299,7 +298,8 @@ function passOn(
   source: ByteReader,
   { attempt, protocol, isStream, isJson, deadlines }: ChunksOptions,
 ): PassThrough {
-  const { controller, exchange: { record }, head } = attempt;
+  const { controller, exchange, head } = attempt;
+  const { record } = exchange;
   const { watch } = CODECS[protocol];
   const mayChangeModel = head.namedModels.length > 0;
   const label = { isStream, isJson, mayChangeModel };
@@ -315,7 +315,8 @@ function passOn(
       const failure = error && CODECS[protocol].decodeFailure(200, error);
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
-      record.finish(endingOf(end, { answerEnd, failure, record, signal }));
+      const ending = { answerEnd, failure, record, signal };
+      endRequest(exchange, endingOf(end, ending));
       if (end.kind !== "complete") controller.abort();
     },
   });
@@ -360,8 +361,6 @@ async function passWhole(
     throw brokenUpstream("its JSON is not whole");
   }
   record.facts.status = status;
-  await attempt.noteServed();
-  record.finish("complete");
   return new DirectResponse(bytes, { status, headers });
 }
 

@@ -3,12 +3,13 @@ import { LinkedList, type TakeOut } from "@gateway/base/collections";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import { GatewayError, type GatewayErrorOptions } from "@gateway/base/error";
 import type { RequestRecord } from "../../observe/record.ts";
-import type { AttemptControl } from "../exchange.ts";
+import type { AttemptControl, Holds } from "../exchange.ts";
 import { CHALLENGE, digestsIn } from "./authenticate.ts";
 
 /** A request that is being served. */
 interface Admitted {
   readonly record: RequestRecord;
+  readonly holds: Holds;
   readonly headers: HeaderFields;
   /** Controls its attempts. */
   readonly control: AttemptControl;
@@ -20,7 +21,7 @@ type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
 /** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Admits a request until its record finishes. In a full gateway, one that waits for its turn may have to give way.
+   * Admits a request until it ends. In a full gateway, one that waits for its turn may have to give way.
    *
    * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
    * reached its limit; both with `Retry-After`.
@@ -87,9 +88,12 @@ export function createAdmission(
         counts.requests.remove();
         throw tooMany(maxConcurrent);
       }
-      one.record.onFinish(leaveCaller);
       const takeOut = admitted.add(one);
-      one.record.onFinish(() => leave(takeOut));
+      one.holds.leave = () => {
+        leaveCaller();
+        leave(takeOut);
+      };
+      if (one.record.isFinished()) one.holds.leave();
     },
     occupy: ({ id, maxConcurrent }) =>
       counts.connections.take(id, maxConcurrent),

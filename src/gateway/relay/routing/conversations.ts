@@ -34,7 +34,7 @@ export interface PlacedConversation {
   readonly ms: number;
 }
 
-type RoutedExchange = Pick<Exchange, "caller" | "config" | "record">;
+type RoutedExchange = Pick<Exchange, "caller" | "config" | "record" | "holds">;
 
 interface ConversationsOptions {
   readonly clock: Clock;
@@ -182,11 +182,11 @@ export class Conversations {
       own: ordered,
       home: own.find((one) => idOf(one) === before),
       onServed: (candidate) => {
-        const { config, record } = exchange;
-        record.onFinish(() => {
+        const { config, record, holds } = exchange;
+        holds.conversation = () => {
           if (record.elapsedMs() < LONG_ANSWER_MS) return;
           this.#settle(id, candidate, { request, before });
-        });
+        };
         if (!this.#settle(id, candidate, { request, before })) return;
         record.facts.moved = {
           from: config.connections.find((one) => one.id === before)?.name,

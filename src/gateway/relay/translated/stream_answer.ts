@@ -29,6 +29,7 @@ import {
   holdBack,
 } from "../answer_body.ts";
 import { firstOutputRestMs } from "../attempt.ts";
+import { endRequest } from "../end_request.ts";
 import { isTokenRemoved } from "../request/admission.ts";
 import {
   contextOf,
@@ -44,7 +45,7 @@ interface StreamAnswerOptions extends TranslateAnswerOptions {
 
 /**
  * Sends an upstream's answer to the caller as a stream of the caller's protocol. Status and headers are sent with its
- * first output. Finishes the record when it ends.
+ * first output. Its end ends the request.
  *
  * @param upstream The upstream's bytes, as `openBody` reads them.
  * @throws {UpstreamFailure} When the upstream fails before any output.
@@ -76,7 +77,8 @@ function passOn(
     & StreamAnswerOptions
     & { readonly translator: Translator },
 ): PassThrough {
-  const { controller, exchange: { record }, isAwaited } = attempt;
+  const { controller, exchange, isAwaited } = attempt;
+  const { record } = exchange;
   const noteChunk = record.watchChunks();
   const encoder = new TextEncoder();
   return new PassThrough(source, {
@@ -93,7 +95,8 @@ function passOn(
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
       const answerEnd = answerEndOf(watch);
-      record.finish(endingOf(end, { answerEnd, failure, record, signal }));
+      const ending = { answerEnd, failure, record, signal };
+      endRequest(exchange, endingOf(end, ending));
       if (end.kind !== "complete") controller.abort();
     },
   });

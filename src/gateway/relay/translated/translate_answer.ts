@@ -46,7 +46,7 @@ import {
 
 /**
  * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
- * one object, independently of the upstream's form. Finishes the record when the answer ends.
+ * one object, independently of the upstream's form.
  *
  * A stream's status and headers are sent with its first output, so that an earlier failure gets a normal error
  * response.
@@ -175,16 +175,14 @@ function write(
 }
 
 /** Creates the response: one object, or a short stream for a caller who requested one. */
-async function respond(
+function respond(
   { bytes }: WrittenAnswer,
   options: TranslateAnswerOptions,
-): Promise<AnyResponse> {
+): AnyResponse {
   const { attempt, translated } = options;
   const { record } = attempt.exchange;
-  await attempt.noteServed();
   record.facts.status = 200;
   record.facts.bytesOut = bytes.length;
-  record.finish("complete");
   const type = translated.request.stream
     ? "text/event-stream"
     : "application/json";

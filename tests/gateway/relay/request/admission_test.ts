@@ -13,10 +13,13 @@ import {
 } from "../../../../src/gateway/relay/request/admission.ts";
 import { followCaller } from "../../../../src/gateway/relay/exchange.ts";
 import { minimalConfig, tokenFile } from "../../../support/gateway/config.ts";
-import { openTestRecord } from "../../../support/gateway/open_record.ts";
+import {
+  type OpenRecord,
+  openTestRecord,
+} from "../../../support/gateway/open_record.ts";
 import { createRandom } from "../../../support/fakes/random.ts";
 
-type Admitted = Parameters<Admission["enter"]>[0];
+type Admitted = Parameters<Admission["enter"]>[0] & Pick<OpenRecord, "end">;
 
 /** The caller of a request, and its limits. */
 interface Scene {
@@ -50,12 +53,12 @@ async function begin(
 }
 
 function request(fields: Record<string, string> = {}): Admitted {
-  const { record } = openTestRecord();
+  const opened = openTestRecord();
   const headers = new Headers(fields);
   return {
-    record,
+    ...opened,
     headers,
-    control: followCaller(new Request("http://gateway/"), record, {
+    control: followCaller(new Request("http://gateway/"), opened, {
       deadlines: createDeadlines(),
       afterMs: 0,
     }),
@@ -84,7 +87,7 @@ Deno.test("createAdmission() does not count a caller's request that the gateway 
   const scene = await begin({ most: 1, mostOfAlice: 1 });
   const first = enter(scene, scene.bob);
   assert.throws(() => enter(scene, scene.alice), GatewayError);
-  first.record.finish("complete");
+  first.end("complete");
   enter(scene, scene.alice);
 });
 
@@ -110,7 +113,7 @@ Deno.test("createAdmission() admits any number of requests to a connection witho
 Deno.test("createAdmission() frees at once a slot that a finished request takes", async () => {
   const scene = await begin({ mostOfAlice: 1 });
   const ended = request();
-  ended.record.finish("client_abort");
+  ended.end("client_abort");
   scene.admission.enter(ended, scene.alice, scene.config);
   assert.equal(scene.admission.active, 0);
   enter(scene, scene.alice);
@@ -138,10 +141,10 @@ Deno.test("Admission.drain() turns new requests away and waits for the running o
     () => enter(scene, scene.alice),
     refuses("overloaded", "gateway_overloaded", /shutting down/),
   );
-  for (const { record } of running) {
+  for (const { end } of running) {
     await Promise.resolve();
     assert.equal(drained, false);
-    record.finish("complete");
+    end("complete");
   }
   await draining;
   await admission.drain();
@@ -157,7 +160,7 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   const scene = await begin();
   const running = [enter(scene, scene.alice), enter(scene, scene.bob)];
   const ended = enter(scene, scene.bob);
-  ended.record.finish("complete");
+  ended.end("complete");
   scene.admission.cut();
   for (const { control } of running) {
     const { reason } = control.controller.signal;
@@ -195,9 +198,9 @@ Deno.test("Admission.cut() tolerates requests that end because they are cut", as
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {
-    const { record, control } = enter(scene, scene.bob);
+    const { end, control } = enter(scene, scene.bob);
     const { signal } = control.controller;
-    signal.addEventListener("abort", () => record.finish("error"));
+    signal.addEventListener("abort", () => end("error"));
   }
   const drained = admission.drain();
   admission.cut();
@@ -210,8 +213,8 @@ Deno.test("Admission.cut() ends every request, though some end because another o
   const [first, second, third] = [1, 2, 3].map(() => enter(scene, scene.bob));
   assert.ok(first && second && third);
   first.control.controller.signal.addEventListener("abort", () => {
-    first.record.finish("error");
-    second.record.finish("error");
+    first.end("error");
+    second.end("error");
   });
   scene.admission.cut();
   assert.equal(third.control.controller.signal.aborted, true);
@@ -233,7 +236,7 @@ Deno.test("createAdmission() never admits more than it may, and forgets all who 
   for (let step = 0; step < 5000; step++) {
     if (random.below(2) === 0 && running.size > 0) {
       const ending = random.pick([...running]);
-      ending.one.record.finish("complete");
+      ending.one.end("complete");
       running.delete(ending);
     } else {
       const caller = random.pick([alice, bob]);
@@ -247,7 +250,7 @@ Deno.test("createAdmission() never admits more than it may, and forgets all who 
         const leave = admission.occupy(connection);
         const occupies = leave !== undefined;
         assert.equal(occupies, !isTaken);
-        if (occupies) one.record.onFinish(leave);
+        if (leave !== undefined) one.holds.slot = { leave };
         running.add({ one, caller, occupies });
       } catch (error) {
         const isExpected = isFull
@@ -262,7 +265,7 @@ Deno.test("createAdmission() never admits more than it may, and forgets all who 
     }
     assert.equal(admission.active, running.size);
   }
-  for (const { one } of running) one.record.finish("complete");
+  for (const { one } of running) one.end("complete");
   assert.equal(admission.active, 0);
   for (let place = 0; place < 4; place++) {
     assert.ok(admission.occupy(connection));

@@ -57,7 +57,7 @@ async function begin(isByQuota = true): Promise<Scene> {
     health: { restMs: () => 0 },
     deadlines: createDeadlines(createFakeTimers()),
   });
-  const { record, clock: recordClock } = openTestRecord();
+  const { record, holds, clock: recordClock, end } = openTestRecord();
   const route = async (session?: string) => {
     const asked = { operation: "chat_completions", model: "model-1" } as const;
     record.facts.client = session === undefined ? undefined : { session };
@@ -65,7 +65,7 @@ async function begin(isByQuota = true): Promise<Scene> {
     const candidates = findCandidates(asked, { caller, config });
     return await conversations.route(
       candidates,
-      { caller, config, record },
+      { caller, config, record, holds },
       { body, operation: asked.operation },
     );
   };
@@ -73,7 +73,7 @@ async function begin(isByQuota = true): Promise<Scene> {
     end(ms) {
       clock.advance(ms);
       recordClock.advance(ms);
-      record.finish("complete");
+      end("complete");
     },
     clock,
     used,

@@ -1,0 +1,66 @@
+import type { AnswerFacts, Ending } from "../observe/facts.ts";
+import type { EndedRequest } from "../observe/metrics.ts";
+import { reportedUsage } from "../usage/tally.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** A request that may have got no further than its record. */
+type EndingRequest = Pick<Exchange, "record" | "holds">;
+
+/** Does one thing at the end of a request. It may return the end with more facts, for those that follow. */
+type Effect = (
+  request: EndingRequest,
+  ended: EndedRequest,
+) => EndedRequest | void;
+
+/** The effects of a request's end, in their order. Each is a function of its own room. */
+const EFFECTS: readonly Effect[] = [
+  ({ holds }) => holds.unfollow?.(),
+  ({ holds }) => holds.leave?.(),
+  ({ holds }) => holds.place?.release(),
+  ({ holds }, { ending }) => holds.report?.(ending),
+  ({ holds }, { ending }) => {
+    if (ending === "complete") holds.slot?.completed?.();
+  },
+  ({ holds }) => holds.slot?.leave(),
+  (_, ended) => withAnswer(ended, { usage: reportedUsage(ended) }),
+  ({ holds }, ended) =>
+    withAnswer(ended, { cacheMiss: holds.judgeCache?.(ended) }),
+  ({ holds }, ended) => withAnswer(ended, holds.tally?.end(ended)),
+  ({ holds }) => holds.conversation?.(),
+  ({ record }, ended) => record.writeLine(ended),
+  ({ record }, ended) => record.count(ended),
+  ({ holds }, ended) => holds.span?.end(ended),
+  ({ holds }) => holds.memory?.close(),
+  ({ holds }) => holds.body?.release(),
+];
+
+/**
+ * Ends a request: every kind of answer, error and departure in the same way. Only the first call counts. An effect that
+ * throws does not keep the others from running.
+ *
+ * @throws The first error of an effect, after all of them.
+ */
+export function endRequest(request: EndingRequest, ending: Ending): void {
+  const { record } = request;
+  if (!record.finish()) return;
+  const { facts } = record;
+  let ended: EndedRequest = { facts, ending, totalMs: record.elapsedMs() };
+  const faults: unknown[] = [];
+  for (const effect of EFFECTS) {
+    try {
+      ended = effect(request, ended) ?? ended;
+    } catch (error) {
+      faults.push(error);
+    }
+  }
+  if (faults.length > 0) throw faults[0];
+}
+
+/** Returns the end with other facts about the answer. What the attempt has noted stays as it is. */
+function withAnswer(
+  ended: EndedRequest,
+  found: Partial<AnswerFacts> = {},
+): EndedRequest {
+  const answer = { ...ended.facts.answer, ...found };
+  return { ...ended, facts: { ...ended.facts, answer } };
+}
