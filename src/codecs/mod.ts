@@ -1,36 +1,24 @@
 export {
   addUsage,
-  type Answer,
   estimateUsage,
   MAX_TOKENS,
   type Stop,
   type Usage,
 } from "./canonical/answer/answer.ts";
-export { foldAnswer, unfoldAnswer } from "./canonical/answer/fold.ts";
+export { foldAnswer } from "./canonical/answer/fold.ts";
 export { readDroppedReasoning } from "./canonical/answer/reasoning.ts";
 export {
   callIdsOf,
-  reasoningToRemember,
   type RememberedBlock,
-  type RememberedCall,
   type RememberedReasoning,
-  restoreReasoning,
 } from "./canonical/answer/remembered_reasoning.ts";
 export type {
   AnswerContext,
   AnswerWatch,
   CallerCodec,
-  Codec,
   Target,
 } from "./canonical/codec.ts";
-export {
-  type Block,
-  type FileBlock,
-  type ImageBlock,
-  isToolCall,
-  type MessageHead,
-  type ReasoningPart,
-} from "./canonical/content/block.ts";
+export { type Block } from "./canonical/content/block.ts";
 export {
   isWrapped,
   maySend,
@@ -65,20 +53,11 @@ export {
   type ToolAliases,
   tooManyTools,
 } from "./canonical/tools/bridge_tools.ts";
-export {
-  type AnswerEdits,
-  restoreNames,
-} from "./canonical/tools/restore_tools.ts";
+export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export type { Tool } from "./canonical/tools/tool.ts";
 export { dialectOf as chatDialectOf } from "./chat/dialect.ts";
 export { CODECS, protocolHeaderPrefixes } from "./codecs.ts";
 export { completionsCodec } from "./completions/mod.ts";
-export {
-  type BodyFold,
-  createBodyDecoder,
-  createBodyFold,
-} from "./decode_body.ts";
-export { narrowest } from "./dialects/apply_lessons.ts";
 export { EFFORT_WORDS } from "./dialects/effort.ts";
 export {
   EFFORT_FIELDS,
@@ -90,7 +69,6 @@ export {
   LIMIT_FIELDS,
   merged,
   PREFILL,
-  probeOf,
   readLessons,
   subjectOf,
 } from "./dialects/lessons.ts";
@@ -101,22 +79,28 @@ export {
   isFieldRefusal,
   lessonsIn,
 } from "./dialects/read_refusal.ts";
-export { keptRequest } from "./kept_request.ts";
+export {
+  type AnswerJob,
+  MAX_DEPTH,
+  translateWhole,
+  type WrittenAnswer,
+} from "./jobs/answer_job.ts";
+export { createReasoningWatch } from "./jobs/reasoning_watch.ts";
+export {
+  callerCodec,
+  type Recall,
+  type RecalledReasoning,
+  type RequestJob,
+  translateBody,
+  type TranslatedBody,
+} from "./jobs/request_job.ts";
+export { openFold, openTranslator } from "./jobs/stream_job.ts";
 export { dialectOf as messagesDialectOf } from "./messages/dialect.ts";
 export {
   compactionItem,
   summaryIn,
   wantsCompaction,
 } from "./responses/request/opaque_item.ts";
-export { responsesInChatCodec } from "./responses_in_chat/mod.ts";
-export {
-  type ReadRequest,
-  readRequest,
-  writeRequest,
-} from "./translate_request.ts";
-export {
-  createTranslator,
-  editAnswer,
-  type Translator,
-} from "./translate_stream.ts";
+export { readRequest, writeRequest } from "./translate_request.ts";
+export type { Translator } from "./translate_stream.ts";
 export { refusesChat } from "./dialects/openai_models.ts";

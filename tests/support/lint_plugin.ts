@@ -19,6 +19,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   ["base/streams/", 1],
   ["base/", 0],
   ["codecs/mod.ts", 4],
+  ["codecs/jobs/", 3.5],
   ["codecs/codecs.ts", 3],
   ["codecs/decode_body.ts", 2],
   ["codecs/kept_request.ts", 2],

@@ -150,6 +150,17 @@ export function brokenAnswer(fault: string): Failure {
   return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
 
+/** Returns the error of a whole answer that nobody can read, with the reason. */
+export function unusableAnswer(reason: string): UpstreamFailure {
+  return new UpstreamFailure({
+    kind: "broken",
+    status: 502,
+    message:
+      `Cannot use the answer of the model's provider: ${reason}. Try again, or report it to the administrator.`,
+    code: "upstream_broken",
+  });
+}
+
 /** Returns the error of a body that is no answer of the provider's protocol. */
 export function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { randomIds } from "@gateway/base/ids";
-import { translateWhole } from "../../relay/translated/answer_job.ts";
 import {
   type RecalledReasoning,
   translateBody,
-} from "../../relay/translated/request_job.ts";
+  translateWhole,
+} from "@gateway/codecs";
 import {
   sentError,
   type ThreadOrder,

@@ -1,25 +1,22 @@
-import { OPERATIONS } from "@gateway/base/protocol";
+import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import type { RequestRecord } from "../../observe/record.ts";
 import {
   type AnswerContext,
   type AnswerEvent,
   type CallerCodec,
-  type Codec,
+  createReasoningWatch,
   type Failure,
   isOutput,
   type RememberedBlock,
   type RememberedReasoning,
   type Sealed,
+  type TranslatedBody,
+  type WrittenAnswer,
 } from "@gateway/codecs";
 import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
 import type { Uses } from "../services.ts";
-import type { WrittenAnswer } from "./answer_job.ts";
-import type { TranslatedBody } from "./request_job.ts";
-import {
-  createReasoningWatch,
-  type ReasoningMemory,
-} from "./reasoning_memory.ts";
+import type { ReasoningMemory } from "./reasoning_memory.ts";
 
 /** The options for watching a translated answer. */
 interface AnswerWatchOptions {
@@ -176,7 +173,7 @@ export interface TranslateAnswerOptions {
   /** The caller's protocol. */
   readonly from: CallerCodec;
   /** The upstream's protocol. */
-  readonly to: Codec;
+  readonly to: Protocol;
   readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
   readonly services: Uses<
     | "reasoningMemory"

@@ -5,6 +5,7 @@ import type { Config, ConnectionModel } from "../../config/config.ts";
 import { oncePer } from "@gateway/base/memo";
 import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import {
+  callerCodec,
   CODECS,
   type FieldRefusal,
   isConditional,
@@ -18,6 +19,7 @@ import {
   refusesReasoning,
   restoreNames,
   type ToolAliases,
+  type TranslatedBody,
   UpstreamFailure,
 } from "@gateway/codecs";
 import { discard } from "@gateway/base/streams/byte_reader";
@@ -37,7 +39,6 @@ import { promptPartsOf } from "../request/prompt_scan.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import { strictest } from "./lesson_book.ts";
-import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import { isLent, type TranslatedBodyLoan } from "./translation.ts";
 
 /**
@@ -62,7 +63,7 @@ export async function relayTranslated(
   return await translateAnswer(response, {
     attempt,
     from: callerCodec(attempt),
-    to: CODECS[protocol],
+    to: protocol,
     translated,
     services,
   });

@@ -4,10 +4,8 @@ import { GatewayError } from "@gateway/base/error";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import {
   brokenAnswer,
-  createBodyDecoder,
-  createTranslator,
-  editAnswer,
   type Failure,
+  openTranslator,
   type Translator,
   UpstreamFailure,
 } from "@gateway/codecs";
@@ -108,11 +106,11 @@ function answerEndOf(watch: TranslatedWatch): AnswerEnd {
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
-  const { from, to, translated, services, watch } = options;
-  return createTranslator({
-    decoder: createBodyDecoder(to, services.ids),
-    between: editAnswer(translated, services.ids),
-    encoder: from.createStreamEncoder(contextOf(options)),
+  const { from, to, translated, watch } = options;
+  return openTranslator({
+    ...{ from, to },
+    edits: translated,
+    context: contextOf(options),
     observe: watch.see,
   });
 }

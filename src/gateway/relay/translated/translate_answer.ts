@@ -5,11 +5,10 @@ import {
 } from "@gateway/http1";
 import { LoopTurns } from "@gateway/base/time/turns";
 import {
-  type Answer,
-  type BodyFold,
-  createBodyDecoder,
-  createBodyFold,
+  type AnswerJob,
+  openFold,
   UpstreamFailure,
+  type WrittenAnswer,
 } from "@gateway/codecs";
 import {
   abandon,
@@ -37,7 +36,6 @@ import {
   plainContextOf,
   type TranslateAnswerOptions,
 } from "./answer_watch.ts";
-import type { WrittenAnswer } from "./answer_job.ts";
 import {
   EMPTY_ANSWER,
   MAX_EMPTY_BYTES,
@@ -164,7 +162,7 @@ function write(
     answer,
     operation,
     bodyProtocol,
-    to: to.protocol,
+    to,
     aliases: options.translated.aliases,
     cuts: options.translated.cuts,
     isTagged: options.translated.isTagged,
@@ -194,7 +192,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** An upstream's answer, as bytes or decoded from its stream, and its length in bytes. */
 interface WholeAnswer {
-  readonly answer: Uint8Array<ArrayBuffer> | Answer;
+  readonly answer: AnswerJob["answer"];
   readonly length: number;
 }
 
@@ -203,7 +201,7 @@ async function foldAnswer(
   reader: ByteReader,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
-  const fold = foldOf(options);
+  const fold = openFold(options.to, options.services.ids);
   let bytes = 0;
   let emptyBytes = 0;
   return await failing(options, async () => {
@@ -263,10 +261,6 @@ async function wholeOf(
   const events = ReadableStream.from([bytes]);
   const maxChunkBytes = TRANSLATED_BYTES;
   return await foldAnswer(createByteReader(events, { maxChunkBytes }), options);
-}
-
-function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {
-  return createBodyFold(createBodyDecoder(to, services.ids));
 }
 
 /** Aborts the attempt when the reading fails. */

@@ -1,22 +1,20 @@
 import { GatewayError } from "@gateway/base/error";
 import type { Ids } from "@gateway/base/ids";
+import {
+  type AnswerJob,
+  MAX_DEPTH,
+  type Recall,
+  type RequestJob,
+  translateBody,
+  type TranslatedBody,
+  translateWhole,
+  type WrittenAnswer,
+} from "@gateway/codecs";
 import { LongBytes } from "@gateway/base/streams/bytes";
 import { once } from "../request/admission.ts";
 import type { MemoryLoan, MemoryShare } from "../request/body_memory.ts";
 import { bodyBytes, type HeldBody } from "../request/held_body.ts";
 import type { BodyShape } from "../request/request_head.ts";
-import {
-  type AnswerJob,
-  MAX_DEPTH,
-  translateWhole,
-  type WrittenAnswer,
-} from "./answer_job.ts";
-import {
-  type Recall,
-  type RequestJob,
-  translateBody,
-  type TranslatedBody,
-} from "./request_job.ts";
 import type { ReservedThread, TranslationPool } from "./translation_pool.ts";
 import {
   brokenThread,

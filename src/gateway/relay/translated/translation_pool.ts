@@ -5,7 +5,7 @@ import {
   settled,
 } from "@gateway/base/time/deadlines";
 import { overloadedGateway } from "../request/admission.ts";
-import type { Recall } from "./request_job.ts";
+import type { Recall } from "@gateway/codecs";
 import {
   brokenThread,
   type StartTranslationThread,

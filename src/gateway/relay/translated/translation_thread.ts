@@ -1,11 +1,13 @@
 import { type ErrorKind, GatewayError } from "@gateway/base/error";
-import { type Failure, UpstreamFailure } from "@gateway/codecs";
-import type { AnswerJob, WrittenAnswer } from "./answer_job.ts";
-import type {
-  RecalledReasoning,
-  RequestJob,
-  TranslatedBody,
-} from "./request_job.ts";
+import {
+  type AnswerJob,
+  type Failure,
+  type RecalledReasoning,
+  type RequestJob,
+  type TranslatedBody,
+  UpstreamFailure,
+  type WrittenAnswer,
+} from "@gateway/codecs";
 import {
   type CallFailureKind,
   UpstreamCallError,

@@ -16,7 +16,7 @@ import { translateRequest } from "../../../support/translate_request.ts";
 import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
 import { createTranslatedWatch } from "../../../../src/gateway/relay/translated/answer_watch.ts";
 import { openTestRecord } from "../../../support/gateway/open_record.ts";
-import { estimateTokens } from "../../../../src/gateway/relay/translated/request_job.ts";
+import { estimateTokens } from "../../../../src/codecs/jobs/request_job.ts";
 import { targetOf } from "../../../support/dialects/targets.ts";
 
 // Responses has no stop strings: the gateway ends the answer at a Chat caller's.
@@ -93,7 +93,7 @@ async function given(
         operation: codec === CODECS.chat ? "chat_completions" : "completions",
       },
       from: codec,
-      to: CODECS.responses,
+      to: "responses",
       translated: {
         ...translated,
         stream: translated.body.stream === true,

@@ -36,7 +36,7 @@ async function begin(
       await translateAnswer(answer, {
         attempt: opened.attempt,
         from,
-        to: CODECS.messages,
+        to: "messages",
         translated: {
           stream: true,
           request: requestOf({ stream, tools }),

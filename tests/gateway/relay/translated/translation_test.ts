@@ -23,10 +23,10 @@ import {
 import {
   type AnswerJob,
   translateWhole,
-} from "../../../../src/gateway/relay/translated/answer_job.ts";
+} from "../../../../src/codecs/jobs/answer_job.ts";
 import type { Answer } from "../../../../src/codecs/canonical/answer/answer.ts";
 import { call } from "../../../support/wire/turns.ts";
-import type { RequestJob } from "../../../../src/gateway/relay/translated/request_job.ts";
+import type { RequestJob } from "../../../../src/codecs/jobs/request_job.ts";
 import {
   createTranslationPool,
   type TranslationPool,

@@ -2,22 +2,18 @@ import type { Ids } from "@gateway/base/ids";
 import { isDeepJson, parseJson } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import { runStage } from "@gateway/base/stage";
-import {
-  type Answer,
-  type AnswerContext,
-  type AnswerEdits,
-  type AnswerEvent,
-  type CanonicalRequest,
-  CODECS,
-  editAnswer,
-  foldAnswer,
-  type RememberedReasoning,
-  unfoldAnswer,
-  type Usage,
-} from "@gateway/codecs";
+import type { Answer, Usage } from "../canonical/answer/answer.ts";
+import { foldAnswer, unfoldAnswer } from "../canonical/answer/fold.ts";
+import type { RememberedReasoning } from "../canonical/answer/remembered_reasoning.ts";
+import type { AnswerContext } from "../canonical/codec.ts";
+import { unusableAnswer } from "../canonical/failure/failure.ts";
+import type { CanonicalRequest } from "../canonical/request/request.ts";
+import type { AnswerEvent } from "../canonical/stream/event.ts";
+import type { AnswerEdits } from "../canonical/tools/restore_tools.ts";
+import { CODECS } from "../codecs.ts";
+import { editAnswer } from "../translate_stream.ts";
 import { formatFrame } from "@gateway/base/streams/sse";
-import { brokenUpstream } from "../../upstream/failure.ts";
-import { createReasoningWatch } from "./reasoning_memory.ts";
+import { createReasoningWatch } from "./reasoning_watch.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";
 
 /*
@@ -62,7 +58,6 @@ export interface WrittenAnswer {
  * Translates a whole answer.
  *
  * @throws {UpstreamFailure} When it reports an error, or is not an answer.
- * @throws {GatewayError} `upstream`, when it is not JSON.
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const answer = foldAnswer(
@@ -100,15 +95,15 @@ function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
   if (!(answer instanceof Uint8Array)) return answer;
   const text = decoder.decode(answer);
   if (isDeepJson(text, MAX_DEPTH)) {
-    throw brokenUpstream("it is nested too deeply");
+    throw unusableAnswer("it is nested too deeply");
   }
   const json = parseJson(text);
-  if (json === undefined) throw brokenUpstream("it is not JSON");
+  if (json === undefined) throw unusableAnswer("it is not JSON");
   try {
     return CODECS[to].decodeAnswer(json, ids);
   } catch (error) {
     throw error instanceof RangeError
-      ? brokenUpstream("it is nested too deeply", error)
+      ? unusableAnswer("it is nested too deeply")
       : error;
   }
 }

@@ -7,32 +7,36 @@ import {
   type Protocol,
 } from "@gateway/base/protocol";
 import {
-  type AnswerEdits,
+  type RememberedReasoning,
+  restoreReasoning,
+} from "../canonical/answer/remembered_reasoning.ts";
+import type { CallerCodec, Target } from "../canonical/codec.ts";
+import {
   type Block,
-  type CallerCodec,
-  type CanonicalRequest,
-  CODECS,
-  completionsCodec,
-  type FieldRefusal,
   type FileBlock,
   type ImageBlock,
   isToolCall,
-  keptRequest,
+} from "../canonical/content/block.ts";
+import { maySend } from "../canonical/content/sealed.ts";
+import type { CanonicalRequest } from "../canonical/request/request.ts";
+import type { AnswerEdits } from "../canonical/tools/restore_tools.ts";
+import { CODECS } from "../codecs.ts";
+import { completionsCodec } from "../completions/mod.ts";
+import { narrowest } from "../dialects/apply_lessons.ts";
+import {
   type Lesson,
-  lessonsIn,
   lessonText,
-  maySend,
   merged,
-  narrowest,
   probeOf,
+} from "../dialects/lessons.ts";
+import { type FieldRefusal, lessonsIn } from "../dialects/read_refusal.ts";
+import { keptRequest } from "../kept_request.ts";
+import { responsesInChatCodec } from "../responses_in_chat/mod.ts";
+import {
   type ReadRequest,
   readRequest,
-  type RememberedReasoning,
-  responsesInChatCodec,
-  restoreReasoning,
-  type Target,
   writeRequest,
-} from "@gateway/codecs";
+} from "../translate_request.ts";
 
 /*
  * The translation of a body is a pure function of plain data. So it can run on this thread or on another, with the same

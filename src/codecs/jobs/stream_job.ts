@@ -1,0 +1,46 @@
+import type { Ids } from "@gateway/base/ids";
+import type { Protocol } from "@gateway/base/protocol";
+import type { AnswerContext, CallerCodec } from "../canonical/codec.ts";
+import type { AnswerEvent } from "../canonical/stream/event.ts";
+import type { AnswerEdits } from "../canonical/tools/restore_tools.ts";
+import { CODECS } from "../codecs.ts";
+import {
+  type BodyFold,
+  createBodyDecoder,
+  createBodyFold,
+} from "../decode_body.ts";
+import {
+  createTranslator,
+  editAnswer,
+  type Translator,
+} from "../translate_stream.ts";
+
+/** A streamed answer to translate. */
+interface StreamJob {
+  /** The codec of the caller, as `callerCodec` returns it. */
+  readonly from: CallerCodec;
+  /** The upstream's protocol. */
+  readonly to: Protocol;
+  /** What the translation of the request has to undo. */
+  readonly edits: AnswerEdits;
+  readonly context: AnswerContext;
+  /** Called once for each event before it is encoded: for accounting, and to commit on the first output. */
+  readonly observe?: ((event: AnswerEvent) => void) | undefined;
+}
+
+/** Opens the translation of one stream, with decoder, edits and encoder in one. */
+export function openTranslator(
+  { from, to, edits, context, observe }: StreamJob,
+): Translator {
+  return createTranslator({
+    decoder: createBodyDecoder(CODECS[to], context.ids),
+    between: editAnswer(edits, context.ids),
+    encoder: from.createStreamEncoder(context),
+    observe,
+  });
+}
+
+/** Opens the fold of an upstream's streamed answer into a whole one, for {@linkcode AnswerJob}. */
+export function openFold(to: Protocol, ids: Ids): BodyFold {
+  return createBodyFold(createBodyDecoder(CODECS[to], ids));
+}
