@@ -115,7 +115,7 @@ Deno.test("the lint plugin keeps packages where they belong, with any part of th
     ["zod/v4", "gateway/relay/a.ts"],
     ["npm:zod@4.6.7", "gateway/relay/a.ts"],
     ["npm:/zod", "gateway/relay/a.ts"],
-    ["prom-client", "gateway/http/a.ts"],
+    ["@prometheus-io/client", "gateway/http/a.ts"],
   ] as const;
   for (const [specifier, file] of refused) {
     const [message = ""] = messages(file, `import a from "${specifier}";`);

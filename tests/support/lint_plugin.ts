@@ -62,7 +62,8 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
 /** Packages that only some places of `src/` may import. */
 const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^gateway\/http\/router\.ts$/,
-  "prom-client": /^gateway\/observe\/(exposition|instruments|prometheus)\.ts$/,
+  "@prometheus-io/client":
+    /^gateway\/observe\/(exposition|instruments|prometheus)\.ts$/,
   "jose": /^gateway\/relay\/identity\/(jwt|key_sets)\.ts$/,
   "@redis/client": /^gateway\/process\/redis\.ts$/,
   "zod":

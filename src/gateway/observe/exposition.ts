@@ -1,4 +1,4 @@
-import { AggregatorRegistry, Counter, Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "@prometheus-io/client";
 import type { StoreCondition } from "@gateway/base/store_condition";
 import type { Snapshot } from "./metrics.ts";
 
@@ -10,7 +10,7 @@ export function foldCounters(
   snapshots: readonly Snapshot[],
 ): Promise<Snapshot> {
   const counted = snapshots.map((one) => one.filter(isCounted));
-  return AggregatorRegistry.aggregate(counted).getMetricsAsJSON();
+  return Registry.aggregate(counted).getMetricsAsJSON();
 }
 
 function isCounted(metric: object): boolean {
@@ -25,7 +25,7 @@ function isCounted(metric: object): boolean {
 export function formatExposition(
   snapshots: readonly Snapshot[],
 ): Promise<string> {
-  const merged = AggregatorRegistry.aggregate(snapshots.map((one) => [...one]));
+  const merged = Registry.aggregate(snapshots.map((one) => [...one]));
   return merged.metrics();
 }
 

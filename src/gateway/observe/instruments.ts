@@ -1,4 +1,9 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Registry,
+} from "@prometheus-io/client";
 
 /** The labels that identify a quota window. */
 const QUOTA = ["connection", "type", "window", "unit"] as const;

@@ -1,4 +1,4 @@
-import { Registry } from "prom-client";
+import { Registry } from "@prometheus-io/client";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Usage } from "@gateway/codecs";
 import { type ChunkGaps, GAP_SECONDS } from "./chunk_gaps.ts";
