@@ -200,10 +200,7 @@ async function runAttempt(
       connection,
       () => services.harvest.reading(connection),
     );
-    // Counting tokens is no turn of a conversation.
-    if (attempt.operation !== "count_tokens") {
-      await context.task.candidates.onServed?.(candidate);
-    }
+    // Before anything is awaited: the caller may leave meanwhile, which ends the request.
     holds.slot = slot;
     holds.report = (ending) => {
       if (ending === "complete") report.succeeded();
@@ -215,8 +212,13 @@ async function runAttempt(
         );
       } else report.dismissed();
     };
+    // Counting tokens is no turn of a conversation.
+    if (attempt.operation !== "count_tokens") {
+      await context.task.candidates.onServed?.(candidate);
+    }
     return answer;
   } catch (error) {
+    holds.slot = holds.report = undefined;
     const thrown =
       error instanceof UpstreamFailure && !(error instanceof NativeFailure)
         ? new UpstreamFailure(withWait(error.failure, services.clock.now()))

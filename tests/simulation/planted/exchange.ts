@@ -26,13 +26,13 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
     },
     {
       name: "a failed exchange is not repeated",
-      text: "      renewIn(retryMs, state, entry);\n",
+      text: "      renewIn(Math.min(retryMs, endMs), entry);\n",
       wrong: "",
     },
     {
       name: "a failed exchange is repeated at once",
-      text: "      renewIn(retryMs, state, entry);\n",
-      wrong: "      renewIn(10, state, entry);\n",
+      text: "      renewIn(Math.min(retryMs, endMs), entry);\n",
+      wrong: "      renewIn(10, entry);\n",
     },
     {
       name: "a failed exchange ends a good token",
@@ -56,13 +56,13 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
     },
     {
       name: "each refusal begins an exchange",
-      text: "      if (nowMs - entry.refusedMs < REFUSED_MS) return;\n",
+      text: "      if (nowMs - entry.refusedMs < leastMs) return;\n",
       wrong: "",
     },
     {
       name: "a refused token is not exchanged",
-      text: "      entry.refusedMs = nowMs;\n      renewed(entry);\n",
-      wrong: "      entry.refusedMs = nowMs;\n",
+      text: "      entry.shortLives = 0;\n      renewed(entry);\n",
+      wrong: "      entry.shortLives = 0;\n",
     },
     {
       name: "an exchange that is not used any more goes on",

@@ -89,8 +89,8 @@ export const LESSON_FAULTS: FaultsByFile = {
     },
     {
       name: "known lessons are not applied",
-      text: "merged(lessonBook.known(deployment, exchange.caller), taught),",
-      wrong: "taught,",
+      text: "strictest(lessonsOf(model), known),",
+      wrong: "lessonsOf(model),",
     },
   ],
   "gateway/upstream/read_response.ts": [

@@ -380,8 +380,10 @@ export const QUEUE_FAULTS: FaultsByFile = {
     },
     {
       name: "the last one in the line is first",
-      text: "      one.sinceMs - other.sinceMs;\n",
-      wrong: "      other.sinceMs - one.sinceMs;\n",
+      text:
+        "      bySession(one.session, other.session) ||\n      one.sinceMs - other.sinceMs;\n",
+      wrong:
+        "      bySession(one.session, other.session) ||\n      other.sinceMs - one.sinceMs;\n",
     },
     {
       name: "a request waits for one place only",

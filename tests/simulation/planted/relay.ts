@@ -27,8 +27,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a connection's slot is not freed after success",
-      text: "      } else report.dismissed();\n      slot.leave();\n",
-      wrong: "      } else report.dismissed();\n",
+      text: "    holds.slot = slot;\n",
+      wrong: "",
     },
     {
       name: "a connection's slot is not freed after failure",
@@ -37,13 +37,13 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a complete answer counts as a failure",
-      text: "        report.succeeded();\n",
-      wrong: "        report.failed(BROKE_OFF);\n",
+      text: "report.succeeded();\n",
+      wrong: "report.failed(BROKE_OFF);\n",
     },
     {
       name: "a caller that leaves counts as a failure",
-      text: "      } else report.dismissed();\n",
-      wrong: "      } else report.failed(BROKE_OFF);\n",
+      text: "      } else report.dismissed();\n    };\n",
+      wrong: "      } else report.failed(BROKE_OFF);\n    };\n",
     },
     {
       name: "an answer that breaks off is not reported",
@@ -100,7 +100,7 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a conversation does not stay where it was served",
-      text: "      return task.candidates.onServed?.(candidate);\n",
+      text: "      await context.task.candidates.onServed?.(candidate);\n",
       wrong: "",
     },
   ],

@@ -33,8 +33,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a connection that opens too late stays open",
-      text:
-        "      if (signal.aborted) new Socket(one.duplex, () => {}).close();\n",
+      text: "    if (signal.aborted) new Socket(duplex, () => {}).close();\n",
       wrong: "",
     },
     {
@@ -210,13 +209,13 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
   "http1/failure.ts": [
     {
       name: "a fresh connection counts as lost",
-      text: "    cause.progress.isReused && !cause.progress.hasAnswer;",
-      wrong: "    !cause.progress.hasAnswer;",
+      text: '=== "closed" && isReused && !hasAnswer;',
+      wrong: '=== "closed" && !hasAnswer;',
     },
     {
       name: "a connection that has answered counts as lost",
-      text: "    cause.progress.isReused && !cause.progress.hasAnswer;",
-      wrong: "    cause.progress.isReused;",
+      text: '=== "closed" && isReused && !hasAnswer;',
+      wrong: '=== "closed" && isReused;',
     },
   ],
   "http1/body_decoder.ts": [
@@ -285,9 +284,8 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "the timer of the first byte stays",
-      text: "  } finally {\n    cancel();\n  }\n  const { status } = response;",
-      wrong:
-        "  } finally {\n    // Nothing.\n  }\n  const { status } = response;",
+      text: "  } finally {\n    cancel();\n  }\n  return readableResponse(",
+      wrong: "  } finally {\n    // Nothing.\n  }\n  return readableResponse(",
     },
     {
       name: "silence counts as the caller's leaving",
