@@ -65,8 +65,8 @@ function paths(
 ): readonly (readonly TrialResult[])[] {
   const groups = Map.groupBy(
     results,
-    ({ connection, model, protocol }) =>
-      JSON.stringify([connection, model, protocol]),
+    ({ connection, model, protocol, mode }) =>
+      JSON.stringify([connection, model, protocol, mode]),
   );
   return [...groups.values()];
 }

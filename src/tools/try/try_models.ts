@@ -197,8 +197,19 @@ async function* tryPath(
     } else if (answer.status === 0 || answer.line.failure === "unreachable") {
       failed = "the provider gave no answer";
     }
-    yield { ...head, trial: trial.name, ...result, ...sums };
+    yield {
+      ...head,
+      mode: modeOf(answer) ?? mode,
+      trial: trial.name,
+      ...result,
+      ...sums,
+    };
   }
+}
+
+/** Returns the mode of a request by its log line: a model may take a protocol itself for some requests alone. */
+function modeOf({ line: { mode } }: Answer): TrialResult["mode"] | undefined {
+  return mode === "native" || mode === "translated" ? mode : undefined;
 }
 
 /** A request that was sent, by a gateway. */

@@ -130,7 +130,8 @@ Deno.test("with OTEL_DENO a trace continues from the caller through the gateway 
       path: PATHS.messages,
       init: ask("messages", messagesBody, TRACED),
       model: "renamed-a",
-      upstreamModel: "upstream-a",
+      // The answer names another model of the connection, which counts as the one that served.
+      upstreamModel: "model-a",
       named: {},
       stops: ["end"],
     },
