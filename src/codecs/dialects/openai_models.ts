@@ -1,5 +1,6 @@
 import { wordList } from "@gateway/base/collections";
 import { type JsonObject, present } from "@gateway/base/json";
+import { oncePer } from "@gateway/base/memo";
 import type { Protocol } from "@gateway/base/protocol";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
@@ -244,24 +245,28 @@ function idOf({ service, model }: ModelAt): string {
 }
 
 /** Returns the rules of a model that is OpenAI's by its id; `undefined` for other models. */
-export function openAiModelRules(
+export const openAiModelRules: (
   target: ModelAt,
-): OpenAiModelRules | undefined {
+) => OpenAiModelRules | undefined = oncePer((target) => {
   const id = idOf(target);
   const isAlias = OPENAI_SERVICES.test(target.service) && OPENAI_ALIAS.test(id);
   if (!isAlias && !OPENAI_IDS.test(id)) return undefined;
   return rulesFor(OPENAI_MODELS, id, strictest);
-}
+});
 
 /** "This model is only supported in v1/responses": https://github.com/aaif-goose/goose/issues/2564 */
 const RESPONSES_ONLY = /^(?:codex-|gpt-\d+(?:\.\d+)?-(?:codex|pro)|o\d-pro)/;
+
+const hasResponsesOnly = oncePer((target: ModelAt) =>
+  RESPONSES_ONLY.test(idOf(target))
+);
 
 /**
  * Returns the protocol that translated requests for a model should have, where its connection has that endpoint;
  * `undefined` for the protocol of the connection's family.
  */
 export function endpointFor(target: ModelAt): Protocol | undefined {
-  const isBetter = RESPONSES_ONLY.test(idOf(target)) ||
+  const isBetter = hasResponsesOnly(target) ||
     openAiModelRules(target)?.refusesChatTools === true;
   return isBetter ? "responses" : undefined;
 }
@@ -276,7 +281,7 @@ export function refusesChat(
 ): boolean {
   if (!/^(?:openai|azure)-chat$/.test(target.service)) return false;
   const rules = openAiModelRules(target);
-  return RESPONSES_ONLY.test(idOf(target)) ||
+  return hasResponsesOnly(target) ||
     hasTools && rules?.refusesChatTools === true &&
       (effort ?? rules.defaultEffort) !== "none";
 }

@@ -546,3 +546,33 @@ Deno.test("assign() says why a model of the caller is outside of its regions, an
   ]);
   assert.deepEqual([...assignedModels(caller, config).keys()], ["a"]);
 });
+
+Deno.test("candidatesFor() reads the tables of models once for each deployment", async () => {
+  const { exec } = RegExp.prototype;
+  const read: string[] = [];
+  const services = ["custom", "azure-chat", "openai-chat", "moonshot"] as const;
+  for (const service of services) {
+    const { connection, model } = await deployment("A", ["chat", "responses"]);
+    const chosen = {
+      connection: { ...connection, service },
+      model: { ...model, upstream: "kimi-k3-preview" },
+    };
+    const route = () => {
+      for (const operation of ["chat_completions", "responses"] as const) {
+        candidatesFor(operation, [chosen]);
+      }
+    };
+    route();
+    // A pattern calls a changed `exec` for each text that it reads.
+    RegExp.prototype.exec = function (text) {
+      if (text.includes("kimi-k3")) read.push(`${service}: ${this.source}`);
+      return exec.call(this, text);
+    };
+    try {
+      route();
+    } finally {
+      RegExp.prototype.exec = exec;
+    }
+  }
+  assert.deepEqual(read, []);
+});
