@@ -62,11 +62,14 @@ const LIMITS = [
   { window: "week", cost: 1_000_000 },
 ];
 
+/** The kinds of answers that the upstream gives, each below a path of its own. */
+const PIECES = ["small", "large", "paced", "turn", "long1", "long30"];
+
 function configText(
   { upstreamUrl, workers = 1, hasLimits = false, storeUrl }: GatewayOptions,
 ): string {
   const price = hasLimits ? { price: { input: 1, output: 5 } } : {};
-  const connections = ["small", "large", "paced"].flatMap((pieces) => {
+  const connections = PIECES.flatMap((pieces) => {
     const base = `${upstreamUrl}/${pieces}/v1`;
     const auth = { scheme: "bearer", key: "bench-key" };
     return [{

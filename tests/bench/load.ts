@@ -56,3 +56,10 @@ export function median(values: readonly number[]): number {
     : [sorted[middle - 1], sorted[middle]];
   return (low + high) / 2;
 }
+
+/** Returns the number below which a share of some numbers lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const at = Math.min(sorted.length - 1, Math.floor(share * sorted.length));
+  return sorted[at] ?? NaN;
+}

@@ -11,7 +11,7 @@
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { compare, type Comparison, type Entry } from "./compare.ts";
 import { startGateway, TOKEN } from "./gateway.ts";
-import { reportMemory } from "./memory.ts";
+import { reportMemory, reportShapes } from "./memory.ts";
 import { readOptions } from "./options.ts";
 import { type PacedEntry, reportPaced } from "./paced.ts";
 import { type Program, startProgram } from "./processes.ts";
@@ -20,6 +20,7 @@ import {
   startStoreServer,
   storeProgram,
 } from "../support/program/store_server.ts";
+import { reportTurns, type TurnEntry } from "./turns.ts";
 import { reportUsage } from "./usage.ts";
 
 const { only, rounds, against, token: otherToken } = readOptions(Deno.args);
@@ -256,6 +257,33 @@ function pacedEntries(): readonly PacedEntry[] {
   return entries.map((one) => ({ name: one.program.name, ...one }));
 }
 
+/** The rounds of agents' sessions, of some 12 s for each program. */
+const TURN_ROUNDS = { warmUp: 1, measured: 3 };
+
+/** The two agents, with the path that each calls and the models of a native and a translated session. */
+const AGENTS = [
+  ["turns of Claude Code", "/v1/messages", "messages-turn"],
+  ["turns of Codex", "/v1/responses", "chat-turn"],
+] as const;
+
+function turnEntries(
+  [, path, model]: typeof AGENTS[number],
+): readonly TurnEntry[] {
+  const asked = { path, model, token: TOKEN } as const;
+  const direct = { ...upstream, url: `${upstream.url}/turn` };
+  return [
+    { ...asked, name: upstream.name, program: direct },
+    { ...asked, name: lean.name, program: lean },
+    { ...asked, name: "gateway", program: gateway },
+    {
+      ...asked,
+      name: "gateway, to Chat",
+      program: gateway,
+      model: "chat-only-turn",
+    },
+  ];
+}
+
 function isWanted(title: string): boolean {
   return title.includes(only);
 }
@@ -270,6 +298,14 @@ for (const comparison of comparisons) {
 if (isWanted("small JSON from an upstream behind TLS")) await overTls();
 if (isWanted("paced streams")) {
   await reportPaced(pacedEntries(), PACED_ROUNDS);
+}
+for (const agent of Deno.build.os === "linux" ? AGENTS : []) {
+  const [title] = agent;
+  if (!isWanted(title)) continue;
+  await reportTurns(title, turnEntries(agent), TURN_ROUNDS);
+}
+if (Deno.build.os === "linux" && isWanted("memory by shape")) {
+  await reportShapes(upstream, TOKEN);
 }
 if (Deno.build.os === "linux" && isWanted("memory")) {
   await reportMemory({

@@ -1,6 +1,12 @@
 import { startGateway } from "./gateway.ts";
 import { median, shoot, type Shot } from "./load.ts";
 import { memory, type Program, resetPeak, startProgram } from "./processes.ts";
+import { shotFor } from "./shots.ts";
+
+const MIB = 1024 * 1024;
+
+/** The time after which a gateway should have returned its memory, in milliseconds. */
+const REST_MS = 3000;
 
 /** The program and the body to send. */
 export interface MemoryOptions {
@@ -37,6 +43,69 @@ export async function reportMemory(
         } (at most ${Math.max(...later).toFixed(2)})`,
       );
     }
+  }
+}
+
+/** A shape of traffic: what is big, and at which models it is asked. */
+interface Shape {
+  readonly name: string;
+  readonly bytes: number;
+  readonly atOnce: number;
+  readonly shot: Shot;
+}
+
+/** Returns the shapes of traffic whose memory could leak: big requests and answers, alone and forty at once. */
+function shapes(token: string): readonly Shape[] {
+  return [MIB, 30 * MIB].flatMap((bytes) =>
+    [1, 40].flatMap((atOnce) =>
+      ["request", "answer", "stream"].flatMap((part) =>
+        ["chat", "chat-only"].map((kind): Shape => ({
+          name: `${part} of ${bytes / MIB} MiB, ${
+            kind === "chat" ? "native" : "translated"
+          }, ${atOnce} at once`,
+          bytes,
+          atOnce,
+          shot: shotFor({
+            path: "/v1/responses",
+            model: `${kind}-${
+              part === "request" ? "small" : `long${bytes / MIB}`
+            }`,
+            token,
+            ...(part === "stream" ? { stream: "small" } : {}),
+            ...(part === "request" ? { promptBytes: bytes } : {}),
+          }),
+        }))
+      )
+    )
+  );
+}
+
+/**
+ * Prints the peak of a fresh gateway's resident memory under each shape of traffic, as a ratio to the bytes of all
+ * bodies at once, and what is left a moment later. A ratio that grows from one version to the next shows a leak.
+ */
+export async function reportShapes(
+  upstream: Program,
+  token: string,
+): Promise<void> {
+  console.log("\nmemory by shape, peak and rest in bodies at once");
+  for (const { name, bytes, atOnce, shot } of shapes(token)) {
+    await using gateway = await startGateway({
+      name: "gateway",
+      upstreamUrl: upstream.url,
+    });
+    await shoot(gateway.url, shot);
+    await resetPeak(gateway.pid);
+    const { now } = await memory(gateway.pid);
+    await Promise.all(
+      Array.from({ length: atOnce }, () => shoot(gateway.url, shot)),
+    );
+    const { peak } = await memory(gateway.pid);
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    const { now: rest } = await memory(gateway.pid);
+    const ratio = (size: number) =>
+      ((size - now) / (bytes * atOnce)).toFixed(2).padStart(6);
+    console.log(`  ${name.padEnd(44)} ${ratio(peak)} ${ratio(rest)}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Rounds } from "./compare.ts";
-import type { Shot } from "./load.ts";
+import { quantile, type Shot } from "./load.ts";
 import { type Program, threadsMs } from "./processes.ts";
 
 /** Events of a paced stream. */
@@ -103,12 +103,4 @@ async function readPaced(program: Program, shot: Shot): Promise<number[]> {
 
 async function usedMs({ pid }: Program): Promise<number> {
   return Deno.build.os === "linux" ? await threadsMs(pid) : NaN;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[
-    Math.min(sorted.length - 1, Math.floor(share * sorted.length))
-  ] ??
-    NaN;
 }

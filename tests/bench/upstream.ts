@@ -6,8 +6,15 @@
  *
  * Arguments: a certificate and its key, to serve over TLS.
  */
-import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
+import {
+  answers,
+  longAnswer,
+  type SpokenProtocol,
+  streamEvents,
+  turnEvents,
+} from "./answers.ts";
 import { PACE_MS, PACED_EVENTS, sentNow } from "./paced.ts";
+import { TURN_EVENTS, TURN_PACE_MS } from "./turns.ts";
 
 const [certFile, keyFile] = Deno.args;
 
@@ -46,6 +53,68 @@ function stream(pieces: readonly Uint8Array[]): Response {
       if (piece === undefined) controller.close();
       else controller.enqueue(piece);
     },
+  });
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+const MIB = 1024 * 1024;
+
+const longAnswers = new Map<string, Uint8Array<ArrayBuffer>>();
+
+function longResponse(
+  protocol: SpokenProtocol,
+  bytes: number,
+  isStream: boolean,
+): Response {
+  const key = `${protocol} ${bytes} ${isStream}`;
+  const answer = longAnswers.get(key) ??
+    new TextEncoder().encode(longAnswer(protocol, bytes, isStream));
+  longAnswers.set(key, answer);
+  if (!isStream) return json(answer);
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < answer.length; at += PIECE_BYTES) {
+    pieces.push(answer.subarray(at, at + PIECE_BYTES));
+  }
+  return stream(pieces);
+}
+
+function json(body: string | Uint8Array<ArrayBuffer>): Response {
+  return new Response(body, {
+    headers: { "content-type": "application/json" },
+  });
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+/** The events of an agent's turn, by protocol. */
+const TURNS: Readonly<Record<SpokenProtocol, readonly Uint8Array[]>> = {
+  chat: turnOf("chat"),
+  messages: turnOf("messages"),
+  responses: turnOf("responses"),
+};
+
+function turnOf(protocol: SpokenProtocol): readonly Uint8Array[] {
+  const encoder = new TextEncoder();
+  return turnEvents(protocol, TURN_EVENTS).map((text) => encoder.encode(text));
+}
+
+/** Sends an agent's turn at the speed of a fast model. */
+function turnStream(protocol: SpokenProtocol): Response {
+  const events = TURNS[protocol];
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      let next = 0;
+      timer = setInterval(() => {
+        const event = events[next++];
+        if (event !== undefined) return controller.enqueue(event);
+        clearInterval(timer);
+        controller.close();
+      }, TURN_PACE_MS);
+    },
+    cancel: () => clearInterval(timer),
   });
   return new Response(body, {
     headers: { "content-type": "text/event-stream" },
@@ -127,12 +196,16 @@ Deno.serve({
 }, async (request) => {
   const { pathname } = new URL(request.url);
   const protocol = protocolOf(pathname);
-  if (await wantsStream(request)) {
+  const isStream = await wantsStream(request);
+  const [, longMib] = /^\/long(\d+)/.exec(pathname) ?? [];
+  if (longMib !== undefined) {
+    return longResponse(protocol, Number(longMib) * MIB, isStream);
+  }
+  if (isStream) {
+    if (pathname.startsWith("/turn")) return turnStream(protocol);
     if (pathname.startsWith("/paced")) return pacedStream(protocol);
     const size = pathname.startsWith("/large") ? "large" : "small";
     return stream(PIECES[protocol][size]);
   }
-  return new Response(answers[protocol], {
-    headers: { "content-type": "application/json" },
-  });
+  return json(answers[protocol]);
 });
