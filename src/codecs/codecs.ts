@@ -10,11 +10,3 @@ export const CODECS: Readonly<Record<Protocol, Codec>> = {
   messages: messagesCodec,
   responses: responsesCodec,
 };
-
-/** Returns the prefixes of all headers that belong to one of the protocols ({@linkcode Codec.headerPrefixes}). */
-export function protocolHeaderPrefixes(
-  messagesVendor: string,
-): readonly string[] {
-  return Object.values(CODECS)
-    .flatMap(({ headerPrefixes }) => headerPrefixes(messagesVendor));
-}

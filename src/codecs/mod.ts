@@ -6,7 +6,6 @@ export {
   type Usage,
 } from "./canonical/answer/answer.ts";
 export { foldAnswer } from "./canonical/answer/fold.ts";
-export { readDroppedReasoning } from "./canonical/answer/reasoning.ts";
 export {
   callIdsOf,
   type RememberedBlock,
@@ -19,12 +18,7 @@ export type {
   Target,
 } from "./canonical/codec.ts";
 export { type Block } from "./canonical/content/block.ts";
-export {
-  isWrapped,
-  maySend,
-  type Sealed,
-  unwrapSealed,
-} from "./canonical/content/sealed.ts";
+export type { Sealed } from "./canonical/content/sealed.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
 export { readErrorWords } from "./canonical/failure/error_words.ts";
 export {
@@ -56,7 +50,7 @@ export {
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export type { Tool } from "./canonical/tools/tool.ts";
 export { dialectOf as chatDialectOf } from "./chat/dialect.ts";
-export { CODECS, protocolHeaderPrefixes } from "./codecs.ts";
+export { CODECS } from "./codecs.ts";
 export { completionsCodec } from "./completions/mod.ts";
 export { EFFORT_WORDS } from "./dialects/effort.ts";
 export {
@@ -85,6 +79,7 @@ export {
   translateWhole,
   type WrittenAnswer,
 } from "./jobs/answer_job.ts";
+export { ownSeals } from "./jobs/own_seals.ts";
 export { createReasoningWatch } from "./jobs/reasoning_watch.ts";
 export {
   callerCodec,
@@ -95,10 +90,8 @@ export {
   type TranslatedBody,
 } from "./jobs/request_job.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
-export { dialectOf as messagesDialectOf } from "./messages/dialect.ts";
 export {
   compactionItem,
-  summaryIn,
   wantsCompaction,
 } from "./responses/request/opaque_item.ts";
 export { readRequest, writeRequest } from "./translate_request.ts";

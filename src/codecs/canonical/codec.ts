@@ -287,6 +287,11 @@ export interface AnswerWatch {
    */
   usageOf(body: JsonObject, before?: Usage): Usage | undefined;
   /**
+   * Returns the provider's reasons for dropping earlier reasoning of the request, as an event or an answer that counts
+   * tokens lists them. Absent when no provider of this protocol does.
+   */
+  droppedOf?(body: JsonObject): readonly string[];
+  /**
    * Returns true when an event is the protocol's regular end of a stream. It is called with the last few events,
    * because some providers send a `[DONE]` or token counts after the end.
    *

@@ -11,6 +11,7 @@ import {
   tokenCount,
   type Usage,
 } from "../canonical/answer/answer.ts";
+import { droppedIn } from "../canonical/answer/reasoning.ts";
 import type { AnswerWatch } from "../canonical/codec.ts";
 import { refusalBefore } from "./answer/stop.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
@@ -49,6 +50,7 @@ export const messagesWatch: AnswerWatch = {
       ...(refusal === undefined ? {} : { refusal }),
     };
   },
+  droppedOf: (body) => droppedIn(body, body.message),
   isEnd(data) {
     return MESSAGE_STOP_REGEXP.test(data);
   },

@@ -5,6 +5,7 @@ import {
   nonEmptyText,
 } from "@gateway/base/json";
 import { isErrorBody, mayBeFailure } from "../canonical/failure/error_body.ts";
+import { droppedIn } from "../canonical/answer/reasoning.ts";
 import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
@@ -32,6 +33,7 @@ export const responsesWatch: AnswerWatch = {
       (isJsonObject(response) ? usageIn(response) : undefined);
     return counted && laterUsage(before, counted);
   },
+  droppedOf: (body) => droppedIn(body, body.response),
   isEnd(data) {
     return END_REGEXP.test(data);
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/gateway/config/config.ts";
-import { CODECS, protocolHeaderPrefixes } from "../../../src/codecs/codecs.ts";
+import { CODECS } from "../../../src/codecs/codecs.ts";
 import { translatedHeaders } from "../../../src/gateway/upstream/headers.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 
@@ -30,7 +30,7 @@ function headersOf(
 ): Record<string, string> {
   const pairs = translatedHeaders(new Headers(caller), connection, {
     ownHeaders: [],
-    protocolPrefixes: protocolHeaderPrefixes("anthropic"),
+    protocolPrefixes: prefixesOf("anthropic"),
     stream: false,
     ...options,
   });
@@ -44,6 +44,13 @@ const OWN = {
   "accept-encoding": "identity",
   "content-type": "application/json",
 };
+
+/** Returns the prefixes of all headers that belong to one of the protocols. */
+function prefixesOf(messagesVendor: string): readonly string[] {
+  return Object.values(CODECS).flatMap(({ headerPrefixes }) =>
+    headerPrefixes(messagesVendor)
+  );
+}
 
 Deno.test("translatedHeaders() leaves out what belongs to the caller's protocol", async () => {
   const foreign = {
@@ -67,7 +74,7 @@ Deno.test("translatedHeaders() leaves out what belongs to any protocol that ther
     for (const prefix of prefixes) {
       assert.deepEqual(
         await headersFor({ [`${prefix}x`]: "1" }, {
-          protocolPrefixes: protocolHeaderPrefixes("acme"),
+          protocolPrefixes: prefixesOf("acme"),
         }),
         OWN,
       );
@@ -99,7 +106,7 @@ Deno.test("translatedHeaders() names the version that it writes to the Messages 
   assert.equal(headers["anthropic-version"], "2023-06-01");
   const options = {
     ownHeaders: CODECS.messages.requestHeaders("acme"),
-    protocolPrefixes: protocolHeaderPrefixes("acme"),
+    protocolPrefixes: prefixesOf("acme"),
   };
   const other = await headersFor({ "acme-version": "2024-01-01" }, options);
   assert.equal(other["acme-version"], "2023-06-01");

@@ -1,4 +1,8 @@
-import { isJsonObject, type JsonValue } from "@gateway/base/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "@gateway/base/json";
 import type { Effort, ReasoningSettings } from "../request/request.ts";
 
 /** The smallest thinking budget that Messages upstreams accept, in tokens. */
@@ -63,6 +67,16 @@ export function readDroppedReasoning(
   return reasons.length === 0
     ? {}
     : { reasoningDropped: [...new Set(reasons)].slice(0, MAX_REASONS) };
+}
+
+/** Returns the reasons of {@linkcode readDroppedReasoning} in an event or an answer, or in its `inner` object. */
+export function droppedIn(
+  body: JsonObject,
+  inner: JsonValue | undefined,
+): readonly string[] {
+  return [body, inner].filter(isJsonObject).flatMap((holder) =>
+    readDroppedReasoning(holder.input_transformations).reasoningDropped ?? []
+  );
 }
 
 /** The most reasons for the log; no provider has more. */

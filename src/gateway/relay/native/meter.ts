@@ -6,9 +6,8 @@ import {
   parseJson,
   parseLightJson,
 } from "@gateway/base/json";
-import { type AnswerWatch, readDroppedReasoning } from "@gateway/codecs";
+import type { AnswerWatch } from "@gateway/codecs";
 import { JsonEnd } from "@gateway/json_scan";
-import type { AnswerFacts } from "../../observe/facts.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import { DataLines } from "@gateway/base/streams/data_lines";
 import { LONG_BYTES } from "@gateway/base/streams/line_buffer";
@@ -275,23 +274,13 @@ function noteUsage(
 ): void {
   const usage = watch.usageOf(body, facts.answer.usage);
   if (usage === undefined) return;
-  noteDroppedReasoning(body, facts.answer);
+  const dropped = watch.droppedOf?.(body) ?? [];
+  if (dropped.length > 0) {
+    const reasons = [...facts.answer.reasoningDropped ?? [], ...dropped];
+    facts.answer.reasoningDropped = [...new Set(reasons)];
+  }
   facts.answer.usage = usage;
   facts.answer.isUsageFinal = facts.answer.firstOutputMs !== undefined;
-}
-
-/** Notes the earlier reasoning that the provider dropped. The events that list it count tokens, too. */
-function noteDroppedReasoning(body: JsonObject, answer: AnswerFacts): void {
-  for (const holder of [body, body.message, body.response]) {
-    if (!isJsonObject(holder)) continue;
-    const { input_transformations } = holder;
-    const { reasoningDropped = [] } = readDroppedReasoning(
-      input_transformations,
-    );
-    if (reasoningDropped.length === 0) continue;
-    const reasons = [...answer.reasoningDropped ?? [], ...reasoningDropped];
-    answer.reasoningDropped = [...new Set(reasons)];
-  }
 }
 
 /** The sizes of an event that carries output. */

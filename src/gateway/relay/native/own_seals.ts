@@ -1,14 +1,7 @@
-import { lookup } from "@gateway/base/collections";
 import { objectsOf, parseJson } from "@gateway/base/json";
-import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
+import { OPERATIONS } from "@gateway/base/protocol";
 import { LoopTurns, STEP_BYTES } from "@gateway/base/time/turns";
-import {
-  isWrapped,
-  maySend,
-  messagesDialectOf,
-  summaryIn,
-  unwrapSealed,
-} from "@gateway/codecs";
+import { ownSeals } from "@gateway/codecs";
 import {
   type ByteEdit,
   type ByteSpan,
@@ -25,39 +18,10 @@ import {
   partOf,
 } from "../request/held_body.ts";
 import { NO_NAME } from "../request/prompt_scan.ts";
+import { targetOf } from "../routing/candidate.ts";
 
-/** The lists on the way to sealed reasoning, and the field of the seal by the type of the object. */
-interface SealPlaces {
-  readonly path: readonly [outer: string, inner?: string];
-  readonly seals: Readonly<Record<string, string>>;
-}
-
-const PLACES: Readonly<Partial<Record<Protocol, SealPlaces>>> = {
-  chat: {
-    path: ["messages", "reasoning_details"],
-    seals: { "reasoning.encrypted": "data" },
-  },
-  messages: {
-    path: ["messages", "content"],
-    seals: { thinking: "signature", redacted_thinking: "data" },
-  },
-  responses: {
-    path: ["input"],
-    seals: { reasoning: "encrypted_content", compaction: "encrypted_content" },
-  },
-};
-
-/** The `form` of what an issuer has in the field of its seal. */
-const FORMS = {
-  signature: "signature",
-  data: "redacted",
-  encrypted_content: "encrypted_content",
-};
-
-const KEYS = ["type", "id", ...Object.keys(FORMS)];
-
-/** The longest seal that is decoded, and the longest content that is parsed, in bytes. Either takes some 30 ms. */
-const MAX_DECODED_BYTES = 1024 * 1024;
+/** The longest content that is parsed, in bytes. That takes some 30 ms. */
+const MAX_PARSED_BYTES = 1024 * 1024;
 
 /** The content of a message of which nothing is left. Some providers refuse the two messages around it in a row. */
 const NO_CONTENT = '{"type":"text","text":"(no content)"}';
@@ -69,25 +33,25 @@ const NO_CONTENT = '{"type":"text","text":"(no content)"}';
 export async function sealEdits(
   attempt: Attempt,
 ): Promise<{ readonly edits: readonly ByteEdit[]; readonly isCut: boolean }> {
-  const { operation, head, deployment: { connection } } = attempt;
+  const { operation, head, deployment } = attempt;
   const { protocol } = OPERATIONS[operation];
   const edits: ByteEdit[] = [];
-  const places = PLACES[protocol];
+  const seals = head.hasMark
+    ? ownSeals(protocol, targetOf(deployment))
+    : undefined;
   let isCut = false;
-  if (!head.hasMark || !places || connection.service === "gateway") {
-    return { edits, isCut };
-  }
-  const { path: [outer, inner], seals } = places;
+  if (seals === undefined) return { edits, isCut };
+  const { path: [outer, inner] } = seals;
   const body = attempt.body.get();
   const turns = new LoopTurns();
 
   /** Edits the objects of a list, and returns the positions of those that it leaves out. */
-  async function edit(list: MarkedList): Promise<ReadonlySet<number>> {
+  const edit = async (list: MarkedList): Promise<ReadonlySet<number>> => {
     const cut = new Set<number>();
     for (const one of list.marked) {
       turns.count(one.end - one.start);
       await turns.next();
-      const found = await judge(one, body, attempt, seals);
+      const found = await judge(one, body, seals);
       if (found !== undefined) edits.push(...found);
       else if (isAmongObjects(one, list, body)) {
         edits.push(cutOf(one, cut.size));
@@ -96,7 +60,7 @@ export async function sealEdits(
     }
     isCut ||= cut.size > 0;
     return cut;
-  }
+  };
 
   const all = { start: 0, end: body.length };
   for (const list of await markedIn(body, all, outer)) {
@@ -190,10 +154,9 @@ async function scanned(object: HeldBody, scan: JsonObjectScan) {
 async function judge(
   object: ByteSpan,
   body: HeldBody,
-  { operation, deployment: { connection, model } }: Attempt,
-  seals: SealPlaces["seals"],
+  seals: Seals,
 ): Promise<readonly ByteEdit[] | undefined> {
-  const found = await membersOf(partOf(body, object));
+  const found = await membersOf(partOf(body, object), seals);
   if (found === undefined) return undefined;
   const spanOf = (key: string) => {
     const span = found.get(key)?.span;
@@ -205,42 +168,29 @@ async function judge(
     return typeof value === "string" ? value : "";
   };
   const type = textOf("type");
-  const field = lookup(seals, type) ?? "";
+  const field = seals.fieldOf(type) ?? "";
   const span = spanOf(field);
-  const envelope = textOf(field);
-  if (span === undefined || !isWrapped(envelope)) return [];
-  if (envelope.length > MAX_DECODED_BYTES) return undefined;
-  const summary = type === "compaction" &&
-    summaryIn({ encrypted_content: envelope });
-  if (typeof summary === "string") {
-    const content = [{ type: "input_text", text: summary }];
-    const message = { type: "message", role: "user", content };
-    return [{ span: object, text: JSON.stringify(message) }];
+  const opened = seals.open(type, textOf(field));
+  if (span === undefined || opened === "kept") return [];
+  if (opened === "cut") return undefined;
+  if ("item" in opened) {
+    return [{ span: object, text: JSON.stringify(opened.item) }];
   }
-  const sealed = unwrapSealed(envelope);
-  const target = { ...connection, model: model.upstream };
-  if (
-    sealed === undefined || sealed.form !== lookup(FORMS, field) ||
-    !maySend(sealed, {
-      protocol: OPERATIONS[operation].protocol,
-      connectionId: connection.id,
-    }) ||
-    // What it is bound to can be compared only as translated.
-    sealed.bound && messagesDialectOf(target).thinkingBinding === "checked"
-  ) return undefined;
-  const value = JSON.stringify(sealed.value);
-  if (sealed.id === undefined) return [{ span, text: value }];
-  const id = JSON.stringify(sealed.id);
+  const value = JSON.stringify(opened.value);
+  if (opened.id === undefined) return [{ span, text: value }];
+  const id = JSON.stringify(opened.id);
   const idSpan = spanOf("id");
   return idSpan === undefined
     ? [{ span, text: `${value},"id":${id}` }]
     : [{ span, text: value }, { span: idSpan, text: id }];
 }
 
+type Seals = NonNullable<ReturnType<typeof ownSeals>>;
+
 /** Returns the members of an object that matter; `undefined` when one of them has two readings. */
-async function membersOf(object: HeldBody) {
+async function membersOf(object: HeldBody, { keys }: Seals) {
   try {
-    return await scanned(object, new JsonObjectScan(KEYS));
+    return await scanned(object, new JsonObjectScan(keys));
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;
@@ -254,7 +204,7 @@ function isEmptied(
   body: HeldBody,
 ): boolean {
   if (cut.size === 0 || cut.size === list.count) return cut.size > 0;
-  if (list.end - list.start > MAX_DECODED_BYTES) return false;
+  if (list.end - list.start > MAX_PARSED_BYTES) return false;
   const blocks = objectsOf(parseJson(decoder.decode(bodyPart(body, list))));
   return blocks.every(({ type, text }, index) =>
     cut.has(index) ||

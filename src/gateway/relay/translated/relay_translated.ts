@@ -14,7 +14,6 @@ import {
   lessonText,
   merged,
   parseErrorBody,
-  protocolHeaderPrefixes,
   readLessons,
   refusesReasoning,
   restoreNames,
@@ -299,8 +298,11 @@ const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
   readLessons(lessons)
 );
 
+/** The prefixes of all headers that belong to one of the protocols. */
 const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
-  protocolHeaderPrefixes(messagesVendor)
+  Object.values(CODECS).flatMap(({ headerPrefixes }) =>
+    headerPrefixes(messagesVendor)
+  )
 );
 
 /** The parts of a request to the upstream. */
