@@ -36,7 +36,6 @@ export {
   shownFailure,
   UpstreamFailure,
 } from "./canonical/failure/failure.ts";
-export { refusesReasoning } from "./canonical/failure/refusal.ts";
 export type { CanonicalRequest, Turn } from "./canonical/request/request.ts";
 export {
   type AnswerEvent,
@@ -52,27 +51,22 @@ export type { Tool } from "./canonical/tools/tool.ts";
 export { dialectOf as chatDialectOf } from "./chat/dialect.ts";
 export { CODECS } from "./codecs.ts";
 export { completionsCodec } from "./completions/mod.ts";
-export { EFFORT_WORDS } from "./dialects/effort.ts";
 export {
-  EFFORT_FIELDS,
-  isLesson,
-  KEYWORDS,
-  type Lesson,
-  lessonOf,
-  lessonText,
-  LIMIT_FIELDS,
+  agreed,
+  configLine,
   merged,
-  PREFILL,
-  readLessons,
+  remediesFor,
+  strictest,
+} from "./dialects/lesson_sets.ts";
+export {
+  isLesson,
+  type Lesson,
+  lessonText,
+  readLesson,
   subjectOf,
 } from "./dialects/lessons.ts";
 export { endpointFor, openAiModelRules } from "./dialects/openai_models.ts";
-export {
-  type FieldRefusal,
-  isConditional,
-  isFieldRefusal,
-  lessonsIn,
-} from "./dialects/read_refusal.ts";
+export { judgeRefusal } from "./dialects/read_refusal.ts";
 export {
   type AnswerJob,
   MAX_DEPTH,

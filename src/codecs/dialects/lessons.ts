@@ -145,13 +145,8 @@ export function lessonText(lesson: Lesson): string {
 const LESSON_REGEXP =
   /^(?<move>\w+) (?<field>\S+?)(?: beside (?<beside>\S+?))?(?<strict> of strict tools)?(?:: (?<words>.+))?$/;
 
-/** Reads texts of {@linkcode lessonText}, without those that are no lesson that may last. */
-export function readLessons(texts: readonly string[]): readonly Lesson[] {
-  return texts.flatMap((text) => lessonOf(text) ?? []);
-}
-
 /** Reads the words of {@linkcode lessonText}; `undefined` when they are no lesson that may last. */
-export function lessonOf(text: string): Lesson | undefined {
+export function readLesson(text: string): Lesson | undefined {
   const { move, field, beside, strict, words = beside } =
     LESSON_REGEXP.exec(text)?.groups ?? {};
   const lesson = {
@@ -167,15 +162,6 @@ export function subjectOf({ move, field, words, isStrict }: Lesson): string {
     ? ` beside ${words.join()}`
     : "";
   return `${move} ${field}${beside}${isStrict ? " of strict tools" : ""}`;
-}
-
-/** Returns earlier and later lessons. Of two about the same subject, the later one counts. */
-export function merged(
-  earlier: readonly Lesson[],
-  later: readonly Lesson[],
-): readonly Lesson[] {
-  const subjects = new Set(later.map(subjectOf));
-  return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
 }
 
 const CAUSES: readonly unknown[] = ["suspected", "found"];

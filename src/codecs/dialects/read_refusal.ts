@@ -8,6 +8,7 @@ import {
 } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import type { Failure } from "../canonical/failure/failure.ts";
+import { refusesReasoning } from "../canonical/failure/refusal.ts";
 import { withoutQuotes } from "../canonical/failure/quoted_texts.ts";
 import { concerns, narrowest, omitField } from "./apply_lessons.ts";
 import { EFFORT_WORDS } from "./effort.ts";
@@ -37,11 +38,43 @@ import * as WORDS from "./refused_words.ts";
  * be changed. A field is meant where the error names it in one sentence with a word of refusal.
  */
 
-/** The part of a failure that teaches, as plain data. */
-export type FieldRefusal = Pick<
+/** The part of a failure that teaches. */
+type RefusalWords = Pick<
   Failure,
   "kind" | "status" | "message" | "param" | "code"
 >;
+
+/** The refusal of a field that the gateway may change, as plain data. */
+export interface FieldRefusal extends RefusalWords {
+  /**
+   * True when it depends on the rest of the request, such as "not supported when thinking is enabled", or is about one
+   * picture. Its lessons hold for that request alone.
+   */
+  readonly isConditional: boolean;
+}
+
+/** What a provider's refusal of a request asks of the next one. */
+interface JudgedRefusal {
+  /** True when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
+  readonly isOfReasoning: boolean;
+  /** The refusal of a field, or of pictures, which some providers answer with 404 or 500; absent for another failure. */
+  readonly field: FieldRefusal | undefined;
+  /** Returns the lessons for requests of a protocol when the refused body is unknown. */
+  lessonsFor(protocol: Protocol): readonly Lesson[];
+}
+
+/** Judges a failure that a provider sent in place of an answer. */
+export function judgeRefusal(failure: RefusalWords): JudgedRefusal {
+  const { kind, status, message, param, code } = failure;
+  const words = { kind, status, message, param, code };
+  return {
+    isOfReasoning: refusesReasoning(failure),
+    field: isFieldRefusal(words)
+      ? { ...words, isConditional: isConditional(words) }
+      : undefined,
+    lessonsFor: (protocol) => lessonsIn(words, protocol),
+  };
+}
 
 /** The longest message that is read. No error about a field is as long, even one that names a hundred of them. */
 const MAX_LENGTH = 16_000;
@@ -49,8 +82,7 @@ const MAX_LENGTH = 16_000;
 /** The most lessons of one error. */
 const MAX_LESSONS = 8;
 
-/** Returns true when a failure may be the refusal of a field, or of pictures, which some providers answer with 404 or 500. */
-export function isFieldRefusal(refusal: FieldRefusal): boolean {
+function isFieldRefusal(refusal: RefusalWords): boolean {
   const { status = 0, message } = refusal;
   if (message.length > MAX_LENGTH) return false;
   return isRequestError(refusal) ||
@@ -60,7 +92,7 @@ export function isFieldRefusal(refusal: FieldRefusal): boolean {
 }
 
 function isRequestError(
-  { kind, status = 0 }: Pick<FieldRefusal, "kind" | "status">,
+  { kind, status = 0 }: Pick<RefusalWords, "kind" | "status">,
 ): boolean {
   return kind === "invalid_request" && (status === 400 || status === 422);
 }
@@ -70,11 +102,8 @@ function isAboutContent(message: string): boolean {
     WORDS.TEXT_ONLY_REGEXP.test(message);
 }
 
-/**
- * Returns true when a refusal depends on the rest of the request, such as "not supported when thinking is enabled", or
- * is about one picture. Its lessons hold for that request alone.
- */
-export function isConditional({ message }: FieldRefusal): boolean {
+/** See {@linkcode FieldRefusal.isConditional}. */
+function isConditional({ message }: RefusalWords): boolean {
   return isAboutContent(message)
     ? !WORDS.UNSUPPORTED_REGEXP.test(message) &&
       !WORDS.TEXT_ONLY_REGEXP.test(message)
@@ -89,7 +118,7 @@ export function isConditional({ message }: FieldRefusal): boolean {
  * @param sent The body that the provider refused; without it, nothing in the error counts as a quotation.
  */
 export function lessonsIn(
-  refusal: FieldRefusal,
+  refusal: RefusalWords,
   protocol: Protocol,
   sent: JsonObject = {},
 ): readonly Lesson[] {

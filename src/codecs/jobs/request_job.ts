@@ -23,12 +23,8 @@ import type { AnswerEdits } from "../canonical/tools/restore_tools.ts";
 import { CODECS } from "../codecs.ts";
 import { completionsCodec } from "../completions/mod.ts";
 import { narrowest } from "../dialects/apply_lessons.ts";
-import {
-  type Lesson,
-  lessonText,
-  merged,
-  probeOf,
-} from "../dialects/lessons.ts";
+import { merged } from "../dialects/lesson_sets.ts";
+import { type Lesson, lessonText, probeOf } from "../dialects/lessons.ts";
 import { type FieldRefusal, lessonsIn } from "../dialects/read_refusal.ts";
 import { keptRequest } from "../kept_request.ts";
 import { responsesInChatCodec } from "../responses_in_chat/mod.ts";

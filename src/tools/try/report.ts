@@ -1,5 +1,5 @@
 import type { Config } from "@gateway/gateway/config";
-import { configLine, strictest } from "@gateway/gateway";
+import { configLine, strictest } from "@gateway/codecs";
 import { alignColumns } from "../table.ts";
 import { lessonsOf, sentOf, type TrialResult } from "./try_models.ts";
 

@@ -5,11 +5,9 @@ import { PROBES, PROMPT, TOOL, TOOL_PROMPT } from "@gateway/page/wording";
 import {
   chatDialectOf,
   CODECS,
-  EFFORT_FIELDS,
-  EFFORT_WORDS,
-  KEYWORDS,
-  LIMIT_FIELDS,
+  type Lesson,
   readRequest,
+  remediesFor,
   writeRequest,
 } from "@gateway/codecs";
 
@@ -27,7 +25,7 @@ export interface Trial {
   /** Returns the reason why an answer with status 200 does not show that it works; `undefined` when it does. */
   fault?(text: string, answer: JsonValue | undefined): string | undefined;
   /** Lists of lessons to try one after another when the provider's refusal has named no cause. */
-  readonly remedies?: readonly (readonly string[])[] | undefined;
+  readonly remedies?: readonly (readonly Lesson[])[] | undefined;
 }
 
 /** The most tokens of an answer, enough for a sentence behind some reasoning. */
@@ -35,9 +33,6 @@ const MAX_TOKENS = 400;
 
 /** The output limit that coding agents send. */
 const AGENT_TOKENS = 64_000;
-
-/** Limits to try below it. */
-const LOWER_LIMITS = [32_768, 16_384, 8192, 4096];
 
 /** The efforts to try where the configuration names none. */
 const EFFORTS = ["none", "low", "medium", "high", "xhigh", "max"];
@@ -99,17 +94,15 @@ export function trialsOf(
     ...trial("a word", {}),
     ...trial("a stream", { stream: true }, { fault: streamFault }),
     ...trial("a temperature", { temperature: 0.5 }, {
-      remedies: [["omit temperature"]],
+      remedies: remediesFor("temperature"),
     }),
     ...trial("a stop string", { stop: ["END"] }, {
       prompt: "Say START and then END.",
-      remedies: [["omit stop", "omit stop_sequences"]],
+      remedies: remediesFor("stop"),
     }),
     ...trial("a high limit", { stream: true, [limit]: AGENT_TOKENS }, {
       fault: streamFault,
-      remedies: LOWER_LIMITS.map((most) =>
-        LIMIT_FIELDS.map((field) => `clamp ${field}: ${most}`)
-      ),
+      remedies: remediesFor("limit"),
     }),
     ...trial("a schema", { response_format: FORMAT }),
     ...(takesPictures
@@ -117,34 +110,27 @@ export function trialsOf(
         ...trial("a picture", { messages: [PICTURE] }),
         ...trial("an earlier picture", {
           messages: [PICTURE, ANSWER, { role: "user", content: PROMPT }],
-        }, { remedies: [["mention image"]] }),
+        }, { remedies: remediesFor("pictures") }),
       ]
       : []),
     ...trial("a begun answer", {
       messages: [{ role: "user", content: PROMPT }, ANSWER],
-    }, { remedies: [["omit prefill"]] }),
+    }, { remedies: remediesFor("prefill") }),
     ...efforts.flatMap((effort) =>
       trial(`effort ${effort}`, { reasoning_effort: effort }, {
-        remedies: [EFFORT_FIELDS.map((field) => {
-          const others = EFFORT_WORDS.filter((word) => word !== effort);
-          return `nearest ${field}: ${others.join(", ")}`;
-        })],
+        remedies: remediesFor({ effort }),
       })
     ),
     ...trial("a strict tool", {
       tools: [toolOf({ strict: true, parameters: STRICT })],
     }, {
-      remedies: [
-        ["tools[].function.strict", "tools[].strict"].map((field) =>
-          `omit ${field} of strict tools`
-        ),
-      ],
+      remedies: remediesFor("strict"),
     }),
     ...trial("patterns", { tools: [toolOf({ parameters: PATTERNS })] }, {
-      remedies: [KEYWORDS.map((keyword) => `describe ${keyword}`)],
+      remedies: remediesFor("keywords"),
     }),
     ...trial("a long tool name", { tools: [toolOf({ name: TOOL_NAME })] }, {
-      remedies: [64, 32].map((length) => [`rename tools: ${length}`]),
+      remedies: remediesFor("names"),
     }),
     ...trial("a tool", { tools: [toolOf()] }, {
       prompt: TOOL_PROMPT,

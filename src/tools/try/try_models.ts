@@ -3,7 +3,6 @@ import {
   nativeProtocols,
   secretsOf,
   servedProtocols,
-  strictest,
 } from "@gateway/gateway";
 import {
   type Caller,
@@ -26,11 +25,12 @@ import { untilAbort } from "@gateway/base/time/deadlines";
 import { systemClock } from "@gateway/base/time/timers";
 import { PROBES } from "@gateway/page/wording";
 import {
+  judgeRefusal,
   type Lesson,
-  lessonsIn,
   lessonText,
   readErrorWords,
-  readLessons,
+  readLesson,
+  strictest,
 } from "@gateway/codecs";
 import { readText } from "@gateway/base/streams/byte_reader";
 import type { RequestTools } from "../gateway_client.ts";
@@ -252,11 +252,9 @@ function remediesOf(
   const { status, reason: message } = answer;
   const isRefused = [400, 413, 415, 422].includes(status);
   if (!isRefused && !isSuspecting(answer)) return [];
-  if (mode === "translated") {
-    return remedies.map(readLessons);
-  }
-  const refusal = { kind: "invalid_request", status, message } as const;
-  return lessonsIn(refusal, protocol).filter(({ move }) => move === "stream")
+  if (mode === "translated") return remedies;
+  return judgeRefusal({ kind: "invalid_request", status, message })
+    .lessonsFor(protocol).filter(({ move }) => move === "stream")
     .map((lesson) => [lesson]);
 }
 
@@ -264,7 +262,7 @@ function remediesOf(
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {
-  return readLessons(lessons);
+  return lessons.flatMap((text) => readLesson(text) ?? []);
 }
 
 const BOUND = "the most requests or the time are used up";

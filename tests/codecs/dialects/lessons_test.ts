@@ -8,8 +8,8 @@ import { teachBody } from "../../../src/codecs/dialects/apply_lessons.ts";
 import {
   isLesson,
   type Lesson,
-  lessonOf,
   lessonText,
+  readLesson,
 } from "../../../src/codecs/dialects/lessons.ts";
 import { lessonsIn } from "../../../src/codecs/dialects/read_refusal.ts";
 import { type Protocol, PROTOCOLS } from "../../../src/base/protocol.ts";
@@ -365,7 +365,7 @@ Deno.test("the words of each lesson are read back as the same lesson", () => {
   ];
   assert.ok(texts.length > 20);
   for (const text of texts) {
-    const lesson = lessonOf(String(text));
+    const lesson = readLesson(String(text));
     assert.ok(lesson !== undefined, String(text));
     assert.equal(lessonText(lesson), text);
   }
@@ -378,5 +378,5 @@ Deno.test("words that are no lesson are not read as one", () => {
       ...["clamp max_tokens", "clamp max_tokens: 9", "rename tools: 5"],
       ...["describe type", "omit temperature (suspected)", "stream"],
     ]
-  ) assert.equal(lessonOf(text), undefined, text);
+  ) assert.equal(readLesson(text), undefined, text);
 });

@@ -2,6 +2,13 @@ import type { FaultsByFile } from "./fault.ts";
 
 /** Faults of what a refusal teaches. */
 export const LESSON_FAULTS: FaultsByFile = {
+  "codecs/dialects/lesson_sets.ts": [
+    {
+      name: "a lesson of one caller holds for all",
+      text: "first === undefined || second === undefined",
+      wrong: "first === undefined",
+    },
+  ],
   "gateway/relay/translated/lesson_book.ts": [
     {
       name: "a lesson is kept for a minute",
@@ -30,14 +37,9 @@ export const LESSON_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a lesson of one caller holds for all",
-      text: "first === undefined || second === undefined",
-      wrong: "first === undefined",
-    },
-    {
       name: "a lesson holds for its caller alone",
-      text: "      if (own === undefined) return common ?? [];\n",
-      wrong: "      if (own === undefined) return [];\n",
+      text: "strictest(listOf(commonOf(callers)), listOf(own))",
+      wrong: "listOf(own)",
     },
     {
       name: "the file's line is offered for one caller's lesson",

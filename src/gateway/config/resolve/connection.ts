@@ -1,6 +1,6 @@
 import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
-import { lessonOf, refusesChat } from "@gateway/codecs";
+import { readLesson, refusesChat } from "@gateway/codecs";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
@@ -134,7 +134,7 @@ function checkRoutingFields(
     }
     checkOmit(omit, { path: ofModel, findings });
     lessons.forEach((text, at) => {
-      if (lessonOf(text) !== undefined) return;
+      if (readLesson(text) !== undefined) return;
       const message =
         "is no lesson. Copy one from `check --live --try` or the log's `lesson`.";
       findings.problem([...ofModel, "lessons", at], message);

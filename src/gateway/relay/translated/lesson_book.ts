@@ -7,11 +7,11 @@ import type {
 import type { Clock } from "@gateway/base/time/timers";
 import type { Log } from "../../observe/log.ts";
 import {
-  EFFORT_WORDS,
+  agreed,
+  configLine,
   type Lesson,
   lessonText,
-  merged,
-  PREFILL,
+  strictest,
   subjectOf,
 } from "@gateway/codecs";
 import { tokenDigest } from "../routing/cool_down.ts";
@@ -98,7 +98,7 @@ export function createLessonBook(
     const earlier = callers.get(token)?.lesson;
     const own = [...page.values()].filter((one) => one.has(token));
     if (earlier === undefined && own.length >= MAX_LESSONS) return false;
-    const kept = earlier === undefined ? lesson : both(earlier, lesson);
+    const [kept = lesson] = strictest(listOf(earlier), [lesson]);
     page.set(subject, callers);
     callers.delete(token);
     callers.set(token, { lesson: kept, untilMs: clock.elapsedMs() + ms });
@@ -117,16 +117,13 @@ export function createLessonBook(
       }
       if (callers.size === 0) page.delete(subject);
       const own = callers.get(token)?.lesson;
-      const common = alike([...callers.values()]);
-      if (own === undefined) return common ?? [];
-      return common === undefined ? own : both(common, own);
+      return strictest(listOf(commonOf(callers)), listOf(own));
     });
   }
 
   /** Returns the lesson about the same subject that holds for all callers; `undefined` when there is none. */
   function common(model: ConnectionModel, lesson: Lesson): Lesson | undefined {
-    const callers = pages.get(model)?.get(subjectOf(lesson));
-    return alike([...callers?.values() ?? []]);
+    return commonOf(pages.get(model)?.get(subjectOf(lesson)) ?? new Map());
   }
 
   return {
@@ -171,76 +168,11 @@ export function createLessonBook(
   };
 }
 
-/** Returns the lesson that two callers have learned alike: what both were refused. `undefined` when none have. */
-function alike(all: readonly Kept[]): Lesson | undefined {
-  // Nothing shows that two refusals without a name had one cause.
-  const kept = all.filter(({ lesson: { cause } }) => cause === undefined);
-  const [first, second] = kept;
-  if (first === undefined || second === undefined) return undefined;
-  const { lesson } = first;
-  if (lesson.move === "clamp") {
-    const [, limit = ""] = kept.map(({ lesson: { words } }) => Number(words[0]))
-      .sort((one, other) => one - other).map(String);
-    return { ...lesson, words: [limit] };
-  }
-  if (lesson.move !== "nearest") return lesson;
-  const words = EFFORT_WORDS.filter((word) =>
-    kept.filter((one) => !one.lesson.words.includes(word)).length < 2
-  );
-  return words.length === EFFORT_WORDS.length || words.length === 0
-    ? undefined
-    : { ...lesson, words };
+/** Returns what two callers have learned alike: what both were refused. `undefined` when none have. */
+function commonOf(callers: ReadonlyMap<string, Kept>): Lesson | undefined {
+  return agreed([...callers.values()].map(({ lesson }) => lesson));
 }
 
-/** Returns earlier and later lessons. Of two about the same subject, the stricter one counts. */
-export function strictest(
-  earlier: readonly Lesson[],
-  later: readonly Lesson[],
-): readonly Lesson[] {
-  return merged(
-    earlier,
-    later.map((one) => {
-      const known = earlier.find((two) => subjectOf(two) === subjectOf(one));
-      return known === undefined ? one : both(known, one);
-    }),
-  );
-}
-
-/** Returns the stricter one of two lessons about a subject: an error may name only one of the refused efforts. */
-function both(earlier: Lesson, later: Lesson): Lesson {
-  if (later.move === "clamp") {
-    return Number(earlier.words[0]) < Number(later.words[0]) ? earlier : later;
-  }
-  if (later.move !== "nearest") return later;
-  const words = later.words.filter((word) => earlier.words.includes(word));
-  return words.length === 0 ? later : { ...later, words };
-}
-
-/** Returns the options of a model that make lessons permanent, besides the fields that it omits already. */
-export function configLine(
-  lessons: readonly Lesson[],
-  omit: readonly string[] = [],
-): string {
-  const isOmitted = ({ move, field, words, isStrict }: Lesson) =>
-    move === "omit" && words.length === 0 && !isStrict && field !== PREFILL;
-  const omitted = lessons.filter(isOmitted).map(({ field }) => field);
-  const limits = lessons.filter(({ move }) => move === "clamp")
-    .map(({ words }) => Number(words[0]));
-  const others = lessons.filter((one) =>
-    !isOmitted(one) && one.move !== "clamp"
-  );
-  return [
-    ...listOption("omit", omitted.length === 0 ? [] : [...omit, ...omitted]),
-    ...(limits.length === 0
-      ? []
-      : [`max_output_tokens: ${Math.min(...limits)}`]),
-    ...listOption("lessons", others.map(lessonText)),
-  ].join(", ");
-}
-
-function listOption(name: string, values: readonly string[]): string[] {
-  const texts = [...new Set(values)].map((value) =>
-    /^\w[\w.]*$/.test(value) ? value : JSON.stringify(value)
-  );
-  return texts.length === 0 ? [] : [`${name}: [${texts.join(", ")}]`];
+function listOf(lesson: Lesson | undefined): readonly Lesson[] {
+  return lesson === undefined ? [] : [lesson];
 }

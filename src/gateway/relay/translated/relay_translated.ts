@@ -7,16 +7,15 @@ import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import {
   callerCodec,
   CODECS,
-  type FieldRefusal,
-  isConditional,
-  isFieldRefusal,
+  judgeRefusal,
   type Lesson,
   lessonText,
   merged,
   parseErrorBody,
-  readLessons,
-  refusesReasoning,
+  readLesson,
+  type RequestJob,
   restoreNames,
+  strictest,
   type ToolAliases,
   type TranslatedBody,
   UpstreamFailure,
@@ -37,7 +36,6 @@ import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
-import { strictest } from "./lesson_book.ts";
 import { isLent, type TranslatedBodyLoan } from "./translation.ts";
 
 /**
@@ -109,7 +107,7 @@ async function sendAndLearn(
   let isResent = false;
   let taught: readonly Lesson[] = [];
   let lasting: readonly Lesson[] = [];
-  let refusal: FieldRefusal | undefined;
+  let refusal: RequestJob["refusal"];
   let refused: Error | undefined;
   const teach = (lessons: readonly Lesson[], isLasting: boolean) => {
     record.facts.taught = (record.facts.taught ?? 0) + 1;
@@ -128,7 +126,7 @@ async function sendAndLearn(
         release();
         throw asRequestError(refused);
       }
-      teach(learned, !isConditional(refusal));
+      teach(learned, !refusal.isConditional);
     }
     const { reasoning, stream, lessons, aliases } = translated;
     const mayResend = !isResent && reasoning.length > 0;
@@ -156,13 +154,14 @@ async function sendAndLearn(
     }
     const failing = { attempt, protocol, aliases };
     refused = await failureOf(response, failing, services);
-    if (mayResend && isReasoningRefused(refused)) {
+    const judged = judge(refused);
+    if (mayResend && judged?.isOfReasoning) {
       reasoningMemory.refuse(caller.sha256, reasoning);
       [isResent, refusal] = [true, undefined];
       continue;
     }
     const earlier = refusal?.message;
-    refusal = refusalIn(refused);
+    refusal = judged?.field;
     const isPlain = taught.some(({ cause }) => cause === "suspected");
     if (isPlain && refusal?.message === earlier) {
       lessonBook.keep(deployment, caller, [NO_PLAIN_TRY]);
@@ -180,22 +179,16 @@ async function sendAndLearn(
 function asRequestError(thrown: Error): Error {
   if (!(thrown instanceof UpstreamFailure)) return thrown;
   const { failure } = thrown;
-  return failure.kind === "server" && isFieldRefusal(failure) &&
-      !isConditional(failure)
+  return failure.kind === "server" &&
+      judge(thrown)?.field?.isConditional === false
     ? new UpstreamFailure({ ...failure, kind: "invalid_request", status: 400 })
     : thrown;
 }
 
-/** Returns the refusal of a field; `undefined` for another failure. */
-function refusalIn(thrown: Error): FieldRefusal | undefined {
-  if (!(thrown instanceof UpstreamFailure)) return undefined;
-  const { kind, status, message, param, code } = thrown.failure;
-  const refusal = { kind, status, message, param, code };
-  return isFieldRefusal(refusal) ? refusal : undefined;
-}
-
-function isReasoningRefused(thrown: Error): boolean {
-  return thrown instanceof UpstreamFailure && refusesReasoning(thrown.failure);
+function judge(thrown: Error) {
+  return thrown instanceof UpstreamFailure
+    ? judgeRefusal(thrown.failure)
+    : undefined;
 }
 
 /**
@@ -243,7 +236,7 @@ async function noteSent(
 interface Wanted {
   readonly protocol: Protocol;
   readonly taught: readonly Lesson[];
-  readonly refusal?: FieldRefusal | undefined;
+  readonly refusal?: RequestJob["refusal"];
   /** True to send a suspected part again. */
   readonly probes?: boolean;
 }
@@ -295,7 +288,7 @@ function translateFor(
 }
 
 const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
-  readLessons(lessons)
+  lessons.flatMap((text) => readLesson(text) ?? [])
 );
 
 /** The prefixes of all headers that belong to one of the protocols. */
