@@ -11,7 +11,7 @@ import { dialectOf } from "../messages/dialect.ts";
 import { summaryIn } from "../responses/request/opaque_item.ts";
 
 /** The seals of the gateway's own in the native requests of a protocol, for one target. */
-export interface OwnSeals {
+interface OwnSeals {
   /** The lists on the way to the objects that may have a seal. */
   readonly path: readonly [outer: string, inner?: string];
   /** The members of such an object that matter. */
