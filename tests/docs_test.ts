@@ -10,7 +10,6 @@ import { OTHER_PROGRAMS } from "./clients/other_programs.ts";
 import { PYTHON_SDKS } from "./clients/python_sdks.ts";
 import { SEEN_FAILURES } from "./clients/seen_failures.ts";
 import { readSeenRows } from "./clients/seen_table.ts";
-import { commandHelp, type CommandSpec } from "../src/tools/command.ts";
 import { COMMANDS } from "../src/tools/mod.ts";
 import { demoConfigText } from "../src/tools/demo/config.ts";
 import { createDemoUpstream } from "../src/tools/demo/upstream.ts";
@@ -18,15 +17,7 @@ import { PROTOCOL_NAMES } from "../src/page/wording/protocols.js";
 import { CLIENTS } from "../src/page/wording/settings.js";
 import { VERSION } from "../src/base/version.ts";
 import { sha256Hex } from "../src/base/sha256.ts";
-import {
-  CACHE_MISSES,
-  FAILURES,
-  MOVES,
-  WAITS,
-} from "../src/gateway/observe/facts.ts";
 import { createLog } from "../src/gateway/observe/log.ts";
-import { LOG_EVENTS } from "../src/gateway/observe/log_events.ts";
-import { LOG_FIELDS } from "../src/gateway/observe/log_fields.ts";
 import {
   configOf,
   loadText,
@@ -34,26 +25,12 @@ import {
   minimalFile,
 } from "./support/gateway/config.ts";
 import {
-  type ConfigOption,
-  configOptions,
-} from "./support/gateway/config_options.ts";
-import {
   includedFaults,
   schemaFaults,
 } from "./support/gateway/config_schema.ts";
-import { everyMetric } from "./support/gateway/every_metric.ts";
-import {
-  cellOf,
-  COLUMN_NAMES,
-  formOf,
-  TABLE,
-} from "./support/dialects/failure_table.ts";
+import { COMMAND_TASKS } from "./reference/pages.ts";
 import { readPages } from "./support/program/pages.ts";
 import { parseYaml, yamlObject } from "./support/yaml.ts";
-
-type EventRow = (typeof LOG_EVENTS)[keyof typeof LOG_EVENTS];
-
-type LogField = (typeof LOG_FIELDS)[keyof typeof LOG_FIELDS];
 
 const pages = await readPages();
 const documentation = [...pages.values()].join("\n");
@@ -146,67 +123,6 @@ const listedSchema = z.object({
   models: z.array(z.object({ id: z.string(), price: z.looseObject({}) })),
 });
 
-Deno.test("the reference of the configuration has a row for every option of the schema", () => {
-  const [, section = ""] = pageOf("docs/configuration.md").split(
-    "## Every option\n",
-  );
-  const rows = [...section.matchAll(/^\| `.*\|$/gm)]
-    .map(([row]) => row.replace(/ +/g, " "));
-  assert.deepEqual(rows, configOptions().map(rowOf));
-});
-
-/** The row of an option in the reference of the configuration, to paste there where one is missing. */
-function rowOf({ path, preset, description }: ConfigOption): string {
-  const shown = preset === undefined || preset === ""
-    ? ""
-    : `\`${String(preset)}\` `;
-  return `| \`${path}\` | ${shown}| ${description} |`;
-}
-
-Deno.test("the documentation has every event of the log, every field of its lines and every word for a failure", () => {
-  const [, section = ""] = pageOf("docs/observing.md").split(
-    "## Events of the log\n",
-  );
-  const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| `.*\|$/gm)]
-    .map(([row]) => row.replace(/ +/g, " "));
-  assert.deepEqual(rows, [
-    ...Object.entries(LOG_EVENTS).map(eventRow),
-    ...Object.entries(LOG_FIELDS).flatMap(fieldRows),
-    ...Object.entries({
-      ...{ ...FAILURES, ...MOVES, ...WAITS, ...CACHE_MISSES },
-    })
-      .map(([word, meaning]) => `| \`${word}\` | ${meaning} |`),
-  ]);
-});
-
-/** The row of an event of the log, to paste where one is missing. */
-function eventRow([name, { level, meaning }]: [string, EventRow]): string {
-  return `| \`${name}\` | ${level.replaceAll("_", " ")} | ${meaning} |`;
-}
-
-/** The rows of a field of the log's lines, to paste where one is missing. */
-function fieldRows([name, field]: [string, LogField]): string[] {
-  const { type, meaning, parts = {} } = field;
-  const inside = type === "objects" ? `${name}[]` : name;
-  return [
-    `| \`${name}\` | ${type} | ${meaning} | ${eventsWith(name)} |`,
-    ...Object.entries(parts).map(([part, { type, meaning }]) =>
-      `| \`${inside}.${part}\` | ${type} | ${meaning} | |`
-    ),
-  ];
-}
-
-/** The events that have a field, first those that always have it. */
-function eventsWith(field: string): string {
-  const rows: [string, EventRow][] = Object.entries(LOG_EVENTS);
-  const list = (kind: "fields" | "optional") =>
-    rows.filter(([, row]) => row[kind].some((one) => one === field))
-      .map(([event]) => `\`${event}\``).join(", ");
-  const maybe = list("optional");
-  return [list("fields"), maybe && `maybe ${maybe}`].filter(Boolean)
-    .join("; ");
-}
-
 Deno.test("the table of clients has a row for each client of setup, with its file and protocol", () => {
   const rows = [...pageOf("docs/clients.md").matchAll(/^\| `([^`]+)` .*$/gm)];
   assert.deepEqual(rows.map(([, id]) => id), CLIENTS.map(({ id }) => id));
@@ -226,7 +142,7 @@ Deno.test("the tables of printed texts have a row for each failure and each clie
   ];
   const others = OTHER_PROGRAMS.map(({ name }) => name);
   assert.deepEqual(
-    readSeenRows(pageOf("docs/clients.md"))
+    readSeenRows(pageOf("docs/reference/messages.md"))
       .map(({ failure, client }) => `${failure}: ${client}`),
     Object.entries(SEEN_FAILURES).flatMap(([failure, seen]) =>
       [...seen.clients ?? clients, ...seen.isForOthers ? others : []]
@@ -243,15 +159,6 @@ Deno.test("the changelog begins with the unreleased changes, then with this vers
   assert.equal(headings[1]?.split(" ")[0], VERSION);
 });
 
-/** The tasks of a clone that run a command of the program, each with the arguments that it gives. */
-const COMMAND_TASKS = Object.entries(manifest.tasks).flatMap(
-  ([task, { command }]) => {
-    const [, args] = command.match(/ src\/tools\/main\.ts (.+)$/) ??
-      command.match(/ src\/tools\/(login)\/main\.ts$/) ?? [];
-    return args === undefined ? [] : [{ task, args }];
-  },
-);
-
 Deno.test("a task with the name of a command runs that command", () => {
   const isCommand = (name: string) =>
     COMMANDS.some(({ spec }) => spec.name === name);
@@ -259,34 +166,6 @@ Deno.test("a task with the name of a command runs that command", () => {
   assert.ok(tasks.length > 8);
   for (const { task, args } of tasks) assert.equal(args.split(" ")[0], task);
 });
-
-Deno.test("the page on running the gateway has each command with its task and its options, as --help has them", () => {
-  const [, section = ""] = pageOf("docs/running.md").split("## Commands\n");
-  const [table = ""] = section.match(/(?<=\n\n)(\|.*\n)+/) ?? [];
-  const rows = table.replace(/ +/g, " ").trimEnd().split("\n").slice(2);
-  assert.deepEqual(rows, COMMANDS.flatMap(({ spec }) => commandRows(spec)));
-});
-
-/** The rows of a command in the table of commands, to paste there where one is missing. */
-function commandRows(spec: CommandSpec): string[] {
-  const { name, operands, summary } = spec;
-  const tasks = COMMAND_TASKS
-    .filter(({ args }) => args.split(" ")[0] === name)
-    .map(({ task }) => `\`task ${task}\``);
-  const words = operands === undefined ? name : `${name} ${operands}`;
-  const cells = [
-    [`**\`${words}\`**`, tasks.join(", "), summary],
-    ...commandHelp(spec).matchAll(/^ {2}(--.+?) {2,}(.+)$/gm).map((
-      [, option, effect],
-    ) => [`\`${option}\``, "", effect]),
-  ];
-  return cells.map((row) =>
-    `| ${row.join(" | ")} |`.replace(/ +/g, " ").replace(
-      /(?<=[a-z])\|(?=[a-z])/g,
-      "\\|",
-    )
-  );
-}
 
 Deno.test("every task that the documentation names exists", () => {
   const named = [...documentation.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
@@ -335,20 +214,6 @@ Deno.test("the command that reads the metrics fits the configuration beside it",
   assert.ok(blocks("sh").includes(command), command);
 });
 
-Deno.test("the documentation lists every metric, and no other", async () => {
-  const text = await everyMetric();
-  const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
-    .map(([, name = ""]) => name.replace("model_gateway_", ""));
-  const [, section = ""] = pageOf("docs/observing.md").split("## Metrics\n");
-  const cells = [
-    ...section.split("\n## ")[0]?.matchAll(/^\| (`.*?) *\|/gm) ?? [],
-  ];
-  const listed = cells.flatMap(([, cell = ""]) =>
-    [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name)
-  );
-  assert.deepEqual(listed.sort(), names.sort());
-});
-
 Deno.test("every link between the pages leads to a file, and to a heading of it", async (t) => {
   for (const [path, page] of pages) {
     for (const [, target = ""] of page.matchAll(/\]\(([^)\s]+)\)/g)) {
@@ -362,7 +227,19 @@ Deno.test("the README is short, and leads to every page", () => {
   const readme = pageOf("README.md");
   assert.ok(readme.split("\n").length <= 300);
   for (const path of pages.keys()) {
-    assert.ok(path === "README.md" || readme.includes(`(${path})`), path);
+    if (path === "README.md" || path.startsWith(REFERENCE)) continue;
+    assert.ok(readme.includes(`(${path})`), path);
+  }
+});
+
+/** The folder of the pages without prose, most of which `deno task reference` writes. */
+const REFERENCE = "docs/reference/";
+
+Deno.test("a page of docs/ leads to each page of the reference", () => {
+  for (const path of pages.keys()) {
+    if (!path.startsWith(REFERENCE)) continue;
+    const link = `](${path.slice("docs/".length)}`;
+    assert.ok([...pages.values()].some((page) => page.includes(link)), path);
   }
 });
 
@@ -379,7 +256,8 @@ Deno.test("every heading of the documentation that the source or a test names ex
 });
 
 /** A page of the documentation, with or without a heading, as comments name it. */
-const PLACE_REGEXP = /(?<![\w/.-])docs\/[a-z_]+\.md(?:#[a-z0-9-]+)?/g;
+const PLACE_REGEXP =
+  /(?<![\w/.-])(?:docs\/(?:reference\/)?[a-z_]+|tests\/README|release\/README)\.md(?:#[a-z0-9-]+)?/g;
 
 /** The scripts below a folder of the repository, by their path in it. */
 async function* textsBelow(folder: string): AsyncGenerator<[string, string]> {
@@ -476,33 +354,6 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/api/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
   "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };
-
-Deno.test("the table of refusals has each form of tests/fixtures/failures.yaml", () => {
-  const names = new Map<string, string[]>();
-  for (const [service, row] of Object.entries(TABLE)) {
-    const first = typeof row === "string" ? row : service;
-    names.set(first, [...names.get(first) ?? [], `\`${service}\``]);
-  }
-  const rows = [
-    ["service", ...COLUMN_NAMES.map((name) => name.replaceAll("_", " "))],
-    ...[...names].map(([service, all]) => [
-      all.join(", "),
-      ...COLUMN_NAMES.map((column) => cellOf(formOf(service, column))),
-    ]),
-  ];
-  const printed = rows.map((row) => `| ${row.join(" | ")} |`);
-  const cells = (line: string) => line.split("|").map((cell) => cell.trim());
-  const [, section = ""] = pageOf("docs/failover.md").split(
-    "### What a refusal means\n",
-  );
-  const found = section.split("\n").filter((line) => line.startsWith("| "));
-  assert.deepEqual(
-    found.slice(0, rows.length + 1).filter((line) => !/^\| -/.test(line))
-      .map(cells),
-    printed.map(cells),
-    `\n${printed.join("\n")}`,
-  );
-});
 
 Deno.test("no page uses a word that CONTRIBUTING rejects", () => {
   for (const [name, text] of pages) {

@@ -8,7 +8,7 @@ import { meet, SEEN_FAILURES } from "./seen_failures.ts";
 import { hasPrinted, readSeenRows, type SeenRow } from "./seen_table.ts";
 
 // Real clients, from npm and PyPI, at the failures that people meet: each row of the tables in
-// docs/clients.md#what-you-will-see is what the client prints, and how soon it ends. `deno task test:clients` runs
+// docs/reference/messages.md is what the client prints, and how soon it ends. `deno task test:clients` runs
 // this; `deno task test` does not.
 
 /** How often a client repeats a request by default, where the test can set that; Claude Code has its own number. */
@@ -27,7 +27,7 @@ const RUN_MS = 290_000;
 /** Longer than a client needs to begin, and to show that it does not end, in milliseconds. */
 const NEVER_MS = 60_000;
 
-const PAGE = new URL("../../docs/clients.md", import.meta.url);
+const PAGE = new URL("../../docs/reference/messages.md", import.meta.url);
 
 /** Qwen Code and opencode by the protocol of the settings that `setup` prints. */
 const PROGRAMS = [

@@ -39,7 +39,7 @@ const REQUESTS = 2;
 /** An address at which nothing listens. */
 const DOWN = "http://127.0.0.1:9";
 
-/** The failures, by their headings in docs/clients.md#what-you-will-see. */
+/** The failures, by their headings in docs/reference/messages.md. */
 export const SEEN_FAILURES: Readonly<Record<string, SeenFailure>> = {
   "A limit of your token is used up": {
     limits: [{ window: "month", requests: REQUESTS }],

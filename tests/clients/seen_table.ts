@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** A row of the tables in docs/clients.md#what-you-will-see. */
+/** A row of the tables in docs/reference/messages.md. */
 export interface SeenRow {
   /** The heading above the table. */
   readonly failure: string;
@@ -17,13 +17,12 @@ export type Ending = "in seconds" | "in minutes" | "never";
 const ENDINGS: readonly Ending[] = ["in seconds", "in minutes", "never"];
 
 /**
- * Reads the tables of what people see, from the text of docs/clients.md.
+ * Reads the tables of what people see, from the text of docs/reference/messages.md.
  *
  * @throws Error at a row without a text in code marks, or with another ending.
  */
 export function readSeenRows(page: string): readonly SeenRow[] {
-  const [, section = ""] = page.split("## What you will see\n");
-  return section.split(/^### /m).slice(1).flatMap((part) => {
+  return page.split(/^## /m).slice(1).flatMap((part) => {
     const [failure = ""] = part.split("\n", 1);
     return [...part.matchAll(ROW_REGEXP)]
       .map(([row, client = "", words = "", end = ""]): SeenRow => {

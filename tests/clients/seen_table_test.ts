@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { hasPrinted, readSeenRows } from "./seen_table.ts";
 
-/** A page with one table below "What you will see". */
+/** A page with one table below a heading. */
 function pageOf(row: string): string {
   return `| before | \`x\` | never |
 
-## What you will see
-
-### It is off
+## It is off
 
 | client | it prints | it ends |
 | ------ | --------- | ------- |

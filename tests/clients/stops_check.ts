@@ -14,7 +14,7 @@ import {
 
 // Real clients from npm, at failures that no retry can solve. Each must end soon and print the
 // reason, even with its default number of retries. At temporary failures, each must continue.
-// docs/clients.md lists the exceptions. `deno task test:clients` runs this; `deno task test` does
+// docs/reference/messages.md lists the exceptions. `deno task test:clients` runs this; `deno task test` does
 // not.
 
 /**

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { isDeepStrictEqual } from "node:util";
 import type { SseFrame } from "../../src/base/frame.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
 import { runStage } from "../../src/base/stage.ts";
@@ -18,20 +17,17 @@ import {
   type Behaviour,
   BEHAVIOURS,
 } from "../support/dialects/behaviours.ts";
-import { hello, PROTOCOLS } from "../support/wire/ask.ts";
-import {
-  type Pair,
-  PAIRS,
-  sampleAnswer,
-  STREAMED,
-} from "../support/dialects/pairs.ts";
+import { PROTOCOLS } from "../support/wire/ask.ts";
+import { PAIRS, STREAMED } from "../support/dialects/pairs.ts";
 import { factsBySdk, squeeze } from "../support/sdk/sdk_answers.ts";
 import { STOP_WORDS } from "../support/dialects/stop_words.ts";
-import { GatewayError } from "../../src/base/error.ts";
-import { type JsonObject, parseJson } from "../../src/base/json.ts";
-import type { Answer } from "../../src/codecs/canonical/answer/answer.ts";
-import { type Feature, FEATURES } from "../support/dialects/features.ts";
-import { translateRequest } from "../support/translate_request.ts";
+import { FEATURES } from "../support/dialects/features.ts";
+import {
+  ANSWER_ROWS,
+  LEFT_OUT,
+  outcome,
+  translationRows,
+} from "../reference/translation_rows.ts";
 
 // Known answers of providers, translated to every protocol and read by its official SDK.
 
@@ -108,34 +104,10 @@ function factsOf(means: AnswerMeaning, to: Protocol) {
   };
 }
 
-// Every feature of a request, in every pair of protocols. The table of docs/translation.md must
-// agree.
-
-const NAMES: Readonly<Record<Protocol, string>> = {
-  chat: "Chat",
-  messages: "Messages",
-  responses: "Responses",
-};
-
-/** A provider of each protocol in the table. */
-const TARGETS: Readonly<
-  Record<Protocol, { readonly service: string; readonly model: string }>
-> = {
-  chat: { service: "custom", model: "some-model" },
-  messages: { service: "anthropic", model: "claude-sonnet-4-6" },
-  responses: { service: "openai", model: "gpt-5.2" },
-};
-
-Deno.test("the documentation's table of translations matches the codecs", async () => {
-  const page = await Deno.readTextFile(
-    new URL("../../docs/translation.md", import.meta.url),
-  );
-  const [, table = ""] = page.match(TABLE_REGEXP) ?? [];
-  assert.deepEqual(cells(table), rows());
-});
+// Every feature of a request, in every pair of protocols: the table of docs/reference/translation.md.
 
 Deno.test("no caller loses reasoning, calls or counts of an answer", () => {
-  for (const row of rows().slice(-ANSWER_ROWS.length)) {
+  for (const row of translationRows().slice(-ANSWER_ROWS.length)) {
     assert.deepEqual(row.slice(1), PAIRS.map(() => "kept"), row[0]);
   }
 });
@@ -152,118 +124,3 @@ Deno.test("no feature of a request that changes an answer is lost in silence", (
     }
   }
 });
-
-const TABLE_REGEXP = /^(\| feature [^]*?Chat → Messages[^]*?)\n\n/m;
-
-/** Absent, and not named in `x-gateway-dropped`. */
-const LEFT_OUT = "left out";
-
-/** Returns the cells of a Markdown table, without the rule below its headings. */
-function cells(table: string): string[][] {
-  return table.split("\n").filter((line) => !/^\| -/.test(line)).map((line) =>
-    line.split("|").slice(1, -1).map((cell) => cell.trim())
-  );
-}
-
-function rows(): string[][] {
-  const heading = PAIRS.map(({ from, to }) => `${NAMES[from]} → ${NAMES[to]}`);
-  return [
-    ["feature", ...heading],
-    ...FEATURES.map((feature) => [
-      feature.name,
-      ...PAIRS.map((pair) => outcome(feature, pair)),
-    ]),
-    ...ANSWER_ROWS.map(({ name, sample, of }) => [
-      name,
-      ...PAIRS.map((pair) => {
-        const answer = sampleAnswer(sample);
-        const isKept = isDeepStrictEqual(
-          of(throughPair(answer, pair)),
-          of(answer),
-        );
-        return isKept ? "kept" : LEFT_OUT;
-      }),
-    ]),
-  ];
-}
-
-/** The features of answers. */
-const ANSWER_ROWS: readonly {
-  readonly name: string;
-  readonly sample: string;
-  /** Returns the part of an answer that must be equal after both protocols. */
-  readonly of: (answer: Answer) => unknown;
-}[] = [
-  {
-    name: "answer's reasoning",
-    sample: "reasoning and a call",
-    of: ({ blocks }) =>
-      blocks.flatMap((block) =>
-        block.kind === "reasoning" ? block.parts.map(({ text }) => text) : []
-      ),
-  },
-  {
-    name: "answer's parallel calls",
-    sample: "parallel calls",
-    of: ({ blocks, stop }) => [
-      stop.reason,
-      ...blocks.map((block) =>
-        block.kind === "function_call"
-          ? [block.id, block.name, parseJson(block.arguments)]
-          : block.kind
-      ),
-    ],
-  },
-  {
-    name: "answer's tokens, cached ones too",
-    sample: "one text",
-    of: ({ usage }) => [
-      usage?.inputTokens,
-      usage?.cachedInputTokens,
-      usage?.outputTokens,
-    ],
-  },
-];
-
-/** Returns the answer as the caller reads it, encoded and decoded in both protocols. */
-function throughPair(answer: Answer, { from, to }: Pair): Answer {
-  return [to, from].reduce((received, protocol) => {
-    const codec = CODECS[protocol];
-    const request = codec.decodeRequest(JSON.parse(hello(protocol)));
-    const body = codec.encodeAnswer(received, answerContext(request));
-    return codec.decodeAnswer(body, counterIds());
-  }, answer);
-}
-
-function outcome({ asked, found }: Feature, { from, to }: Pair): string {
-  const fields = asked[from];
-  if (fields === undefined) return "–";
-  try {
-    const { body, dropped } = translate(JSON.parse(hello(from, fields)), {
-      from,
-      to,
-    });
-    if (dropped.size > 0) {
-      return `dropped: ${[...dropped].map((name) => `\`${name}\``).join(", ")}`;
-    }
-    return found(CODECS[to].decodeRequest(body)) ?? LEFT_OUT;
-  } catch (error) {
-    if (error instanceof GatewayError) return "400";
-    throw error;
-  }
-}
-
-function translate(
-  body: JsonObject,
-  { from, to }: { readonly from: Protocol; readonly to: Protocol },
-) {
-  return translateRequest(body, {
-    from: CODECS[from],
-    to: CODECS[to],
-    target: {
-      ...TARGETS[to],
-      connectionId: "connection-1",
-      maxOutputTokens: undefined,
-    },
-  });
-}

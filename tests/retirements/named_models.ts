@@ -1,6 +1,7 @@
 import { SERVICE_NAMES } from "../../src/gateway/config/services.ts";
 import { starterFile } from "../../src/gateway/config/starter.ts";
 import { CLIENTS } from "../../src/page/wording/settings.js";
+import { readPages } from "../support/program/pages.ts";
 import type { Retirement } from "./dates.ts";
 
 /** A text that readers copy models from. */
@@ -14,21 +15,14 @@ export interface NamedModel extends Retirement {
   readonly place: string;
 }
 
-const ROOT = new URL("../../", import.meta.url);
-
 /** Reads the README, the documentation, what `init` writes and what `setup` prints. */
 export async function readPlaces(): Promise<readonly Place[]> {
-  const names = ["README.md"];
-  for await (const { name } of Deno.readDir(new URL("docs", ROOT))) {
-    if (name.endsWith(".md")) names.push(`docs/${name}`);
-  }
-  const pages = names.map(async (name) => ({
-    name,
-    text: await Deno.readTextFile(new URL(name, ROOT)),
-  }));
+  const pages = [...await readPages()]
+    .filter(([name]) => name === "README.md" || name.startsWith("docs/"))
+    .map(([name, text]) => ({ name, text }));
   const place = { base: "", model: "m", models: [{ id: "m", protocols: [] }] };
   return [
-    ...await Promise.all(pages),
+    ...pages,
     { name: "init", text: starterFile(SERVICE_NAMES) },
     ...CLIENTS.map(({ id, settings }) => ({
       name: `setup ${id}`,

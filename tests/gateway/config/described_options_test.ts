@@ -334,15 +334,14 @@ async function resolve(overrides: Overrides): Promise<Config> {
 }
 
 const page = await Deno.readTextFile(
-  new URL("../../../docs/configuration.md", import.meta.url),
+  new URL("../../../docs/reference/configuration.md", import.meta.url),
 );
-const [, reference = ""] = page.split("## Every option\n");
 
 const PLACES: OptionPlaces<Config> = {
   pairs: SHOWN,
   hidden: HIDDEN,
   documented: new Set(
-    [...reference.matchAll(/^\| `([^`]+)` /gm)].map(([, path = ""]) => path),
+    [...page.matchAll(/^\| `([^`]+)` /gm)].map(([, path = ""]) => path),
   ),
   resolve,
   show: describeConfig,
@@ -378,7 +377,7 @@ Deno.test("the check finds an option that was forgotten", async (t) => {
     "nowhere": [{}, []],
     "in the reference": [
       { documented: new Set(["server"]) },
-      ["server.toy: give it a row in docs/configuration.md"],
+      ["server.toy: give it a row with deno task reference"],
     ],
     "in this test": [
       { pairs: {} },

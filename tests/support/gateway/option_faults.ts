@@ -44,7 +44,7 @@ async function faultsOf<Resolved>(
   const faults: string[] = [];
   if (description === "") faults.push(`${path}: describe it in config/schema/`);
   if (!documented.has(path)) {
-    faults.push(`${path}: give it a row in docs/configuration.md`);
+    faults.push(`${path}: give it a row with deno task reference`);
   }
   const pair = pairs[path];
   if (!isLeaf || Object.hasOwn(hidden, path)) return faults;

@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import { isDeepStrictEqual } from "node:util";
-import {
-  fillVariables,
-  variablesOf,
-} from "../../../../src/gateway/config/presets/preset.ts";
+import { fillVariables } from "../../../../src/gateway/config/presets/preset.ts";
 import {
   configOf,
   connectionFile,
@@ -12,13 +8,9 @@ import {
   problemsOf,
   warningsOf,
 } from "../../../support/gateway/config.ts";
-import type { QuotaKind } from "../../../../src/gateway/config/quota_kinds.ts";
-import {
-  SERVICE_NAMES,
-  type ServiceName,
-  SERVICES,
-} from "../../../../src/gateway/config/services.ts";
+import { SERVICE_NAMES } from "../../../../src/gateway/config/services.ts";
 import { starterFile } from "../../../../src/gateway/config/starter.ts";
+import { serviceEntries } from "../../../reference/services.ts";
 import { schemaFaults } from "../../../support/gateway/config_schema.ts";
 import { parseYaml } from "../../../support/yaml.ts";
 import { steps } from "../../../support/steps.ts";
@@ -158,60 +150,17 @@ Deno.test("check warns about a variable beside own addresses, which has no effec
   assert.deepEqual(warningsOf(labelled), []);
 });
 
-const PAGE = await Deno.readTextFile(
-  new URL("../../../../docs/providers.md", import.meta.url),
+const PAGES = await Promise.all(
+  ["docs/providers.md", "docs/reference/services.md"].map((path) =>
+    Deno.readTextFile(new URL(`../../../../${path}`, import.meta.url))
+  ),
 );
 
-const ENTRIES = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)]
-  .map(([, text = ""]) => text);
+const ENTRIES = PAGES.flatMap((page) =>
+  [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = ""]) => text)
+);
 
-const WORDS = {
-  chat: "Chat",
-  messages: "Messages",
-  responses: "Responses",
-  completions: "completions",
-} as const;
-
-const QUOTAS: Readonly<Partial<Record<QuotaKind, string>>> = {
-  none: "nothing",
-  headers: "its response headers",
-  openai: "its response headers",
-  groq: "its response headers",
-  anthropic: "its endpoint or headers",
-};
-
-/** The cells of a service behind its name and its provider. */
-function cellsOf(service: ServiceName): string[] {
-  const preset = SERVICES[service];
-  const { family, endpoints, authScheme, isKeyOptional, quotaKind } = preset;
-  const words = Object.entries(WORDS)
-    .filter(([endpoint]) => endpoint in endpoints)
-    .map(([, word]) => word);
-  const scheme = authScheme && `\`${authScheme}\``;
-  return [
-    family ?? "as configured",
-    words.join(", ") || "as configured",
-    isKeyOptional ? `none, or ${scheme}` : scheme ?? "as configured",
-    [...variablesOf(preset), ...preset.requiredHeaders]
-      .map((name) => `\`${name}\``).join(", "),
-    QUOTAS[quotaKind] ?? "its endpoint",
-  ];
-}
-
-Deno.test("the page of providers has a row for each service, with the facts of its preset", () => {
-  const rows = [...PAGE.matchAll(/^\| (`.*) \|$/gm)].map(([, row = ""]) => {
-    const [service, provider, ...cells] = row.split("|")
-      .map((cell) => cell.trim());
-    assert.notEqual(provider, "");
-    return [service, ...cells];
-  });
-  assert.deepEqual(
-    rows,
-    SERVICE_NAMES.map((service) => [`\`${service}\``, ...cellsOf(service)]),
-  );
-});
-
-Deno.test("each entry on the page of providers is valid as pasted, without a warning except that of plans", async (t) => {
+Deno.test("each entry on the pages of providers is valid as pasted, without a warning except that of plans", async (t) => {
   const found = new Set<unknown>();
   for (const text of ENTRIES) {
     const connections = parseYaml(text, { schema: "core" });
@@ -234,16 +183,14 @@ Deno.test("each entry on the page of providers is valid as pasted, without a war
   assert.deepEqual(SERVICE_NAMES.filter((name) => !found.has(name)), []);
 });
 
-Deno.test("the page has the entry that init prints for each service, with the key in a file", () => {
-  const entries = ENTRIES.map((text) => parseYaml(text, { schema: "core" }));
+Deno.test("the reference has the entry that init prints for each service, with the key in a file", () => {
+  const entries = serviceEntries();
   for (const service of SERVICE_NAMES) {
     const { connections } = Object(
       parseYaml(starterFile([service]), { schema: "core" }),
     );
-    const found = entries.some((entry) =>
-      isDeepStrictEqual(entry, connections)
-    );
-    assert.ok(found, `Paste this: ${JSON.stringify(connections)}`);
+    const entry = parseYaml(entries.get(service) ?? "", { schema: "core" });
+    assert.deepEqual(entry, connections);
   }
   for (const text of ENTRIES) assert.doesNotMatch(text, /\$\{/);
 });

@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { readPages } from "../support/program/pages.ts";
+import { referencePages } from "./pages.ts";
+
+const pages = await readPages();
+
+for (const [path, text] of await referencePages()) {
+  Deno.test(`${path} is what deno task reference writes`, () => {
+    assert.equal(pages.get(path), text);
+  });
+}
