@@ -1,2 +1,2 @@
 /** The program's version, the same as in `deno.json`. */
-export const VERSION = "0.1.0";
+export const VERSION = "1.0.0";

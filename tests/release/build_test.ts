@@ -256,7 +256,7 @@ testNeeding(
   async () => {
     await using temp = await openTempFolder();
     const { path: folder } = temp;
-    const executable = "dist/release/model-gateway-0.1.0-linux-x64";
+    const executable = "dist/release/model-gateway-1.0.0-linux-x64";
     await Deno.mkdir(`${folder}/dist/release`, { recursive: true });
     await Deno.writeTextFile(`${folder}/${executable}`, "an executable");
     const file = await Deno.readTextFile(new URL("packaging/Dockerfile", ROOT));
