@@ -1,6 +1,7 @@
 /** The pages outside of docs/. */
 const OTHERS = [
   ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
+  ...["tests/README.md", "tests/faults.md", "release/README.md"],
 ];
 
 /** Reads the pages of the documentation, by their path in the repository. */

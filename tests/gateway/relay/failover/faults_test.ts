@@ -105,7 +105,7 @@ const TOO_LONG = {
   logged: "upstream_oversized",
 } as const;
 
-/** Faults with their outcomes (docs/faults.md). */
+/** Faults with their outcomes (tests/faults.md). */
 const ROWS: Readonly<Record<string, Row>> = {
   "a 429 with Retry-After: 2 is tried again once, not before that": {
     acts: [limited({ "retry-after": "2" }), good],
