@@ -151,12 +151,36 @@ Deno.test("the tables of printed texts have a row for each failure and each clie
   );
 });
 
-Deno.test("the changelog begins with the unreleased changes, then with this version", () => {
+Deno.test("the changelog begins with this version, or with unreleased changes, and ends with its form", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
     .map(([, text = ""]) => text);
-  assert.equal(headings[0], "Unreleased");
-  assert.match(headings[1] ?? "", /^\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d$/);
-  assert.equal(headings[1]?.split(" ")[0], VERSION);
+  if (headings[0] === "Unreleased") headings.shift();
+  assert.match(headings[0] ?? "", /^\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d$/);
+  assert.equal(headings[0]?.split(" ")[0], VERSION);
+  assert.equal(headings.at(-1), "The form");
+});
+
+/** The version of a file or an image of the gateway, as commands name it. */
+const NAMED_VERSION_REGEXP = /\bmodel-gateway[-:](\d+\.\d+\.\d+)/g;
+
+Deno.test("commands name this version of the executable, and an upgrade the next one", async () => {
+  const [major, minor] = VERSION.split(".").map(Number);
+  const next = `${major}.${(minor ?? 0) + 1}.0`;
+  const texts = new Map(pages);
+  for await (
+    const { name } of Deno.readDir(new URL("../packaging", import.meta.url))
+  ) {
+    const file = new URL(`../packaging/${name}`, import.meta.url);
+    texts.set(`packaging/${name}`, await Deno.readTextFile(file));
+  }
+  const found = [...texts].flatMap(([path, text]) =>
+    [...text.matchAll(NAMED_VERSION_REGEXP)].map(([, one]) => ({ path, one }))
+  );
+  assert.ok(found.length > 5);
+  for (const { path, one } of found) {
+    if (path === "docs/running.md" && one === next) continue;
+    assert.equal(one, VERSION, path);
+  }
 });
 
 Deno.test("a task with the name of a command runs that command", () => {
@@ -225,7 +249,7 @@ Deno.test("every link between the pages leads to a file, and to a heading of it"
 
 Deno.test("the README is short, and leads to every page", () => {
   const readme = pageOf("README.md");
-  assert.ok(readme.split("\n").length <= 300);
+  assert.ok(bytesOf(readme) <= 9_000, `${bytesOf(readme)} bytes`);
   for (const path of pages.keys()) {
     if (path === "README.md" || path.startsWith(REFERENCE)) continue;
     assert.ok(readme.includes(`(${path})`), path);
@@ -235,10 +259,47 @@ Deno.test("the README is short, and leads to every page", () => {
 /** The folder of the pages without prose, most of which `deno task reference` writes. */
 const REFERENCE = "docs/reference/";
 
+Deno.test("every page begins with who it is for and what it answers", () => {
+  for (const [path, text] of pages) {
+    if (path === "README.md") continue;
+    assert.match(text, /^# .+\n\nFor [^:]+:\s\S/, path);
+  }
+});
+
+Deno.test("every page has at most 25 KB of prose, and CONTRIBUTING at most 22 KB in all", () => {
+  for (const [path, text] of pages) {
+    if (path.startsWith(REFERENCE)) continue;
+    const prose = text.replace(/^ *```[^]*?^ *```$/gm, "")
+      .replace(/^\|.*\n/gm, "");
+    assert.ok(bytesOf(prose) <= 25_000, `${path}: ${bytesOf(prose)} bytes`);
+  }
+  const bytes = bytesOf(pageOf("CONTRIBUTING.md"));
+  assert.ok(bytes <= 22_000, `${bytes} bytes`);
+});
+
+/** Returns the length of a text in UTF-8. */
+function bytesOf(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** A number of things whose number changes with the program. */
+const COUNT_REGEXP =
+  /(?<![\w./-])(?:[\d,]*\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens|hundreds)(?: of)?\s(?:\w+\s)?(?:tests|commands|options|metrics|services|providers|presets|readers|scenes|alerts|MCP servers)\b/g;
+
+Deno.test("no page counts what changes with the program", () => {
+  for (const [path, text] of pages) {
+    const counts = text.match(COUNT_REGEXP) ?? [];
+    assert.deepEqual(counts, [], path);
+  }
+  for (const line of ["of 4,700 tests", "38 MCP servers", "fifty tests"]) {
+    assert.match(line, new RegExp(COUNT_REGEXP), line);
+  }
+});
+
 Deno.test("a page of docs/ leads to each page of the reference", () => {
   for (const path of pages.keys()) {
     if (!path.startsWith(REFERENCE)) continue;
-    const link = `](${path.slice("docs/".length)}`;
+    const link = `${path.slice("docs/".length)})`;
     assert.ok([...pages.values()].some((page) => page.includes(link)), path);
   }
 });
@@ -357,7 +418,8 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
 
 Deno.test("no page uses a word that CONTRIBUTING rejects", () => {
   for (const [name, text] of pages) {
-    const checked = text.replace(/^## The words$[\s\S]*?^## /m, "## ");
+    const checked = text.replace(/^## The words$[\s\S]*?^## /m, "## ")
+      .replace(/^## Sentences$[\s\S]*/m, "");
     const found = checked.match(
       /\b(tell|tells|telling|told|whoever|whichever|anew)\b/i,
     );

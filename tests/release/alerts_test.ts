@@ -68,7 +68,7 @@ Deno.test("the documentation lists every alert, and a scrape whose job the alert
   const page = await Deno.readTextFile(PAGE);
   const [, section = ""] = page.split("### Alerts for Prometheus\n");
   const [alerts = ""] = section.split("\n## ");
-  const listed = [...alerts.matchAll(/^\| (`.*?) *\|/gm)]
+  const listed = [...alerts.matchAll(/^- (`[A-Z][^:]*):/gm)]
     .flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
   assert.deepEqual(listed, rules.map(({ alert }) => alert));
   assert.match(alerts, /job_name: model-gateway\n/);

@@ -196,11 +196,9 @@ testNeeding(
   },
 );
 
-const page = await Deno.readTextFile(
-  new URL("../../../docs/running.md", import.meta.url),
-);
-
 const PACKAGING = new URL("../../../packaging/", import.meta.url);
+
+const plainSite = await Deno.readTextFile(new URL("nginx.conf", PACKAGING));
 
 const tlsSite = await Deno.readTextFile(new URL("nginx-tls.conf", PACKAGING));
 
@@ -215,7 +213,7 @@ interface Site {
 const SITES: readonly Site[] = [
   {
     name: "the documentation's nginx",
-    text: page.match(/^```nginx\n([^]*?)^```$/m)?.[1] ?? "",
+    text: plainSite,
     scheme: "http",
     port: 8080,
   },

@@ -17,13 +17,12 @@ import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import { steps } from "../../support/steps.ts";
 
-const page = await Deno.readTextFile(
-  new URL("../../../docs/running.md", import.meta.url),
+const site = await Deno.readTextFile(
+  new URL("../../../packaging/nginx.conf", import.meta.url),
 );
 
-/** Returns the documentation's site with other ports and short timeouts. */
+/** Returns the site of packaging/ with other ports and short timeouts. */
 function siteOf(gatewayPort: number, port: number): string {
-  const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
   return site.replace(/\b8787\b/g, `${gatewayPort}`)
     .replace(/^ *server 127\.0\.0\.1:8788.*\n/m, "")
     .replace(/\b8080\b/g, `${port}`)
