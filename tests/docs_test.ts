@@ -104,8 +104,8 @@ Deno.test("every table of the documentation has a line below its heads, and rows
 /** Matches a model with its price in one mapping. */
 const PRICED_REGEXP = /\bid: ([\w.-]+),?\s+price: (\{[^{}]*\})/g;
 
-Deno.test("every page has the price of docs/prices.md for a model that is listed there", () => {
-  const page = pageOf("docs/prices.md");
+Deno.test("every page has the price of docs/reference/prices.md for a model that is listed there", () => {
+  const page = pageOf("docs/reference/prices.md");
   const shown = [...documentation.matchAll(PRICED_REGEXP)]
     .map(([, id = "", price = ""]) => ({ id, price: yamlObject(price) }));
   const listed = blocks("yaml").filter((text) => page.includes(text))

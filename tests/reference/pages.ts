@@ -261,7 +261,7 @@ function servicesPage(): string {
     `For administrators: every service with a preset, and an entry of \`connections:\` to
 paste into \`gateway.yaml\`. [Providers](../providers.md) explains the columns, and
 what is particular about a provider. The price of a model is in
-[List prices](../prices.md).`,
+[List prices](prices.md).`,
     table([...head, "quota is read from"], serviceRows()),
     ...[...serviceEntries()].flatMap(([service, entry]) => [
       `## ${service}`,

@@ -103,7 +103,7 @@ function entryOf(service: ServiceName): string {
     .join("\n").trimEnd();
 }
 
-/** A list price, which docs/prices.md has with its source. */
+/** A list price, which docs/reference/prices.md has with its source. */
 const PRICE_REGEXP = /^ {6}# (?:The list price of|- \{ id: )/;
 
 /** The comments of `init` for a file that somebody is about to fill in. */

@@ -9,7 +9,7 @@ interface Starter {
   readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
-  /** The list price of the model and its date, as in docs/prices.md. Absent where it is unknown. */
+  /** The list price of the model and its date, as in docs/reference/prices.md. Absent where it is unknown. */
   readonly price?: readonly [date: string, price: string];
   /** Lines of YAML below the connection: required settings, and optional ones as comments. */
   readonly lines?: readonly string[];
@@ -218,7 +218,7 @@ ${priceComment(model, price)}`;
 function priceComment(model: string, price: Starter["price"]): string {
   if (price === undefined) return "";
   const [date, fields] = price;
-  return `      # The list price of ${date}. docs/prices.md has its source and its rates:
+  return `      # The list price of ${date}. docs/reference/prices.md has its source and its rates:
       # - { id: ${model}, price: { ${fields} } }
 `;
 }

@@ -68,8 +68,8 @@ Deno.test("init prints a file for each service, which is valid once its key file
     assert.deepEqual(schemaFaults(parseYaml(written)), []);
   }));
 
-Deno.test("init prints list prices as comments, as docs/prices.md has them", async () => {
-  const page = (await readPages()).get("docs/prices.md") ?? "";
+Deno.test("init prints list prices as comments, as docs/reference/prices.md has them", async () => {
+  const page = (await readPages()).get("docs/reference/prices.md") ?? "";
   const blocks = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)]
     .map(([, yaml = ""]) => yaml);
   const dates = new Map(
