@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../src/base/json.ts";
+import { moonshotSchemaFault } from "../support/upstream/moonshot_rules.ts";
 import {
   claudeSchemaFault,
   openAiSchemaFault,
@@ -35,14 +36,7 @@ export const ORACLES: Readonly<Record<string, Oracle>> = {
   // github.com/MoonshotAI/kimi-cli/issues/2061, github.com/anomalyco/opencode/issues/25495
   kimi: ({ name, schema }) =>
     badName(name, /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/) ?? badRoot(schema) ??
-      eachSchema(schema, (one) => {
-        if (one.anyOf !== undefined && one.type !== undefined) {
-          return "type beside anyOf";
-        }
-        return one.$ref !== undefined && Object.keys(one).length > 1
-          ? "words beside $ref"
-          : undefined;
-      }) ?? (deepest(schema) > 10 ? "more than 10 levels" : undefined),
+      moonshotSchemaFault(schema),
   // github.com/ggml-org/llama.cpp/issues/26930, github.com/ggml-org/llama.cpp/issues/27580
   llamacpp: ({ schema }) =>
     badRoot(schema) ??

@@ -38,6 +38,8 @@ const SCHEMA_SUBSETS: readonly SubsetRow[] = [
       // "conflicting keywords found after $ref expansion: description"
       "https://github.com/MoonshotAI/kimi-cli/issues/2061",
       "https://github.com/MoonshotAI/walle/blob/main/docs/mfjs-spec.md",
+      // "schema depth exceeds maximum limit of 10"
+      "https://github.com/anomalyco/opencode/issues/25495",
     ],
     subset: { ...ALL_SCHEMAS, plainRoot: true, isMoonshot: true },
   },

@@ -235,12 +235,24 @@ function typeOf(value: JsonValue): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Returns a schema of one type, and fits the schemas inside it. */
+/** Returns a schema of one type, and fits the schemas inside it. What an object requires is among its properties. */
 function fitOne(schema: JsonObject, definitions: Definitions): JsonObject {
   const [type = "object"] = typesOf(schema);
-  const { enum: values, ...others } = schema;
+  const { enum: values, items, ...others } = schema;
+  const { properties, required, additionalProperties } = others;
+  const missing = listOf(required)
+    .filter((name) => !Object.hasOwn(objectOf(properties), String(name)))
+    .map((name) => [name, objectOf(additionalProperties)]);
+  if (missing.length > 0) {
+    others.properties = {
+      ...objectOf(properties),
+      ...Object.fromEntries(missing),
+    };
+  }
   return {
     ...mapInside(others, (inner) => fit(inner, definitions)),
+    ...(items === undefined ? {} : { items: fit(items, definitions) }),
+    ...(items === false ? { maxItems: 0 } : {}),
     type,
     ...(Array.isArray(values) ? fitEnum(values, type) : {}),
   };
@@ -249,7 +261,8 @@ function fitOne(schema: JsonObject, definitions: Definitions): JsonObject {
 /** Returns the enum without empty strings, nulls and values of another type, which Moonshot rejects. */
 function fitEnum(values: readonly JsonValue[], type: string): JsonObject {
   const kept = values.filter((value) =>
-    value !== "" && value !== null && typeOf(value) === kindOf(type)
+    value !== "" && value !== null && typeOf(value) === kindOf(type) &&
+    (type !== "integer" || Number.isInteger(value))
   );
   return kept.length === 0 ? {} : { enum: kept };
 }

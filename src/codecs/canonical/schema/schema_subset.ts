@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject } from "@gateway/base/json";
+import { wordSet } from "@gateway/base/collections";
+import { type JsonObject, listOf, objectOf, present } from "@gateway/base/json";
 import type { LossReport } from "../request/loss.ts";
 import { mapSchemas, withDescription } from "./keywords.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
@@ -6,6 +7,7 @@ import { normalSchema } from "./normal_schema.ts";
 import { objectSchema, withBareReferences } from "./object_schema.ts";
 import { isGrammarPattern, isPortablePattern } from "./portable_pattern.ts";
 import { followRoot, rootObject } from "./root_object.ts";
+import { limitLevels } from "./schema_levels.ts";
 
 /** The part of JSON Schema, draft 2020-12, that a provider accepts. */
 export interface SchemaSubset {
@@ -28,8 +30,8 @@ export function fitArguments(
 }
 
 /**
- * Returns the schema in the form that the provider accepts. Patterns that it cannot compile move into the descriptions
- * beside them, where the model reads them, and are reported.
+ * Returns the schema in the form that the provider accepts. Patterns that it cannot compile and properties beyond its
+ * last level move into the descriptions beside them, where the model reads them, and are reported.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -39,7 +41,7 @@ export function fitSchema(
   losses: LossReport,
 ): JsonObject {
   const normal = normalSchema(schema);
-  if (isMoonshot) return moonshotSchema(normal);
+  if (isMoonshot) return fitMoonshot(normal, losses);
   if (patterns === "all") return normal;
   const isAccepted = patterns === "portable"
     ? isPortablePattern
@@ -49,12 +51,47 @@ export function fitSchema(
     : normal;
   const fitted = mapSchemas(
     bare,
-    (one) => withoutPatternNames(withoutPattern(one, isAccepted), isAccepted),
+    (one) =>
+      withoutNames(
+        withoutPattern(one, isAccepted),
+        "patternProperties",
+        isAccepted,
+        "Properties whose names match a regular expression",
+      ),
   );
   if (fitted !== bare) {
     losses.reportDropped(
       { extra: "pattern" },
       "this model's provider cannot compile that regular expression",
+    );
+  }
+  return fitted;
+}
+
+/** "schema depth exceeds maximum limit of 10" (https://github.com/anomalyco/opencode/issues/25495). */
+const MAX_LEVELS = 10;
+
+/** "property name 'required' is reserved for JSON Schema keywords" (https://github.com/MoonshotAI/walle). */
+const RESERVED_NAMES = wordSet(`
+  $defs $ref anyOf required additionalProperties
+`);
+
+function fitMoonshot(normal: JsonObject, losses: LossReport): JsonObject {
+  const named = mapSchemas(normal, (one) =>
+    withoutNames(
+      one,
+      "properties",
+      (name) => !RESERVED_NAMES.has(name),
+      "Further properties",
+    ));
+  const schema = moonshotSchema(named);
+  const fitted = limitLevels(schema, MAX_LEVELS);
+  if (fitted !== schema || named !== normal) {
+    losses.reportDropped(
+      { extra: "properties" },
+      `this model's provider takes at most ${MAX_LEVELS} levels of properties, and none named ${
+        [...RESERVED_NAMES].join(", ")
+      }`,
     );
   }
   return fitted;
@@ -73,32 +110,32 @@ function withoutPattern(
 }
 
 /**
- * Moves name patterns that are not portable into the description. It then removes `additionalProperties: false`, which
- * would forbid the properties of a moved pattern.
+ * Moves properties, or patterns of their names, that are not accepted into the description. It then removes
+ * `additionalProperties: false`, which would forbid them.
  */
-function withoutPatternNames(
+function withoutNames(
   schema: JsonObject,
-  isAccepted: PatternCheck,
+  keyword: "properties" | "patternProperties",
+  isAccepted: (name: string) => boolean,
+  words: string,
 ): JsonObject {
-  const { patternProperties } = schema;
-  if (!isJsonObject(patternProperties)) return schema;
-  const all = Object.entries(patternProperties);
-  const kept = all.filter(([pattern]) => isAccepted(pattern));
+  const all = Object.entries(objectOf(schema[keyword]));
+  const kept = all.filter(([name]) => isAccepted(name));
   if (kept.length === all.length) return schema;
-  const { patternProperties: _all, additionalProperties, ...rest } = schema;
-  const moved = all.filter((one) => !kept.includes(one)).map((
-    [pattern, value],
-  ) => `${pattern}: ${JSON.stringify(value)}`);
+  const { additionalProperties, ...rest } = schema;
+  const moved = all.filter((one) => !kept.includes(one))
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return withDescription(
-    {
+    present({
       ...rest,
-      ...(kept.length === 0
-        ? {}
-        : { patternProperties: Object.fromEntries(kept) }),
-      ...(additionalProperties === undefined || additionalProperties === false
-        ? {}
-        : { additionalProperties }),
-    },
-    `Properties whose names match a regular expression: ${moved.join(", ")}`,
+      [keyword]: kept.length === 0 ? undefined : Object.fromEntries(kept),
+      additionalProperties: additionalProperties === false
+        ? undefined
+        : additionalProperties,
+      required: keyword === "properties" && rest.required !== undefined
+        ? listOf(rest.required).filter((name) => isAccepted(String(name)))
+        : rest.required,
+    }),
+    `${words}: ${moved.join(", ")}`,
   );
 }

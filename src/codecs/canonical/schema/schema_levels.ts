@@ -1,0 +1,173 @@
+import {
+  type JsonObject,
+  objectOf,
+  pickFields,
+  present,
+} from "@gateway/base/json";
+import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
+import { definitionOf } from "./root_object.ts";
+
+/** The schemas that are looked at to count levels. References can multiply them; more count as too many levels. */
+const MAX_STEPS = 10_000;
+
+/** The most references that are followed on a path. A longer path counts as too many levels. */
+const MAX_PATH = 100;
+
+/** The fields that stay of an object beyond the last level. */
+const KEPT = ["type", "title", "description"];
+
+/** The longest text about an object beyond the last level, in characters. */
+const MAX_WORDS = 2_000;
+
+/**
+ * Returns a schema whose values have at most `most` levels of properties: an object within the property of another is
+ * one level more. A reference has the levels of its definition, and one that repeats itself counts twice. Objects
+ * beyond the last level have no properties; the description has what the schema demanded. A definition may be written
+ * again with fewer levels. Fewer than `most` remain where the text would be more than twice as long.
+ *
+ * @param schema A `normalSchema`.
+ * @returns The same object when it has no more levels.
+ */
+export function limitLevels(schema: JsonObject, most: number): JsonObject {
+  const { $defs: _all, ...root } = schema;
+  const levels = new Levels(schema, most);
+  if (levels.areFew && levels.of(root) <= most) return schema;
+  const room = 2 * JSON.stringify(schema).length;
+  let fitted = schema;
+  for (let left = most; left > 0; left >>= 1) {
+    fitted = new Limiter(schema, levels, left).write(root);
+    if (JSON.stringify(fitted).length <= room) break;
+  }
+  return fitted;
+}
+
+/** Counts levels as Moonshot's validator does. */
+class Levels {
+  readonly #given: JsonObject;
+  readonly #most: number;
+  readonly #known = new Map<JsonObject, number>();
+  /** The references to definitions with too many levels of their own. */
+  readonly #deep = new Set<string>();
+  #steps = MAX_STEPS;
+
+  constructor(given: JsonObject, most: number) {
+    this.#given = given;
+    this.#most = most;
+    const deep = Object.entries(objectOf(given.$defs))
+      .filter(([_name, one]) => this.#count(objectOf(one), [], most) > most);
+    for (const [name] of deep) this.#deep.add(`#/$defs/${name}`);
+  }
+
+  get areFew(): boolean {
+    return this.#deep.size === 0;
+  }
+
+  /** Returns the levels of a schema; infinity when they are too many. */
+  of(schema: JsonObject): number {
+    const known = this.#known.get(schema) ??
+      this.#count(schema, [], this.#most);
+    this.#known.set(schema, known);
+    return known;
+  }
+
+  /** Follows each reference once on a path. */
+  #count(schema: JsonObject, path: readonly string[], left: number): number {
+    const isOver = left < 0 || this.#steps-- < 0 || path.length > MAX_PATH;
+    if (isOver) return Infinity;
+    const { $ref, properties } = schema;
+    let levels = properties === undefined ? 0 : 1;
+    const look = (inner: JsonObject, level: number, from = path) => {
+      const below = this.#count(inner, from, left - level);
+      levels = Math.max(levels, level + below);
+      return inner;
+    };
+    if (typeof $ref === "string" && !path.includes($ref)) {
+      if (this.#deep.has($ref)) return Infinity;
+      // The definition at the beginning of a path may come again.
+      const next = [...path, path.length === 0 ? "" : $ref];
+      look(definitionOf($ref, this.#given), 0, next);
+    }
+    mapInside(present({ properties }), (inner) => look(inner, 1));
+    mapInside(valuesIn(schema), (inner) => look(inner, 0));
+    return levels;
+  }
+}
+
+class Limiter {
+  readonly #given: JsonObject;
+  readonly #levels: Levels;
+  readonly #most: number;
+  /** The definitions to write by their names, with the levels that they may have. */
+  readonly #needed = new Map<string, { reference: string; left: number }>();
+
+  constructor(given: JsonObject, levels: Levels, most: number) {
+    this.#given = given;
+    this.#levels = levels;
+    this.#most = most;
+  }
+
+  write(root: JsonObject): JsonObject {
+    const $defs: JsonObject = {};
+    const written = this.#withNeeded(this.#limit(root, this.#most));
+    // The map grows while it is read.
+    for (const [name, { reference, left }] of this.#needed) {
+      const definition = definitionOf(reference, this.#given);
+      $defs[name] = this.#withNeeded(this.#limit(definition, left));
+    }
+    return this.#needed.size === 0 ? written : { ...written, $defs };
+  }
+
+  /** Notes the definitions to which a written schema refers. */
+  #withNeeded(schema: JsonObject): JsonObject {
+    return mapSchemas(schema, (one) => {
+      const { $ref } = one;
+      const name = typeof $ref === "string" ? nameIn($ref) : undefined;
+      if (name !== undefined && !this.#needed.has(name)) {
+        this.#needed.set(name, { reference: `${$ref}`, left: this.#most });
+      }
+      return one;
+    });
+  }
+
+  #limit(schema: JsonObject, left: number): JsonObject {
+    if (this.#levels.of(schema) <= left) return schema;
+    const { $ref, properties } = schema;
+    if (typeof $ref === "string") return this.#refer($ref, left);
+    if (left === 0 && properties !== undefined) return beyond(schema);
+    return {
+      ...schema,
+      ...mapInside(valuesIn(schema), (inner) => this.#limit(inner, left)),
+      ...mapInside(
+        present({ properties }),
+        (inner) => this.#limit(inner, left - 1),
+      ),
+    };
+  }
+
+  /** Returns a reference to a definition with at most `left` levels. */
+  #refer(reference: string, left: number): JsonObject {
+    let name = `${nameIn(reference)}_${left}`;
+    while (Object.hasOwn(objectOf(this.#given.$defs), name)) name += "_";
+    this.#needed.set(name, { reference, left });
+    return { $ref: `#/$defs/${name}` };
+  }
+}
+
+/** Returns the keywords that add no level. Moonshot counts in no others, such as `not`, which stay as they are. */
+function valuesIn(schema: JsonObject): JsonObject {
+  const { items, additionalProperties, anyOf } = schema;
+  return present({ items, additionalProperties, anyOf });
+}
+
+function nameIn(reference: string): string {
+  return reference.slice("#/$defs/".length);
+}
+
+function beyond(schema: JsonObject): JsonObject {
+  const { type: _type, title: _title, description: _words, ...demanded } =
+    schema;
+  return withDescription(
+    pickFields(schema, (field) => KEPT.includes(field)),
+    `Must match ${JSON.stringify(demanded)}`.slice(0, MAX_WORDS),
+  );
+}
