@@ -3,6 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
 } from "../../src/base/json.ts";
 import { CODECS } from "../../src/codecs/codecs.ts";
 import { received } from "../support/dialects/upstream_request.ts";
@@ -254,5 +255,42 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
       assert.equal(sent, effort, JSON.stringify(messages));
       assert.deepEqual(dropped, []);
     }
+  }
+});
+
+Deno.test("the schema that Messages promises is strict at OpenAI where it can be, and named elsewhere", () => {
+  const closed = {
+    type: "object",
+    properties: { a: { type: "string" } },
+    required: ["a"],
+    additionalProperties: false,
+  };
+  const rows: readonly (readonly [schema: JsonObject, isStrict: boolean])[] = [
+    [closed, true],
+    [{ ...closed, required: [] }, false],
+    [{ type: "array", items: closed }, false],
+    [{ ...closed, properties: { a: { type: "object" } } }, false],
+  ];
+  const formatOf = ({ text, response_format }: JsonObject) =>
+    objectOf(objectOf(text).format ?? objectOf(response_format).json_schema);
+  for (const [schema, isStrict] of rows) {
+    const format = { type: "json_schema", schema };
+    for (const target of ["responses openai gpt-5.5", "chat openai gpt-5.5"]) {
+      for (
+        const [field, fields] of Object.entries({
+          "output_config.format": { output_config: { format } },
+          "output_format": { output_format: format },
+        })
+      ) {
+        const { body, dropped } = received("messages", target, fields);
+        assert.deepEqual(formatOf(body).schema, schema);
+        assert.equal(formatOf(body).strict, isStrict ? true : undefined);
+        assert.deepEqual(dropped, isStrict ? [] : [field]);
+      }
+    }
+    const own = received("messages", "messages bedrock claude-opus-5-5", {
+      output_config: { format },
+    });
+    assert.doesNotMatch(JSON.stringify(own.body), /wanted/);
   }
 });

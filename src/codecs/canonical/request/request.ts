@@ -83,8 +83,11 @@ export type OutputFormat =
     readonly schema: JsonObject;
     readonly name?: string | undefined;
     readonly description?: string | undefined;
-    /** Absent when the caller did not set it. */
-    readonly strict?: boolean | undefined;
+    /**
+     * Absent when the caller did not set it; `wanted` when its protocol promises it. A target that cannot enforce the
+     * schema rejects `true`, and reports `wanted`.
+     */
+    readonly strict?: boolean | "wanted" | undefined;
   };
 
 /** The sampling settings, with the caller's own values. */

@@ -31,7 +31,7 @@ const NOT_STRICT = wordList(`
 
 /**
  * Returns why an OpenAI-style upstream would refuse `strict` with a schema, as a sentence's second half; `undefined` when
- * it takes it. Each object is closed and requires all its properties, each list names the schema of its items, only
+ * it takes it. The root is an object, each object is closed and requires all its properties, each list names the schema of its items, only
  * `anyOf` combines schemas, and the whole is within the limits of
  * https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
  */
@@ -73,6 +73,10 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
     return mapInside(one, (inner) => read(inner, level));
   };
   read(schema, 0);
+  check(
+    schema.type === "object" && schema.anyOf === undefined,
+    "is an object at its root",
+  );
   check(properties <= 5_000, "has at most 5000 properties");
   check(values <= 1_000, "has at most 1000 values in enums");
   check(characters <= 120_000, "has at most 120000 characters in names");

@@ -210,8 +210,8 @@ function encodeStrict(
   const fault = strictFault(schema);
   if (fault === undefined) return { strict: true };
   if (strict === undefined) return {};
-  if (!dialect.fullToolset) return { strict };
-  context.reportDropped("format", fault, "reject");
+  if (strict === true && !dialect.fullToolset) return { strict };
+  context.reportDropped("format", fault, strict === true ? "reject" : "report");
   return {};
 }
 

@@ -96,7 +96,9 @@ function decodeFormat(wire: WireRequest): OutputFormat | undefined {
     throw invalidField(`${param}.type`, "must be json_schema");
   }
   if (!format.schema) throw invalidField(`${param}.schema`, "is missing");
-  return { type: "schema", schema: format.schema };
+  // "Structured outputs guarantee schema-compliant responses":
+  // https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+  return { type: "schema", schema: format.schema, strict: "wanted" };
 }
 
 /** Reads the reasoning: `thinking` has the mode and the budget, `output_config.effort` the effort. */

@@ -127,6 +127,7 @@ function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
     format: encodeFormat(
       request.format,
       (schema) => fitSchema(schema, scope.dialect.subset, scope.context),
+      scope.context,
     ),
     verbosity: request.verbosity,
   });

@@ -14,6 +14,8 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
+import type { LossReport } from "../../canonical/request/loss.ts";
+import { strictFault } from "../../canonical/schema/object_schema.ts";
 import {
   decodeOutputFormat,
   decodeServiceTier as decodeTier,
@@ -34,15 +36,22 @@ export function decodeFormat(
 export function encodeFormat(
   format: OutputFormat | undefined,
   fitSchema: (schema: JsonObject) => JsonObject = (schema) => schema,
+  losses?: LossReport,
 ): JsonObject | undefined {
   if (format === undefined) return undefined;
   if (format.type === "json") return { type: "json_object" };
-  const { schema, name, description, strict } = format;
+  const { name, description } = format;
+  const schema = fitSchema(format.schema);
+  const fault = format.strict === "wanted" ? strictFault(schema) : undefined;
+  if (fault !== undefined) losses?.reportDropped("format", fault);
+  const strict = format.strict === "wanted"
+    ? fault === undefined || undefined
+    : format.strict;
   return {
     type: "json_schema",
     name: name ?? "output",
     ...present({ description, strict }),
-    schema: fitSchema(schema),
+    schema,
   };
 }
 

@@ -428,7 +428,7 @@ Deno.test("Messages request read: an effort unknown here is kept for upstreams o
 Deno.test("Messages request read: structured output is read from its place of today and from its former one", () => {
   const schema = { type: "object" };
   const format = { type: "json_schema", schema };
-  const expected = { type: "schema", schema };
+  const expected = { type: "schema", schema, strict: "wanted" };
   assert.deepEqual(decode({ output_config: { format } }).format, expected);
   assert.deepEqual(decode({ output_format: format }).format, expected);
 });
