@@ -105,7 +105,7 @@ export function writeRequest(
       content.value,
       support,
       // Wrapped arguments lose nothing, so even a strict connection accepts them.
-      () => losses.note("messages"),
+      losses.note,
     );
     const streamed = request.stream || streamOnly
       ? []

@@ -5,6 +5,7 @@ import type { Usage } from "../../src/codecs/canonical/answer/answer.ts";
 import { readInput } from "../../src/codecs/canonical/answer/cache_counts.ts";
 import { CODECS } from "../../src/codecs/codecs.ts";
 import { counterIds } from "../contract/codec_contract.ts";
+import { createRandom } from "../support/fakes/random.ts";
 import { steps } from "../support/steps.ts";
 
 // The tokens of a cache are counted by what a field means, in translated answers and in the log of native ones.
@@ -69,6 +70,27 @@ const CHAT: readonly (readonly [string, JsonObject, Counts])[] = [
     uncached_tokens: 40,
     is_cached: true,
     completion_tokens_details: { cached_tokens: 9 },
+  }, [100]],
+  ["times and names of a cache", {
+    cache_created_at: 1_764_388_800,
+    cache_read_latency_ms: 1_200,
+    cacheReadTimeMs: 900,
+    cache_creation_ttl: 3_600,
+    cached_content_id: 77,
+    cache_read_seconds: 3,
+    cached_output_tokens: 9,
+    prompt_tokens_details: {
+      cached_until_at: 1_764_388_800,
+      cached_tokens: 60,
+    },
+  }, [100, 60]],
+  ["contradictory counts", {
+    cached_tokens: 60.4,
+    prompt_tokens_details: { cached_tokens: "80", cache_read: 20 },
+  }, [100, 60]],
+  ["counts in lists and further inside", {
+    prompt_tokens_details: [{ cached_tokens: 60 }],
+    details: { inner: { cached_tokens: 60 } },
   }, [100]],
   ["a part larger than the whole", { cached_tokens: 5000 }, [100, 100]],
   ["parts that are larger together", {
@@ -246,4 +268,37 @@ Deno.test("a usage whose details are nested without an end is read as far as pro
       cacheWrite1hTokens: undefined,
     },
   );
+});
+
+Deno.test("whatever a usage has, the parts of a cache are within the input", () => {
+  const random = createRandom(51);
+  const names = [
+    ..."cached_tokens cache_read cacheWriteInputTokens details".split(" "),
+    ..."cache_read_input_tokens cache_creation_input_tokens".split(" "),
+    ..."cache_creation ephemeral_1h_input_tokens total_tokens".split(" "),
+  ];
+  const values = [0, 7, 60, -5, 2.5, 1e300, NaN, Infinity, "60", null, true];
+  const usageOf = (depth: number): JsonObject =>
+    Object.fromEntries(
+      names.filter(() => random.below(3) === 0).map((name) => {
+        const pick = random.below(values.length + 3);
+        if (pick < values.length) return [name, values[pick]];
+        const inner = depth === 0 ? {} : usageOf(depth - 1);
+        return [name, pick === values.length ? [inner] : inner];
+      }),
+    );
+  for (let round = 0; round < 3_000; round++) {
+    const usage = usageOf(3);
+    const input = random.below(200);
+    const counts = readInput(usage, [input, 20], random.below(2) === 0);
+    const { inputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = counts;
+    const message = JSON.stringify({ usage, input, counts });
+    const all = [inputTokens, cachedInputTokens, cacheWriteTokens];
+    assert.ok(
+      all.every((count) => Number.isInteger(count) && count >= 0),
+      message,
+    );
+    assert.ok(inputTokens >= input, message);
+    assert.ok(cachedInputTokens + cacheWriteTokens <= inputTokens, message);
+  }
 });

@@ -69,7 +69,7 @@ function nested(tool: unknown): unknown {
   const { type = "function", input_schema, ...shape } = tool;
   if (!isJsonObject(input_schema) && type !== "function") return tool;
   const own = { parameters: input_schema, ...shape };
-  return { function: own, ...tool, type: "function" };
+  return { ...tool, function: tool.function ?? own, type: "function" };
 }
 
 const responseFormat = z.looseObject({

@@ -49,6 +49,7 @@ const OPENAI: ResponsesRules = {
   openAiOnly: true,
   fitsModel: false,
   hostedTools: true,
+  // No limit is published: 138 tools pass, and 256 fail with "server_error" (https://github.com/Spshulem/openAGI/pull/53).
   maxTools: Infinity,
 };
 

@@ -7,7 +7,9 @@ const WRITTEN_REGEXP = /cache_?(?:writ|creat)/i;
 const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
 /** Matches other facts about a cache, and the counts of the output. */
 const OTHER_REGEXP =
-  /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|^(?:output|completion|candidate)/i;
+  /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl|_(?:at|ms|s|id|key)$/i;
+/** Matches such facts in names without underscores. */
+const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
 type Count = readonly [name: string, tokens: number];
 
@@ -17,7 +19,7 @@ const MAX_LEVELS = 3;
 /** Returns the counts of a usage and of its details. The parts of a count in an object are added up. */
 function countsIn(usage: JsonObject, level = 1): readonly Count[] {
   return Object.entries(usage).slice(0, 64).flatMap(([name, value]) => {
-    if (OTHER_REGEXP.test(name)) return [];
+    if (OTHER_REGEXP.test(name) || CAMEL_REGEXP.test(name)) return [];
     const tokens = tokenCount(value);
     if (tokens !== undefined) return [[name, tokens]];
     const parts = isJsonObject(value) && level < MAX_LEVELS

@@ -36,7 +36,7 @@ export type ToolAliases = ReadonlyMap<string, ToolAlias>;
 interface Bridging extends ToolSupport {
   /** The new arguments of tools whose old ones have names that the target rejects, by {@linkcode toolKey}. */
   readonly renamed: ReadonlyMap<string, RenamedArguments>;
-  readonly noteWrapped: () => void;
+  readonly note: (field: "messages" | "tools") => void;
 }
 
 /** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
@@ -61,19 +61,21 @@ export function toolKey(
 /**
  * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
  * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or not legal are
- * cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss.
+ * cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss. Of tools with
+ * the same name, the first stays, because providers refuse the others.
  *
- * @param noteWrapped Called for each call whose arguments were not one JSON object.
+ * @param note Called with `messages` for each call whose arguments were not one JSON object, and with `tools` for a tool
+ * that differs from an earlier one of the same name.
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
 export function bridgeTools(
   request: CanonicalRequest,
   targetSupport: ToolSupport,
-  noteWrapped: () => void = () => {},
+  note: Bridging["note"] = () => {},
 ): BridgedRequest {
   const support: Bridging = {
     ...targetSupport,
-    noteWrapped,
+    note,
     renamed: renameTools(request.tools, targetSupport),
   };
   const owners = claimNames(request.tools, support);
@@ -90,11 +92,28 @@ export function bridgeTools(
     aliases,
     request: {
       ...request,
-      tools: request.tools.flatMap((tool) => bridgeTool(tool, support)),
+      tools: distinct(
+        request.tools.flatMap((tool) => bridgeTool(tool, support)),
+        note,
+      ),
       toolChoice: bridgeChoice(request.toolChoice, support),
       turns: request.turns.map((turn) => bridgeTurn(turn, support)),
     },
   };
+}
+
+function distinct(
+  tools: readonly Tool[],
+  note: Bridging["note"],
+): readonly Tool[] {
+  const first = new Map<string, Tool>();
+  return tools.filter((tool) => {
+    if (tool.kind === "hosted" || tool.kind === "namespace") return true;
+    const known = first.get(tool.name);
+    if (known === undefined) first.set(tool.name, tool);
+    else if (JSON.stringify(known) !== JSON.stringify(tool)) note("tools");
+    return known === undefined;
+  });
 }
 
 /** Returns the refusal of a request with more tools than its target takes; `undefined` when it takes them. */
@@ -317,10 +336,10 @@ function bridgeBlock(block: Block, support: Bridging): Block {
 function objectText(
   text: string,
   names: PropertyNames | undefined,
-  { noteWrapped }: Bridging,
+  { note }: Bridging,
 ): string {
   if (parseArguments(text) === undefined) {
-    noteWrapped();
+    note("messages");
     return JSON.stringify(argumentsObject(text));
   }
   return names === undefined ? text : withNames(text, names);

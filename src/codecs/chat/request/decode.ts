@@ -104,8 +104,14 @@ function decodeTooling(
     toolChoice: decodeToolChoice(
       wire.tool_choice ?? wire.function_call ?? undefined,
     ),
-    parallelTools: wire.parallel_tool_calls ?? undefined,
+    parallelTools: wire.parallel_tool_calls ??
+      (isSingle(wire.tool_choice) ? false : undefined),
   };
+}
+
+/** Returns true for a choice of Messages that allows one call at a time. */
+function isSingle(choice: WireRequest["tool_choice"]): boolean {
+  return isJsonObject(choice) && choice.disable_parallel_tool_use === true;
 }
 
 function decodeStopStrings(

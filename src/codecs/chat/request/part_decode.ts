@@ -105,32 +105,43 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
 /** Parses a result in the form of Messages. */
 function decodeResult(part: JsonObject, { cache, param }: PartPlace): Block {
   const place = `${param}.content`;
-  const content = Array.isArray(part.content)
-    ? part.content.map((one, index) => {
+  const content = part.content ?? "";
+  if (typeof content !== "string" && !Array.isArray(content)) {
+    throw invalidField(place, "must be a string or a list of blocks");
+  }
+  const parts = typeof content === "string"
+    ? content
+    : content.map((one, index) => {
       if (isJsonObject(one)) return one;
       throw invalidField(`${place}[${index}]`, "must be an object");
-    })
-    : textIn(part.content ?? "", place);
-  const blocks = decodeParts(content, { param: place, cacheHolder: {} });
-  const other = blocks.findIndex((block) => !isResultContent(block));
-  if (other >= 0) {
-    throw invalidField(
-      `${place}[${other}]`,
-      "must be text, an image or a file",
-    );
-  }
+    });
+  const blocks = decodeParts(parts, { param: place, cacheHolder: {} });
   return {
     kind: "tool_result",
     callId: textIn(part.tool_use_id || undefined, `${param}.tool_use_id`),
     callKind: "function",
-    content: blocks.filter(isResultContent),
+    content: resultContents(blocks, place),
     isError: part.is_error === true,
     cache,
   };
 }
 
+/** Returns the blocks of a result; throws `invalid_request` for one that a result cannot hold. */
+export function resultContents(
+  blocks: readonly Block[],
+  param: string,
+): readonly ResultContent[] {
+  return blocks.map((block, index) => {
+    if (isResultContent(block)) return block;
+    throw invalidField(
+      `${param}[${index}]`,
+      "must be text, an image or a file",
+    );
+  });
+}
+
 /** Returns true for a part that the result of a tool may hold. */
-export function isResultContent(block: Block): block is ResultContent {
+function isResultContent(block: Block): block is ResultContent {
   return !isToolCall(block) && block.kind !== "reasoning" &&
     block.kind !== "tool_result" &&
     block.kind !== "refusal" && block.kind !== "audio";

@@ -1,6 +1,7 @@
 import { isJsonObject } from "@gateway/base/json";
 import {
   type Block,
+  isToolCall,
   type OpaqueBlock,
   type ReasoningBlock,
   type ToolCallBlock,
@@ -16,7 +17,7 @@ import {
   sealedOfDetails,
   textOfDetails,
 } from "../answer/reasoning_details.ts";
-import { decodeParts, isResultContent } from "./part_decode.ts";
+import { decodeParts, resultContents } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /** Reads each message as a turn, results in a row as one; throws `invalid_request`, which names the message. */
@@ -83,18 +84,28 @@ function decodeMessage(
     case "assistant":
       return { role, name, blocks: decodeAssistant(message, param) };
     case "tool":
-      return { role, blocks: [decodeResult(message, param, customIds)] };
+      return { role, blocks: decodeResults(message, param, customIds) };
     default:
       return { role, name, blocks: decodeContent(message, param) };
   }
 }
 
-/** Reads the content. The message's cache mark applies to its last block. */
+/** Reads the content. The message's cache mark applies to its last block. Calls and results are in their own roles. */
 function decodeContent(message: WireMessage, param: string): readonly Block[] {
-  return decodeParts(message.content ?? undefined, {
+  const blocks = decodeParts(message.content ?? undefined, {
     param: `${param}.content`,
     cacheHolder: message,
   });
+  const role = ROLES.get(message.role);
+  const other = blocks.findIndex((block) =>
+    isToolCall(block) && role !== "assistant" ||
+    block.kind === "tool_result" && role !== "user" && role !== "tool"
+  );
+  if (other < 0) return blocks;
+  throw invalidField(
+    `${param}.content[${other}]`,
+    `cannot be in a message of \`${message.role}\``,
+  );
 }
 
 function decodeAssistant(
@@ -102,14 +113,16 @@ function decodeAssistant(
   param: string,
 ): readonly Block[] {
   const refusal = message.refusal ?? "";
+  const content = decodeContent(message, param)
+    .filter((block) => block.kind !== "text" || block.text !== "");
+  const known = new Set(content.filter(isToolCall).map(({ id }) => id));
   return [
     ...decodeReasoning(message),
-    ...decodeContent(message, param).filter((block) =>
-      block.kind !== "text" || block.text !== ""
-    ),
+    ...content,
     ...(refusal === "" ? [] : [{ kind: "refusal", text: refusal } as const]),
     ...decodeAudio(message),
-    ...decodeCalls(message, param),
+    // Some clients send the same call in both forms.
+    ...decodeCalls(message, param).filter(({ id }) => !known.has(id)),
   ];
 }
 
@@ -184,22 +197,27 @@ function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
   };
 }
 
-function decodeResult(
+/** Reads the result of a call, or results in the form of Messages. */
+function decodeResults(
   message: WireMessage,
   param: string,
   customIds: ReadonlySet<string>,
-): Block {
+): readonly Block[] {
+  const blocks = decodeContent(message, param);
+  const isList = blocks.length > 0 &&
+    blocks.every(({ kind }) => kind === "tool_result");
+  if (isList) return blocks;
   const callId = message.role === "function"
     ? legacyId(message.name ?? "")
     : message.tool_call_id ?? "";
   if (callId === "") throw invalidField(`${param}.tool_call_id`, "is missing");
-  return {
+  return [{
     kind: "tool_result",
     callId,
     callKind: customIds.has(callId) ? "custom" : "function",
-    content: decodeContent(message, param).filter(isResultContent),
+    content: resultContents(blocks, `${param}.content`),
     isError: false,
-  };
+  }];
 }
 
 /** Returns an id for the deprecated `function_call`, which has none. Its result names the function. */

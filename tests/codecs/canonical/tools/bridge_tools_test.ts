@@ -236,12 +236,16 @@ Deno.test("bridgeTools() rejects two tools that would get one name, and names bo
   );
 });
 
-Deno.test("bridgeTools() accepts a tool that is listed twice", () => {
-  assert.equal(
-    bridgeTools(requestOf({ tools: [FUNCTION, FUNCTION] }), NOTHING).request
-      .tools.length,
-    2,
-  );
+Deno.test("bridgeTools() sends a tool that is listed twice once, and notes one that differs", () => {
+  const noted: string[] = [];
+  const sent = (...tools: Tool[]) =>
+    bridgeTools(requestOf({ tools }), NOTHING, (field) => noted.push(field))
+      .request.tools;
+  assert.deepEqual(sent(FUNCTION, { ...FUNCTION }), sent(FUNCTION));
+  assert.deepEqual(noted, []);
+  const other: Tool = { ...FUNCTION, description: "Another" };
+  assert.deepEqual(sent(FUNCTION, other), sent(FUNCTION));
+  assert.deepEqual(noted, ["tools"]);
 });
 
 const ALIASES: ToolAliases = new Map([
