@@ -183,6 +183,7 @@ function customInputOf(text: string): string {
   const value = parseArguments(text);
   if (value !== undefined && Object.keys(value).length === 0) return "";
   const input = value?.[CUSTOM_INPUT_KEY];
+  if (input === null) return "";
   return typeof input === "string" ? input : text;
 }
 

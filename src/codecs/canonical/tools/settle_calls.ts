@@ -10,6 +10,7 @@ import {
   brokenEvent,
   type EndEvent,
   isOutput,
+  NAMELESS_CALL,
   oversizedEvent,
 } from "../stream/event.ts";
 import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
@@ -42,7 +43,8 @@ const INVALID_ARGUMENTS =
  * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object or empty.
  * `null` counts as empty. Other arguments fail the answer, unless it was cut off in the middle of the call. Until that
  * is known, the block stays open, because some clients run a call as soon as its block ends. An answer that ends for a
- * call, and has neither a call nor any text, fails too: an agent would stop without a word.
+ * call, and has neither a call nor any text, fails too: an agent would stop without a word. So does a call without a
+ * name.
  *
  * A call is checked at its end, so its size has the same limits as an event.
  *
@@ -59,6 +61,7 @@ export function settleCalls(
   const broken = new Map<number, BlockEndEvent>();
   let held = 0;
   const thoughts = new Set<number>();
+  const given = new Set<string>();
   let hasContent = false;
 
   function take(call: Call, text: string): string {
@@ -101,7 +104,8 @@ export function settleCalls(
   function withOwnId(event: BlockStartEvent): BlockStartEvent {
     const { block } = event;
     if (ids === undefined || !("id" in block)) return event;
-    const id = sessionId(block.id, ids);
+    const id = sessionId(block.id, ids, given.has(block.id));
+    given.add(block.id);
     return { ...event, block: { ...block, id } };
   }
 
@@ -120,6 +124,9 @@ export function settleCalls(
           return;
         }
         case "block-start":
+          if ("name" in event.block && event.block.name.trim() === "") {
+            return emit(brokenEvent(NAMELESS_CALL));
+          }
           if (event.block.kind === "reasoning") thoughts.add(event.index);
           hasContent ||= isOutput(event);
           if (event.block.kind === "function_call") {

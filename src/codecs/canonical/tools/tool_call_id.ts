@@ -40,16 +40,21 @@ export function fitId(id: string, rule: IdRule): string {
 /** Ids that only count calls, as Bedrock's in each answer: `call_0` (https://github.com/BerriAI/litellm/pull/30426). */
 const COUNTING_REGEXP = /^[A-Za-z_-]{0,24}\d{1,3}$/;
 
+const MAX_KEPT_LENGTH = 28;
+
 /** An id of {@linkcode sessionId}: the provider's id, eight random digits, and the hash of both. */
 const SESSION_REGEXP = /^(([\w-]{1,28})_[0-9a-f]{8})([0-9a-f]{8})$/;
 
 /**
  * Returns an id that is unique in the caller's session. An id that only counts gets random digits, so that clients do
- * not take the call for one of an earlier answer. {@linkcode providerId} removes them.
+ * not take the call for one of an earlier answer, and so does one that a model repeats. {@linkcode providerId} removes
+ * them.
  */
-export function sessionId(id: string, ids: Ids): string {
-  if (!COUNTING_REGEXP.test(id)) return id;
-  const head = `${id}_${shortHash(ids.next("call"))}`;
+export function sessionId(id: string, ids: Ids, isRepeated = false): string {
+  const own = providerId(id);
+  if (!isRepeated && own === id && !COUNTING_REGEXP.test(id)) return id;
+  const kept = fitId(own, { maxLength: MAX_KEPT_LENGTH });
+  const head = `${kept}_${shortHash(ids.next("call"))}`;
   return head + shortHash(head);
 }
 

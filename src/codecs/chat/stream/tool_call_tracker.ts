@@ -270,7 +270,9 @@ function beginsAnother(
   const isRenamed = name !== draft.name && draft.name !== "";
   const isElsewhere = piece.index !== undefined &&
     piece.index !== draft.index;
-  if (isSameId && isElsewhere && isRenamed) return true;
+  if (isSameId && isElsewhere && (isRenamed || draft.chunk === chunk)) {
+    return true;
+  }
   if (draft.isCustom) return isOtherId(draft, piece) || isRenamed;
   if (!draft.hasText) {
     return isRenamed
