@@ -7,6 +7,7 @@ import {
 } from "@gateway/base/json";
 import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
+import { referencesIn } from "./root_object.ts";
 
 /** The keywords of a schema that providers can enforce. Others move to the description. */
 const KNOWN_KEYWORDS = wordSet(`
@@ -110,17 +111,6 @@ function inOrder(
   return ready.length === schemas.size
     ? ready.map((name) => [name, schemas.get(name) ?? {}])
     : undefined;
-}
-
-/** Returns the names of the definitions that a schema refers to. */
-function referencesIn(schema: JsonObject): string[] {
-  const names: string[] = [];
-  mapSchemas(schema, (inner) => {
-    const { $ref } = inner;
-    if (typeof $ref === "string") names.push($ref.slice("#/$defs/".length));
-    return inner;
-  });
-  return names;
 }
 
 /** The strict schemas of a request, which share a limit. */

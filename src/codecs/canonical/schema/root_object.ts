@@ -8,7 +8,7 @@ import {
   objectsOf,
   present,
 } from "@gateway/base/json";
-import { withDescription } from "./keywords.ts";
+import { mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 
 /** The properties of an object, and the names of those that it requires. */
@@ -87,6 +87,17 @@ export function definitionOf(
 ): JsonObject {
   const name = reference.slice("#/$defs/".length);
   return objectOf(lookup(objectOf($defs), name));
+}
+
+/** Returns the names of the definitions that a schema refers to. */
+export function referencesIn(schema: JsonObject): string[] {
+  const names: string[] = [];
+  mapSchemas(schema, (inner) => {
+    const { $ref } = inner;
+    if (typeof $ref === "string") names.push($ref.slice("#/$defs/".length));
+    return inner;
+  });
+  return names;
 }
 
 function fieldsOf(schema: JsonObject, trail: Trail): Fields {

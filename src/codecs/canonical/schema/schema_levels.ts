@@ -4,8 +4,8 @@ import {
   pickFields,
   present,
 } from "@gateway/base/json";
-import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
-import { definitionOf } from "./root_object.ts";
+import { mapInside, withDescription } from "./keywords.ts";
+import { definitionOf, referencesIn } from "./root_object.ts";
 
 /** The schemas that are looked at to count levels. References can multiply them; more count as too many levels. */
 const MAX_STEPS = 10_000;
@@ -29,48 +29,51 @@ const MAX_WORDS = 2_000;
  * @returns The same object when it has no more levels.
  */
 export function limitLevels(schema: JsonObject, most: number): JsonObject {
-  const { $defs: _all, ...root } = schema;
-  const levels = new Levels(schema, most);
-  if (levels.areFew && levels.of(root) <= most) return schema;
+  const limiter = new Limiter(schema, most);
+  if (limiter.isWithin) return schema;
   const room = 2 * JSON.stringify(schema).length;
   let fitted = schema;
   for (let left = most; left > 0; left >>= 1) {
-    fitted = new Limiter(schema, levels, left).write(root);
+    fitted = limiter.write(left);
     if (JSON.stringify(fitted).length <= room) break;
   }
   return fitted;
 }
 
-/** Counts levels as Moonshot's validator does. */
-class Levels {
+class Limiter {
+  readonly #root: JsonObject;
   readonly #given: JsonObject;
   readonly #most: number;
-  readonly #known = new Map<JsonObject, number>();
+  readonly #levels = new Map<JsonObject, number>();
   /** The references to definitions with too many levels of their own. */
   readonly #deep = new Set<string>();
   #steps = MAX_STEPS;
+  /** The definitions to write by their names, with the levels that they may have. */
+  #needed = new Map<string, { reference: string; left: number }>();
 
   constructor(given: JsonObject, most: number) {
+    const { $defs, ...root } = given;
+    this.#root = root;
     this.#given = given;
     this.#most = most;
-    const deep = Object.entries(objectOf(given.$defs))
+    const deep = Object.entries(objectOf($defs))
       .filter(([_name, one]) => this.#count(objectOf(one), [], most) > most);
     for (const [name] of deep) this.#deep.add(`#/$defs/${name}`);
   }
 
-  get areFew(): boolean {
-    return this.#deep.size === 0;
+  get isWithin(): boolean {
+    return this.#deep.size === 0 && this.#levelsOf(this.#root) <= this.#most;
   }
 
   /** Returns the levels of a schema; infinity when they are too many. */
-  of(schema: JsonObject): number {
-    const known = this.#known.get(schema) ??
+  #levelsOf(schema: JsonObject): number {
+    const known = this.#levels.get(schema) ??
       this.#count(schema, [], this.#most);
-    this.#known.set(schema, known);
+    this.#levels.set(schema, known);
     return known;
   }
 
-  /** Follows each reference once on a path. */
+  /** Counts levels as Moonshot's validator does: it follows each reference once on a path. */
   #count(schema: JsonObject, path: readonly string[], left: number): number {
     const isOver = left < 0 || this.#steps-- < 0 || path.length > MAX_PATH;
     if (isOver) return Infinity;
@@ -91,46 +94,30 @@ class Levels {
     mapInside(valuesIn(schema), (inner) => look(inner, 0));
     return levels;
   }
-}
 
-class Limiter {
-  readonly #given: JsonObject;
-  readonly #levels: Levels;
-  readonly #most: number;
-  /** The definitions to write by their names, with the levels that they may have. */
-  readonly #needed = new Map<string, { reference: string; left: number }>();
-
-  constructor(given: JsonObject, levels: Levels, most: number) {
-    this.#given = given;
-    this.#levels = levels;
-    this.#most = most;
-  }
-
-  write(root: JsonObject): JsonObject {
+  write(most: number): JsonObject {
+    this.#needed = new Map();
     const $defs: JsonObject = {};
-    const written = this.#withNeeded(this.#limit(root, this.#most));
+    const write = (schema: JsonObject, left: number) => {
+      const written = this.#limit(schema, left);
+      for (const name of referencesIn(written)) {
+        const reference = `#/$defs/${name}`;
+        if (!this.#needed.has(name)) {
+          this.#needed.set(name, { reference, left: most });
+        }
+      }
+      return written;
+    };
+    const written = write(this.#root, most);
     // The map grows while it is read.
     for (const [name, { reference, left }] of this.#needed) {
-      const definition = definitionOf(reference, this.#given);
-      $defs[name] = this.#withNeeded(this.#limit(definition, left));
+      $defs[name] = write(definitionOf(reference, this.#given), left);
     }
     return this.#needed.size === 0 ? written : { ...written, $defs };
   }
 
-  /** Notes the definitions to which a written schema refers. */
-  #withNeeded(schema: JsonObject): JsonObject {
-    return mapSchemas(schema, (one) => {
-      const { $ref } = one;
-      const name = typeof $ref === "string" ? nameIn($ref) : undefined;
-      if (name !== undefined && !this.#needed.has(name)) {
-        this.#needed.set(name, { reference: `${$ref}`, left: this.#most });
-      }
-      return one;
-    });
-  }
-
   #limit(schema: JsonObject, left: number): JsonObject {
-    if (this.#levels.of(schema) <= left) return schema;
+    if (this.#levelsOf(schema) <= left) return schema;
     const { $ref, properties } = schema;
     if (typeof $ref === "string") return this.#refer($ref, left);
     if (left === 0 && properties !== undefined) return beyond(schema);
@@ -146,7 +133,7 @@ class Limiter {
 
   /** Returns a reference to a definition with at most `left` levels. */
   #refer(reference: string, left: number): JsonObject {
-    let name = `${nameIn(reference)}_${left}`;
+    let name = `${reference.slice("#/$defs/".length)}_${left}`;
     while (Object.hasOwn(objectOf(this.#given.$defs), name)) name += "_";
     this.#needed.set(name, { reference, left });
     return { $ref: `#/$defs/${name}` };
@@ -157,10 +144,6 @@ class Limiter {
 function valuesIn(schema: JsonObject): JsonObject {
   const { items, additionalProperties, anyOf } = schema;
   return present({ items, additionalProperties, anyOf });
-}
-
-function nameIn(reference: string): string {
-  return reference.slice("#/$defs/".length);
 }
 
 function beyond(schema: JsonObject): JsonObject {
