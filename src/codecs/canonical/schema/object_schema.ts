@@ -5,6 +5,7 @@ import {
   listOf,
   objectOf,
 } from "@gateway/base/json";
+import type { LossReport } from "../request/loss.ts";
 import { mapInside, mapSchemas } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { followRoot } from "./root_object.ts";
@@ -82,6 +83,18 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
   check(characters <= 120_000, "has at most 120000 characters in names");
   const [first] = faults;
   return first;
+}
+
+/** Returns a tool's `strict`, without which a tool works whose schema does not qualify for it. Its loss is reported. */
+export function keptStrict(
+  strict: boolean | undefined,
+  schema: JsonObject,
+  losses: LossReport,
+): boolean | undefined {
+  const fault = strict === true ? strictFault(schema) : undefined;
+  if (fault === undefined) return strict;
+  losses.reportDropped("toolStrictness", fault);
+  return undefined;
 }
 
 function isClosedObject(

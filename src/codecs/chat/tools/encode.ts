@@ -1,4 +1,4 @@
-import type { JsonObject } from "@gateway/base/json";
+import { type JsonObject, present } from "@gateway/base/json";
 import {
   dropForce,
   dropForceOnNothing,
@@ -6,7 +6,7 @@ import {
   encodeHostedTool,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { strictFault } from "../../canonical/schema/object_schema.ts";
+import { keptStrict } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
@@ -132,30 +132,19 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
 function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   const { dialect, context } = scope;
   const parameters = fitArguments(tool.parameters, dialect.subset, context);
+  const strict = dialect.fullToolset
+    ? keptStrict(tool.strict, parameters, context)
+    : tool.strict;
   return {
     type: "function",
     function: {
       name: tool.name,
       ...describe(tool),
       parameters,
-      ...encodeStrict({ ...tool, parameters }, scope),
+      ...present({ strict }),
     },
     ...markTool(tool, scope),
   };
-}
-
-/** Returns `strict`, without which a tool works whose schema does not qualify for it. */
-function encodeStrict(
-  tool: FunctionTool,
-  { dialect, context }: Scope,
-): JsonObject {
-  if (tool.strict === undefined) return {};
-  const fault = tool.strict && dialect.fullToolset
-    ? strictFault(tool.parameters)
-    : undefined;
-  if (fault === undefined) return { strict: tool.strict };
-  context.reportDropped("toolStrictness", fault);
-  return {};
 }
 
 function encodeCustom(

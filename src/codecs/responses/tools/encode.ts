@@ -7,7 +7,7 @@ import {
   type LossReport,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { strictFault } from "../../canonical/schema/object_schema.ts";
+import { keptStrict } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
   allowedTools,
@@ -125,20 +125,9 @@ function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
     name,
     ...present({ description }),
     parameters,
-    strict: strictness({ ...tool, parameters }, fit),
+    strict: keptStrict(tool.strict, parameters, fit) ?? false,
     ...restOfTool(tool),
   };
-}
-
-/** Returns `strict`, without which a tool works whose schema does not qualify for it. */
-function strictness(
-  { strict, parameters }: FunctionTool,
-  fit: ToolFit,
-): boolean {
-  const fault = strict === true ? strictFault(parameters) : undefined;
-  if (fault === undefined) return strict ?? false;
-  fit.reportDropped("toolStrictness", fault);
-  return false;
 }
 
 function encodeCustom(tool: CustomTool): JsonObject {
