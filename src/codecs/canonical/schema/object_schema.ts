@@ -74,15 +74,17 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
     return mapInside(one, (inner) => read(inner, level));
   };
   read(schema, 0);
-  check(
-    schema.type === "object" && schema.anyOf === undefined,
-    "is an object at its root",
-  );
   check(properties <= 5_000, "has at most 5000 properties");
   check(values <= 1_000, "has at most 1000 values in enums");
   check(characters <= 120_000, "has at most 120000 characters in names");
   const [first] = faults;
   return first;
+}
+
+/** As {@linkcode strictFault}, for a format that the caller did not call strict: OpenAI takes objects alone. */
+export function promiseFault(schema: JsonObject): string | undefined {
+  const isObject = schema.type === "object" && schema.anyOf === undefined;
+  return isObject ? strictFault(schema) : "a strict schema is an object";
 }
 
 /** Returns a tool's `strict`, without which a tool works whose schema does not qualify for it. Its loss is reported. */

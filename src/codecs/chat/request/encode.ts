@@ -19,7 +19,10 @@ import {
   shortId,
   takenShared,
 } from "../../openai/settings.ts";
-import { strictFault } from "../../canonical/schema/object_schema.ts";
+import {
+  promiseFault,
+  strictFault,
+} from "../../canonical/schema/object_schema.ts";
 import { fitSchema } from "../../canonical/schema/schema_subset.ts";
 import {
   type ChatDialect,
@@ -207,7 +210,9 @@ function encodeStrict(
   { dialect, context }: Scope,
 ): JsonObject {
   if (strict === false) return { strict };
-  const fault = strictFault(schema);
+  const fault = strict === "wanted"
+    ? promiseFault(schema)
+    : strictFault(schema);
   if (fault === undefined) return { strict: true };
   if (strict === undefined) return {};
   if (strict === true && !dialect.fullToolset) return { strict };

@@ -15,7 +15,7 @@ import type {
   ServiceTier,
 } from "../../canonical/request/request.ts";
 import type { LossReport } from "../../canonical/request/loss.ts";
-import { strictFault } from "../../canonical/schema/object_schema.ts";
+import { promiseFault } from "../../canonical/schema/object_schema.ts";
 import {
   decodeOutputFormat,
   decodeServiceTier as decodeTier,
@@ -42,7 +42,7 @@ export function encodeFormat(
   if (format.type === "json") return { type: "json_object" };
   const { name, description } = format;
   const schema = fitSchema(format.schema);
-  const fault = format.strict === "wanted" ? strictFault(schema) : undefined;
+  const fault = format.strict === "wanted" ? promiseFault(schema) : undefined;
   if (fault !== undefined) losses?.reportDropped("format", fault);
   const strict = format.strict === "wanted"
     ? fault === undefined || undefined
