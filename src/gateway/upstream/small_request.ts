@@ -1,3 +1,4 @@
+import type { HeaderFields } from "@gateway/base/header_fields";
 import type { HttpClient } from "@gateway/http1";
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { readText } from "@gateway/base/streams/byte_reader";
@@ -32,7 +33,13 @@ export async function sendSmall(
     readonly client: HttpClient;
     readonly start: Deadlines["start"];
   },
-): Promise<{ readonly status: number; readonly text: string }> {
+): Promise<
+  {
+    readonly status: number;
+    readonly headers: HeaderFields;
+    readonly text: string;
+  }
+> {
   const { host } = new URL(url);
   const controller = new AbortController();
   const work = async () => {
@@ -45,7 +52,8 @@ export async function sendSmall(
       signal: controller.signal,
     });
     const text = await readText(response, MAX_BYTES);
-    return { status: response.status, text: text ?? "" };
+    const { status } = response;
+    return { status, headers: response.headers, text: text ?? "" };
   };
   try {
     return await within(work(), {

@@ -1,6 +1,7 @@
 import type { LiveConfig } from "../config/live_config.ts";
 import type { AlertsConfig } from "../config/config.ts";
 import type { JsonObject } from "@gateway/base/json";
+import { retryAfterMs } from "@gateway/base/retry_after";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { Log } from "../observe/log.ts";
 import type { HttpClient } from "@gateway/http1";
@@ -8,7 +9,9 @@ import { NoReply, sendSmall } from "../upstream/small_request.ts";
 
 /** Sends alerts to the receiver of the configuration, one after another. */
 interface AlertSender {
-  /** Sends an alert soon; of too many, the newest are left out. Does not wait or throw. */
+  /**
+   * Sends an alert soon; of too many, or too many with one `name`, the newest are left out. Does not wait or throw.
+   */
   send(alert: JsonObject): void;
   /** Sends those that wait, each once more at most. */
   drain(): Promise<void>;
@@ -27,14 +30,21 @@ interface PostOptions {
 /** The pauses before the further tries of an alert, in milliseconds. */
 const RETRY_MS = [1000, 5000, 25_000, 125_000];
 
+/** The longest pause that a receiver may ask for, in milliseconds. */
+const MAX_RETRY_MS = 300_000;
+
 /** The number of alerts that wait. */
 const MAX_WAITING = 100;
+
+/** The number of alerts with one name that wait: a caller with many sessions leaves room for the others. */
+const MAX_WAITING_OF_ONE = 20;
 
 /** Creates a sender without alerts. */
 export function createAlertSender(options: AlertSenderOptions): AlertSender {
   const { liveConfig, log, deadlines } = options;
   let last = Promise.resolve();
   let waiting = 0;
+  const waitingBy = new Map<unknown, number>();
   let isDraining = false;
   let hurry = () => {};
 
@@ -59,18 +69,29 @@ export function createAlertSender(options: AlertSenderOptions): AlertSender {
       if (fault.isFinal || ms === undefined || isDraining) {
         return log.write("alert_lost", { reason: fault.reason });
       }
-      await pause(ms);
+      await pause(Math.max(ms, fault.retryAfterMs ?? 0));
     }
+  }
+
+  /** Counts the alerts that wait, in all and with one name. */
+  function count({ name }: JsonObject, by: 1 | -1): void {
+    waiting += by;
+    const own = (waitingBy.get(name) ?? 0) + by;
+    if (own > 0) waitingBy.set(name, own);
+    else waitingBy.delete(name);
   }
 
   return {
     send(alert) {
-      if (waiting >= MAX_WAITING) {
-        const reason = `${MAX_WAITING} alerts wait already`;
+      const own = waitingBy.get(alert.name) ?? 0;
+      if (waiting >= MAX_WAITING || own >= MAX_WAITING_OF_ONE) {
+        const reason = own < MAX_WAITING_OF_ONE
+          ? `${MAX_WAITING} alerts wait already`
+          : `${MAX_WAITING_OF_ONE} alerts with its name wait already`;
         return log.write("alert_lost", { reason });
       }
-      waiting += 1;
-      last = last.then(() => deliver(alert)).finally(() => waiting -= 1);
+      count(alert, 1);
+      last = last.then(() => deliver(alert)).finally(() => count(alert, -1));
     },
     drain() {
       isDraining = true;
@@ -86,6 +107,8 @@ interface AlertFault {
   readonly reason: string;
   /** True when another try would not help. */
   readonly isFinal: boolean;
+  /** The pause that the receiver asks for, in milliseconds; `undefined` for none. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** Sends an alert once, and follows no redirect. Returns `undefined` when the receiver has accepted it. */
@@ -95,15 +118,17 @@ export async function postAlert(
   { client, deadlines: { start } }: PostOptions,
 ): Promise<AlertFault | undefined> {
   try {
-    const { status } = await sendSmall({
+    const { status, headers: answered } = await sendSmall({
       url: webhook,
       headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify(alert),
     }, { client, start });
     if (status >= 200 && status < 300) return undefined;
     const isFinal = status < 500 && status !== 429 && status !== 408;
-    const host = new URL(webhook).host;
-    return { reason: `${host} answered with ${status}`, isFinal };
+    const reason = `${new URL(webhook).host} answered with ${status}`;
+    // A date would need a clock: the usual pauses serve.
+    const askedMs = retryAfterMs(answered, NaN) ?? 0;
+    return { reason, isFinal, retryAfterMs: Math.min(askedMs, MAX_RETRY_MS) };
   } catch (error) {
     if (!(error instanceof NoReply)) throw error;
     return { reason: error.message, isFinal: false };

@@ -48,16 +48,12 @@ export function createAlerts(
   { liveConfig, sums, sender, now }: AlertsOptions,
 ): Alerts {
   async function note(use: Use, thresholds: readonly number[]): Promise<void> {
-    let isNew = false;
-    let highest = 0;
-    // In order, so that of several threads one alone is first at the highest.
     for (const threshold of thresholds) {
       if (use.percent < threshold) break;
       const what = `alert\t${threshold}\t${use.key}`;
-      isNew = await isFirst(what, use.span.endMs, sums);
-      highest = threshold;
+      const isNew = await isFirst(what, use.span.endMs, sums);
+      if (isNew) sender.send(messageOf(use, threshold, now()));
     }
-    if (isNew) sender.send(messageOf(use, highest, now()));
   }
 
   return {
@@ -172,9 +168,11 @@ function messageOf(use: Use, threshold: number, nowMs: number): JsonObject {
     : ` At this pace it ends on ${dayText(usedUpMs)}, ${
       spanText(span.endMs - usedUpMs)
     } before its reset.`;
-  const text = `${who} has used ${percent} % of ${what}. It resets at ${
-    minuteText(span.endMs)
-  }.${pace}`;
+  const passed = percent > threshold ? `, over ${threshold} %` : "";
+  const text =
+    `${who} has used ${percent} % of ${what}${passed}. It resets at ${
+      minuteText(span.endMs)
+    }.${pace}`;
   return {
     text: plain(text),
     ...fields,

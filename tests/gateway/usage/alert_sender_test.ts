@@ -8,8 +8,11 @@ import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 import { settle } from "../../support/settle.ts";
 
-/** A sender whose receiver answers with these statuses, then with 200. */
-async function open(...statuses: readonly number[]) {
+/** An answer of a receiver: a status, a whole response, or none at all. */
+type Answer = number | (() => Promise<Response>);
+
+/** A sender whose receiver gives these answers, then 200. */
+async function open(...answers: readonly Answer[]) {
   const config = await minimalConfig({
     alerts: {
       webhook: "https://chat.example/secret-path?secret-query",
@@ -20,8 +23,9 @@ async function open(...statuses: readonly number[]) {
   const log = createMemoryLog();
   const requests: Request[] = [];
   const client = createFetchClient((url, init) => {
-    const status = statuses[requests.length] ?? 200;
+    const status = answers[requests.length] ?? 200;
     requests.push(new Request(url, init));
+    if (typeof status !== "number") return status();
     return Promise.resolve(
       new Response(null, {
         status,
@@ -74,9 +78,101 @@ Deno.test("a drain tries what waits once more and then ends", async () => {
 
 Deno.test("of too many alerts the newest are lost, and named", async () => {
   const { sender, requests, log } = await open();
-  for (let count = 0; count < 103; count++) sender.send({ text: `${count}` });
+  for (let count = 0; count < 103; count++) {
+    sender.send({ name: `${count % 10}`, text: `${count}` });
+  }
   await sender.drain();
   assert.equal(requests.length, 100);
   const lost = log.entries.map(({ fields }) => fields.reason);
   assert.deepEqual(lost, Array(3).fill("100 alerts wait already"));
+});
+
+Deno.test("a receiver that fails, hangs or sends no end is tried a bounded number of times, and its URL stays out of the log", async () => {
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      pull: (body) => body.enqueue(new Uint8Array(64 * 1024)),
+    });
+  const receivers: Readonly<Record<string, () => Promise<Response>>> = {
+    "cannot be reached": () =>
+      Promise.reject(
+        new TypeError("https://chat.example/secret-path?secret-query"),
+      ),
+    "did not answer within 10 s": () =>
+      Promise.withResolvers<Response>().promise,
+    "answered with 500": () =>
+      Promise.resolve(new Response(endless(), { status: 500 })),
+    "answered with 429": () =>
+      Promise.resolve(new Response("secret-value", { status: 429 })),
+  };
+  for (const [reason, answer] of Object.entries(receivers)) {
+    const { sender, timers, requests, log } = await open(
+      ...Array(9).fill(answer),
+    );
+    sender.send({ text: "a" });
+    for (let count = 0; count < 60; count++) {
+      await settle();
+      timers.advance(5000);
+    }
+    await settle();
+    assert.equal(requests.length, 5, reason);
+    assert.deepEqual(log.entries.map(({ event, fields }) => [event, fields]), [
+      ["alert_lost", { reason: `chat.example ${reason}` }],
+    ]);
+    assert.ok(!JSON.stringify(log.entries).includes("secret"));
+    assert.equal(timers.running, 0);
+  }
+});
+
+Deno.test("a body that has no end does not hold an alert that was accepted", async () => {
+  const { sender, requests, log } = await open(() =>
+    Promise.resolve(
+      new Response(
+        new ReadableStream<Uint8Array>({
+          pull: (body) => body.enqueue(new Uint8Array(64 * 1024)),
+        }),
+      ),
+    )
+  );
+  sender.send({ text: "a" });
+  sender.send({ text: "b" });
+  await sender.drain();
+  assert.equal(requests.length, 2);
+  assert.deepEqual(log.entries, []);
+});
+
+Deno.test("the pause that a receiver asks for is kept, five minutes at most", async () => {
+  const busy = (wait: string) => () =>
+    Promise.resolve(
+      new Response(null, { status: 429, headers: { "retry-after": wait } }),
+    );
+  const { sender, timers, requests } = await open(busy("30"), busy("86400"));
+  sender.send({ text: "a" });
+  await settle();
+  timers.advance(29_000);
+  await settle();
+  assert.equal(requests.length, 1);
+  timers.advance(1000);
+  await settle();
+  assert.equal(requests.length, 2);
+  timers.advance(299_000);
+  await settle();
+  assert.equal(requests.length, 2);
+  timers.advance(1000);
+  await settle();
+  assert.equal(requests.length, 3);
+});
+
+Deno.test("many alerts of one caller leave room for those of others", async () => {
+  const { sender, requests, log } = await open();
+  for (let count = 0; count < 100; count++) {
+    sender.send({ name: "mallory", text: `${count}` });
+  }
+  sender.send({ name: "alice", text: "of alice" });
+  await sender.drain();
+  assert.equal(requests.length, 21);
+  assert.deepEqual(await requests.at(-1)?.json(), {
+    name: "alice",
+    text: "of alice",
+  });
+  assert.equal(log.entries.length, 80);
 });

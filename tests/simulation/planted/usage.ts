@@ -203,10 +203,10 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "    await sums.once(`${name}\\t${half}`, resetsAtMs);\n",
     },
     {
-      name: "an alert comes for each threshold below",
-      text: "      highest = threshold;\n    }\n    if (isNew)",
+      name: "of several thresholds at once the lowest alone is an alert",
+      text: "      if (isNew) sender.send(messageOf(use, threshold, now()));\n",
       wrong:
-        "      highest = threshold;\n      isNew ||= highest > 0;\n    }\n    if (isNew)",
+        "      if (isNew) return sender.send(messageOf(use, threshold, now()));\n",
     },
   ],
   "gateway/usage/alert_sender.ts": [
