@@ -218,6 +218,36 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
     assert.equal(asked.filter((isFirst) => isFirst).length, 1);
     assert.equal(await two.once("another", endsAtMs), true);
   },
+  "begin a life with its first addition, end it at its earliest end, and begin the next one":
+    async (
+      { one, two },
+    ) => {
+      const endsAtMs = Date.now() + 1500;
+      const life = (ms: number): Sum => ({
+        table: "counts\tsession\t\tsession\talice\t7",
+        ...{ field: "requests", endsAtMs: endsAtMs + ms, isLife: true },
+        crowd: "counts\tsession\t\tsession\talice",
+      });
+      const useOf = async (sums: Sums) =>
+        (await sums.uses([claim(life(0), 9)]))[0];
+      assert.equal((await useOf(two))?.endsAtMs, undefined);
+      one.apply({ additions: [to(life(60_000), 1)] });
+      await until(async () => (await useOf(two))?.counted[0] === 1, "one");
+      two.apply({ additions: [to(life(0), 2)] });
+      one.apply({ additions: [to(life(90_000), 4)] });
+      for (const sums of [one, two]) {
+        await until(async () => (await useOf(sums))?.counted[0] === 7, "all");
+        const found = (await useOf(sums))?.endsAtMs ?? 0;
+        assert.ok(Math.abs(found - endsAtMs) < 100, `${found - endsAtMs}`);
+      }
+      await until(async () => (await useOf(two))?.counted[0] === 0, "its end");
+      // A late addition to the life that has ended counts nowhere.
+      one.apply({ additions: [to(life(0), 5)] });
+      one.apply({ additions: [to(life(60_000), 3)] });
+      await until(async () => (await useOf(two))?.counted[0] === 3, "the next");
+      const { endsAtMs: next = 0 } = await useOf(one) ?? {};
+      assert.ok(Math.abs(next - endsAtMs - 60_000) < 100);
+    },
   "know since when everything is counted": async ({ one, two }) => {
     one.apply({ additions: [to(DAY, 1)] });
     await until(async () => {

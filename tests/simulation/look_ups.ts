@@ -103,3 +103,22 @@ export function sumOf<One>(
 export function objects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
+
+const LIFE_MS = 24 * 3600_000;
+
+/**
+ * Returns the start of the life of a request's session, in milliseconds since 1970. A life has a day from its first
+ * request that was sent.
+ */
+export function lifeOf(one: Asked, world: World): number {
+  const starts = world.asked.filter((other) =>
+    other.agent.name === one.agent.name &&
+    other.conversation === one.conversation &&
+    attemptsOf(other, world).length > 0 && other.startedMs <= one.startedMs
+  ).map(({ startedMs }) => startedMs).sort((first, second) => first - second);
+  const life = starts.reduce(
+    (begun, startedMs) => startedMs < begun + LIFE_MS ? begun : startedMs,
+    -Infinity,
+  );
+  return world.time.startMs + life;
+}

@@ -2,9 +2,11 @@ import { calendarSpan } from "../../src/base/time/calendar.ts";
 import { ANSWER_PROMISES } from "./answer_promises.ts";
 import { ATTEMPT_PROMISES } from "./attempt_promises.ts";
 import type { History, World } from "./history.ts";
+import type { Asked } from "./world/caller.ts";
 import {
   askedOf,
   attemptsOf,
+  lifeOf,
   lineOf,
   mayLackLine,
   type Promised,
@@ -178,18 +180,20 @@ const PROMISES: Readonly<Record<string, Promised>> = {
         const most = isCounted
           ? limit.most + lost + crashes + unknown
           : limit.most * (starts + store.losses) + lost;
-        const windowOf = (atMs = 0) =>
-          calendarSpan(limit.window, time.startMs + atMs).startMs;
+        const windowOf = (one: Asked, atMs = 0) =>
+          limit.window === "session"
+            ? lifeOf(one, world)
+            : calendarSpan(limit.window, time.startMs + atMs).startMs;
         const within = sent.filter((one) =>
-          windowOf(one.startedMs) ===
-            windowOf(attemptsOf(one, world)[0]?.receivedMs)
+          windowOf(one, one.startedMs) ===
+            windowOf(one, attemptsOf(one, world)[0]?.receivedMs)
         );
         // Each session has a limit of its own, and a sub-agent counts for its parent's.
         const windows = Map.groupBy(
           within,
-          ({ startedMs, conversation }) =>
-            `${windowOf(startedMs) - time.startMs}${
-              limit.per === undefined ? "" : ` in ${conversation}`
+          (one) =>
+            `${windowOf(one, one.startedMs) - time.startMs}${
+              limit.per === undefined ? "" : ` in ${one.conversation}`
             }`,
         );
         for (const [window, { length }] of windows) {

@@ -2,6 +2,7 @@ import type { Config } from "../../src/gateway/config/config.ts";
 import {
   limitsOn,
   type LimitUnit,
+  type LimitWindow,
 } from "../../src/gateway/config/usage_limits.ts";
 import { calendarSpan } from "../../src/base/time/calendar.ts";
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
@@ -10,6 +11,7 @@ import type { World } from "./history.ts";
 import {
   attemptsOf,
   isServed,
+  lifeOf,
   lineOf,
   mayLackLine,
   objects,
@@ -320,7 +322,7 @@ interface CountedLimit {
   readonly name: string;
   readonly members: ReadonlySet<string>;
   readonly unit: LimitUnit;
-  readonly window: Parameters<typeof calendarSpan>[0];
+  readonly window: LimitWindow;
   readonly most: number;
   readonly per?: "session";
 }
@@ -359,6 +361,7 @@ function windowOf(
   window: CountedLimit["window"],
   world: World,
 ): number | undefined {
+  if (window === "session") return lifeOf(one, world);
   const startOf = (ms: number) =>
     calendarSpan(window, world.time.startMs + ms).startMs;
   const startMs = startOf(one.startedMs);

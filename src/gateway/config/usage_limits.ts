@@ -1,18 +1,18 @@
-import {
-  CALENDAR_WINDOWS,
-  type CalendarWindow,
-} from "@gateway/base/time/calendar";
+import type { CalendarWindow } from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 
 /** A limit of a token or of a group. */
 export type UsageLimit = AmountLimit | ShareLimit;
 
-/** A number of requests, tokens or dollars in a calendar window. */
+/** The window of a limit: that of a calendar, or a session's life of a day at most from its first request. */
+export type LimitWindow = CalendarWindow | "session";
+
+/** A number of requests, tokens or dollars in a window. */
 export interface AmountLimit {
   readonly kind: "amount";
   /** Set when it counts each session of a token for itself, and no request without a session. */
   readonly per?: "session";
-  readonly window: CalendarWindow;
+  readonly window: LimitWindow;
   readonly unit: LimitUnit;
   /** In the unit, as a whole number. A cost is in nano-dollars. */
   readonly most: number;
@@ -150,7 +150,9 @@ export function limitWords(
     unit === "cost"
       ? `${most / NANOS_PER_DOLLAR} USD`
       : `${most} ${most === 1 ? unit.slice(0, -1) : unit}`,
-    per === undefined ? `per ${window}` : `per session and ${window}`,
+    per === undefined || per === window
+      ? `per ${window}`
+      : `per ${per} and ${window}`,
     ...(models === undefined ? [] : [`for ${namesIn(models, row?.model)}`]),
     ...(connections === undefined
       ? []
@@ -165,9 +167,4 @@ function namesIn(names: readonly string[], one: string | undefined): string {
 
 function percentOf(share: number): string {
   return `${Math.round(share * 10_000) / 100} %`;
-}
-
-/** Returns true when a text names a calendar window. */
-export function isCalendarWindow(text: string): text is CalendarWindow {
-  return CALENDAR_WINDOWS.some((one) => one === text);
 }

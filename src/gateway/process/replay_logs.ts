@@ -22,7 +22,7 @@ interface ReplayLogsOptions {
   /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
   readonly config: Pick<Config, "callers" | "identity">;
-  readonly counting: Pick<Counting, "count">;
+  readonly counting: Pick<Counting, "count" | "countLife">;
   /** Sets the time since which all usage is counted, in milliseconds since 1970. */
   readonly completeSince: (sinceMs: number) => void;
   readonly files: LogFiles;
@@ -57,7 +57,7 @@ export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
     keptFromMs,
   });
   for (const fault of unread) log.write("usage_not_replayed", fault);
-  replay.flush();
+  replay.end();
   const { counted, unknownToken, late } = replay.counts;
   const isWhole = faults.length + unread.length === 0;
   const sinceMs = isWhole ? replay.firstMs : undefined;

@@ -2,7 +2,6 @@ import type { GatewayError } from "@gateway/base/error";
 import { limitWords } from "../config/usage_limits.ts";
 import type { Operation } from "@gateway/base/protocol";
 import { publicAddress } from "@gateway/base/public_address";
-import { calendarSpan } from "@gateway/base/time/calendar";
 import { showTighter } from "../quotas/codex_quota.ts";
 import {
   limitExceeded,
@@ -11,6 +10,7 @@ import {
 } from "../usage/limit_words.ts";
 import type { LimitRefusal } from "../usage/limiter.ts";
 import { type Soon, soon } from "../usage/sums.ts";
+import { spanUntil } from "../usage/tables.ts";
 import type { Tally } from "../usage/tally.ts";
 import type { Exchange } from "./exchange.ts";
 import {
@@ -100,6 +100,7 @@ const SHOWN_WINDOWS: ReadonlySet<string> = new Set([
   "day",
   "week",
   "month",
+  "session",
 ]);
 
 function showToCodex(headers: Headers, tally: Tally | undefined): void {
@@ -108,7 +109,7 @@ function showToCodex(headers: Headers, tally: Tally | undefined): void {
     .toSorted((one, other) => other.ratio - one.ratio);
   if (own === undefined || own.bound.kind === "share") return;
   const { limit, holder } = own.bound;
-  const { startMs, endMs } = calendarSpan(limit.window, own.resetsAtMs - 1);
+  const { startMs, endMs } = spanUntil(limit.window, own.resetsAtMs);
   const whose = holder.kind === "group"
     ? `group ${holder.name}`
     : `your ${holder.kind}`;

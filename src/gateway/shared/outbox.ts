@@ -80,7 +80,10 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#counters = createEndingTables(options.clock, () => new Map());
+    // A counter belongs to one table of the ledger, so that sessions cannot share one here.
+    this.#counters = createEndingTables(options.clock, () => new Map(), {
+      crowds: "drop",
+    });
   }
 
   /** True when the ledger has confirmed everything. */
@@ -107,10 +110,15 @@ export class Outbox {
     return this.table(table).get(field);
   }
 
+  /** Returns the end of a table that has counters, in milliseconds since 1970. */
+  endOf(table: string): number | undefined {
+    return this.#counters.endOf({ table });
+  }
+
   /** Returns the counters of a table by field. */
   table(name: string): ReadonlyMap<string, Counter> {
     this.#counters.dropEnded();
-    return this.#counters.find(name) ?? NO_COUNTERS;
+    return this.#counters.find({ table: name }) ?? NO_COUNTERS;
   }
 
   /** Returns true when the ledger has not confirmed all additions to a counter. */
@@ -126,7 +134,7 @@ export class Outbox {
   forget(counter: Counter): void {
     const { table, field } = counter.sum;
     if (!isDaysTable(table) || this.isPending(counter)) return;
-    this.#counters.find(table)?.delete(field);
+    this.#counters.find({ table })?.delete(field);
   }
 
   add({ amounts, ...place }: Addition): void {
@@ -185,15 +193,7 @@ export class Outbox {
     const tables = this.#takeTables(limits);
     const changes = this.#takeHolds(limits);
     if (tables.length === 0 && changes.length === 0) return undefined;
-    const additions = tables.map((shares) => ({
-      table: shares[0]?.counter.sum.table ?? "",
-      endsAtMs: shares[0]?.counter.sum.endsAtMs ?? 0,
-      isUnlisted: shares[0]?.counter.sum.isUnlisted,
-      amounts: shares.map(({ counter: { sum: { field } }, amount }) => ({
-        field,
-        amount,
-      })),
-    }));
+    const additions = tables.flatMap(additionOf);
     const holdsThat = (areReleased: boolean) =>
       changes.filter(({ isReleased }) => isReleased === areReleased)
         .map(({ hold }) => hold);
@@ -252,4 +252,20 @@ export class Outbox {
       this.sendLater();
     }
   }
+}
+
+/** Returns the additions to one table. What is left of a life that has ended counts in the next one. */
+function additionOf(shares: readonly CounterShare[]): Addition | [] {
+  const last = shares.at(-1);
+  if (last === undefined) return [];
+  const { field: _, ...place } = last.counter.sum;
+  const ends = shares.map(({ counter }) => counter.sum.endsAtMs);
+  return {
+    ...place,
+    endsAtMs: Math.max(...ends),
+    amounts: shares.map(({ counter, amount }) => ({
+      field: counter.sum.field,
+      amount,
+    })),
+  };
 }

@@ -249,7 +249,11 @@ class KnownSums {
 
   use({ sums, key }: Counted, id = ""): LimitUse {
     const counted = sums.map((sum) => this.value(sum));
-    return { counted, held: this.holds.total(key, id) };
+    const use = { counted, held: this.holds.total(key, id) };
+    const [first] = sums;
+    return first?.isLife
+      ? { ...use, endsAtMs: this.#outbox.endOf(first.table) }
+      : use;
   }
 
   learnUses(
@@ -258,8 +262,13 @@ class KnownSums {
   ): readonly LimitUse[] {
     this.sinceMs = sinceMs;
     for (const [index, { sums }] of limits.entries()) {
-      const counted = uses[index]?.counted ?? [];
-      sums.forEach((sum, place) => this.#learn(sum, counted[place] ?? 0));
+      const { counted = [], endsAtMs } = uses[index] ?? {};
+      sums.forEach((sum, place) =>
+        this.#learn(
+          endsAtMs === undefined ? sum : { ...sum, endsAtMs },
+          counted[place] ?? 0,
+        )
+      );
     }
     return uses;
   }

@@ -4,14 +4,14 @@ import type { LiveConfig } from "../config/live_config.ts";
 import { limitWords } from "../config/usage_limits.ts";
 import type { JsonObject } from "@gateway/base/json";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
-import { calendarSpan, type TimeSpan } from "@gateway/base/time/calendar";
+import type { TimeSpan } from "@gateway/base/time/calendar";
 import { minuteText } from "@gateway/base/time/minute_text";
 import { limitsModels, windowKey, windowSpan } from "../quotas/window.ts";
-import { boundLabel } from "./bounds.ts";
+import { type Bound, boundLabel } from "./bounds.ts";
 import type { createAlertSender } from "./alert_sender.ts";
 import type { LimitState } from "./limiter.ts";
 import type { Sums } from "./sums.ts";
-import { holderText } from "./tables.ts";
+import { holderText, spanUntil } from "./tables.ts";
 
 /** Warns a person when limits and the providers' windows are nearly used up (docs/observing.md#alerts-for-people). */
 interface Alerts {
@@ -35,6 +35,8 @@ interface Use {
   readonly key: string;
   readonly percent: number;
   readonly span: TimeSpan;
+  /** @see isFirst */
+  readonly sameMs?: number | undefined;
   /** The owner of the window, for people. */
   readonly who: string;
   /** The window, for people. */
@@ -51,7 +53,7 @@ export function createAlerts(
     for (const threshold of thresholds) {
       if (use.percent < threshold) break;
       const what = `alert\t${threshold}\t${use.key}`;
-      const isNew = await isFirst(what, use.span.endMs, sums);
+      const isNew = await isFirst(what, use.span.endMs, { sums, ...use });
       if (isNew) sender.send(messageOf(use, threshold, now()));
     }
   }
@@ -81,13 +83,28 @@ export function createAlerts(
 /** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
 export const SAME_WINDOW_MS = 30_000;
 
-/** Returns true when no other thread or replica has used the name for this window. */
+/** The same for a session's life, whose end moves when requests that began before others end after them. */
+const SAME_LIFE_MS = 43_200_000;
+
+/** Returns how much reset times of one window of a limit may differ, as {@linkcode isFirst} takes it. */
+export function sameMsOf({ limit }: Bound): number {
+  return limit.window === "session" ? SAME_LIFE_MS : SAME_WINDOW_MS;
+}
+
+/**
+ * Returns true when no other thread or replica has used the name for this window.
+ *
+ * @param sameMs Twice the difference between reset times of one window, in milliseconds.
+ */
 export async function isFirst(
   name: string,
   resetsAtMs: number,
-  sums: Pick<Sums, "once">,
+  { sums, sameMs = SAME_WINDOW_MS }: {
+    readonly sums: Pick<Sums, "once">;
+    readonly sameMs?: number | undefined;
+  },
 ): Promise<boolean> {
-  const place = Math.floor(2 * resetsAtMs / SAME_WINDOW_MS - 0.5);
+  const place = Math.floor(2 * resetsAtMs / sameMs - 0.5);
   // One after the other, so that of several simultaneous callers exactly one gets both names.
   for (const half of [place, place + 1]) {
     if (!await sums.once(`${name}\t${half}`, resetsAtMs)) return false;
@@ -109,7 +126,8 @@ function limitUse(
     percent: Math.min(1000, Math.floor(ratio * 100)),
     span: isShare
       ? { startMs: nowMs, endMs: resetsAtMs }
-      : calendarSpan(limit.window, resetsAtMs - 1),
+      : spanUntil(limit.window, resetsAtMs),
+    sameMs: sameMsOf(bound),
     who: holder.kind === "group"
       ? `The group ${holder.name}`
       : holder.kind === "session"

@@ -20,12 +20,13 @@ import {
   type PlacedWindow,
   type Row,
   sessionHolder,
+  sessionTable,
 } from "./tables.ts";
 
 /** A limit of a token or of one of its groups. */
 export type Bound = AmountBound | ShareBound;
 
-/** A limit on the usage in a calendar window. */
+/** A limit on the usage in a window. */
 export interface AmountBound {
   readonly kind: "amount";
   readonly limit: AmountLimit;
@@ -50,7 +51,10 @@ export interface Bounds {
   of(caller: Caller): readonly Bound[];
   /** Returns the limits of a group, the same objects. */
   ofGroup(group: Group): readonly Bound[];
-  /** Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. */
+  /**
+   * Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. A session's life that
+   * has not begun would begin then.
+   */
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
@@ -129,9 +133,10 @@ export function createBounds(liveConfig: LiveConfig): Bounds {
       if (known !== undefined && isIn(known.window, atMs)) return known;
       const { limit, holder } = bound;
       const window = placedAt(limit.window, atMs);
-      const table = countsTable(window, holder);
-      const sums = fieldsOf(limit, rows)
-        .map((field) => ({ table, field, endsAtMs: window.endMs }));
+      const table = holder.kind === "session"
+        ? sessionTable(window, holder)
+        : { table: countsTable(window, holder), endsAtMs: window.endMs };
+      const sums = fieldsOf(limit, rows).map((field) => ({ ...table, field }));
       const key = `${holderText(holder)}\t${countedBy(limit)}`;
       const found = { sums, key, window };
       latest.set(bound, found);
@@ -201,8 +206,8 @@ function mergedRows(
 /** Returns a limit in a few words for metrics, such as `tokens day`, without its maximum. */
 export function boundLabel({ limit }: Bound): string {
   if (limit.kind === "share") return `share ${limit.window}`;
-  const { unit, per, window } = limit;
-  return per === undefined ? `${unit} ${window}` : `${unit} ${per} ${window}`;
+  const { unit, per = "", window } = limit;
+  return [...new Set([unit, per, window])].filter(Boolean).join(" ");
 }
 
 /** Returns the amount of a limit's unit in some counts. */

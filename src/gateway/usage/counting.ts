@@ -3,6 +3,7 @@ import {
   type AmountLimit,
   limitsOn,
   type LimitUnit,
+  type LimitWindow,
 } from "../config/usage_limits.ts";
 import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
@@ -19,6 +20,7 @@ import {
   type PlacedWindow,
   type Row,
   sessionHolder,
+  sessionTable,
 } from "./tables.ts";
 
 /** The facts of a caller that decide where its usage is counted. */
@@ -39,6 +41,11 @@ interface Use {
   readonly counts: Counts;
   /** The client's id of its session. */
   readonly session?: string | undefined;
+  /**
+   * The start of the request, in milliseconds since 1970, from which a session's life may count; `undefined` when it
+   * counts in no life.
+   */
+  readonly startedMs?: number | undefined;
   /** The dear turns among the requests. */
   readonly misses?: readonly CountedMiss[] | undefined;
 }
@@ -52,6 +59,8 @@ export interface Counting {
    * @param holds The holds of the request on limits, which are released in the same change.
    */
   count(use: Use, holds?: readonly Hold[]): void;
+  /** Counts requests in the life of their session alone. */
+  countLife(use: Use): void;
 }
 
 /** Creates the counting of usage in `sums`. */
@@ -74,33 +83,43 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
         }
         additions.push({ ...daysTable, isUnlisted, amounts: days });
       }
-      additions.push(...sessionAdditions(use, amounts));
+      const windows = sessionWindows(use)
+        .filter((one) => one !== "session" || use.startedMs !== undefined);
+      additions.push(...sessionAdditions(use, windows, amounts));
       const tokens = tokensOf(counts);
       addRelayed({ connection, holders, tokens, atMs }, additions);
       sums.apply(
         holds === undefined ? { additions } : { additions, releases: holds },
       );
     },
+    countLife(use) {
+      const amounts = amountsIn(use.counts, names.fields(use));
+      sums.apply({ additions: sessionAdditions(use, ["session"], amounts) });
+    },
   };
 }
 
-/** Returns the usage of a session, in the windows of the caller's limits on sessions. */
+/** Returns the windows of the caller's limits on sessions; none for a request without a session. */
+function sessionWindows({ caller, session }: Use): readonly LimitWindow[] {
+  if (session === undefined) return [];
+  return [...new Set(perSession(caller).map(({ window }) => window))];
+}
+
+/** Returns the usage of a session in some windows. */
 function sessionAdditions(
-  { caller, session, atMs }: Use,
+  { caller, session = "", atMs, startedMs = atMs }: Use,
+  windows: readonly LimitWindow[],
   amounts: readonly FieldAmount[],
 ): readonly Addition[] {
-  if (session === undefined) return [];
-  const limits = perSession(caller);
-  if (limits.length === 0) return [];
-  const isWhole = limits.every(({ models, connections }) =>
+  if (windows.length === 0) return [];
+  const isWhole = perSession(caller).every(({ models, connections }) =>
     models === undefined && connections === undefined
   );
   const holder = sessionHolder(caller.name, session);
-  return [...new Set(limits.map(({ window }) => window))].map((window) => {
-    const placed = placedAt(window, atMs);
+  return windows.map((window) => {
+    const placed = placedAt(window, window === "session" ? startedMs : atMs);
     return {
-      table: countsTable(placed, holder),
-      endsAtMs: placed.endMs,
+      ...sessionTable(placed, holder),
       isUnlisted: caller.isUnlisted,
       // The totals alone take a fifth of the memory.
       amounts: isWhole

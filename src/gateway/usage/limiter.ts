@@ -153,7 +153,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
       if (bound === undefined) continue;
       const most = largestNeed(needs, bound);
       if (most === undefined) continue;
-      wanted.push(boundClaim(bound, bounds.useAt(bound, nowMs), most));
+      const atMs = bound.limit.window === "session" ? call.startedMs : nowMs;
+      wanted.push(boundClaim(bound, bounds.useAt(bound, atMs), most));
     }
     return wanted;
   }
@@ -174,7 +175,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
     ): AdmittedUse => {
       const states = wanted.map(({ bound, row, window, least }, index) => {
         const used = usedOf(uses[index]) + least;
-        return { ...amountState(bound, window.endMs, used), row };
+        const endMs = uses[index]?.endsAtMs ?? window.endMs;
+        return { ...amountState(bound, endMs, used), row };
       });
       return { holds: holdsOf(id, claims), states: [...states, ...shares] };
     };
@@ -254,7 +256,8 @@ function refusalOf(
     const before = usedOf(use);
     const { most } = bound.limit;
     if (before + (claims[index]?.amount ?? 0) <= most) return [];
-    const state = { ...amountState(bound, window.endMs, before), row };
+    const endMs = use?.endsAtMs ?? window.endMs;
+    const state = { ...amountState(bound, endMs, before), row };
     const isHeld = before - (use?.held ?? 0) + least <= most;
     return [{ ...state, needed: least, isHeld }];
   });

@@ -52,12 +52,14 @@ export function createMemorySums(clock: Clock): MemorySums {
   const holds = createHolds(clock);
   let sinceMs = clock.now();
 
-  function valueOf({ table, field }: Sum): number {
-    return tables.find(table)?.get(field) ?? 0;
+  function valueOf(sum: Sum): number {
+    return tables.find(sum)?.get(sum.field) ?? 0;
   }
 
   function useOf({ sums, key }: Counted, id = ""): LimitUse {
-    return { counted: sums.map(valueOf), held: holds.total(key, id) };
+    const use = { counted: sums.map(valueOf), held: holds.total(key, id) };
+    const [first] = sums;
+    return first?.isLife ? { ...use, endsAtMs: tables.endOf(first) } : use;
   }
 
   function addAll(additions: readonly Addition[]): void {
@@ -95,7 +97,7 @@ export function createMemorySums(clock: Clock): MemorySums {
     },
     table(name) {
       tables.dropEnded();
-      return new Map(tables.find(name));
+      return new Map(tables.find({ table: name }));
     },
     once(name, endsAtMs) {
       tables.dropEnded();

@@ -5,7 +5,7 @@ import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
 import { type CountedCaller, type Counting, perSession } from "./counting.ts";
-import { type CountedMiss, missCause } from "./tables.ts";
+import { type CountedMiss, LIFE_MS, missCause } from "./tables.ts";
 
 /** The numbers of requests in a log, by their result. */
 interface ReplayCounts {
@@ -21,15 +21,15 @@ interface ReplayCounts {
 export interface Replay {
   /** Adds one request of the log, in any order. */
   add(request: LoggedRequest): void;
-  /** Counts the requests that are still buffered. */
-  flush(): void;
+  /** Counts the requests that are still buffered, and the lives of sessions, which need all requests. */
+  end(): void;
   readonly counts: Readonly<ReplayCounts>;
   /** The end of the first request that is not late, in milliseconds since 1970; `undefined` when there was none. */
   readonly firstMs: number | undefined;
 }
 
 interface ReplayOptions {
-  readonly counting: Pick<Counting, "count">;
+  readonly counting: Pick<Counting, "count" | "countLife">;
   /** The configuration with the names of the tokens. */
   readonly config: Pick<Config, "callers" | "identity">;
   /** The moment from which this process itself counts, in milliseconds since 1970. */
@@ -63,6 +63,8 @@ interface Gathered {
   readonly model: string;
   readonly atMs: number;
   readonly session: string | undefined;
+  /** The earliest start of its requests, in milliseconds since 1970. */
+  startedMs: number;
   readonly counts: Partial<Record<Measure, number>>;
   readonly misses: CountedMiss[];
 }
@@ -79,28 +81,52 @@ export function createReplay(
   const counts: ReplayCounts = { counted: 0, unknownToken: 0, late: 0 };
   let firstMs: number | undefined;
 
+  /** The usage of sessions that have a life, which is kept until the end: logs are read in any order. */
+  const lives: Gathered[] = [];
+
   function flush(): void {
-    for (const use of gathered.values()) counting.count(use);
+    for (const use of gathered.values()) {
+      counting.count({ ...use, startedMs: undefined });
+      if (hasLife(use)) lives.push(use);
+    }
     gathered.clear();
+  }
+
+  function countLives(): void {
+    lives.sort((one, other) => one.startedMs - other.startedMs);
+    /** The start of the last life of each session. */
+    const starts = new Map<string, number>();
+    for (const use of lives) {
+      const name = `${use.caller.name}\t${use.session}`;
+      const known = starts.get(name) ?? -Infinity;
+      const startedMs = use.startedMs < known + LIFE_MS ? known : use.startedMs;
+      starts.set(name, startedMs);
+      counting.countLife({ ...use, startedMs });
+    }
   }
 
   function gatheredFor(
     caller: CountedCaller,
-    { connection, model = "", session, endedMs }: {
+    { connection, model = "", session, endedMs, totalMs }: {
       readonly connection: string;
       readonly session: string | undefined;
       readonly model: string | undefined;
       readonly endedMs: number;
+      readonly totalMs: number;
     },
   ): Gathered {
     const atMs = spanStart(endedMs, untilMs);
     // No name in the configuration contains a tab.
     const key = [atMs, caller.name, connection, model, session].join("\t");
     const known = gathered.get(key);
-    if (known !== undefined) return known;
+    const startedMs = endedMs - totalMs;
+    if (known !== undefined) {
+      known.startedMs = Math.min(known.startedMs, startedMs);
+      return known;
+    }
     if (gathered.size >= MAX_GATHERED) flush();
     const fresh = {
-      ...{ caller, connection, model, session, atMs },
+      ...{ caller, connection, model, session, atMs, startedMs },
       ...{ counts: {}, misses: [] },
     };
     gathered.set(key, fresh);
@@ -121,13 +147,13 @@ export function createReplay(
         return;
       }
       counts.counted++;
-      const { connection, isEstimated } = request;
+      const { connection, isEstimated, totalMs } = request;
       // Only for limits on sessions: requests of one span are counted together.
       const session = perSession(caller).length > 0
         ? request.session
         : undefined;
       const gather = ({ model }: LoggedUse) =>
-        gatheredFor(caller, { connection, model, session, endedMs });
+        gatheredFor(caller, { connection, model, session, endedMs, totalMs });
       const { counts: own, misses } = gather(request);
       if (request.cacheMiss !== undefined) {
         const { cause, part, costUsd } = request.cacheMiss;
@@ -140,7 +166,10 @@ export function createReplay(
         addTo(gather(use).counts, use);
       }
     },
-    flush,
+    end() {
+      flush();
+      countLives();
+    },
     counts,
     get firstMs() {
       return firstMs;
@@ -182,6 +211,12 @@ function spanStart(endedMs: number, untilMs: number): number {
   const { lengthMs = MINUTE_MS } =
     SPANS.find(({ minAgeMs }) => untilMs - endedMs >= minAgeMs) ?? {};
   return endedMs - endedMs % lengthMs;
+}
+
+/** Returns true when a limit counts the life of the session. */
+function hasLife({ session, caller }: Gathered): boolean {
+  return session !== undefined &&
+    perSession(caller).some(({ window }) => window === "session");
 }
 
 /** Adds a model's usage. A measure without values stays absent, such as the cost without prices. */

@@ -8,7 +8,7 @@ import type { Log } from "../observe/log.ts";
 import type { HttpClient } from "@gateway/http1";
 import type { Metrics, UsageState } from "../observe/metrics.ts";
 import { createAlertSender } from "./alert_sender.ts";
-import { createAlerts, isFirst, SAME_WINDOW_MS } from "./alerts.ts";
+import { createAlerts, isFirst, SAME_WINDOW_MS, sameMsOf } from "./alerts.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";
 import { createCounting } from "./counting.ts";
 import { readCurrentUse } from "./current_use.ts";
@@ -168,7 +168,10 @@ function createNearLog(
     const { holder, limit } = bound;
     const allowed = limit.kind === "share" ? limit.share : limit.most;
     const what = [holderText(holder), boundLabel(bound), allowed].join("\t");
-    return isFirst(`near\t${what}`, resetsAtMs, sums);
+    return isFirst(`near\t${what}`, resetsAtMs, {
+      sums,
+      sameMs: sameMsOf(bound),
+    });
   }
 
   async function write(state: LimitState, caller: Caller): Promise<void> {

@@ -12,6 +12,10 @@ export interface Sum {
   readonly endsAtMs: number;
   /** True for the usage of a caller whom no configuration lists. Of such tables, the number is bounded. */
   readonly isUnlisted?: boolean | undefined;
+  /** True for a table that begins with its first addition. Of several ends the earliest holds. */
+  readonly isLife?: boolean | undefined;
+  /** For the usage of one session of a caller: the table that counts it, too, once the caller has too many. */
+  readonly crowd?: string | undefined;
 }
 
 /** Amounts to add to sums of one table. */
@@ -66,6 +70,8 @@ export interface LimitUse {
   readonly counted: readonly number[];
   /** The total of the holds. */
   readonly held: number;
+  /** The end of a life that has begun, in milliseconds since 1970. */
+  readonly endsAtMs?: number | undefined;
 }
 
 /** The decision about the claims of a request. */

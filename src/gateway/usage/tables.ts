@@ -1,9 +1,6 @@
 import { sha256Hex } from "@gateway/base/sha256";
-import {
-  calendarSpan,
-  type CalendarWindow,
-  type TimeSpan,
-} from "@gateway/base/time/calendar";
+import type { LimitWindow } from "../config/usage_limits.ts";
+import { calendarSpan, type TimeSpan } from "@gateway/base/time/calendar";
 import type { Clock } from "@gateway/base/time/timers";
 import { type Measure, MEASURES } from "./counts.ts";
 import type { Sum } from "./sums.ts";
@@ -33,24 +30,51 @@ export function sessionHolder(token: string, session: string): Holder {
   return { kind: "session", name: `${token}\t${slot}` };
 }
 
+/** The longest life of a session, in milliseconds. */
+export const LIFE_MS = 86_400_000;
+
+/** Returns the span of a limit's window that ends at a moment, in milliseconds since 1970. */
+export function spanUntil(window: LimitWindow, endMs: number): TimeSpan {
+  return window === "session"
+    ? { startMs: endMs - LIFE_MS, endMs }
+    : calendarSpan(window, endMs - 1);
+}
+
 /** The windows that `GET /usage` reports. Usage is counted for these, and per minute for limits. */
 export const REPORTED_WINDOWS = ["hour", "day", "week", "month"] as const;
 
 /** One of {@linkcode REPORTED_WINDOWS}. */
 export type ReportedWindow = typeof REPORTED_WINDOWS[number];
 
-/** A calendar window with its start and end. */
-export interface PlacedWindow<Window extends CalendarWindow = CalendarWindow>
+/** A window with its start and end. */
+export interface PlacedWindow<Window extends LimitWindow = LimitWindow>
   extends TimeSpan {
   readonly window: Window;
 }
 
-/** Returns the window that contains a moment. */
-export function placedAt<Window extends CalendarWindow>(
+/** Returns the window that contains a moment, or the life that begins with it. */
+export function placedAt<Window extends LimitWindow>(
   window: Window,
   atMs: number,
 ): PlacedWindow<Window> {
-  return { window, ...calendarSpan(window, atMs) };
+  const span = window === "session"
+    ? { startMs: atMs, endMs: atMs + LIFE_MS }
+    : calendarSpan(window, atMs);
+  return { window, ...span };
+}
+
+/** Returns the place of a session's usage in a window. */
+export function sessionTable(
+  placed: PlacedWindow,
+  holder: Holder,
+): Omit<Sum, "field"> {
+  const token = holder.name.slice(0, holder.name.lastIndexOf("\t"));
+  return {
+    table: countsTable(placed, holder),
+    endsAtMs: placed.endMs,
+    isLife: placed.window === "session",
+    crowd: countsTable(placed, { ...holder, name: token }),
+  };
 }
 
 /**
@@ -61,7 +85,8 @@ export function countsTable(
   { window, startMs }: PlacedWindow,
   holder: Holder,
 ): string {
-  return `counts\t${window}\t${startMs / 1000}\t${holderText(holder)}`;
+  const start = window === "session" ? "" : startMs / 1000;
+  return `counts\t${window}\t${start}\t${holderText(holder)}`;
 }
 
 /** Returns the kind and name of a holder as one text. */
@@ -138,50 +163,121 @@ export function readCountsField(
   return isOne ? { measure: known, connection, model } : undefined;
 }
 
-/** The name and end of a table; tables of one name end at the same time. */
-type TablePlace = Pick<Sum, "table" | "endsAtMs" | "isUnlisted">;
+/** The name and end of a table. */
+type TablePlace = Omit<Sum, "field">;
 
 /** The number of tables of unlisted callers: those of 20,000, which take some 4 KB each. */
 const MAX_UNLISTED = 120_000;
+
+/** The number of tables of sessions, which take some 600 bytes each. */
+const MAX_CROWDED = 200_000;
+
+/** The part of the free places that one caller's sessions may have, so that many callers leave room for others. */
+const CROWD_SHARE = 1 / 8;
+
+/** The number of sessions that every caller has places for. */
+const MIN_CROWD = 16;
 
 /** Tables, each with an end. */
 export interface EndingTables<Table> {
   /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
-  find(name: string): Table | undefined;
-  /** Returns a table, created if necessary; `undefined` when it has ended. */
+  /** Returns a table; for a session without one that of its crowd. */
+  find(place: Pick<TablePlace, "table" | "crowd">): Table | undefined;
+  /** Returns the end of a table that {@linkcode find} finds, in milliseconds since 1970. */
+  endOf(place: Pick<TablePlace, "table" | "crowd">): number | undefined;
+  /** Returns a table, created if necessary; `undefined` when it has ended. Of several ends the earliest holds. */
   open(place: TablePlace): Table | undefined;
   all(): Iterable<Table>;
+}
+
+interface EndingTablesOptions {
+  /** The number of tables of unlisted callers. The one opened longest ago is dropped first. */
+  readonly maxUnlisted?: number;
+  /** The number of tables of sessions. */
+  readonly maxCrowded?: number;
+  /** What a caller's further sessions do: count in one table together, or drop the oldest table of that caller. */
+  readonly crowds?: "share" | "drop";
+}
+
+/** A table that is open. */
+interface Opened<Table> extends TablePlace {
+  readonly content: Table;
 }
 
 /**
  * Creates an empty collection of tables.
  *
  * @param make Makes an empty table.
- * @param maxUnlisted The number of tables of unlisted callers. The one opened longest ago is dropped first.
  */
 export function createEndingTables<Table>(
   clock: Pick<Clock, "now">,
   make: (name: string) => Table,
-  maxUnlisted = MAX_UNLISTED,
+  {
+    maxUnlisted = MAX_UNLISTED,
+    maxCrowded = MAX_CROWDED,
+    crowds = "share",
+  }: EndingTablesOptions = {},
 ): EndingTables<Table> {
-  const tables = new Map<string, Table>();
+  const tables = new Map<string, Opened<Table>>();
   /** The names of the tables by their end. */
   const namesByEnd = new Map<number, Set<string>>();
-  /** The ends of the tables of unlisted callers by name; the one opened longest ago comes first. */
-  const unlisted = new Map<string, number>();
+  /** The names of the tables of unlisted callers; the one opened longest ago comes first. */
+  const unlisted = new Set<string>();
+  /** The names of the tables of each caller's sessions; the oldest comes first. */
+  const sessions = new Map<string, Set<string>>();
+  let crowded = 0;
   let nextEndMs = Infinity;
 
-  function noteUnlisted({ table, endsAtMs }: TablePlace): void {
-    unlisted.delete(table);
-    unlisted.set(table, endsAtMs);
-    if (unlisted.size <= maxUnlisted) return;
-    for (const [oldest, itsEndMs] of unlisted) {
-      unlisted.delete(oldest);
-      tables.delete(oldest);
-      namesByEnd.get(itsEndMs)?.delete(oldest);
-      return;
+  function drop(name: string): void {
+    const found = tables.get(name);
+    if (found === undefined) return;
+    tables.delete(name);
+    unlisted.delete(name);
+    namesByEnd.get(found.endsAtMs)?.delete(name);
+    const own = sessions.get(found.crowd ?? "");
+    if (own?.delete(name)) crowded -= 1;
+    if (own?.size === 0) sessions.delete(found.crowd ?? "");
+  }
+
+  function put(opened: Opened<Table>): void {
+    const { table: name, endsAtMs } = opened;
+    const names = namesByEnd.get(endsAtMs) ?? new Set();
+    namesByEnd.set(endsAtMs, names.add(name));
+    nextEndMs = Math.min(nextEndMs, endsAtMs);
+    tables.set(name, opened);
+  }
+
+  /** Returns the place for a new table of a session: its own, or that of its crowd. */
+  function placeIn(crowd: string, place: TablePlace): TablePlace {
+    const own = sessions.get(crowd) ?? new Set();
+    const most = Math.max(MIN_CROWD, (maxCrowded - crowded) * CROWD_SHARE);
+    if (own.size >= most) {
+      if (crowds === "share") {
+        return { ...place, table: crowd, crowd: undefined };
+      }
+      const [oldest = ""] = own;
+      drop(oldest);
     }
+    crowded += 1;
+    sessions.set(crowd, own.add(place.table));
+    return place;
+  }
+
+  function opened({ table, crowd = "" }: Pick<TablePlace, "table" | "crowd">) {
+    return tables.get(table) ?? tables.get(crowd);
+  }
+
+  function create(place: TablePlace): Opened<Table> {
+    const { crowd, isUnlisted } = place;
+    const free = crowd === undefined ? place : placeIn(crowd, place);
+    const made = { ...free, content: make(free.table) };
+    put(made);
+    if (isUnlisted && crowd === undefined && unlisted.size >= maxUnlisted) {
+      const [oldest = ""] = unlisted;
+      drop(oldest);
+    }
+    return made;
   }
 
   return {
@@ -192,28 +288,29 @@ export function createEndingTables<Table>(
       for (const [endsAtMs, names] of namesByEnd) {
         if (endsAtMs > nowMs) nextEndMs = Math.min(nextEndMs, endsAtMs);
         else {
-          for (const name of names) {
-            tables.delete(name);
-            unlisted.delete(name);
-          }
+          for (const name of names) drop(name);
           namesByEnd.delete(endsAtMs);
         }
       }
     },
-    find: (name) => tables.get(name),
+    find: (place) => opened(place)?.content,
+    endOf: (place) => opened(place)?.endsAtMs,
     open(place) {
-      const { table: name, endsAtMs, isUnlisted = false } = place;
-      const found = tables.get(name);
-      if (found === undefined && endsAtMs <= clock.now()) return undefined;
-      if (isUnlisted) noteUnlisted(place);
-      if (found !== undefined) return found;
-      const opened = make(name);
-      tables.set(name, opened);
-      const names = namesByEnd.get(endsAtMs) ?? new Set();
-      namesByEnd.set(endsAtMs, names.add(name));
-      nextEndMs = Math.min(nextEndMs, endsAtMs);
-      return opened;
+      const { endsAtMs, isUnlisted, crowd } = place;
+      if (endsAtMs <= clock.now()) return undefined;
+      const found = opened(place) ?? create(place);
+      if (isUnlisted && crowd === undefined) {
+        unlisted.delete(found.table);
+        unlisted.add(found.table);
+      }
+      if (endsAtMs < found.endsAtMs) {
+        namesByEnd.get(found.endsAtMs)?.delete(found.table);
+        put({ ...found, endsAtMs });
+      }
+      return found.content;
     },
-    all: () => tables.values(),
+    *all() {
+      for (const { content } of tables.values()) yield content;
+    },
   };
 }

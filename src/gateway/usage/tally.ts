@@ -57,7 +57,7 @@ export interface TallyRequest {
 
 interface TallyOptions {
   readonly sums: Pick<Sums, "apply">;
-  readonly counting: Counting;
+  readonly counting: Pick<Counting, "count">;
   readonly limiter: Limiter;
   /** Returns the caller in the current configuration. */
   readonly current: (caller: Caller) => Caller;
@@ -125,6 +125,7 @@ export function openTally(
         caller: options.current(caller),
         connection: called[0].connection.name,
         atMs: options.now(),
+        startedMs,
         session: record.facts.client?.session,
       };
       const { answer, uses } = settle(

@@ -58,7 +58,7 @@ const WINDOW = {
 
 const READ = {
   ...{ name: "GLM team", provider_id: "a", service: "zai" },
-  ...{ status: "ok" as const, cached: false, checked_at: null },
+  ...{ status: "ok" as const, cached: false, checked_at: "2026-01-01" },
 };
 
 const BOUND: Extract<Bound, { kind: "amount" }> = {

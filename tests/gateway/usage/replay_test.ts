@@ -6,6 +6,11 @@ import {
 } from "../../../src/gateway/usage/counting.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import { createReplay } from "../../../src/gateway/usage/replay.ts";
+import {
+  placedAt,
+  sessionHolder,
+  sessionTable,
+} from "../../../src/gateway/usage/tables.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
@@ -26,7 +31,7 @@ const config = await minimalConfig({
 function openReplay(having = config) {
   const uses: Use[] = [];
   const replay = createReplay({
-    counting: { count: (use) => void uses.push(use) },
+    counting: { count: (use) => void uses.push(use), countLife() {} },
     config: having,
     untilMs: Date.parse(START),
   });
@@ -44,7 +49,7 @@ function requestOf(fields: LoggedLine) {
 function replayed(requests: readonly LoggedLine[], having = config) {
   const { replay, uses } = openReplay(having);
   for (const fields of requests) replay.add(requestOf(fields));
-  replay.flush();
+  replay.end();
   return { replay, uses };
 }
 
@@ -57,7 +62,7 @@ Deno.test("createReplay() buffers at most 2000 sums, and counts them all in the 
     buffered.push(count - uses.length);
   }
   assert.equal(Math.max(...buffered), 2000);
-  replay.flush();
+  replay.end();
   assert.equal(uses.length, 4500);
 });
 
@@ -227,11 +232,14 @@ Deno.test("createReplay() leaves the sums that counting each request at its own 
     replay.add(request);
     const count = (use: Use) =>
       single.counting.count({ ...use, atMs: Date.parse(request.time) });
-    const one = createReplay({ counting: { count }, config, untilMs });
+    const one = createReplay({
+      counting: { count, countLife() {} },
+      ...{ config, untilMs },
+    });
     one.add(request);
-    one.flush();
+    one.end();
   }
-  replay.flush();
+  replay.end();
   let compared = 0;
   for (const table of single.tables) {
     const expected = single.sums.table(table);
@@ -263,4 +271,53 @@ Deno.test("createReplay() gathers a bounded number of sums, and loses none of th
   ));
   const counted = uses.map(({ counts }) => counts.requests ?? 0);
   assert.equal(counted.reduce((sum, one) => sum + one), 3000);
+});
+
+Deno.test("createReplay() counts a session's life from its first request, in logs of any order", async () => {
+  const having = await minimalConfig({
+    tokens: [
+      tokenFile({ name: "alice", limits: [{ per: "session", tokens: 5000 }] }),
+    ],
+  });
+  const [caller] = having.callers.values();
+  assert.ok(caller !== undefined);
+  const untilMs = Date.parse(START);
+  const hour = 3_600_000;
+  /** Requests of some hours before the start, each with ten tokens more. */
+  const lines = (session: string, ...hours: readonly number[]) =>
+    hours.map((ago, index) => ({
+      ...{ session, token: "alice", model: "model-1", total_ms: 60_000 },
+      time: new Date(untilMs - ago * hour).toISOString(),
+      usage: { input_tokens: 10 * (index + 1), output_tokens: 0 },
+    }));
+  const cases = {
+    // 50 to 26 hours ago is one life, the next one has begun 25.9 hours ago and is over.
+    "ended": { hours: [50, 40, 27, 25.9, 20, 2], used: 0, endsIn: undefined },
+    "runs": { hours: [33, 8, 7], used: 20 + 30, endsIn: 16 },
+    "chained": { hours: [47, 24, 22.9, 3], used: 30 + 40, endsIn: 1.1 },
+  };
+  for (const isReversed of [false, true]) {
+    const clock = createFakeClock(untilMs);
+    const sums = createMemorySums(clock);
+    const counting = createCounting(sums);
+    const replay = createReplay({ counting, config: having, untilMs });
+    const all = Object.entries(cases)
+      .flatMap(([session, { hours }]) => lines(session, ...hours));
+    for (const line of isReversed ? all.reverse() : all) {
+      replay.add(requestOf(line));
+    }
+    replay.end();
+    for (const [session, { used, endsIn }] of Object.entries(cases)) {
+      const place = sessionTable(
+        placedAt("session", untilMs),
+        sessionHolder("alice", session),
+      );
+      const [use] = sums.uses([
+        { sums: [{ ...place, field: "tokens" }], key: "" },
+      ]);
+      assert.equal(use?.counted[0], used, session);
+      const expected = endsIn && untilMs + endsIn * hour - 60_000;
+      assert.equal(use?.endsAtMs, expected, session);
+    }
+  }
 });

@@ -118,6 +118,45 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       },
     },
   ])),
+  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+    `a session's life ends a day after its first request, ${
+      JSON.stringify(shared)
+    }`,
+    {
+      setting: () => ({
+        ...withLimits({ per: "session", requests: 4 })(),
+        ...shared,
+      }),
+      async live(stage: Stage) {
+        if (stage.hasStore) await stage.sleep(1000);
+        const session = "session-night-1";
+        const untilMidnightMs = 24 * HOUR_MS -
+          stage.time.now() % (24 * HOUR_MS);
+        const restMs = untilMidnightMs - 600_000;
+        await stage.sleep(restMs > 0 ? restMs : restMs + 24 * HOUR_MS);
+        const firstMs = stage.time.now();
+        assert.equal((await stage.ask({ session })).status, 200);
+        await stage.sleep(9000);
+        assert.deepEqual(
+          statuses(await crowd(stage, 3, { session })),
+          [200, 200, 200],
+        );
+        await stage.sleep(20 * 60_000);
+        const late = await stage.ask({ session });
+        assert.equal(late.status, 429, "after midnight");
+        const waitMs = 1000 * Number(late.headers?.get("retry-after"));
+        const endMs = stage.time.now() + waitMs - firstMs;
+        assert(Math.abs(endMs - 24 * HOUR_MS) < 10_000, `${endMs}`);
+        await stage.sleep(firstMs + 23.9 * HOUR_MS - stage.time.now());
+        assert.equal((await stage.ask({ session })).status, 429);
+        await stage.sleep(firstMs + 24.1 * HOUR_MS - stage.time.now());
+        const next = await crowd(stage, 4, { session });
+        assert.deepEqual(statuses(next), [200, 200, 200, 200]);
+        await stage.sleep(6000);
+        assert.equal((await stage.ask({ session })).status, 429);
+      },
+    },
+  ])),
   "a request that fails or is left counts once": {
     setting: withLimits({ window: "hour", requests: 4 }),
     async live(stage) {

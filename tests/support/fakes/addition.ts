@@ -1,6 +1,6 @@
 import type { Addition, Sum } from "../../../src/gateway/usage/sums.ts";
 
 /** Creates an addition to one sum. */
-export function to({ table, field, endsAtMs }: Sum, amount: number): Addition {
-  return { table, endsAtMs, amounts: [{ field, amount }] };
+export function to({ field, ...place }: Sum, amount: number): Addition {
+  return { ...place, amounts: [{ field, amount }] };
 }

@@ -1,7 +1,4 @@
-import {
-  CALENDAR_WINDOWS,
-  type CalendarWindow,
-} from "@gateway/base/time/calendar";
+import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Connection } from "../config.ts";
 import {
@@ -13,9 +10,9 @@ import {
 import { entriesOf, type SelectionIndex } from "../selection.ts";
 import type { UsageLimitFields } from "../schema/token.ts";
 import {
-  isCalendarWindow,
   LIMIT_UNITS,
   type LimitUnit,
+  type LimitWindow,
   type UsageLimit,
 } from "../usage_limits.ts";
 
@@ -94,9 +91,10 @@ function resolveAmount(
   unit: LimitUnit,
   { path, index, findings }: UsageLimitsOptions,
 ): UsageLimit | undefined {
-  const { per, models } = fields;
-  const { window = "day" } = fields;
-  const windows = per === undefined ? CALENDAR_WINDOWS : SESSION_WINDOWS;
+  const { per, models, window = per } = fields;
+  const windows: readonly LimitWindow[] = per === undefined
+    ? CALENDAR_WINDOWS
+    : SESSION_WINDOWS;
   if (fields.connection !== undefined) {
     findings.problem(
       [...path, "connection"],
@@ -118,11 +116,12 @@ function resolveAmount(
       findings,
     })
   );
-  if (!isCalendarWindow(window) || !windows.includes(window)) {
+  const found = windows.find((one) => one === window);
+  if (found === undefined) {
     findings.problem(
       [...path, "window"],
       `must be one of ${windows.join(", ")}${
-        suggestion(window, windows) || "."
+        suggestion(window ?? "", windows) || "."
       }`,
     );
     return undefined;
@@ -131,7 +130,7 @@ function resolveAmount(
   return {
     kind: "amount",
     ...per === undefined ? {} : { per },
-    window,
+    window: found,
     unit,
     most: unit === "cost" ? Math.round(amount * NANOS_PER_DOLLAR) : amount,
     models: models &&
@@ -141,7 +140,12 @@ function resolveAmount(
 }
 
 /** The windows of sessions: what a session used is forgotten after a day at most. */
-const SESSION_WINDOWS: readonly CalendarWindow[] = ["minute", "hour", "day"];
+const SESSION_WINDOWS: readonly LimitWindow[] = [
+  "minute",
+  "hour",
+  "day",
+  "session",
+];
 
 /** Sorts the names, so that their order in the file does not matter. */
 function sorted(names: readonly string[]): readonly string[] {

@@ -20,7 +20,7 @@ const MAX_COST = 1_000_000;
 /** An entry of `limits` of a token, a group or the defaults. The resolver checks the combination of fields. */
 const usageLimitSchema = z.strictObject({
   window: text().optional().describe(
-    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session` at most a day, which is the default there.",
+    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session` at most a day, by default its entire life.",
   ),
   per: z.literal("session").optional().describe(
     "With session, each session of a token has this amount for itself. Requests without a session do not count.",

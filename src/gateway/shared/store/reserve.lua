@@ -4,10 +4,11 @@
 -- ARGV: the request as JSON. `table` and `holds` are indexes in KEYS, and times are in milliseconds.
 --   id: the request, or an empty text
 --   hold_ms: the lifetime of a hold
---   claims: {table, holds, member, amount, most, fields}
+--   claims: {table, holds, member, amount, most, fields, is_life}
 --
 -- Returns 1 when granted, else 0; the start of counting (milliseconds since 1970, or null); then for each claim the
--- total of other requests' holds, followed by the values of its fields.
+-- total of other requests' holds, followed by the values of its fields, and for a life by the time that is left of it,
+-- or a negative number before it begins.
 
 local since_key = KEYS[1]
 local request = cjson.decode(ARGV[1])
@@ -38,6 +39,7 @@ for _, claim in ipairs(request.claims) do
     used = used + tonumber(counted)
   end
   if used + claim.amount > claim.most then is_granted = false end
+  if claim.is_life then use[#use + 1] = redis.call('PTTL', KEYS[claim.table]) end
   uses[#uses + 1] = use
 end
 

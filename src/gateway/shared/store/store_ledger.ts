@@ -59,9 +59,9 @@ export function createStoreLedger(
       const batch = {
         batch_ms: BATCH_MS,
         hold_ms: HOLD_MS,
-        additions: additions.map(({ table, endsAtMs, amounts }) => ({
+        additions: additions.map(({ table, endsAtMs, isLife, amounts }) => ({
           key: keys.placeOf(keyOf("sums", table)),
-          ends_at_ms: endsAtMs + GRACE_MS,
+          ends_at_ms: isLife ? endsAtMs : endsAtMs + GRACE_MS,
           amounts: amounts.map(({ field, amount }) => [
             // The parser of the store rejects half of a surrogate pair.
             field.toWellFormed(),
@@ -87,6 +87,7 @@ export function createStoreLedger(
           member: members.get(key),
           amount,
           most: Math.min(most, Number.MAX_SAFE_INTEGER),
+          is_life: sums[0]?.isLife,
           fields: sums.map(({ field }) => field.toWellFormed()),
         })),
       };
@@ -95,9 +96,12 @@ export function createStoreLedger(
       );
       return {
         isGranted: isGranted === 1,
-        uses: uses.map((use) => {
+        uses: uses.map((use, index) => {
           const [held = 0, ...counted] = listOf(use).map(Number);
-          return { counted, held };
+          if (!claims[index]?.sums[0]?.isLife) return { counted, held };
+          const leftMs = counted.pop() ?? 0;
+          const endsAtMs = leftMs > 0 ? clock.now() + leftMs : undefined;
+          return { counted, held, endsAtMs };
         }),
         sinceMs: sinceOf(since),
       };

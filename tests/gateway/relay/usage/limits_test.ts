@@ -819,7 +819,7 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
   assert.equal(near.status, 200);
   assert.match(
     near.headers.get("x-gateway-limit-warning") ?? "",
-    /^100 % used of 2 requests per session and day, resets at 2026-01-02/,
+    /^100 % used of 2 requests per session, resets at 2026-01-02/,
   );
   for (const headers of [main, agent]) {
     const refused = await askIn(scene, headers);
@@ -827,7 +827,7 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
     const { error } = await refused.json();
     assert.match(
       error.message,
-      /^Cannot take the request: this session \("session-1"\) may use 2 requests per session and day and has used 2\. .*start a new session/,
+      /^Cannot take the request: this session \("session-1"\) may use 2 requests per session and has used 2\. .*start a new session/,
     );
   }
   assert.equal((await askIn(scene, { "session-id": "b" })).status, 200);
@@ -837,11 +837,41 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
   const lines = scene.lines.others.items
     .filter(({ event }) => event === "limit_near");
   assert.deepEqual(lines.map(({ limit }) => limit), [
-    "2 requests per session and day",
+    "2 requests per session",
   ]);
   const { limits, windows } = await scene.usage();
   assert.deepEqual(limits, []);
   assert.equal(windows[0]?.total.requests, 7);
+});
+
+Deno.test("a session's life is a day from its first request, over midnight, and a window is the calendar's", async () => {
+  for (
+    const [window, afterMidnight] of [
+      [{}, 429],
+      [{ window: "day" }, 200],
+    ] as const
+  ) {
+    const scene = await openUsageScene(
+      limited({ per: "session", requests: 2, ...window }),
+    );
+    const main = { "x-session-id": "session-1" };
+    const ask = async () => (await askIn(scene, main)).status;
+    const hours = (count: number) => scene.timers.advance(count * 3_600_000);
+    hours(23.8);
+    assert.equal(await ask(), 200);
+    assert.equal(await ask(), 200);
+    assert.equal(await ask(), 429);
+    hours(0.5);
+    assert.equal(await ask(), afterMidnight);
+    if (afterMidnight === 200) continue;
+    const refused = await askIn(scene, main);
+    assert.match((await refused.json()).error.message, /2026-01-02 23:48 UTC/);
+    hours(23.4);
+    assert.equal(await ask(), 429);
+    hours(0.2);
+    // The next life has the whole amount.
+    assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
+  }
 });
 
 Deno.test("a group's limit per session counts each session of each member, by model", async () => {
