@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
+import { createCounting } from "../../../src/gateway/usage/counting.ts";
+import {
+  countsTable,
+  placedAt,
+  sessionHolder,
+  sessionTable,
+} from "../../../src/gateway/usage/tables.ts";
+import {
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../../support/gateway/config.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import { HOLD_MS, type Sum } from "../../../src/gateway/usage/sums.ts";
 import { to } from "../../support/fakes/addition.ts";
+import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -148,4 +161,44 @@ Deno.test("memory sums take nothing for a window that has ended", () => {
   sums.apply({ additions: [to(sum, -4)] });
   assert.deepEqual(sums.read([sum]), [0]);
   assert.equal(sums.size, 0);
+});
+
+Deno.test("100,000 sessions of one caller change no count of another, and none of them is free", async () => {
+  const config = await minimalConfig({
+    tokens: [tokenFile({ limits: [{ per: "session", requests: 5 }] })],
+  });
+  const { limits } = [...config.callers.values()][0] ?? { limits: [] };
+  for (const isUnlisted of [false, true]) {
+    const sums = createMemorySums(createFakeClock(NOW_MS));
+    const counting = createCounting(sums);
+    const count = (name: string, session: string) =>
+      counting.count({
+        caller: { name, limits, groups: [], isUnlisted },
+        ...{ connection: "main", model: "model-a", counts: { requests: 1 } },
+        ...{ session, atMs: NOW_MS, startedMs: NOW_MS },
+      });
+    const usedBy = (name: string, session: string) => {
+      const place = sessionTable(
+        placedAt("session", NOW_MS),
+        sessionHolder(name, session),
+      );
+      const [use] = sums.uses([
+        { sums: [{ ...place, field: "requests" }], key: "" },
+      ]);
+      return use?.counted[0] ?? 0;
+    };
+    const hour = placedAt("hour", NOW_MS);
+    const hourTable = countsTable(hour, { kind: "token", name: "alice" });
+    count("alice", "work");
+    const before = new Map(sums.table(hourTable));
+    for (let at = 0; at < 100_000; at++) count("mallory", `session-${at}`);
+    assert.equal(usedBy("alice", "work"), 1);
+    assert.deepEqual(sums.table(hourTable), before);
+    for (let at = 0; at < 20; at++) {
+      const name = `fresh-${at}`;
+      assert.ok(usedBy("mallory", name) > 0, "no session begins at nothing");
+      assert.equal(usedBy("alice", name), 0);
+    }
+    assert.ok(sums.size < 60_000, `${sums.size} sums`);
+  }
 });

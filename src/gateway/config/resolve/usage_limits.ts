@@ -12,7 +12,6 @@ import type { UsageLimitFields } from "../schema/token.ts";
 import {
   LIMIT_UNITS,
   type LimitUnit,
-  type LimitWindow,
   type UsageLimit,
 } from "../usage_limits.ts";
 
@@ -91,10 +90,8 @@ function resolveAmount(
   unit: LimitUnit,
   { path, index, findings }: UsageLimitsOptions,
 ): UsageLimit | undefined {
-  const { per, models, window = per } = fields;
-  const windows: readonly LimitWindow[] = per === undefined
-    ? CALENDAR_WINDOWS
-    : SESSION_WINDOWS;
+  const { per, models, window = "" } = fields;
+  const windows = per === undefined ? CALENDAR_WINDOWS : SESSION_WINDOWS;
   if (fields.connection !== undefined) {
     findings.problem(
       [...path, "connection"],
@@ -116,12 +113,14 @@ function resolveAmount(
       findings,
     })
   );
-  const found = windows.find((one) => one === window);
+  const found = fields.window === undefined
+    ? per
+    : windows.find((one) => one === window);
   if (found === undefined) {
     findings.problem(
       [...path, "window"],
       `must be one of ${windows.join(", ")}${
-        suggestion(window ?? "", windows) || "."
+        suggestion(window, windows) || "."
       }`,
     );
     return undefined;
@@ -140,12 +139,7 @@ function resolveAmount(
 }
 
 /** The windows of sessions: what a session used is forgotten after a day at most. */
-const SESSION_WINDOWS: readonly LimitWindow[] = [
-  "minute",
-  "hour",
-  "day",
-  "session",
-];
+const SESSION_WINDOWS = ["minute", "hour", "day"] as const;
 
 /** Sorts the names, so that their order in the file does not matter. */
 function sorted(names: readonly string[]): readonly string[] {

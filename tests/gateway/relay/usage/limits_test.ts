@@ -908,3 +908,52 @@ Deno.test("more sessions than are counted apart share limits, and none has more"
   );
   assert.ok(names.size > 15_000 && names.size <= 16_384, `${names.size}`);
 });
+
+Deno.test("any name of a session is counted by itself, and a parent of another caller is the caller's own", async () => {
+  const long = "x".repeat(10_000);
+  const names: Readonly<Record<string, Readonly<Record<string, string>>[]>> = {
+    "of 10 KB": [{ "session-id": long }, { "session-id": `${long}y` }],
+    "with control characters": [
+      { "session-id": "s\x01\x7f-1" },
+      { "session-id": "s-1\x02" },
+    ],
+    "of an object's own": [{ "session-id": "__proto__" }],
+    "of bytes beyond ASCII": [{ "session-id": "\xe9\xff" }],
+    "of Claude Code, from a subagent of a subagent": [
+      { "x-claude-code-session-id": "c-1" },
+      {
+        "x-claude-code-session-id": "c-1",
+        "x-claude-code-agent-id": "agent-2",
+        "x-claude-code-parent-agent-id": "agent-1",
+      },
+    ],
+    "of Codex, from a subagent of a subagent": [
+      { "session-id": "t-1", "thread-id": "t-1" },
+      { "session-id": "t-1", "thread-id": "t-3" },
+    ],
+    "of an older Codex": [
+      { session_id: "o-1" },
+      { session_id: "o-2", "x-codex-parent-thread-id": "o-1" },
+    ],
+    "of opencode": [
+      { "x-session-id": "ses_1", "x-session-affinity": "ses_1" },
+      { "x-session-id": "ses_2", "x-parent-session-id": "ses_1" },
+    ],
+  };
+  const scene = await openUsageScene({
+    tokens: ["alice", "bob"].map((name) =>
+      tokenOf(name, { limits: [{ per: "session", requests: 3 }] })
+    ),
+  });
+  for (const [what, variants] of Object.entries(names)) {
+    const ask = async (token: string, at: number) => {
+      const headers = variants[at % variants.length];
+      const authorization = `Bearer mg_${token}`;
+      return (await askIn(scene, { ...headers, authorization })).status;
+    };
+    const found = [];
+    for (let at = 0; at < 4; at++) found.push(await ask("alice", at));
+    assert.deepEqual(found, [200, 200, 200, 429], what);
+    assert.equal(await ask("bob", 1), 200, `${what} of bob`);
+  }
+});
