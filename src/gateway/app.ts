@@ -148,6 +148,8 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     sums: shared.sums ?? createMemorySums(clock),
     quotas,
     clock,
+    publish: notices &&
+      ((news) => notices.publish({ kind: "session", ...news })),
   });
   const lessonBook = createLessonBook({
     clock,
@@ -172,6 +174,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
       lessonBook,
       conversations,
       queue,
+      usage,
     };
     followNotice(notice, targets, surroundings.liveConfig.current());
   });

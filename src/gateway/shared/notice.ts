@@ -14,6 +14,8 @@ import type {
   TaughtLesson,
 } from "../relay/translated/lesson_book.ts";
 import type { Health } from "../relay/routing/health.ts";
+import type { SessionNews } from "../usage/recent_sessions.ts";
+import type { UsageService } from "../usage/service.ts";
 
 /** News of one gateway for the others, as plain data that threads can send to each other. */
 export type Notice =
@@ -35,6 +37,8 @@ export type Notice =
   }
   | ({ readonly kind: "placed" } & PlacedConversation)
   | ({ readonly kind: "line" } & LineNews)
+  /** A session of a caller with a limit per session; for the threads of this process alone. */
+  | ({ readonly kind: "session" } & SessionNews)
   /** An attempt failed by a shortage of the machine, which all threads share. */
   | { readonly kind: "shortage" }
   /** A change of the connection to the store that replicas share. */
@@ -59,15 +63,18 @@ interface NoticeTargets {
   readonly conversations?: Pick<Conversations, "follow">;
   readonly lessonBook?: Pick<LessonBook, "follow">;
   readonly queue?: Pick<Queue, "follow">;
+  readonly usage?: Pick<UsageService, "follow">;
 }
 
 /** Passes a notice to the parts that it concerns, if the configuration has its connection. */
 export function followNotice(
   notice: Notice,
-  { health, poller, harvest, lessonBook, conversations, queue }: NoticeTargets,
+  { health, poller, harvest, lessonBook, conversations, queue, usage }:
+    NoticeTargets,
   config: Pick<Config, "connections">,
 ): void {
   if (notice.kind === "store") return;
+  if (notice.kind === "session") return usage?.follow(notice);
   if (notice.kind === "shortage") return health?.noteShortage();
   if (notice.kind === "cool_down") {
     return health?.follow(notice, config);

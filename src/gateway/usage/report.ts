@@ -7,6 +7,7 @@ import type { QuotaService } from "../quotas/service.ts";
 import {
   type AmountBound,
   type Bound,
+  boundFor,
   type Bounds,
   isOfOne,
   type ShareBound,
@@ -14,8 +15,9 @@ import {
 import { type DayUsage, readHistory } from "./history.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
+import type { createRecentSessions } from "./recent_sessions.ts";
 import { type Sums, usedOf } from "./sums.ts";
-import type { Holder } from "./tables.ts";
+import { type Holder, spanUntil } from "./tables.ts";
 import { readWindows, type WindowUsage } from "./window_usage.ts";
 
 /** The response to `GET /usage` (docs/usage.md#get-usage). */
@@ -42,6 +44,10 @@ interface LimitUsage {
   /** The holder whose usage counts: the token, or its group with all members. */
   readonly scope: "token" | "group";
   readonly group: string | null;
+  /** Set when each session of the token has the limit for itself. */
+  readonly per?: "session";
+  /** With `per`: the client's id of one of the sessions with the least left; null for the limit itself. */
+  readonly session?: string | null;
   /** For `share`: the part of a connection's quota. */
   readonly unit: "requests" | "tokens" | "USD" | "share";
   readonly window: string;
@@ -93,6 +99,8 @@ interface UsageReportOptions {
   readonly bounds: Bounds;
   readonly quotas: Pick<QuotaService, "read">;
   readonly quotaShares: QuotaShares;
+  /** The latest sessions of each caller. */
+  readonly sessions: Pick<ReturnType<typeof createRecentSessions>, "of">;
   readonly clock: Pick<Clock, "now">;
   /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
@@ -100,6 +108,17 @@ interface UsageReportOptions {
 
 /** The longest wait for quotas, in milliseconds; late ones appear in the next report. */
 const QUOTA_WAIT_MS = 1000;
+
+/** The number of sessions that are listed for each limit. */
+const MAX_SESSIONS = 5;
+
+/** Further fields of a limit on each session. */
+const EACH = { per: "session", session: null } as const;
+
+const UNUSED = {
+  ...{ used: null, remaining: null, used_percent: null },
+  ...{ starts_at: null, resets_at: null },
+} as const;
 
 /** Creates the function that makes reports for tokens. */
 export function createUsageReport(
@@ -109,7 +128,7 @@ export function createUsageReport(
   config: Config,
   signal?: AbortSignal,
 ) => Promise<UsageReport> {
-  const { sums, bounds, quotas, quotaShares, clock } = options;
+  const { sums, bounds, quotas, quotaShares, sessions, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
   async function refreshQuotas(
@@ -136,7 +155,7 @@ export function createUsageReport(
     const mayUse = (model: string) =>
       deploymentsFor(model, caller, config) !== undefined;
     const all = await Promise.all(
-      bounds.of(caller).filter(isOfOne).map(async (bound) => {
+      bounds.of(caller).map(async (bound) => {
         if (bound.kind === "share") {
           const { connection: name } = bound.limit;
           const connection = connections.find((one) => one.name === name);
@@ -146,17 +165,42 @@ export function createUsageReport(
           );
         }
         const use = bounds.useAt(bound, nowMs);
+        const rest = { window: use.window, connections, mayUse };
+        if (!isOfOne(bound)) {
+          const own = amountUsage(bound, { ...rest, used: 0 })
+            .map((one) => ({ ...one, ...UNUSED, ...EACH }));
+          return [...own, ...await sessionUsages(bound, caller, rest)];
+        }
         const [found] = await sums.uses([use]);
-        const used = usedOf(found);
-        return amountUsage(bound, {
-          window: use.window,
-          used,
-          connections,
-          mayUse,
-        });
+        return amountUsage(bound, { ...rest, used: usedOf(found) });
       }),
     );
     return all.flat();
+  }
+
+  /** Returns a limit's use by the latest sessions of a caller, those with the least left. */
+  async function sessionUsages(
+    bound: AmountBound,
+    caller: Caller,
+    rest: Omit<Parameters<typeof amountUsage>[1], "used">,
+  ): Promise<readonly LimitUsage[]> {
+    const nowMs = clock.now();
+    const own = sessions.of(caller.name).flatMap((session) => {
+      const one = boundFor(bound, caller, session);
+      return one === undefined
+        ? []
+        : [{ session, use: bounds.useAt(one, nowMs) }];
+    });
+    const uses = await sums.uses(own.map(({ use }) => use));
+    return own.flatMap(({ session, use: { window } }, index) => {
+      const used = usedOf(uses[index]);
+      if (used === 0) return [];
+      const endMs = uses[index]?.endsAtMs ?? window.endMs;
+      const span = spanUntil(bound.limit.window, endMs);
+      return amountUsage(bound, { ...rest, window: span, used })
+        .map((one) => ({ ...one, ...EACH, session }));
+    }).sort((one, other) => (other.used ?? 0) - (one.used ?? 0))
+      .slice(0, MAX_SESSIONS);
   }
 
   return async (caller, config, signal) => {

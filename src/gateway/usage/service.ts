@@ -10,7 +10,7 @@ import type { Metrics, UsageState } from "../observe/metrics.ts";
 import { createAlertSender } from "./alert_sender.ts";
 import { createAlerts, isFirst, SAME_WINDOW_MS, sameMsOf } from "./alerts.ts";
 import { type Bound, boundLabel, createBounds } from "./bounds.ts";
-import { createCounting } from "./counting.ts";
+import { createCounting, perSession } from "./counting.ts";
 import { readCurrentUse } from "./current_use.ts";
 import {
   createLimiter,
@@ -18,6 +18,7 @@ import {
   type LimitState,
 } from "./limiter.ts";
 import { createQuotaShares } from "./quota_share.ts";
+import { createRecentSessions, type SessionNews } from "./recent_sessions.ts";
 import { createUsageReport, type UsageReport } from "./report.ts";
 import type { Sums } from "./sums.ts";
 import { holderText } from "./tables.ts";
@@ -45,6 +46,8 @@ export interface UsageService {
     config: Config,
     signal?: AbortSignal,
   ): Promise<UsageReport>;
+  /** Notes a session of another thread. */
+  follow(news: SessionNews): void;
   /** Returns the use of every limit, for the metrics. */
   current(config: Config): Promise<UsageState>;
 }
@@ -60,6 +63,8 @@ interface UsageServiceOptions {
   /** Reaches the receiver of alerts; absent where nobody is warned. */
   readonly client?: HttpClient | undefined;
   readonly deadlines?: Deadlines | undefined;
+  /** Sends news of sessions to the other threads. */
+  readonly publish?: ((news: SessionNews) => void) | undefined;
   readonly clock: Clock;
   /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
@@ -84,7 +89,11 @@ export function createUsageService(
     quotaShares,
     refreshQuotas,
   });
-  const report = createUsageReport({ ...options, bounds, quotaShares });
+  const sessions = createRecentSessions(options.publish);
+  const report = createUsageReport({
+    ...options,
+    ...{ bounds, quotaShares, sessions },
+  });
 
   /**
    * Returns the caller in the current configuration, so that limits changed by a reload count running requests, too.
@@ -122,7 +131,15 @@ export function createUsageService(
     now: () => clock.now(),
   };
   return {
-    open: (request) => openTally(request, tallyOptions),
+    open(request) {
+      const { caller, record } = request;
+      const session = record.facts.client?.session;
+      if (session !== undefined && perSession(caller).length > 0) {
+        sessions.note({ caller: caller.name, session });
+      }
+      return openTally(request, tallyOptions);
+    },
+    follow: sessions.follow,
     refused(refusal, caller) {
       const { bound, isHeld, ratio } = refusal;
       metrics?.limited({

@@ -16,8 +16,8 @@ export interface Holder {
   readonly name: string;
 }
 
-/** The number of sessions of one token that are counted apart: an agent that names any number takes no more memory. */
-const SESSION_SLOTS = 16_384;
+/** The number of sessions of one caller that are counted apart: an agent that names any number takes no more of a store. */
+const SESSION_SLOTS = 65_536;
 
 /**
  * Returns the holder of a session's usage. It has a number in place of the session's name, which is the client's text.

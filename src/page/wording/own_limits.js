@@ -23,6 +23,8 @@
  * @property {unknown} starts_at ISO 8601, or null.
  * @property {string | null} resets_at
  * @property {string | null} group Null for a limit of the token.
+ * @property {string} [per] `session` for a limit that each session has for itself.
+ * @property {unknown} [session] One such session; null for the limit itself.
  */
 import { percentText } from "./words.js";
 
@@ -85,11 +87,14 @@ const PERIODS = new Map([
 ]);
 
 /** @param {Limit} limit @returns {string} */
-function countsText({ unit, limit, models, connections }) {
+function countsText({ unit, limit, models, connections, per, session }) {
   if (unit === "share") {
     return `your ${percentText(limit * 100)} of ${namesText(connections)}`;
   }
   return [
+    ...(per === undefined
+      ? []
+      : [typeof session === "string" ? `session ${session}` : "each session"]),
     ...(models === null ? [] : [`for ${namesText(models)}`]),
     ...(connections === null ? [] : [`through ${namesText(connections)}`]),
   ].join(", ");

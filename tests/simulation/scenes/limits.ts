@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { crowd, loggedOf, statuses, usageOf, withLimits } from "./counted.ts";
-import type { Scene, Stage } from "./stage.ts";
+import type { Scene, Setting, Stage } from "./stage.ts";
 import { limitAgain } from "./store.ts";
 
 const HOUR_MS = 3600_000;
+
+/** One gateway, threads of one process, and replicas with a store. */
+const SHARED: readonly Pick<Setting, "threads" | "replicas">[] = [
+  {},
+  { threads: 3 },
+  { replicas: 3 },
+];
 
 /** Scenes of limits, reservations, counts and places. */
 export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
@@ -33,7 +40,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 429, "all are counted");
     },
   },
-  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+  ...Object.fromEntries(SHARED.map((shared) => [
     `people are warned once, ${JSON.stringify(shared)}`,
     {
       setting: () => ({
@@ -85,7 +92,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       },
     },
   ])),
-  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+  ...Object.fromEntries(SHARED.map((shared) => [
     `a runaway agent stops alone, ${JSON.stringify(shared)}`,
     {
       setting: () => ({
@@ -115,10 +122,19 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
           event === "limit_near" && /per session/.test(String(fields.limit))
         );
         assert.equal(near.length, 2, "once for each session");
+        // Each thread lists the sessions of all.
+        const at = stage.random.below(shared.threads ?? 1);
+        const { limits } = await read(stage, "usage", "alice", at);
+        if (shared.replicas === undefined) {
+          assert.deepEqual(
+            limits.map(({ session, used }: Listed) => [session, used]),
+            [[null, null], [session, 5], ["session-work-2", 5]],
+          );
+        }
       },
     },
   ])),
-  ...Object.fromEntries([{}, { threads: 3 }, { replicas: 3 }].map((shared) => [
+  ...Object.fromEntries(SHARED.map((shared) => [
     `a session's life ends a day after its first request, ${
       JSON.stringify(shared)
     }`,
@@ -444,13 +460,20 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
 };
 
+/** A limit in the response of `GET /usage`. */
+interface Listed {
+  readonly session: string | null;
+  readonly used: number | null;
+}
+
 /** Returns what a token reads of usage or of quotas. */
 async function read(
   stage: Stage,
   path: "limits" | "usage",
   agent = "alice",
+  at = 0,
 ) {
-  const response = await stage.gateway.handler(
+  const response = await stage.gatewayAt(at).handler(
     new Request(`http://gateway.example/v1/${path}`, {
       headers: { authorization: `Bearer mg_secret_of_${agent}` },
     }),

@@ -104,7 +104,7 @@ export function toStored(
   notice: Notice,
   { connections }: Pick<Config, "connections">,
 ): StoredNotice | undefined {
-  if (notice.kind === "store" || notice.kind === "shortage") return undefined;
+  if (!("connectionId" in notice)) return undefined;
   const { connectionId, ...rest } = notice;
   const found = connections.find(({ id }) => id === connectionId);
   return found && { ...rest, connection: connectionDigest(found) };

@@ -840,7 +840,29 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
     "2 requests per session",
   ]);
   const { limits, windows } = await scene.usage();
-  assert.deepEqual(limits, []);
+  const none = { used: null, remaining: null, used_percent: null };
+  const limit = {
+    ...{ scope: "token", group: null, per: "session", unit: "requests" },
+    ...{ window: "session", models: null, connections: null, limit: 2 },
+  };
+  const life = {
+    starts_at: limits[1]?.starts_at,
+    resets_at: limits[1]?.resets_at,
+  };
+  const lifeMs = Date.parse(`${life.resets_at}`) -
+    Date.parse(`${life.starts_at}`);
+  assert.equal(lifeMs, 24 * 60 * MINUTE_MS);
+  assert.deepEqual(limits, [
+    { ...limit, ...none, session: null, starts_at: null, resets_at: null },
+    {
+      ...{ ...limit, ...life, session: "session-1" },
+      ...{ used: 2, remaining: 0, used_percent: 100 },
+    },
+    {
+      ...{ ...limit, session: "b", used: 1, remaining: 1, used_percent: 50 },
+      ...{ starts_at: limits[2]?.starts_at, resets_at: limits[2]?.resets_at },
+    },
+  ]);
   assert.equal(windows[0]?.total.requests, 7);
 });
 
@@ -904,9 +926,12 @@ Deno.test("a group's limit per session counts each session of each member, by mo
 
 Deno.test("more sessions than are counted apart share limits, and none has more", () => {
   const names = new Set(
-    Array.from({ length: 60_000 }, (_, at) => sessionHolder("a", `${at}`).name),
+    Array.from(
+      { length: 150_000 },
+      (_, at) => sessionHolder("a", `${at}`).name,
+    ),
   );
-  assert.ok(names.size > 15_000 && names.size <= 16_384, `${names.size}`);
+  assert.ok(names.size > 55_000 && names.size <= 65_536, `${names.size}`);
 });
 
 Deno.test("any name of a session is counted by itself, and a parent of another caller is the caller's own", async () => {
@@ -956,4 +981,32 @@ Deno.test("any name of a session is counted by itself, and a parent of another c
     assert.deepEqual(found, [200, 200, 200, 429], what);
     assert.equal(await ask("bob", 1), 200, `${what} of bob`);
   }
+});
+
+Deno.test("GET /usage lists five of a caller's sessions, those with the least left, and none of another", async () => {
+  const scene = await openUsageScene({
+    tokens: ["alice", "bob"].map((name) =>
+      tokenOf(name, { limits: [{ per: "session", requests: 9 }] })
+    ),
+  });
+  const ask = (name: string, session: string) =>
+    askIn(scene, {
+      "session-id": session,
+      authorization: `Bearer mg_${name}`,
+    });
+  for (let count = 0; count < 3; count++) await ask("alice", "long");
+  for (let count = 0; count < 70; count++) await ask("alice", `short-${count}`);
+  for (let count = 0; count < 2; count++) await ask("alice", "short-69");
+  await ask("alice", "long");
+  const { limits } = await scene.usage("mg_alice");
+  const [own, ...listed] = limits;
+  assert.equal(own?.session, null);
+  assert.equal(listed.length, 5);
+  assert.deepEqual(listed.map(({ used }) => used), [4, 3, 1, 1, 1]);
+  assert.deepEqual(
+    listed.slice(0, 2).map(({ session }) => session),
+    ["long", "short-69"],
+  );
+  const { limits: others } = await scene.usage("mg_bob");
+  assert.deepEqual(others.map(({ session }) => session), [null]);
 });

@@ -1,0 +1,61 @@
+/** A session of a caller, as news between threads. */
+export interface SessionNews {
+  /** The name of the caller. */
+  readonly caller: string;
+  /** The client's id of the session. */
+  readonly session: string;
+}
+
+/** The latest sessions of callers, by the ids that the log has. */
+interface RecentSessions {
+  /** Notes a request in a session. */
+  note(news: SessionNews): void;
+  /** Notes a session of another thread. */
+  follow(news: SessionNews): void;
+  /** Returns the sessions of a caller, the latest last. */
+  of(caller: string): readonly string[];
+}
+
+/** The number of sessions of one caller; an earlier one is counted as before, and only not listed. */
+const MAX_SESSIONS = 64;
+
+const MAX_CALLERS = 2000;
+
+/**
+ * Creates an empty collection.
+ *
+ * @param publish Sends the sessions that are new here to other threads.
+ */
+export function createRecentSessions(
+  publish?: (news: SessionNews) => void,
+): RecentSessions {
+  const byCaller = new Map<string, Set<string>>();
+
+  /** Returns true when the session is new. */
+  function add({ caller, session }: SessionNews): boolean {
+    const own = byCaller.get(caller) ?? new Set();
+    byCaller.delete(caller);
+    byCaller.set(caller, own);
+    const isNew = !own.delete(session);
+    own.add(session);
+    dropFirst(own, MAX_SESSIONS);
+    dropFirst(byCaller, MAX_CALLERS);
+    return isNew;
+  }
+
+  return {
+    note(news) {
+      if (add(news)) publish?.(news);
+    },
+    follow: (news) => void add(news),
+    of: (caller) => [...byCaller.get(caller) ?? []],
+  };
+}
+
+function dropFirst(
+  all: Set<string> | Map<string, unknown>,
+  most: number,
+): void {
+  const [first] = all.keys();
+  if (all.size > most && first !== undefined) all.delete(first);
+}
