@@ -92,8 +92,10 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
         objects(body.windows).map(({ window, total }) => [window, total]),
       );
       for (
-        const { scope, unit, window, used, models } of objects(body.limits)
+        const { scope, unit, window, used, models, per } of objects(body.limits)
       ) {
+        // Of a session's part of a window there is no total.
+        if (per !== undefined) continue;
         const total = totals.get(window);
         if (scope !== "token" || models !== null || !isJsonObject(total)) {
           continue;
@@ -121,9 +123,10 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
         const readMs = time.startMs + startedMs;
         const [fromMs, untilMs] = [rest.starts_at, rest.resets_at]
           .map((at) => Date.parse(String(at)));
-        const isNow = fromMs !== undefined && untilMs !== undefined &&
-          fromMs <= readMs + 2 * COUNTED_MS &&
-          readMs <= untilMs + 2 * COUNTED_MS;
+        const isNow = rest.session === null ||
+          fromMs !== undefined && untilMs !== undefined &&
+            fromMs <= readMs + 2 * COUNTED_MS &&
+            readMs <= untilMs + 2 * COUNTED_MS;
         if (isLeft && isPart && (isNow || unit === "share")) continue;
         yield `${agent.name} reads ${
           JSON.stringify(rest)

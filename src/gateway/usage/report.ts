@@ -46,7 +46,7 @@ interface LimitUsage {
   readonly group: string | null;
   /** Set when each session of the token has the limit for itself. */
   readonly per?: "session";
-  /** With `per`: the client's id of one of the sessions with the least left; null for the limit itself. */
+  /** With `per`: the client's id of one of the sessions with the least left; null for the limit itself, as a new one has it. */
   readonly session?: string | null;
   /** For `share`: the part of a connection's quota. */
   readonly unit: "requests" | "tokens" | "USD" | "share";
@@ -115,10 +115,8 @@ const MAX_SESSIONS = 5;
 /** Further fields of a limit on each session. */
 const EACH = { per: "session", session: null } as const;
 
-const UNUSED = {
-  ...{ used: null, remaining: null, used_percent: null },
-  ...{ starts_at: null, resets_at: null },
-} as const;
+/** The times of a life that has not begun. */
+const NO_TIMES = { starts_at: null, resets_at: null } as const;
 
 /** Creates the function that makes reports for tokens. */
 export function createUsageReport(
@@ -168,7 +166,7 @@ export function createUsageReport(
         const rest = { window: use.window, connections, mayUse };
         if (!isOfOne(bound)) {
           const own = amountUsage(bound, { ...rest, used: 0 })
-            .map((one) => ({ ...one, ...UNUSED, ...EACH }));
+            .map((one) => ({ ...one, ...NO_TIMES, ...EACH }));
           return [...own, ...await sessionUsages(bound, caller, rest)];
         }
         const [found] = await sums.uses([use]);

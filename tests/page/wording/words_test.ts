@@ -153,6 +153,17 @@ Deno.test("ownLimits() names the counted models and connections of a limit, and 
       "1 minute requests: 0 of 60 left",
     ],
     [
+      ownLimit({
+        ...{ per: "session", session: null, window: "session" },
+        ...{ used: 0, remaining: 5_000_000, used_percent: 0 },
+      }),
+      "session tokens, each session: 5,000,000 of 5,000,000 left",
+    ],
+    [
+      ownLimit({ per: "session", session: "s-1", window: "hour" }),
+      "1 hour tokens, session s-1: 3,750,000 of 5,000,000 left",
+    ],
+    [
       ownLimit({ models: ["glm-5.1"], connections: ["GLM team"] }),
       "1 day tokens, for glm-5.1, through GLM team: 3,750,000 of 5,000,000 left",
     ],

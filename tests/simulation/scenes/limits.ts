@@ -128,7 +128,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         if (shared.replicas === undefined) {
           assert.deepEqual(
             limits.map(({ session, used }: Listed) => [session, used]),
-            [[null, null], [session, 5], ["session-work-2", 5]],
+            [[null, 0], [session, 5], ["session-work-2", 5]],
           );
         }
       },

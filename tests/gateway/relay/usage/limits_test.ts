@@ -840,7 +840,7 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
     "2 requests per session",
   ]);
   const { limits, windows } = await scene.usage();
-  const none = { used: null, remaining: null, used_percent: null };
+  const none = { used: 0, remaining: 2, used_percent: 0 };
   const limit = {
     ...{ scope: "token", group: null, per: "session", unit: "requests" },
     ...{ window: "session", models: null, connections: null, limit: 2 },
