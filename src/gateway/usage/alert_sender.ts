@@ -2,7 +2,7 @@ import type { LiveConfig } from "../config/live_config.ts";
 import type { AlertsConfig } from "../config/config.ts";
 import type { JsonObject } from "@gateway/base/json";
 import { retryAfterMs } from "@gateway/base/retry_after";
-import type { Deadlines } from "@gateway/base/time/deadlines";
+import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import type { Log } from "../observe/log.ts";
 import type { HttpClient } from "@gateway/http1";
 import { NoReply, sendSmall } from "../upstream/small_request.ts";
@@ -13,7 +13,7 @@ interface AlertSender {
    * Sends an alert soon; of too many, or too many with one `name`, the newest are left out. Does not wait or throw.
    */
   send(alert: JsonObject): void;
-  /** Sends those that wait, each once more at most. */
+  /** Sends those that wait, each once more at most, and gives up what has not arrived after four seconds. */
   drain(): Promise<void>;
 }
 
@@ -32,6 +32,9 @@ const RETRY_MS = [1000, 5000, 25_000, 125_000];
 
 /** The longest pause that a receiver may ask for, in milliseconds. */
 const MAX_RETRY_MS = 300_000;
+
+/** The time for alerts at the end of the process, in milliseconds. */
+const DRAIN_MS = 4000;
 
 /** The number of alerts that wait. */
 const MAX_WAITING = 100;
@@ -63,13 +66,14 @@ export function createAlertSender(options: AlertSenderOptions): AlertSender {
       // A reload may have changed the receiver.
       const { alerts } = liveConfig.current();
       if (alerts === undefined) return;
+      const isLast = isDraining;
       const fault = await postAlert(alert, alerts, options);
       if (fault === undefined) return;
       const ms = RETRY_MS[tries];
-      if (fault.isFinal || ms === undefined || isDraining) {
+      if (fault.isFinal || ms === undefined || isLast) {
         return log.write("alert_lost", { reason: fault.reason });
       }
-      await pause(Math.max(ms, fault.retryAfterMs ?? 0));
+      if (!isDraining) await pause(Math.max(ms, fault.retryAfterMs ?? 0));
     }
   }
 
@@ -93,10 +97,19 @@ export function createAlertSender(options: AlertSenderOptions): AlertSender {
       count(alert, 1);
       last = last.then(() => deliver(alert)).finally(() => count(alert, -1));
     },
-    drain() {
+    async drain() {
       isDraining = true;
       hurry();
-      return last;
+      await within(last, {
+        ms: DRAIN_MS,
+        start: deadlines.start,
+        onLate() {
+          const reason = "the gateway ended";
+          for (let left = waiting; left > 0; left--) {
+            log.write("alert_lost", { reason });
+          }
+        },
+      });
     },
   };
 }

@@ -1,6 +1,5 @@
 /** The ways by which a request could leave the regions of its caller. No provider outside may ever see one. */
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/base/json.ts";
 import {
   connectionTo,
   openScene,
@@ -12,7 +11,12 @@ import {
   minimalFile,
   tokenFile,
 } from "../../support/gateway/config.ts";
-import { good, silent, status } from "../../support/upstream/bad_provider.ts";
+import {
+  type Act,
+  good,
+  silent,
+  status,
+} from "../../support/upstream/bad_provider.ts";
 import { credentials, PROTOCOLS } from "../../support/wire/ask.ts";
 
 /** Connections `eu` and `us` for each protocol; `shared` is on both, and each has a model of its own. */
@@ -43,7 +47,7 @@ const TOKEN = { connections: ["*"], regions: ["eu"] };
 
 async function open(
   token: Readonly<Record<string, unknown>> = TOKEN,
-  eu = [good],
+  eu: readonly Act[] = [good],
 ): Promise<Scene> {
   return await openScene(
     connections({ eu: "eu", us: "us" }),
@@ -58,7 +62,7 @@ async function open(
 async function send(
   { gateway, pass }: Scene,
   path: string,
-  body?: JsonObject,
+  body?: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const headers = {
     "content-type": "application/json",

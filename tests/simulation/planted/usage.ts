@@ -212,8 +212,8 @@ export const USAGE_FAULTS: FaultsByFile = {
   "gateway/usage/alert_sender.ts": [
     {
       name: "an alert is tried once",
-      text: "fault.isFinal || ms === undefined || isDraining",
-      wrong: "fault.isFinal || ms !== undefined || isDraining",
+      text: "fault.isFinal || ms === undefined || isLast",
+      wrong: "fault.isFinal || ms !== undefined || isLast",
     },
   ],
   "gateway/usage/bounds.ts": [
