@@ -1,17 +1,8 @@
 import { parseArgs } from "node:util";
 import { withCopy } from "./copy.ts";
-import type { Fault } from "./fault.ts";
+import { FAULTS, type PlacedFault, problemsOf } from "./table.ts";
 import { createRandom } from "../../support/fakes/random.ts";
-import { EXCHANGE_FAULTS } from "./exchange.ts";
-import { IDENTITY_FAULTS } from "./identity.ts";
-import { LESSON_FAULTS } from "./lessons.ts";
 import { mutationOf } from "./mutations.ts";
-import { QUEUE_FAULTS } from "./queue.ts";
-import { RELAY_FAULTS } from "./relay.ts";
-import { ROUTING_FAULTS } from "./routing.ts";
-import { SHARED_FAULTS } from "./shared.ts";
-import { UPSTREAM_FAULTS } from "./upstream.ts";
-import { USAGE_FAULTS } from "./usage.ts";
 
 /*
  * Plants one fault after another into copies of the program, and lives scenes and histories there until a promise
@@ -49,28 +40,8 @@ const ROOT = new URL("../../../", import.meta.url);
 /** The folders of which `--mutations` changes files. */
 const MUTATED = ["relay", "shared", "upstream", "usage"];
 
-interface PlacedFault extends Fault {
-  readonly group: string;
-  readonly file: string;
-}
-
-const table: readonly PlacedFault[] = Object.entries({
-  relay: RELAY_FAULTS,
-  routing: ROUTING_FAULTS,
-  usage: USAGE_FAULTS,
-  upstream: UPSTREAM_FAULTS,
-  shared: SHARED_FAULTS,
-  identity: IDENTITY_FAULTS,
-  queue: QUEUE_FAULTS,
-  exchange: EXCHANGE_FAULTS,
-  lessons: LESSON_FAULTS,
-}).flatMap(([group, byFile]) =>
-  Object.entries(byFile).flatMap(([file, all]) =>
-    all.map((fault) => ({ ...fault, file, group }))
-  )
-);
 const mutations = Number(flags.mutations);
-const faults = mutations === 0 ? table : await mutated(mutations);
+const faults = mutations === 0 ? FAULTS : await mutated(mutations);
 const known = again === undefined ? "" : await Deno.readTextFile(again);
 const chosen = faults.filter((fault) =>
   new RegExp(only).test(titleOf(fault)) &&
@@ -118,7 +89,7 @@ async function mutated(count: number): Promise<PlacedFault[]> {
     const [, group = ""] = /^(?:relay\/)?([^/]*)\//.exec(file) ?? [];
     const placed = {
       ...{ ...fault, file, name: `${fault.name} of ${file}` },
-      group: table.some((one) => one.group === group) ? group : "relay",
+      group: FAULTS.some((one) => one.group === group) ? group : "relay",
     };
     found.set(placed.name, placed);
   }
@@ -238,23 +209,4 @@ async function live(
     signal: AbortSignal.timeout(1000 * (left + 120)),
   }).output();
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
-}
-
-/** Returns what is wrong with the table: a text that is not there once, or a name that is not unique. */
-async function problemsOf(all: readonly PlacedFault[]): Promise<string[]> {
-  const found: string[] = [];
-  const names = new Set<string>();
-  for (const { name, file, text } of all) {
-    const source = await Deno.readTextFile(new URL(`src/${file}`, ROOT))
-      .catch(() => "");
-    const count = source.split(text).length - 1;
-    if (count !== 1) {
-      found.push(
-        `Cannot plant "${name}": src/${file} has its text ${count} times. Bring the table up to date.`,
-      );
-    }
-    if (names.has(name)) found.push(`Two faults have the name "${name}".`);
-    names.add(name);
-  }
-  return found;
 }

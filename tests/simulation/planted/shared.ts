@@ -111,9 +111,8 @@ export const SHARED_FAULTS: FaultsByFile = {
     },
     {
       name: "an empty store is not learnt",
-      text:
-        "      sums.forEach((sum, place) => this.#learn(sum, counted[place] ?? 0));\n",
-      wrong: "",
+      text: "      sums.forEach((sum, place) =>\n",
+      wrong: "      [].forEach((sum, place) =>\n",
     },
     {
       name: "a claim does not send what was counted before it",
@@ -161,10 +160,23 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "return true",
     },
     {
+      name: "each request of a session begins its life in the store again",
+      text:
+        "  if left_ms >= 0 and now_ms + left_ms <= addition.ends_at_ms then return true end\n",
+      wrong: "",
+    },
+    {
       name: "a store keeps a released hold",
       text:
         "    if not accepts('ZREM', KEYS[release.key], release.member) then return false end\n",
       wrong: "",
+    },
+  ],
+  "gateway/shared/notice.ts": [
+    {
+      name: "threads do not list each other's sessions",
+      text: '  if (notice.kind === "session") return usage?.follow(notice);\n',
+      wrong: '  if (notice.kind === "session") return;\n',
     },
   ],
   "gateway/shared/store/reserve.lua": [

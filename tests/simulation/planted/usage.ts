@@ -54,7 +54,8 @@ export const USAGE_FAULTS: FaultsByFile = {
   "gateway/usage/counting.ts": [
     {
       name: "the usage of a session is not counted",
-      text: "      additions.push(...sessionAdditions(use, amounts));\n",
+      text:
+        "      additions.push(...sessionAdditions(use, windows, amounts));\n",
       wrong: "",
     },
     {
@@ -185,9 +186,9 @@ export const USAGE_FAULTS: FaultsByFile = {
     {
       name: "a window that has ended still counts",
       text:
-        "  function valueOf({ table, field }: Sum): number {\n    return tables.find(table)?.get(field) ?? 0;",
+        "  function valueOf(sum: Sum): number {\n    return tables.find(sum)?.get(sum.field) ?? 0;",
       wrong:
-        "  function valueOf({ table, field }: Sum): number {\n    return tables.find(table)?.get(field) ?? 1;",
+        "  function valueOf(sum: Sum): number {\n    return tables.find(sum)?.get(sum.field) ?? 1;",
     },
     {
       name: "an addition replaces the sum",
@@ -214,6 +215,23 @@ export const USAGE_FAULTS: FaultsByFile = {
       name: "an alert is tried once",
       text: "fault.isFinal || ms === undefined || isLast",
       wrong: "fault.isFinal || ms !== undefined || isLast",
+    },
+  ],
+  "gateway/usage/tables.ts": [
+    {
+      name: "a session's life ends at midnight",
+      text: "? { startMs: atMs, endMs: atMs + LIFE_MS }",
+      wrong: '? calendarSpan("day", atMs)',
+    },
+    {
+      name: "each request of a session begins its life again",
+      text: "      if (endsAtMs < found.endsAtMs) {\n",
+      wrong: "      if (endsAtMs > found.endsAtMs) {\n",
+    },
+    {
+      name: "the same name of two callers is one session",
+      text: "name: `${token}\\t${slot}` }",
+      wrong: "name: `all\\t${slot}` }",
     },
   ],
   "gateway/usage/bounds.ts": [
