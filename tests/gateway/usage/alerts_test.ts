@@ -33,9 +33,13 @@ async function openThreads(count = 1) {
       sender: { send: (alert) => sent.push(alert) },
     }));
   /** Notes that this many of 100 requests of an hour have been made. */
-  const note = (used: number, resetsAtMs = NOW_MS + HOUR_MS) => {
+  const note = (
+    used: number,
+    resetsAtMs = NOW_MS + HOUR_MS,
+    bound = BOUND,
+  ) => {
     for (const thread of threads) {
-      thread.noteLimits([amountState(BOUND, resetsAtMs, used)], caller);
+      thread.noteLimits([amountState(bound, resetsAtMs, used)], caller);
     }
   };
   /** Notes a provider's window of which this percentage is used. */
@@ -118,4 +122,24 @@ Deno.test("a provider's reset time that varies by seconds is the same window", a
   noteQuota(92, NOW_MS - 1);
   await settle();
   assert.equal(sent.length, 2, "a window that is over is no news");
+});
+
+Deno.test("a session's life, whose end moves with requests that began earlier, is one window", async () => {
+  const { note, sent, thresholds } = await openThreads(2);
+  const life: typeof BOUND = {
+    ...BOUND,
+    holder: { kind: "session", name: "alice\t7" },
+    limit: { ...BOUND.limit, per: "session", window: "session" },
+  };
+  const endMs = NOW_MS + 24 * HOUR_MS;
+  for (const offset of [0, -HOUR_MS, -4 * HOUR_MS]) {
+    note(95, endMs + offset, life);
+    await settle();
+  }
+  assert.deepEqual(thresholds(), [80, 90]);
+  assert.equal(sent[0]?.scope, "session");
+  assert.match(`${sent[0]?.text}`, /^A session of alice has used 95 % of 100/);
+  note(95, endMs + 24 * HOUR_MS, life);
+  await settle();
+  assert.deepEqual(thresholds(), [80, 90, 80, 90], "the next life");
 });
