@@ -166,18 +166,14 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     publish: notices &&
       ((placed) => notices.publish({ kind: "placed", ...placed })),
   });
-  notices?.onNotice((notice) => {
-    const targets = {
-      health,
-      poller,
-      harvest,
-      lessonBook,
-      conversations,
-      queue,
-      usage,
-    };
-    followNotice(notice, targets, surroundings.liveConfig.current());
-  });
+  const targets = { health, poller, harvest, lessonBook, usage };
+  notices?.onNotice((notice) =>
+    followNotice(
+      notice,
+      { ...targets, conversations, queue },
+      surroundings.liveConfig.current(),
+    )
+  );
 
   function sendHarvest(): void {
     for (const { connection, reading } of harvest.takeNews()) {

@@ -126,7 +126,7 @@ export function createUsageReport(
   config: Config,
   signal?: AbortSignal,
 ) => Promise<UsageReport> {
-  const { sums, bounds, quotas, quotaShares, sessions, clock } = options;
+  const { sums, bounds, quotas, quotaShares, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
   async function refreshQuotas(
@@ -167,38 +167,13 @@ export function createUsageReport(
         if (!isOfOne(bound)) {
           const own = amountUsage(bound, { ...rest, used: 0 })
             .map((one) => ({ ...one, ...NO_TIMES, ...EACH }));
-          return [...own, ...await sessionUsages(bound, caller, rest)];
+          return [...own, ...await sessionUsages(bound, caller, rest, options)];
         }
         const [found] = await sums.uses([use]);
         return amountUsage(bound, { ...rest, used: usedOf(found) });
       }),
     );
     return all.flat();
-  }
-
-  /** Returns a limit's use by the latest sessions of a caller, those with the least left. */
-  async function sessionUsages(
-    bound: AmountBound,
-    caller: Caller,
-    rest: Omit<Parameters<typeof amountUsage>[1], "used">,
-  ): Promise<readonly LimitUsage[]> {
-    const nowMs = clock.now();
-    const own = sessions.of(caller.name).flatMap((session) => {
-      const one = boundFor(bound, caller, session);
-      return one === undefined
-        ? []
-        : [{ session, use: bounds.useAt(one, nowMs) }];
-    });
-    const uses = await sums.uses(own.map(({ use }) => use));
-    return own.flatMap(({ session, use: { window } }, index) => {
-      const used = usedOf(uses[index]);
-      if (used === 0) return [];
-      const endMs = uses[index]?.endsAtMs ?? window.endMs;
-      const span = spanUntil(bound.limit.window, endMs);
-      return amountUsage(bound, { ...rest, window: span, used })
-        .map((one) => ({ ...one, ...EACH, session }));
-    }).sort((one, other) => (other.used ?? 0) - (one.used ?? 0))
-      .slice(0, MAX_SESSIONS);
   }
 
   return async (caller, config, signal) => {
@@ -231,6 +206,32 @@ export function createUsageReport(
       }))),
     };
   };
+}
+
+/** Returns a limit's use by the latest sessions of a caller, those with the least left. */
+async function sessionUsages(
+  bound: AmountBound,
+  caller: Caller,
+  rest: Omit<Parameters<typeof amountUsage>[1], "used">,
+  { sums, bounds, sessions, clock }: UsageReportOptions,
+): Promise<readonly LimitUsage[]> {
+  const nowMs = clock.now();
+  const own = sessions.of(caller.name).flatMap((session) => {
+    const one = boundFor(bound, caller, session);
+    return one === undefined
+      ? []
+      : [{ session, use: bounds.useAt(one, nowMs) }];
+  });
+  const uses = await sums.uses(own.map(({ use }) => use));
+  return own.flatMap(({ session, use: { window } }, index) => {
+    const used = usedOf(uses[index]);
+    if (used === 0) return [];
+    const endMs = uses[index]?.endsAtMs ?? window.endMs;
+    const span = spanUntil(bound.limit.window, endMs);
+    return amountUsage(bound, { ...rest, window: span, used })
+      .map((one) => ({ ...one, ...EACH, session }));
+  }).sort((one, other) => (other.used ?? 0) - (one.used ?? 0))
+    .slice(0, MAX_SESSIONS);
 }
 
 /**
