@@ -211,6 +211,53 @@ Deno.test({
     }),
 });
 
+Deno.test("what a store gets late of a life that has ended counts in no later one", async () => {
+  let nowMs = 1_000_000;
+  const data = new StoreData(() => nowMs);
+  const ledger = createStoreLedger({
+    ...{ prefix: "mg:", clock: { now: () => nowMs } },
+    link: {
+      isAway: false,
+      onChange() {},
+      close() {},
+      send: (command) => Promise.resolve(plain(data.run(command))),
+      run: ({ lua }, keys, args) =>
+        Promise.resolve(
+          plain(data.runScript(data.load(lua), keys, args.map(String))),
+        ),
+    },
+  });
+  const place = { table: "life", isLife: true };
+  let batches = 0;
+  const add = (amount: number, endsAtMs: number) =>
+    ledger.apply({
+      ...{ id: `batch_${++batches}`, holds: [], releases: [] },
+      additions: [{
+        ...{ ...place, endsAtMs },
+        amounts: [{ field: "requests", amount }],
+      }],
+    });
+  const use = async () => {
+    const sums = [{ ...place, field: "requests", endsAtMs: nowMs + 1 }];
+    const claim = { sums, key: "key", amount: 0, most: 9 };
+    return (await ledger.reserve({ id: "", claims: [claim] })).uses;
+  };
+  await add(1, nowMs + 1000);
+  await add(2, nowMs + 5000);
+  assert.deepEqual(await use(), [
+    { counted: [3], held: 0, endsAtMs: nowMs + 1000 },
+  ]);
+  nowMs += 1000;
+  assert.deepEqual(await use(), [
+    { counted: [0], held: 0, endsAtMs: undefined },
+  ]);
+  await add(4, nowMs + 9000);
+  await add(8, nowMs);
+  assert.deepEqual(await use(), [
+    { counted: [4], held: 0, endsAtMs: nowMs + 9000 },
+  ]);
+});
+
 type Rest<Run> = Run extends (lua: string, ...rest: infer Others) => unknown
   ? Others
   : never;

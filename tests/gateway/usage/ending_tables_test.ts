@@ -157,7 +157,7 @@ Deno.test("a session that has once counted with the others of its caller stays w
 Deno.test("where sessions cannot share a table, a caller's oldest goes, and no table of another", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
-    ...{ maxCrowded: 8, maxUnlisted: 2, crowds: "drop" },
+    ...{ maxCrowded: 8, maxUnlisted: 1, crowds: "drop" },
   });
   tables.open({ table: "bob", endsAtMs: 1000, isUnlisted: true });
   tables.open({ ...placeOf("alice", 1), isUnlisted: true });
