@@ -36,7 +36,7 @@ export {
   shownFailure,
   UpstreamFailure,
 } from "./canonical/failure/failure.ts";
-export type { CanonicalRequest, Turn } from "./canonical/request/request.ts";
+export type { CanonicalRequest } from "./canonical/request/request.ts";
 export {
   type AnswerEvent,
   type BlockHead,

@@ -1,9 +1,15 @@
-import type { JsonObject } from "@gateway/base/json";
 import { ENDPOINT_NAMES } from "@gateway/base/protocol";
-import { type Ask, freshResults, promptOf, type Turn } from "./ask.ts";
-import { callInput, exampleOf, toolsToCall } from "./schema_example.ts";
-import type { Usage } from "@gateway/codecs";
-import type { Script, ScriptBlock } from "./script.ts";
+import { type Block, type Usage, wantsCompaction } from "@gateway/codecs";
+import { isThinkingModel } from "./providers.ts";
+import { exampleOf } from "./schema_example.ts";
+import {
+  type Ask,
+  freshResults,
+  promptOf,
+  type Script,
+  type ScriptBlock,
+} from "./script.ts";
+import { callableTools, callInput, toolsToCall } from "./tool_calls.ts";
 
 /** The longest quote of a prompt or of a tool result in an answer, in characters. */
 const MAX_QUOTE_LENGTH = 400;
@@ -17,105 +23,96 @@ const MAX_WORDS = 20_000;
  * called, and its result is quoted. A request for JSON gets JSON of its schema.
  */
 export function compose(ask: Ask): Script {
-  if (ask.isCompaction) return composeCompaction(ask);
+  if (wantsCompaction(ask)) return composeCompaction(ask);
   const answer = answerBlocks(ask);
-  const isWithReasoning = ask.reasoning !== "none";
-  const blocks: ScriptBlock[] = isWithReasoning
-    ? [reasoningBlock(ask, answer), ...answer]
-    : answer;
-  const kept = cut(blocks, ask);
+  const kept = cut([...reasoningBlocks(ask, answer), ...answer], ask);
   return { ...kept, usage: measure(ask, kept.blocks) };
 }
 
 /** Compacts the conversation into one block. */
 export function composeCompaction(ask: Ask): Script {
-  const users = ask.turns.filter((turn) => turn.role === "user");
+  const turns = turnsOf(ask);
+  const users = turns.filter(({ role }) => role === "user");
   const text =
-    `The conversation so far: ${ask.turns.length} turns, ${users.length} of the user. Last asked: "${
+    `The conversation so far: ${turns.length} turns, ${users.length} of the user. Last asked: "${
       quote(promptOf(ask))
     }".`;
-  const blocks: ScriptBlock[] = [{ kind: "compaction", text }];
+  const blocks: ScriptBlock[] = [{ kind: "text", text }];
   return { blocks, stop: { reason: "end" }, usage: measure(ask, blocks) };
+}
+
+/** Returns the turns that hold more than items of the protocol, such as a list of tools. */
+function turnsOf({ turns }: Ask): Ask["turns"] {
+  return turns.filter(({ blocks }) =>
+    blocks.some(({ kind }) => kind !== "opaque")
+  );
 }
 
 function answerBlocks(ask: Ask): ScriptBlock[] {
   const prompt = promptOf(ask);
-  const calls: ScriptBlock[] = toolsToCall(ask).map((tool) => ({
-    kind: "call",
-    tool,
-    input: callInput(tool, prompt),
+  const calls = toolsToCall(ask).map((tool): ScriptBlock => ({
+    kind: tool.kind === "custom" ? "custom_call" : "function_call",
+    text: callInput(tool, prompt),
+    name: tool.name,
+    namespace: tool.namespace,
   }));
-  return calls.length > 0 ? calls : [{ kind: "text", text: answerText(ask) }];
+  return calls.length > 0
+    ? calls
+    : [{ kind: "text", text: answerText(ask, prompt) }];
 }
 
 /** Matches the question of Claude Code's auto mode (2.1.330) whether an action is to be blocked. */
 const ACTION_CHECK_REGEXP = /<\/transcript>[^]*<block>/;
 
-const ALLOWED = "<block>no</block>";
-
-function answerText(ask: Ask): string {
-  if (ask.format !== undefined) return jsonText(ask, ask.format.schema);
-  const results = freshResults(ask);
-  if (results.length > 0) return resultsText(ask, results);
-  if (ACTION_CHECK_REGEXP.test(promptOf(ask))) return ALLOWED;
-  const wanted = wordsWanted(promptOf(ask));
-  return wanted === undefined ? echoText(ask) : longText(wanted);
-}
-
-function echoText(ask: Ask): string {
-  const prompt = promptOf(ask);
-  const opening = prompt === ""
+function answerText(ask: Ask, prompt: string): string {
+  const said = prompt === ""
     ? "You said nothing."
     : `You said: "${quote(prompt)}".`;
-  return `${opening} ${signature(ask)}`;
-}
-
-function resultsText(
-  ask: Ask,
-  results: readonly { readonly name: string; readonly text: string }[],
-): string {
-  const sentences = results.map(({ name, text }) =>
+  const signature =
+    `This is ${ask.model} of the simulated family ${ask.family}, answering over ${
+      ENDPOINT_NAMES[ask.protocol]
+    }; no real model was asked.`;
+  const { format } = ask;
+  if (format !== undefined) {
+    return JSON.stringify(
+      format.type === "schema"
+        ? exampleOf(format.schema)
+        : { answer: `${said} ${signature}` },
+    );
+  }
+  const results = freshResults(ask).map(({ name, text }) =>
     `The tool ${name} returned: ${text === "" ? "nothing" : quote(text)}.`
   );
-  return `${sentences.join(" ")} ${signature(ask)}`;
-}
-
-function signature(ask: Ask): string {
-  return `This is ${ask.model} of the simulated family ${ask.family}, answering over ${
-    ENDPOINT_NAMES[ask.protocol]
-  }; no real model was asked.`;
-}
-
-function jsonText(ask: Ask, schema: JsonObject | undefined): string {
-  if (schema !== undefined) return JSON.stringify(exampleOf(schema));
-  return JSON.stringify({ answer: echoText(ask) });
-}
-
-function wordsWanted(prompt: string): number | undefined {
-  const digits = prompt.match(/\b(\d{1,6}) words\b/i)?.[1];
-  return digits === undefined ? undefined : Math.min(Number(digits), MAX_WORDS);
+  if (results.length > 0) return `${results.join(" ")} ${signature}`;
+  if (ACTION_CHECK_REGEXP.test(prompt)) return "<block>no</block>";
+  const count = prompt.match(/\b(\d{1,6}) words\b/i)?.[1];
+  return count === undefined ? `${said} ${signature}` : Array.from(
+    { length: Math.min(Number(count), MAX_WORDS) },
+    (_, index) => WORDS[index % WORDS.length],
+  ).join(" ");
 }
 
 const WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 
-function longText(count: number): string {
-  const words = Array.from(
-    { length: count },
-    (_, index) => WORDS[index % WORDS.length],
-  );
-  return words.join(" ");
-}
-
-function reasoningBlock(ask: Ask, answer: readonly ScriptBlock[]): ScriptBlock {
-  const call = answer.find((block) => block.kind === "call");
-  const plan = call === undefined
+/** Returns the reasoning before an answer. Without a requested summary, a Responses provider hides its reasoning. */
+function reasoningBlocks(
+  ask: Ask,
+  [first]: readonly ScriptBlock[],
+): ScriptBlock[] {
+  const { mode, effort, summary } = ask.reasoning ?? {};
+  const isThinking = isThinkingModel(ask.model);
+  const isAsked = mode !== undefined || effort !== undefined ||
+    summary !== undefined;
+  if (mode === "off" || !isAsked && !isThinking) return [];
+  const plan = first?.name === undefined
     ? "I answer with what I know."
-    : `I call the tool ${call.tool.name}.`;
-  return {
+    : `I call the tool ${first.name}.`;
+  return [{
     kind: "reasoning",
     text: `The user said: "${quote(promptOf(ask))}". ${plan}`,
-    isShown: ask.reasoning === "shown",
-  };
+    isHidden: summary === "none" ||
+      summary === undefined && ask.protocol === "responses" && !isThinking,
+  }];
 }
 
 function quote(text: string): string {
@@ -125,41 +122,33 @@ function quote(text: string): string {
     : `${characters.slice(0, MAX_QUOTE_LENGTH).join("")}…`;
 }
 
-type Cut = Pick<Script, "blocks" | "stop">;
-
 /**
  * Cuts an answer at the first stop sequence of its text, which is left out, or earlier at the token limit. A tool call
  * that does not fit is left out as a whole.
  */
 function cut(
   blocks: readonly ScriptBlock[],
-  limits: Pick<Ask, "maxOutputTokens" | "stopSequences">,
-): Cut {
-  const atSequence = cutAtSequence(blocks, limits.stopSequences);
-  const { maxOutputTokens } = limits;
-  return maxOutputTokens === undefined
-    ? atSequence
-    : cutAtLength(atSequence, maxOutputTokens);
-}
-
-function cutAtSequence(
-  blocks: readonly ScriptBlock[],
-  sequences: readonly string[],
-): Cut {
+  { maxOutputTokens = Infinity, stop = [] }: Ask,
+): Pick<Script, "blocks" | "stop"> {
   const kept: ScriptBlock[] = [];
+  let left = maxOutputTokens;
   for (const block of blocks) {
-    const hit = block.kind === "text"
-      ? firstHit(block.text, sequences)
-      : undefined;
-    if (hit === undefined) {
-      kept.push(block);
-      continue;
+    const hit = block.kind === "text" ? firstHit(block.text, stop) : undefined;
+    const whole = { ...block, text: block.text.slice(0, hit?.at) };
+    const tokens = scriptTokens(whole);
+    if (tokens > left) {
+      const text = whole.text.slice(0, left * UNITS_PER_TOKEN)
+        .replace(/[\uD800-\uDBFF]$/, "");
+      if (left > 0 && block.name === undefined) kept.push({ ...block, text });
+      return { blocks: kept, stop: { reason: "max_tokens" } };
     }
-    if (hit.before !== "") kept.push({ kind: "text", text: hit.before });
+    left -= tokens;
+    if (hit?.at !== 0) kept.push(whole);
+    if (hit === undefined) continue;
     const { sequence } = hit;
     return { blocks: kept, stop: { reason: "stop_sequence", sequence } };
   }
-  const isCalling = kept.some((block) => block.kind === "call");
+  const isCalling = kept.some(({ name }) => name !== undefined);
   return {
     blocks: kept,
     stop: { reason: isCalling ? "tool_calls" : "end" },
@@ -169,40 +158,11 @@ function cutAtSequence(
 function firstHit(
   text: string,
   sequences: readonly string[],
-): { before: string; sequence: string } | undefined {
-  const hits = sequences
-    .map((sequence) => ({ index: text.indexOf(sequence), sequence }))
-    .filter((hit) => hit.sequence !== "" && hit.index >= 0)
-    .sort((one, other) => one.index - other.index);
-  const [first] = hits;
-  return first === undefined
-    ? undefined
-    : { before: text.slice(0, first.index), sequence: first.sequence };
-}
-
-function cutAtLength(whole: Cut, maxTokens: number): Cut {
-  const kept: ScriptBlock[] = [];
-  let left = maxTokens;
-  for (const block of whole.blocks) {
-    const tokens = blockTokens(block);
-    if (tokens > left) {
-      return {
-        blocks: [...kept, ...headOf(block, left)],
-        stop: { reason: "max_tokens" },
-      };
-    }
-    kept.push(block);
-    left -= tokens;
-  }
-  return whole;
-}
-
-/** Returns the part of `block` that fits in `tokens`; nothing of a call, whose input must stay whole. */
-function headOf(block: ScriptBlock, tokens: number): ScriptBlock[] {
-  if (block.kind === "call" || tokens === 0) return [];
-  const text = block.text.slice(0, tokens * UNITS_PER_TOKEN)
-    .replace(/[\uD800-\uDBFF]$/, "");
-  return [{ ...block, text }];
+): { readonly at: number; readonly sequence: string } | undefined {
+  return sequences
+    .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
+    .filter(({ at, sequence }) => sequence !== "" && at >= 0)
+    .sort((one, other) => one.at - other.at)[0];
 }
 
 /** The size of a token in the demo, in UTF-16 units; counts are rounded up. */
@@ -211,7 +171,7 @@ const UNITS_PER_TOKEN = 4;
 /** The tokens of an image or a file of any size. */
 const TOKENS_PER_ATTACHMENT = 256;
 
-/** The tokens of a turn in addition to its text. */
+/** The tokens of a turn, or of a tool's result, in addition to its text. */
 const TOKENS_PER_TURN = 3;
 
 /** Returns the tokens of `text`; 0 for the empty string. */
@@ -219,47 +179,54 @@ export function estimateTokens(text: string): number {
   return Math.ceil(text.length / UNITS_PER_TOKEN);
 }
 
-/** Returns the input tokens of a request: turns, attachments and tools. */
-export function inputTokens(ask: Ask): number {
-  return sum(ask.turns.map(turnTokens)) + toolTokens(ask);
-}
-
-function toolTokens({ tools }: Ask): number {
-  return sum(tools.map((tool) =>
-    estimateTokens(
-      tool.name + tool.description + JSON.stringify(tool.schema),
-    )
-  ));
-}
-
 /**
  * Counts the tokens of one exchange from its real lengths. The tools and the turns before the last assistant turn were
  * sent before, so they count as read from the provider's cache.
  */
-function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
-  const last = ask.turns.findLastIndex((turn) => turn.role === "assistant");
-  const reasoning = blocks.filter((block) => block.kind === "reasoning");
+export function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
+  const turns = turnsOf(ask);
+  const tools = sum(
+    callableTools(ask.tools).map(({ name, description = "", schema }) =>
+      estimateTokens(name + description + JSON.stringify(schema))
+    ),
+  );
+  const last = turns.findLastIndex(({ role }) => role === "assistant");
+  const reasoning = blocks.filter(({ kind }) => kind === "reasoning");
   return {
-    inputTokens: inputTokens(ask),
+    inputTokens: sum(turns.map(turnTokens)) + tools,
     cachedInputTokens: last === -1
       ? 0
-      : toolTokens(ask) + sum(ask.turns.slice(0, last).map(turnTokens)),
-    outputTokens: sum(blocks.map(blockTokens)),
-    reasoningTokens: sum(reasoning.map(blockTokens)),
+      : tools + sum(turns.slice(0, last).map(turnTokens)),
+    outputTokens: sum(blocks.map(scriptTokens)),
+    reasoningTokens: sum(reasoning.map(scriptTokens)),
   };
 }
 
 /** Returns the tokens of one block of an answer. */
-function blockTokens(block: ScriptBlock): number {
-  return block.kind === "call"
-    ? estimateTokens(block.tool.name + block.input)
-    : estimateTokens(block.text);
+function scriptTokens({ name = "", text }: ScriptBlock): number {
+  return estimateTokens(name + text);
 }
 
-function turnTokens(turn: Turn): number {
-  const names = turn.calls.map((call) => estimateTokens(call.name));
-  return TOKENS_PER_TURN + sum(turn.texts.map(estimateTokens)) + sum(names) +
-    turn.attachmentCount * TOKENS_PER_ATTACHMENT;
+function turnTokens({ role, blocks }: Ask["turns"][number]): number {
+  return (role === "tool" ? 0 : TOKENS_PER_TURN) + sum(blocks.map(blockTokens));
+}
+
+function blockTokens(block: Block): number {
+  switch (block.kind) {
+    case "text":
+      return estimateTokens(block.text);
+    case "function_call":
+    case "custom_call":
+      return estimateTokens(block.name);
+    case "tool_result":
+      return TOKENS_PER_TURN + sum(block.content.map(blockTokens));
+    case "image":
+    case "file":
+    case "audio":
+      return TOKENS_PER_ATTACHMENT;
+    default:
+      return 0;
+  }
 }
 
 function sum(numbers: readonly number[]): number {

@@ -1,7 +1,12 @@
 import { GatewayError } from "@gateway/base/error";
-import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
-import { textOf } from "./ask.ts";
 import {
+  isJsonObject,
+  type JsonObject,
+  nonEmptyText,
+  parseJson,
+} from "@gateway/base/json";
+import {
+  isThinkingModel,
   modelsOf,
   type Provider,
   type SimulatedProtocol,
@@ -25,23 +30,20 @@ interface ProviderInterface {
   readonly overloadedStatus: number;
   /** Returns a list of models. */
   modelList(models: JsonObject[]): JsonObject;
-  /** Returns the entry of one model. */
-  model(model: DemoModel): JsonObject;
+  /**
+   * Returns the entry of one model.
+   *
+   * @param owner The owner's name.
+   */
+  model(id: string, owner: string): JsonObject;
 }
 
-/** A model in its provider's list. */
-interface DemoModel {
-  readonly id: string;
-  /** The owner's name. */
-  readonly owner: string;
-  /** In seconds since 1970. */
-  readonly createdAt: number;
-  /** In tokens. */
-  readonly contextWindow: number;
-  /** In tokens. */
-  readonly maxOutputTokens: number;
-  readonly reasons: boolean;
-}
+/** The release date of the demo's models: 2026-01-01, in seconds since 1970. */
+const CREATED_AT = 1_767_225_600;
+
+/** The sizes in the demo's list of models, in tokens; the demo does not enforce them. */
+const CONTEXT_TOKENS = 200_000;
+const OUTPUT_TOKENS = 64_000;
 
 /** The interface of both OpenAI protocols. */
 const OPENAI: ProviderInterface = {
@@ -57,18 +59,18 @@ const OPENAI: ProviderInterface = {
   overloadedStatus: 503,
   modelList: (data) => ({ object: "list", data }),
   // OpenAI itself gives only the owner; the other fields are those of OpenRouter.
-  model: (model) => ({
-    id: model.id,
+  model: (id, owner) => ({
+    id,
     object: "model",
-    created: model.createdAt,
-    owned_by: model.owner,
-    context_length: model.contextWindow,
-    top_provider: { max_completion_tokens: model.maxOutputTokens },
+    created: CREATED_AT,
+    owned_by: owner,
+    context_length: CONTEXT_TOKENS,
+    top_provider: { max_completion_tokens: OUTPUT_TOKENS },
     architecture: { input_modalities: ["text", "image", "file", "audio"] },
     supported_parameters: [
       "max_tokens",
       "tools",
-      ...(model.reasons ? ["reasoning"] : []),
+      ...(isThinkingModel(id) ? ["reasoning"] : []),
     ],
   }),
 };
@@ -88,17 +90,17 @@ const MESSAGES: ProviderInterface = {
     first_id: data.at(0)?.id,
     last_id: data.at(-1)?.id,
   }),
-  model: (model) => ({
+  model: (id) => ({
     type: "model",
-    id: model.id,
-    display_name: model.id,
-    created_at: new Date(model.createdAt * 1000).toISOString(),
-    max_input_tokens: model.contextWindow,
-    max_tokens: model.maxOutputTokens,
+    id,
+    display_name: id,
+    created_at: new Date(CREATED_AT * 1000).toISOString(),
+    max_input_tokens: CONTEXT_TOKENS,
+    max_tokens: OUTPUT_TOKENS,
     capabilities: {
       image_input: { supported: true },
       pdf_input: { supported: true },
-      thinking: { supported: model.reasons },
+      thinking: { supported: isThinkingModel(id) },
     },
   }),
 };
@@ -119,21 +121,20 @@ export const INTERFACES: Readonly<
  */
 export function checkKey(
   headers: Headers,
-  options: {
+  { provider, protocol }: {
     readonly provider: Provider;
     readonly protocol: SimulatedProtocol;
   },
 ): void {
-  const { takesApiKey, noKey, wrongKey } = INTERFACES[options.protocol];
+  const { takesApiKey, noKey, wrongKey } = INTERFACES[protocol];
   const presented = bearerToken(headers) ??
     (takesApiKey ? headers.get("x-api-key") : null);
-  if (presented === options.provider.key) return;
-  if (presented === null) {
-    throw new GatewayError("unauthenticated", noKey);
-  }
-  throw new GatewayError("unauthenticated", wrongKey, {
-    code: "invalid_api_key",
-  });
+  if (presented === provider.key) return;
+  throw presented === null
+    ? new GatewayError("unauthenticated", noKey)
+    : new GatewayError("unauthenticated", wrongKey, {
+      code: "invalid_api_key",
+    });
 }
 
 /** Returns the token of `Authorization: Bearer`; `null` without one. */
@@ -153,18 +154,11 @@ export function checkVersion(
   const { versionHeader } = INTERFACES[protocol];
   if (versionHeader === undefined) return;
   const version = headers.get(versionHeader);
-  if (version === null) {
-    throw new GatewayError(
-      "invalid_request",
-      `${versionHeader}: header is required`,
-    );
-  }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(version)) {
-    throw new GatewayError(
-      "invalid_request",
-      `${versionHeader}: "${version}" is not a valid version`,
-    );
-  }
+  if (version !== null && /^\d{4}-\d{2}-\d{2}$/.test(version)) return;
+  const fault = version === null
+    ? "header is required"
+    : `"${version}" is not a valid version`;
+  throw new GatewayError("invalid_request", `${versionHeader}: ${fault}`);
 }
 
 /**
@@ -188,26 +182,20 @@ export async function readBody(request: Request): Promise<JsonObject> {
  */
 export function readModel(
   body: JsonObject,
-  options: {
+  { provider, protocol }: {
     readonly provider: Provider;
     readonly protocol: SimulatedProtocol;
   },
 ): string {
-  const model = textOf(body.model);
-  if (model === "") {
-    throw new GatewayError(
-      "invalid_request",
-      INTERFACES[options.protocol].noModel,
-      {
-        param: "model",
-        code: "missing_required_parameter",
-      },
-    );
+  const model = nonEmptyText(body.model);
+  if (model === undefined) {
+    throw new GatewayError("invalid_request", INTERFACES[protocol].noModel, {
+      param: "model",
+      code: "missing_required_parameter",
+    });
   }
-  if (!modelsOf(options.provider.family).includes(model)) {
-    throw unknownModel(model, options.protocol);
-  }
-  return model;
+  if (modelsOf(provider.family).includes(model)) return model;
+  throw unknownModel(model, protocol);
 }
 
 /** Returns the refusal of an unknown model. */

@@ -1,11 +1,9 @@
 import type { Ids } from "@gateway/base/ids";
 import { GatewayError } from "@gateway/base/error";
 import type { Clock } from "@gateway/base/time/timers";
-import { compose, composeCompaction, inputTokens } from "./answers.ts";
-import type { Ask } from "./ask.ts";
+import { compose, composeCompaction, measure } from "./answers.ts";
 import { INTERFACES, readBody, readModel } from "./interfaces.ts";
 import {
-  type Fault,
   faultOf,
   OVERLOADED,
   protocolOf,
@@ -16,13 +14,8 @@ import {
   withFault,
 } from "./providers.ts";
 import { quotaHeaders } from "./quota/report.ts";
-import {
-  type DemoCodec,
-  type Rendering,
-  type Script,
-  wordCountOf,
-} from "./script.ts";
-import { speak, type Step, type Wait, waitForAbort, write } from "./speak.ts";
+import type { Ask, DemoCodec, Script } from "./script.ts";
+import { speak, type Wait, waitForAbort, write } from "./speak.ts";
 import type { Quota } from "./quota/quota.ts";
 
 /** One request to a model. */
@@ -33,109 +26,70 @@ interface ModelCall {
   readonly requestId: string;
 }
 
-/** A call with its parsed request and its rendered answer. */
-interface Prepared extends ModelCall {
-  readonly demo: Demo;
-  readonly ask: Ask;
-  readonly fault: Fault | undefined;
-  readonly script: Script;
-  readonly rendering: Rendering;
-}
+/** The longest delay of a whole answer, in milliseconds. */
+const MAX_DELAY_MS = 3000;
 
 /**
- * Serves one request to a model, as JSON or as a stream.
+ * Serves one request to a model, as a stream, or as JSON after the delay of all its words.
  *
  * @throws {GatewayError} When the provider rejects the request.
  * @throws The reason of the request's signal, when it aborts before the headers are sent.
  */
 export async function serveModelCall(
-  call: ModelCall,
+  { request, provider, operation, requestId }: ModelCall,
   demo: Demo,
 ): Promise<Response> {
-  const prepared = await prepare(call, demo);
-  if (prepared.operation !== "count_tokens") {
-    demo.quota.spend(call.provider.family, prepared.script.usage);
-  }
-  return prepared.ask.isStream && prepared.rendering.steps !== undefined
-    ? streamAnswer(prepared, prepared.rendering.steps)
-    : await wholeAnswer(prepared);
-}
-
-async function prepare(call: ModelCall, demo: Demo): Promise<Prepared> {
-  const { provider, operation } = call;
+  const { family, modelHeader } = provider;
+  const { signal } = request;
   const protocol = protocolOf(operation);
-  const body = await readBody(call.request);
+  const body = await readBody(request);
   const model = readModel(body, { provider, protocol });
-  const fault = faultOf(model, provider.family);
+  const fault = faultOf(model, family);
   const refusal = refusalOf(fault);
   if (refusal !== undefined) throw refusal;
-  if (fault === "silent") await waitForAbort(call.request.signal);
-  const { family } = provider;
+  if (fault === "silent") await waitForAbort(signal);
   const parsed = demo.codec.read(operation, body);
-  const ask = { family, protocol, model, ...parsed.ask };
+  const ask = { ...parsed.request, family, protocol, model };
   const script = composeFor(operation, ask);
-  const rendering = parsed.render(script, {
-    ids: demo.ids,
-    nowMs: demo.clock.now(),
-    requestId: call.requestId,
-    ask,
-  });
-  return { ...call, demo, ask, fault, script, rendering };
-}
-
-function composeFor(operation: SimulatedOperation, ask: Ask): Script {
-  if (operation === "compact") return composeCompaction(ask);
-  if (operation !== "count_tokens") return compose(ask);
-  const usage = { inputTokens: inputTokens(ask), outputTokens: 0 };
-  return { blocks: [], stop: { reason: "end" }, usage };
-}
-
-function streamAnswer(
-  prepared: Prepared,
-  steps: NonNullable<Rendering["steps"]>,
-): Response {
-  const { fault, rendering } = prepared;
-  const body = fault === "error-in-stream"
-    ? rendering.failingSteps()
-    : withFault(steps(), fault);
-  return answer(prepared, body, "text/event-stream; charset=utf-8");
-}
-
-/** The longest delay of a whole answer, in milliseconds. */
-const MAX_DELAY_MS = 3000;
-
-/** Sends a whole answer after the delay of all its words. */
-async function wholeAnswer(prepared: Prepared): Promise<Response> {
-  const { demo, fault, script, request } = prepared;
-  if (fault === "error-in-stream") {
-    const { kind, message, code } = OVERLOADED;
-    throw new GatewayError(kind, message, { code });
+  const { whole, steps } = parsed.render(
+    script,
+    { ids: demo.ids, nowMs: demo.clock.now(), requestId, ask },
+  );
+  if (operation !== "count_tokens") demo.quota.spend(family, script.usage);
+  const isFailing = fault === "error-in-stream";
+  const isStream = ask.stream && steps !== undefined;
+  if (!isStream) {
+    if (isFailing) {
+      const { kind, message, code } = OVERLOADED;
+      throw new GatewayError(kind, message, { code });
+    }
+    const words = script.blocks.flatMap(({ text }) => text.split(/\s+/));
+    const delayMs = Math.min(words.length * demo.wordMs, MAX_DELAY_MS) +
+      (fault === "slow" ? SLOW_MS : 0);
+    if (delayMs > 0) await demo.wait(delayMs, signal);
   }
-  const delayMs = Math.min(wordCountOf(script) * demo.wordMs, MAX_DELAY_MS);
-  const ms = fault === "slow" ? delayMs + SLOW_MS : delayMs;
-  if (ms > 0) await demo.wait(ms, request.signal);
-  const whole = write(JSON.stringify(prepared.rendering.whole()));
-  return answer(prepared, withFault([whole], fault), "application/json");
-}
-
-function answer(
-  { demo, request, provider, requestId, ask }: Prepared,
-  steps: Iterable<Step>,
-  contentType: string,
-): Response {
-  const { family, modelHeader } = provider;
-  const body = speak(steps, { ...demo, signal: request.signal });
-  return new Response(body, {
+  const sent = isStream
+    ? steps({ isFailing })
+    : [write(JSON.stringify(whole()))];
+  return new Response(speak(withFault(sent, fault), { ...demo, signal }), {
     headers: {
-      "content-type": contentType,
-      [INTERFACES[ask.protocol].requestIdHeader]: requestId,
-      ...(modelHeader === undefined ? {} : { [modelHeader]: ask.model }),
+      "content-type": isStream
+        ? "text/event-stream; charset=utf-8"
+        : "application/json",
+      [INTERFACES[protocol].requestIdHeader]: requestId,
+      ...(modelHeader === undefined ? {} : { [modelHeader]: model }),
       ...quotaHeaders(demo.quota.read(family), {
         family,
         nowMs: demo.clock.now(),
       }),
     },
   });
+}
+
+function composeFor(operation: SimulatedOperation, ask: Ask): Script {
+  if (operation === "compact") return composeCompaction(ask);
+  if (operation !== "count_tokens") return compose(ask);
+  return { blocks: [], stop: { reason: "end" }, usage: measure(ask, []) };
 }
 
 /** The shared state of the simulation, one for each program or test. */

@@ -106,37 +106,34 @@ const FAULTS = {
 } as const;
 
 /** A key of {@linkcode FAULTS}. */
-export type Fault = keyof typeof FAULTS;
+type Fault = keyof typeof FAULTS;
 
 /** The delay of the slow model before the first word, in milliseconds. */
 export const SLOW_MS = 5000;
 
+/** The errors that replace an answer. */
+const REFUSALS: Readonly<Partial<Record<Fault, () => GatewayError>>> = {
+  "error-401": () =>
+    new GatewayError("unauthenticated", "Incorrect API key provided.", {
+      code: "invalid_api_key",
+    }),
+  "error-429": () =>
+    new GatewayError(
+      "rate_limited",
+      "Rate limit reached for requests. Please try again in 1s.",
+      { code: "rate_limit_exceeded", headers: { "retry-after": "1" } },
+    ),
+  "error-500": () =>
+    new GatewayError(
+      "internal",
+      "The server had an error while processing your request.",
+      { code: "server_error" },
+    ),
+};
+
 /** Returns the refusal of a fault that replaces the answer; `undefined` for other faults. */
 export function refusalOf(fault: Fault | undefined): GatewayError | undefined {
-  switch (fault) {
-    case "error-401":
-      return new GatewayError(
-        "unauthenticated",
-        "Incorrect API key provided.",
-        {
-          code: "invalid_api_key",
-        },
-      );
-    case "error-429":
-      return new GatewayError(
-        "rate_limited",
-        "Rate limit reached for requests. Please try again in 1s.",
-        { code: "rate_limit_exceeded", headers: { "retry-after": "1" } },
-      );
-    case "error-500":
-      return new GatewayError(
-        "internal",
-        "The server had an error while processing your request.",
-        { code: "server_error" },
-      );
-    default:
-      return undefined;
-  }
+  return fault && REFUSALS[fault]?.();
 }
 
 /** The failure in the middle of a stream; it replaces a whole answer. */

@@ -1,10 +1,69 @@
-import type { JsonObject } from "@gateway/base/json";
-import type { Ids } from "@gateway/base/ids";
-import type { Stop, Usage } from "@gateway/codecs";
-import type { Ask, AskOfBody, Tool } from "./ask.ts";
-import type { SimulatedOperation, SimulatedProtocol } from "./providers.ts";
 import type { GatewayError } from "@gateway/base/error";
+import type { Ids } from "@gateway/base/ids";
+import type { JsonObject } from "@gateway/base/json";
+import type { Block, CanonicalRequest, Stop, Usage } from "@gateway/codecs";
+import type {
+  SimulatedFamily,
+  SimulatedOperation,
+  SimulatedProtocol,
+} from "./providers.ts";
 import type { Step } from "./speak.ts";
+
+/** The parts of a canonical request that decide the answer. */
+type AskedRequest = Pick<
+  CanonicalRequest,
+  | "stream"
+  | "turns"
+  | "tools"
+  | "toolChoice"
+  | "parallelTools"
+  | "format"
+  | "maxOutputTokens"
+  | "stop"
+  | "reasoning"
+>;
+
+/** A request to a simulated model. */
+export interface Ask extends AskedRequest {
+  readonly family: SimulatedFamily;
+  readonly protocol: SimulatedProtocol;
+  readonly model: string;
+}
+
+/** Returns the texts of blocks, in order. */
+export function textsOf(blocks: readonly Block[]): string[] {
+  return blocks.filter(({ kind }) => kind === "text")
+    .map((block) => "text" in block ? block.text ?? "" : "");
+}
+
+/** The notes that agents and translations add to user messages. */
+const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
+
+/** Returns the last text of the user that is not blank, without reminders; empty when there is none. */
+export function promptOf({ turns }: Pick<Ask, "turns">): string {
+  return turns.filter(({ role }) => role === "user")
+    .flatMap(({ blocks }) => textsOf(blocks))
+    .map((text) => text.replaceAll(REMINDER_REGEXP, "").trim())
+    .findLast((text) => text !== "") ?? "";
+}
+
+/** Returns the tool results after the last assistant turn, each with the name of its tool. */
+export function freshResults(
+  { turns }: Pick<Ask, "turns">,
+): { readonly name: string; readonly text: string }[] {
+  const names = new Map(
+    turns.flatMap(({ blocks }) => blocks)
+      .flatMap((block) => "name" in block && "id" in block ? [block] : [])
+      .map(({ id, name }) => [id, name]),
+  );
+  const last = turns.findLastIndex(({ role }) => role === "assistant");
+  return turns.slice(last + 1).flatMap(({ blocks }) => blocks)
+    .filter((block) => block.kind === "tool_result")
+    .map(({ callId, content }) => ({
+      name: names.get(callId) ?? "tool",
+      text: textsOf(content).join("\n").trim(),
+    }));
+}
 
 /** The answer of the simulated provider, independent of the protocol. */
 export interface Script {
@@ -14,40 +73,29 @@ export interface Script {
 }
 
 /** A block of an answer. */
-export type ScriptBlock =
-  | {
-    readonly kind: "reasoning";
-    readonly text: string;
-    readonly isShown: boolean;
-  }
-  | { readonly kind: "text"; readonly text: string }
-  | {
-    readonly kind: "call";
-    readonly tool: Tool;
-    /** The JSON of the arguments, or the free text of a custom tool. */
-    readonly input: string;
-  }
-  | { readonly kind: "compaction"; readonly text: string };
-
-/** Splits `text` after each blank, so that the joined words are `text`; returns none for the empty string. */
-export function wordsOf(text: string): string[] {
-  return text === "" ? [] : text.split(/(?<=\s)(?=\S)/);
+export interface ScriptBlock {
+  readonly kind: "reasoning" | "text" | "function_call" | "custom_call";
+  /** The text; of a call, the JSON of the arguments or the input of a custom tool. */
+  readonly text: string;
+  /** The tool of a call. */
+  readonly name?: string;
+  readonly namespace?: string | undefined;
+  /** True for reasoning of which the caller sees only a sealed token. */
+  readonly isHidden?: boolean;
 }
 
 /** The length of a fragment of a tool call's input, in characters. */
 const FRAGMENT_LENGTH = 12;
 
-/** Splits `input` into short fragments, as providers stream arguments; a fragment never splits a character. */
-export function fragmentsOf(input: string): string[] {
-  return input.match(new RegExp(`[\\s\\S]{1,${FRAGMENT_LENGTH}}`, "gu")) ?? [];
-}
-
-/** Counts the words of `script`, which decide the delay of a whole answer. */
-export function wordCountOf(script: Script): number {
-  return script.blocks.reduce((count, block) => {
-    const text = block.kind === "call" ? block.input : block.text;
-    return count + text.split(/\s+/).length;
-  }, 0);
+/**
+ * Splits the text of a block as providers stream it: after each blank, or in short fragments of a call's input. The
+ * joined pieces are the text, and no character is split.
+ */
+export function piecesOf({ kind, text }: ScriptBlock): string[] {
+  if (text === "") return [];
+  return kind === "text" || kind === "reasoning"
+    ? text.split(/(?<=\s)(?=\S)/)
+    : text.match(new RegExp(`[\\s\\S]{1,${FRAGMENT_LENGTH}}`, "gu")) ?? [];
 }
 
 /** The protocols as the simulated providers speak them. */
@@ -70,7 +118,7 @@ export interface DemoCodec {
 
 /** A parsed request, and the function that writes the answer to it. */
 interface ReadRequest {
-  readonly ask: AskOfBody;
+  readonly request: AskedRequest;
   render(script: Script, context: RenderContext): Rendering;
 }
 
@@ -84,11 +132,9 @@ export interface RenderContext {
 }
 
 /** A script in the shape of a protocol. */
-export interface Rendering {
+interface Rendering {
   /** Returns the whole answer, for requests without a stream. */
   whole(): object;
-  /** Returns the steps of the answer as a stream; `undefined` for an operation that has none. */
-  readonly steps: (() => Iterable<Step>) | undefined;
-  /** Returns the steps of a stream that fails in the middle. */
-  failingSteps(): Iterable<Step>;
+  /** Returns the answer as a stream, or one that fails in the middle. Absent for an operation without streams. */
+  steps?: (options: { readonly isFailing: boolean }) => Iterable<Step>;
 }

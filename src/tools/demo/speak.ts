@@ -1,3 +1,6 @@
+import { untilAbort, wait } from "@gateway/base/time/deadlines";
+import { systemTimers } from "@gateway/base/time/timers";
+
 /** One step of sending a body. */
 export type Step =
   /** Writes `text` after the delay of `wordCount` words. */
@@ -25,33 +28,12 @@ export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /** Waits with the clock of this machine. */
 export function waitInRealTime(ms: number, signal: AbortSignal): Promise<void> {
-  return waiting(signal, (resolve) => {
-    const timer = setTimeout(resolve, ms);
-    return () => clearTimeout(timer);
-  });
+  return wait(ms, { deadlines: { start: systemTimers.schedule }, signal });
 }
 
 /** Never resolves; rejects with the signal's reason as soon as `signal` aborts. */
 export function waitForAbort(signal: AbortSignal): Promise<void> {
-  return waiting(signal, () => () => {});
-}
-
-function waiting(
-  signal: AbortSignal,
-  start: (resolve: () => void) => () => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const onAbort = () => {
-      stop();
-      reject(signal.reason);
-    };
-    const stop = start(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+  return untilAbort(Promise.withResolvers<void>().promise, signal);
 }
 
 /** The speed of a body, and the signal that stops it. */

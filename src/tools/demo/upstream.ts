@@ -1,6 +1,5 @@
 import { GatewayError } from "@gateway/base/error";
 import type { Ids } from "@gateway/base/ids";
-import type { JsonObject } from "@gateway/base/json";
 import { OPERATIONS } from "@gateway/base/protocol";
 import type { Clock } from "@gateway/base/time/timers";
 import { programCodec } from "./program_codec.ts";
@@ -13,7 +12,6 @@ import {
 } from "./interfaces.ts";
 import {
   BASE_PATH,
-  isThinkingModel,
   modelsOf,
   protocolOf,
   type Provider,
@@ -76,16 +74,23 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
     );
   }
   const operation = operationAt(pathname, provider);
+  const protocol = operation === undefined
+    ? provider.plainProtocol
+    : protocolOf(operation);
   const requestId = demo.ids.next("req");
   try {
-    return operation === undefined
-      ? serveFacts(request, { provider, pathname, demo })
-      : await serveModel(request, { provider, operation, requestId, demo });
+    if (operation === undefined) {
+      return serveFacts(request, { provider, pathname, demo });
+    }
+    requireMethod(request, "POST");
+    checkKey(request.headers, { provider, protocol });
+    checkVersion(request.headers, protocol);
+    return await serveModelCall(
+      { request, provider, operation, requestId },
+      demo,
+    );
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const protocol = operation === undefined
-      ? provider.plainProtocol
-      : protocolOf(operation);
     const { overloadedStatus, requestIdHeader } = INTERFACES[protocol];
     return Response.json(
       demo.codec.writeError(error, { protocol, requestId }),
@@ -106,35 +111,14 @@ function operationAt(
   );
 }
 
-async function serveModel(
-  request: Request,
-  options: {
-    readonly provider: Provider;
-    readonly operation: SimulatedOperation;
-    readonly requestId: string;
-    readonly demo: Demo;
-  },
-): Promise<Response> {
-  const { provider, operation, requestId, demo } = options;
-  const protocol = protocolOf(operation);
-  requireMethod(request, "POST");
-  checkKey(request.headers, { provider, protocol });
-  checkVersion(request.headers, protocol);
-  return await serveModelCall(
-    { request, provider, operation, requestId },
-    demo,
-  );
-}
-
 function serveFacts(
   request: Request,
-  options: {
+  { provider, pathname, demo }: {
     readonly provider: Provider;
     readonly pathname: string;
     readonly demo: Demo;
   },
 ): Response {
-  const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
     return quotaResponse(request.headers, {
@@ -143,6 +127,7 @@ function serveFacts(
       nowMs: demo.clock.now(),
     });
   }
+  const { plainProtocol, name } = provider;
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {
     throw new GatewayError(
@@ -151,13 +136,15 @@ function serveFacts(
     );
   }
   requireMethod(request, "GET");
-  checkKey(request.headers, { provider, protocol: provider.plainProtocol });
-  const id = model[1];
-  return Response.json(
-    id === undefined
-      ? modelList(provider)
-      : modelNamed(decodeURIComponent(id), provider),
-  );
+  checkKey(request.headers, { provider, protocol: plainProtocol });
+  const { model: entry, modelList } = INTERFACES[plainProtocol];
+  const models = modelsOf(provider.family);
+  if (model[1] === undefined) {
+    return Response.json(modelList(models.map((id) => entry(id, name))));
+  }
+  const id = decodeURIComponent(model[1]);
+  if (!models.includes(id)) throw unknownModel(id, plainProtocol);
+  return Response.json(entry(id, name));
 }
 
 function requireMethod(request: Request, method: string): void {
@@ -167,38 +154,4 @@ function requireMethod(request: Request, method: string): void {
     `Not allowed to ${request.method} here`,
     { headers: { allow: method } },
   );
-}
-
-/** The release date of the demo's models: 2026-01-01, in seconds since 1970. */
-const CREATED_AT = 1_767_225_600;
-
-/** The sizes in the demo's list of models, in tokens; the demo does not enforce them. */
-const CONTEXT_TOKENS = 200_000;
-const OUTPUT_TOKENS = 64_000;
-
-/** Returns the list of a provider's models, in the provider's shape. */
-function modelList(provider: Provider): JsonObject {
-  const models = modelsOf(provider.family).map((id) => entry(id, provider));
-  return INTERFACES[provider.plainProtocol].modelList(models);
-}
-
-/**
- * Returns the entry of one model.
- *
- * @throws {GatewayError} When the provider does not have it.
- */
-function modelNamed(id: string, provider: Provider): JsonObject {
-  if (modelsOf(provider.family).includes(id)) return entry(id, provider);
-  throw unknownModel(id, provider.plainProtocol);
-}
-
-function entry(id: string, { plainProtocol, name }: Provider): JsonObject {
-  return INTERFACES[plainProtocol].model({
-    id,
-    owner: name,
-    createdAt: CREATED_AT,
-    contextWindow: CONTEXT_TOKENS,
-    maxOutputTokens: OUTPUT_TOKENS,
-    reasons: isThinkingModel(id),
-  });
 }

@@ -5,7 +5,7 @@ import {
   parseJson,
 } from "../../../src/base/json.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 import { formatFrame } from "../../../src/base/streams/sse.ts";
 import { readChat } from "./recorded_chat.ts";
 import { readMessages } from "./recorded_messages.ts";

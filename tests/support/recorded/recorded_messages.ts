@@ -3,7 +3,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../src/base/json.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
 /** Reads the blocks of a message, or of its events. */

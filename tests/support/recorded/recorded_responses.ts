@@ -4,7 +4,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../src/base/json.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 import {
   jsonText,
   type RecordedCall,

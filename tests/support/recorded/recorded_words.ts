@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../../src/base/json.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 
 /** The texts and calls of a recorded answer. */
 export interface RecordedWords {

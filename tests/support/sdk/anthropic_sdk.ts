@@ -124,7 +124,7 @@ export async function handBackToolResult(
   assert.equal(first.stop_reason, "tool_use");
   const content: Block[] = JSON.parse(JSON.stringify(first.content));
   const call = content.find((block) => block.type === "tool_use");
-  assert.deepEqual(call?.input, { city: "Berlin" });
+  assert.deepEqual(call?.input, { city: "demo" });
   let text = "";
   await sdk.stream({
     ...body,

@@ -7,7 +7,7 @@ import {
   objectsOf,
   parseJson,
 } from "../../../src/base/json.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   objectOf,
   parseJson,
 } from "../../../src/base/json.ts";
-import { textOf } from "../../../src/tools/demo/ask.ts";
+import { textOf } from "../upstream/strict_provider/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

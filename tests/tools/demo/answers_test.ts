@@ -1,14 +1,44 @@
 import assert from "node:assert/strict";
-import type { Ask, Tool, Turn } from "../../../src/tools/demo/ask.ts";
-import { createTurn } from "../../support/upstream/strict_provider/turn.ts";
+import type { Ask } from "../../../src/tools/demo/script.ts";
+import type {
+  Block,
+  ToolResultBlock,
+} from "../../../src/codecs/canonical/content/block.ts";
 import { compose, estimateTokens } from "../../../src/tools/demo/answers.ts";
 import { objectOf } from "../../../src/base/json.ts";
 import { yamlPairs } from "../../support/yaml_table.ts";
-import {
-  callInput,
-  exampleOf,
-  toolsToCall,
-} from "../../../src/tools/demo/schema_example.ts";
+import { exampleOf } from "../../../src/tools/demo/schema_example.ts";
+import { callInput, toolsToCall } from "../../../src/tools/demo/tool_calls.ts";
+
+type Turn = Ask["turns"][number];
+
+function turn(
+  role: Turn["role"],
+  ...blocks: readonly (Block | string)[]
+): Turn {
+  return {
+    role,
+    blocks: blocks.map((block) =>
+      typeof block === "string" ? { kind: "text", text: block } : block
+    ),
+  };
+}
+
+function called(id: string, name: string): Block {
+  return { kind: "function_call", id, name, arguments: "{}" };
+}
+
+function result(callId: string, ...texts: readonly string[]): ToolResultBlock {
+  return {
+    kind: "tool_result",
+    callId,
+    callKind: "function",
+    content: texts.map((text) => ({ kind: "text", text })),
+    isError: false,
+  };
+}
+
+const FILE: Block = { kind: "file", source: { type: "text", text: "x" } };
 
 function askOf(
   turns: readonly (Turn | string)[],
@@ -18,18 +48,11 @@ function askOf(
     family: "B",
     protocol: "messages",
     model: "demo-b",
-    isStream: false,
-    turns: turns.map((turn) =>
-      typeof turn === "string" ? createTurn("user", { texts: [turn] }) : turn
+    stream: false,
+    turns: turns.map((one) =>
+      typeof one === "string" ? turn("user", one) : one
     ),
     tools: [],
-    toolChoice: { mode: "auto", names: undefined },
-    mayCallInParallel: true,
-    reasoning: "none",
-    maxOutputTokens: undefined,
-    stopSequences: [],
-    format: undefined,
-    isCompaction: false,
     ...fields,
   };
 }
@@ -48,10 +71,8 @@ Deno.test("compose() quotes the question and names the model", () => {
 });
 
 Deno.test("compose() quotes the last text that is not blank, and not all of a long one", () => {
-  const turn = createTurn("user", {
-    texts: ["reminder", "x".repeat(900), " "],
-  });
-  const quoted = textOf(askOf(["before", turn])).match(/"(x+)…"/)?.[1];
+  const last = turn("user", "reminder", "x".repeat(900), " ");
+  const quoted = textOf(askOf(["before", last])).match(/"(x+)…"/)?.[1];
   assert.equal(quoted?.length, 400);
 });
 
@@ -62,7 +83,7 @@ Deno.test("compose() allows the actions that Claude Code's auto mode checks", ()
 });
 
 Deno.test("compose() answers an empty conversation", () => {
-  assert.match(textOf(askOf([createTurn("user", {})])), /^You said nothing\./);
+  assert.match(textOf(askOf([turn("user")])), /^You said nothing\./);
 });
 
 Deno.test("compose() writes the requested number of words", () => {
@@ -74,11 +95,8 @@ Deno.test("compose() writes the requested number of words", () => {
 Deno.test("compose() quotes every result of a tool by the tool's name", () => {
   const text = textOf(askOf([
     "Use both",
-    createTurn("assistant", {
-      calls: [{ id: "1", name: "get_a" }, { id: "2", name: "get_b" }],
-    }),
-    createTurn("tool", { callId: "1", texts: ["one"] }),
-    createTurn("tool", { callId: "2", texts: [] }),
+    turn("assistant", called("1", "get_a"), called("2", "get_b")),
+    turn("tool", result("1", "one"), result("2")),
   ]));
   assert.match(
     text,
@@ -88,23 +106,22 @@ Deno.test("compose() quotes every result of a tool by the tool's name", () => {
 
 Deno.test("compose() reasons before its answer on request", () => {
   const [reasoning, text] =
-    compose(askOf(["Hm?"], { reasoning: "hidden" })).blocks;
+    compose(askOf(["Hm?"], { reasoning: { effort: "low", summary: "none" } }))
+      .blocks;
   assert.equal(reasoning?.kind, "reasoning");
-  assert(reasoning?.kind === "reasoning" && !reasoning.isShown);
+  assert(reasoning?.isHidden);
   assert.equal(text?.kind, "text");
 });
 
 Deno.test("compose() counts tokens from the real lengths", () => {
   const history = [
     "one two three four",
-    createTurn("assistant", { texts: ["five six"] }),
-    createTurn("user", { texts: ["seven"], attachmentCount: 1 }),
+    turn("assistant", "five six"),
+    turn("user", "seven", FILE),
   ];
-  const ask = askOf(history, { reasoning: "shown" });
+  const ask = askOf(history, { reasoning: { mode: "adaptive" } });
   const { blocks, usage } = compose(ask);
-  const outputs = blocks.map((block) =>
-    estimateTokens(block.kind === "call" ? block.input : block.text)
-  );
+  const outputs = blocks.map(({ text }) => estimateTokens(text));
   assert.deepEqual(usage, {
     inputTokens: (3 + 5) + (3 + 2) + (3 + 2 + 256),
     cachedInputTokens: 3 + 5,
@@ -117,7 +134,10 @@ Deno.test("compose() ends at the limit, with exactly so many tokens", async (t) 
   for (const limit of [1, 2, 12, 25]) {
     await t.step(`${limit}`, () => {
       const { stop, usage } = compose(
-        askOf(["Hm?"], { reasoning: "shown", maxOutputTokens: limit }),
+        askOf(["Hm?"], {
+          reasoning: { mode: "adaptive" },
+          maxOutputTokens: limit,
+        }),
       );
       assert.equal(stop.reason, "max_tokens");
       assert.equal(usage.outputTokens, limit);
@@ -135,9 +155,7 @@ Deno.test("compose() leaves out a call that does not fit", () => {
   const tool = {
     kind: "function" as const,
     name: "get_weather",
-    namespace: undefined,
-    description: "",
-    schema: { properties: { city: {} } },
+    parameters: { properties: { city: {} } },
   };
   const fields = { tools: [tool], maxOutputTokens: 3 };
   const { blocks, stop } = compose(askOf(["get_weather"], fields));
@@ -147,18 +165,25 @@ Deno.test("compose() leaves out a call that does not fit", () => {
 
 Deno.test("compose() ends before the first of the stop sequences", () => {
   const { blocks, stop } = compose(
-    askOf(["Hm?"], { stopSequences: ["", "family", "said"] }),
+    askOf(["Hm?"], { stop: ["", "family", "said"] }),
   );
   assert.deepEqual(blocks, [{ kind: "text", text: "You " }]);
   assert.deepEqual(stop, { reason: "stop_sequence", sequence: "said" });
-  const atOnce = compose(askOf(["Hm?"], { stopSequences: ["You"] }));
+  const atOnce = compose(askOf(["Hm?"], { stop: ["You"] }));
   assert.deepEqual(atOnce.blocks, []);
 });
 
 Deno.test("compose() folds a conversation into one block for a compaction", () => {
-  const { blocks } = compose(askOf(["one", "two"], { isCompaction: true }));
+  const trigger: Block = {
+    kind: "opaque",
+    protocol: "responses",
+    type: "compaction_trigger",
+    value: null,
+    weight: "ignore",
+  };
+  const { blocks } = compose(askOf(["one", "two", turn("user", trigger)]));
   assert.equal(blocks.length, 1);
-  assert(blocks[0]?.kind === "compaction");
+  assert(blocks[0]?.kind === "text");
   assert.match(blocks[0].text, /2 turns, 2 of the user\. Last asked: "two"/);
 });
 
@@ -185,11 +210,9 @@ a list: { type: array, items: { type: integer } } → [1]
 a list without a type: { items: { const: 2 }, minItems: 2 } → [2, 2]
 an empty list: { type: array, maxItems: 0 } → []
 the required fields alone: { type: object, properties: { city: {}, unit: {},
-  days: { type: integer } }, required: [city, days] } → { city: Berlin, days: 1 }
-the first field where none is required: { properties: { path: {}, limit: {} } } → { path: demo.txt }
+  days: { type: integer } }, required: [city, days] } → { city: demo, days: 1 }
+the first field where none is required: { properties: { path: {}, limit: {} } } → { path: demo }
 an object without fields: { type: object } → {}
-the name of a list for its items: { type: object, properties: { emails: { type: array,
-  items: {} } } } → { emails: ["demo@example.com"] }
 the first alternative: { anyOf: [{ type: "null" }, { const: 3 }] } → 3
 one of several: { oneOf: [{ type: boolean }, { const: 3 }] } → true
 no alternative but null: { anyOf: [{ type: "null" }] } → demo
@@ -219,26 +242,14 @@ Deno.test("exampleOf() ends for a recursive schema", () => {
   assert(JSON.stringify(example).length < 10_000);
 });
 
-function tool(name: string, kind: Tool["kind"] = "function"): Tool {
-  return { kind, name, namespace: undefined, description: "", schema: {} };
+function tool(name: string, kind: "function" | "custom" = "function") {
+  return { kind, name, schema: {} };
 }
 
 function askWith(prompt: string, names: readonly string[]): Ask {
-  return {
-    family: "A",
-    protocol: "chat",
-    model: "demo-a",
-    isStream: false,
-    turns: [createTurn("user", { texts: [prompt] })],
-    tools: names.map((name) => tool(name)),
-    toolChoice: { mode: "auto", names: undefined },
-    mayCallInParallel: true,
-    reasoning: "none",
-    maxOutputTokens: undefined,
-    stopSequences: [],
-    format: undefined,
-    isCompaction: false,
-  };
+  return askOf([prompt], {
+    tools: names.map((name) => ({ kind: "function", name })),
+  });
 }
 
 const CHOICES: readonly (readonly [
@@ -280,14 +291,11 @@ Deno.test("toolsToCall() calls nothing after results, unless it must", () => {
     ...before,
     turns: [
       ...before.turns,
-      createTurn("assistant", { calls: [{ id: "1", name: "get_a" }] }),
-      createTurn("tool", { callId: "1", texts: ["done"] }),
+      turn("assistant", called("1", "get_a")),
+      turn("tool", result("1", "done")),
     ],
   };
-  const forced: Ask = {
-    ...after,
-    toolChoice: { mode: "required", names: undefined },
-  };
+  const forced: Ask = { ...after, toolChoice: { type: "required" } };
   assert.equal(toolsToCall(before).length, 1);
   assert.equal(toolsToCall(after).length, 0);
   assert.equal(toolsToCall(forced).length, 1);
@@ -300,10 +308,10 @@ Deno.test("callInput() uses the JSON object of the prompt unchanged", () => {
 
 Deno.test("callInput() creates arguments when the prompt has none", () => {
   assert.equal(callInput({ ...tool("f"), schema: {} }, "Use f {now}"), "{}");
-  const schema = { properties: { url: { type: "string" } } };
+  const schema = { properties: { at: { type: "string", format: "uri" } } };
   assert.equal(
     callInput({ ...tool("f"), schema }, "Use f"),
-    '{"url":"https://example.com/"}',
+    '{"at":"https://example.com/"}',
   );
 });
 

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/base/json.ts";
 import type { Family } from "../../../src/base/protocol.ts";
-import { type Fault, SLOW_MS } from "../../../src/tools/demo/providers.ts";
+import { type faultOf, SLOW_MS } from "../../../src/tools/demo/providers.ts";
 import { waitInRealTime } from "../../../src/tools/demo/speak.ts";
 import { framesOf } from "../../support/wire/sse_frames.ts";
 import { createFixedDemo, createFixedStrict, demoRequest } from "./harness.ts";
+
+type Fault = NonNullable<ReturnType<typeof faultOf>>;
 
 const HELLO = [{ role: "user", content: "Hello" }];
 

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { fragmentsOf, wordsOf } from "../../../src/tools/demo/script.ts";
+import {
+  fragmentsOf,
+  wordsOf,
+} from "../../support/upstream/strict_provider/ask.ts";
 import { seal, unseal } from "../../support/upstream/strict_provider/seal.ts";
 import {
   speak,

@@ -2,8 +2,7 @@ import type { Clock } from "@gateway/base/time/timers";
 import type { SimulatedFamily } from "../providers.ts";
 import type { Usage } from "@gateway/codecs";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** The tokens of one credit. An exchange costs one credit more, so that a few exchanges are visible in the quota. */
@@ -16,83 +15,52 @@ export interface Quota {
   read(family: SimulatedFamily): AccountReading;
 }
 
-/** The windows of one account. */
-export type AccountReading = Readonly<Record<keyof Account, CreditReading>>;
-
-interface Account {
-  /** Credits. */
-  readonly fiveHour: CreditWindow;
-  /** Credits. */
-  readonly weekly: CreditWindow;
-  /** Requests a minute. */
-  readonly requests: CreditWindow;
-  /** Tokens a minute. */
-  readonly tokens: CreditWindow;
+/** The windows of one account, in credits. */
+export interface AccountReading {
+  readonly fiveHour: CreditReading;
+  readonly weekly: CreditReading;
 }
+
+/** The size of each account's five-hour window, and the age of its week. */
+const ACCOUNTS: Readonly<
+  Record<SimulatedFamily, { readonly limit: number; readonly daysOld: number }>
+> = {
+  A: { limit: 2000, daysOld: 4 },
+  B: { limit: 1000, daysOld: 2 },
+  C: { limit: 1500, daysOld: 5 },
+};
 
 /**
  * Creates accounts that are already in use: their week is some days old, and their five-hour window has not begun. They
  * report their use, and never reject a request.
  */
 export function createQuota(clock: Clock): Quota {
-  const accounts: Readonly<Record<SimulatedFamily, Account>> = {
-    A: createAccount(clock, { fiveHourLimit: 2000, daysOld: 4 }),
-    B: createAccount(clock, { fiveHourLimit: 1000, daysOld: 2 }),
-    C: createAccount(clock, { fiveHourLimit: 1500, daysOld: 5 }),
+  const account = (family: SimulatedFamily) => {
+    const { limit, daysOld } = ACCOUNTS[family];
+    return {
+      fiveHour: createCreditWindow({
+        ...{ clock, limit, othersPerHour: 40 },
+        lengthMs: 5 * HOUR_MS,
+      }),
+      weekly: createCreditWindow({
+        ...{ clock, limit: limit * 5, othersPerHour: 30 },
+        lengthMs: 7 * DAY_MS,
+        begunMsAgo: daysOld * DAY_MS,
+      }),
+    };
   };
+  const accounts = { A: account("A"), B: account("B"), C: account("C") };
   return {
-    spend(family, usage) {
-      const tokens = usage.inputTokens + usage.outputTokens;
-      const credits = 1 + tokens / TOKENS_PER_CREDIT;
-      const account = accounts[family];
-      account.fiveHour.spend(credits);
-      account.weekly.spend(credits);
-      account.requests.spend(1);
-      account.tokens.spend(tokens);
+    spend(family, { inputTokens, outputTokens }) {
+      const credits = 1 + (inputTokens + outputTokens) / TOKENS_PER_CREDIT;
+      accounts[family].fiveHour.spend(credits);
+      accounts[family].weekly.spend(credits);
     },
     read(family) {
-      const account = accounts[family];
-      return {
-        fiveHour: account.fiveHour.read(),
-        weekly: account.weekly.read(),
-        requests: account.requests.read(),
-        tokens: account.tokens.read(),
-      };
+      const { fiveHour, weekly } = accounts[family];
+      return { fiveHour: fiveHour.read(), weekly: weekly.read() };
     },
   };
-}
-
-function createAccount(
-  clock: Clock,
-  options: { readonly fiveHourLimit: number; readonly daysOld: number },
-): Account {
-  const { fiveHourLimit, daysOld } = options;
-  return {
-    fiveHour: createCreditWindow({
-      clock,
-      lengthMs: 5 * HOUR_MS,
-      limit: fiveHourLimit,
-      othersPerHour: 40,
-    }),
-    weekly: createCreditWindow({
-      clock,
-      lengthMs: 7 * DAY_MS,
-      limit: fiveHourLimit * 5,
-      othersPerHour: 30,
-      begunMsAgo: daysOld * DAY_MS,
-    }),
-    requests: createRate(clock, 600),
-    tokens: createRate(clock, 1_000_000),
-  };
-}
-
-function createRate(clock: Clock, limit: number): CreditWindow {
-  return createCreditWindow({
-    clock,
-    lengthMs: MINUTE_MS,
-    limit,
-    othersPerHour: 0,
-  });
 }
 
 /** The current state of a quota's window. */
@@ -127,18 +95,19 @@ interface CreditWindowOptions {
  * Creates a meter whose numbers change with use and with time: others use the same account, and the end of a window
  * resets the use. It never rejects a request.
  */
-export function createCreditWindow(options: CreditWindowOptions): CreditWindow {
-  const { clock, lengthMs, limit, othersPerHour, begunMsAgo } = options;
+export function createCreditWindow(
+  { clock, lengthMs, limit, othersPerHour, begunMsAgo }: CreditWindowOptions,
+): CreditWindow {
   let begunMs = begunMsAgo === undefined ? undefined : clock.now() - begunMsAgo;
   let own = 0;
 
   const resetAfterWindow = () => {
-    if (begunMs === undefined || clock.now() < begunMs + lengthMs) return;
+    const ageMs = clock.now() - (begunMs ?? Infinity);
+    if (begunMs === undefined || ageMs < lengthMs) return;
     own = 0;
-    const windowsOver = Math.floor((clock.now() - begunMs) / lengthMs);
     begunMs = begunMsAgo === undefined
       ? undefined
-      : begunMs + windowsOver * lengthMs;
+      : clock.now() - ageMs % lengthMs;
   };
 
   return {
@@ -153,16 +122,8 @@ export function createCreditWindow(options: CreditWindowOptions): CreditWindow {
         return { limit, used: 0, resetsAtMs: undefined };
       }
       const hours = (clock.now() - begunMs) / HOUR_MS;
-      return {
-        limit,
-        used: own + othersPerHour * hours,
-        resetsAtMs: begunMs + lengthMs,
-      };
+      const used = own + othersPerHour * hours;
+      return { limit, used, resetsAtMs: begunMs + lengthMs };
     },
   };
-}
-
-/** Returns the used part of the limit; it may exceed 1. */
-export function usedFraction({ used, limit }: CreditReading): number {
-  return used / limit;
 }

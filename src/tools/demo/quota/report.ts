@@ -1,10 +1,6 @@
 import { GatewayError } from "@gateway/base/error";
 import { bearerToken } from "../interfaces.ts";
-import {
-  type AccountReading,
-  type CreditReading,
-  usedFraction,
-} from "./quota.ts";
+import type { AccountReading, CreditReading } from "./quota.ts";
 import type { Provider, SimulatedFamily } from "../providers.ts";
 
 /**
@@ -20,58 +16,99 @@ export function quotaResponse(
     readonly nowMs: number;
   },
 ): Response {
-  const isKeyRight = presentedKey(headers) === provider.key;
-  switch (provider.family) {
-    case "A":
-      return Response.json(isKeyRight ? zaiQuota(account) : zaiQuotaRefusal());
-    case "B":
-      if (!isKeyRight) {
-        throw new GatewayError("unauthenticated", "Invalid bearer token");
-      }
-      return Response.json(anthropicQuota(account));
-    case "C":
-      return isKeyRight
-        ? Response.json(codexQuota(account, nowMs))
-        : Response.json({ detail: "Unauthorized" }, { status: 401 });
-  }
+  // Z.ai also accepts a key without a scheme.
+  const key = bearerToken(headers) ?? headers.get("authorization");
+  const { body, refuse } = QUOTAS[provider.family];
+  return key === provider.key ? Response.json(body(account, nowMs)) : refuse();
 }
 
-/** Returns the key of a request; Z.ai also accepts a key without a scheme. */
-function presentedKey(headers: Headers): string | null {
-  return bearerToken(headers) ?? headers.get("authorization");
+/** Returns the quota headers of a response, for the families whose providers send them. */
+export function quotaHeaders(
+  account: AccountReading,
+  { family, nowMs }: {
+    readonly family: SimulatedFamily;
+    readonly nowMs: number;
+  },
+): Record<string, string> {
+  return QUOTAS[family].headers(account, nowMs);
 }
 
-const FIVE_HOURS_S = 18_000;
-const WEEK_S = 604_800;
+/** The quota of a family's provider. */
+interface QuotaForm {
+  body(account: AccountReading, nowMs: number): object;
+  /** Responds to a wrong key. */
+  refuse(): Response;
+  headers(account: AccountReading, nowMs: number): Record<string, string>;
+}
 
-/** Writes an account of family A like the coding plan of Z.ai: rounded-down credits, reset in milliseconds. */
-function zaiQuota({ fiveHour, weekly }: AccountReading): object {
-  return {
-    code: 200,
-    msg: "Operation successful",
-    success: true,
-    data: {
-      level: "lite",
-      limits: [
-        zaiLimit(fiveHour, { unit: 3, number: 5 }),
-        zaiLimit(weekly, { unit: 6, number: 1 }),
-      ],
+const QUOTAS: Readonly<Record<SimulatedFamily, QuotaForm>> = {
+  // The coding plan of Z.ai: rounded-down credits, reset in milliseconds. Errors have the status 200.
+  A: {
+    body: ({ fiveHour, weekly }) => ({
+      code: 200,
+      msg: "Operation successful",
+      success: true,
+      data: {
+        level: "lite",
+        limits: [zaiLimit(fiveHour, 3, 5), zaiLimit(weekly, 6, 1)],
+      },
+    }),
+    refuse: () =>
+      Response.json({
+        code: 401,
+        msg: "token expired or incorrect",
+        success: false,
+      }),
+    headers: () => ({}),
+  },
+  // Anthropic's OAuth usage: used percent and reset as text. The headers have fractions and seconds.
+  B: {
+    body: ({ fiveHour, weekly }) => ({
+      five_hour: fiveHour.resetsAtMs === undefined
+        ? null
+        : anthropicWindow(fiveHour),
+      seven_day: anthropicWindow(weekly),
+    }),
+    refuse() {
+      throw new GatewayError("unauthenticated", "Invalid bearer token");
     },
-  };
-}
-
-/** Writes the coding plan's error for a wrong key: HTTP 200, with the code in the body. */
-function zaiQuotaRefusal(): object {
-  return { code: 401, msg: "token expired or incorrect", success: false };
-}
+    headers: ({ fiveHour, weekly }, nowMs) => ({
+      "anthropic-ratelimit-unified-status": "allowed",
+      "anthropic-ratelimit-unified-reset": epochSeconds(fiveHour, nowMs),
+      "anthropic-ratelimit-unified-representative-claim": "five_hour",
+      ...anthropicHeaders("5h", fiveHour, nowMs),
+      ...anthropicHeaders("7d", weekly, nowMs),
+    }),
+  },
+  // The Codex back end: used percent, reset in seconds.
+  C: {
+    body: ({ fiveHour, weekly }, nowMs) => ({
+      plan_type: "team",
+      rate_limit: {
+        allowed: true,
+        limit_reached: false,
+        primary_window: codexWindow(fiveHour, 18_000, nowMs),
+        secondary_window: codexWindow(weekly, 604_800, nowMs),
+      },
+      credits: { has_credits: false, unlimited: false, balance: null },
+    }),
+    refuse: () => Response.json({ detail: "Unauthorized" }, { status: 401 }),
+    headers: ({ fiveHour, weekly }, nowMs) => ({
+      "x-codex-plan-type": "team",
+      ...codexHeaders("primary", codexWindow(fiveHour, 18_000, nowMs)),
+      ...codexHeaders("secondary", codexWindow(weekly, 604_800, nowMs)),
+    }),
+  },
+};
 
 function zaiLimit(
   { limit, used, resetsAtMs }: CreditReading,
-  period: { readonly unit: number; readonly number: number },
+  unit: number,
+  number: number,
 ): object {
   return {
     type: "CREDIT_LIMIT",
-    ...period,
+    ...{ unit, number },
     usage: limit,
     currentValue: Math.floor(used),
     remaining: Math.max(0, Math.floor(limit - used)),
@@ -80,176 +117,55 @@ function zaiLimit(
   };
 }
 
-/** Writes an account of family B like Anthropic's OAuth usage: used percent, reset as text. */
-function anthropicQuota({ fiveHour, weekly }: AccountReading): object {
+function anthropicWindow({ limit, used, resetsAtMs }: CreditReading): object {
   return {
-    five_hour: fiveHour.resetsAtMs === undefined
+    utilization: Math.round(used / limit * 1000) / 10,
+    resets_at: resetsAtMs === undefined
       ? null
-      : anthropicWindow(fiveHour),
-    seven_day: anthropicWindow(weekly),
-    seven_day_opus: null,
-    seven_day_sonnet: null,
-    extra_usage: {
-      is_enabled: false,
-      monthly_limit: null,
-      used_credits: null,
-      utilization: null,
-    },
-    limits: [
-      anthropicLimit(fiveHour, { kind: "session", group: "session" }),
-      anthropicLimit(weekly, { kind: "weekly_all", group: "weekly" }),
-    ],
+      : new Date(resetsAtMs).toISOString(),
   };
 }
 
-function anthropicWindow(reading: CreditReading): object {
-  return {
-    utilization: Math.round(usedFraction(reading) * 1000) / 10,
-    resets_at: isoTime(reading.resetsAtMs),
-  };
-}
-
-function anthropicLimit(
+function anthropicHeaders(
+  length: "5h" | "7d",
   reading: CreditReading,
-  names: { readonly kind: string; readonly group: string },
-): object {
-  return {
-    ...names,
-    percent: Math.floor(usedFraction(reading) * 100),
-    severity: usedFraction(reading) < 0.8 ? "normal" : "warning",
-    resets_at: isoTime(reading.resetsAtMs),
-    scope: null,
-    is_active: names.kind === "session",
-  };
-}
-
-/** Writes an account of family C like the Codex back end: used percent, reset in seconds. */
-function codexQuota(
-  { fiveHour, weekly }: AccountReading,
   nowMs: number,
-): object {
+): Record<string, string> {
+  const prefix = `anthropic-ratelimit-unified-${length}`;
   return {
-    plan_type: "team",
-    rate_limit: {
-      allowed: true,
-      limit_reached: false,
-      primary_window: codexWindow(fiveHour, FIVE_HOURS_S, nowMs),
-      secondary_window: codexWindow(weekly, WEEK_S, nowMs),
-    },
-    code_review_rate_limit: null,
-    additional_rate_limits: null,
-    credits: { has_credits: false, unlimited: false, balance: null },
+    [`${prefix}-status`]: "allowed",
+    [`${prefix}-utilization`]: (reading.used / reading.limit).toFixed(4),
+    [`${prefix}-reset`]: epochSeconds(reading, nowMs),
   };
 }
 
 /** Writes a window; one that has not begun is reported as if it began now. */
 function codexWindow(
-  reading: CreditReading,
+  { limit, used, resetsAtMs }: CreditReading,
   lengthS: number,
   nowMs: number,
-): object {
-  const resetsAtMs = reading.resetsAtMs ?? nowMs + lengthS * 1000;
+) {
+  const resetMs = resetsAtMs ?? nowMs + lengthS * 1000;
   return {
-    used_percent: Math.floor(usedFraction(reading) * 100),
+    used_percent: Math.floor(used / limit * 100),
     limit_window_seconds: lengthS,
-    reset_after_seconds: Math.ceil((resetsAtMs - nowMs) / 1000),
-    reset_at: Math.ceil(resetsAtMs / 1000),
-  };
-}
-
-function isoTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
-}
-
-/**
- * Returns the quota headers of a response. Family A writes those of an OpenAI platform key (counts per minute), B those
- * of an Anthropic OAuth token (fractions), C those of the Codex back end (percent).
- */
-export function quotaHeaders(
-  account: AccountReading,
-  options: { readonly family: SimulatedFamily; readonly nowMs: number },
-): Record<string, string> {
-  switch (options.family) {
-    case "A":
-      return openaiHeaders(account, options.nowMs);
-    case "B":
-      return anthropicHeaders(account, options.nowMs);
-    case "C":
-      return codexHeaders(account, options.nowMs);
-  }
-}
-
-function openaiHeaders(
-  { requests, tokens }: AccountReading,
-  nowMs: number,
-): Record<string, string> {
-  return {
-    "x-ratelimit-limit-requests": `${requests.limit}`,
-    "x-ratelimit-remaining-requests": `${remaining(requests)}`,
-    "x-ratelimit-reset-requests": duration(requests, nowMs),
-    "x-ratelimit-limit-tokens": `${tokens.limit}`,
-    "x-ratelimit-remaining-tokens": `${remaining(tokens)}`,
-    "x-ratelimit-reset-tokens": duration(tokens, nowMs),
-  };
-}
-
-function anthropicHeaders(
-  { fiveHour, weekly }: AccountReading,
-  nowMs: number,
-): Record<string, string> {
-  const prefix = "anthropic-ratelimit-unified";
-  return {
-    [`${prefix}-status`]: "allowed",
-    [`${prefix}-reset`]: epochSeconds(fiveHour, nowMs),
-    [`${prefix}-representative-claim`]: "five_hour",
-    [`${prefix}-5h-status`]: "allowed",
-    [`${prefix}-5h-utilization`]: usedFraction(fiveHour).toFixed(4),
-    [`${prefix}-5h-reset`]: epochSeconds(fiveHour, nowMs),
-    [`${prefix}-7d-status`]: "allowed",
-    [`${prefix}-7d-utilization`]: usedFraction(weekly).toFixed(4),
-    [`${prefix}-7d-reset`]: epochSeconds(weekly, nowMs),
+    reset_after_seconds: Math.ceil((resetMs - nowMs) / 1000),
+    reset_at: Math.ceil(resetMs / 1000),
   };
 }
 
 function codexHeaders(
-  { fiveHour, weekly }: AccountReading,
-  nowMs: number,
-): Record<string, string> {
-  return {
-    "x-codex-plan-type": "team",
-    ...codexWindowHeaders("primary", fiveHour, nowMs),
-    "x-codex-primary-window-minutes": "300",
-    ...codexWindowHeaders("secondary", weekly, nowMs),
-    "x-codex-secondary-window-minutes": "10080",
-  };
-}
-
-function codexWindowHeaders(
   slot: "primary" | "secondary",
-  reading: CreditReading,
-  nowMs: number,
+  window: ReturnType<typeof codexWindow>,
 ): Record<string, string> {
-  const prefix = `x-codex-${slot}`;
-  const percent = Math.floor(usedFraction(reading) * 100);
   return {
-    [`${prefix}-used-percent`]: `${percent}`,
-    [`${prefix}-reset-at`]: epochSeconds(reading, nowMs),
-    [`${prefix}-reset-after-seconds`]: `${secondsLeft(reading, nowMs)}`,
+    [`x-codex-${slot}-used-percent`]: `${window.used_percent}`,
+    [`x-codex-${slot}-window-minutes`]: `${window.limit_window_seconds / 60}`,
+    [`x-codex-${slot}-reset-at`]: `${window.reset_at}`,
+    [`x-codex-${slot}-reset-after-seconds`]: `${window.reset_after_seconds}`,
   };
-}
-
-function remaining({ used, limit }: CreditReading): number {
-  return Math.max(0, Math.floor(limit - used));
 }
 
 function epochSeconds({ resetsAtMs }: CreditReading, nowMs: number): string {
   return `${Math.ceil((resetsAtMs ?? nowMs) / 1000)}`;
-}
-
-function secondsLeft({ resetsAtMs }: CreditReading, nowMs: number): number {
-  return Math.ceil(((resetsAtMs ?? nowMs) - nowMs) / 1000);
-}
-
-function duration(reading: CreditReading, nowMs: number): string {
-  return `${secondsLeft(reading, nowMs)}s`;
 }

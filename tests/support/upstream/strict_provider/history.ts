@@ -1,4 +1,4 @@
-import type { Turn } from "../../../../src/tools/demo/ask.ts";
+import type { Turn } from "./ask.ts";
 
 /** A call or result that has no partner. */
 interface HistoryFault {

@@ -4,11 +4,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../../src/base/json.ts";
-import {
-  type AskOfBody,
-  numberOf,
-  textOf,
-} from "../../../../src/tools/demo/ask.ts";
+import { type AskOfBody, numberOf, textOf } from "./ask.ts";
 import { unseal } from "./seal.ts";
 import { invalid } from "./error_shapes.ts";
 import { claudeSchemaFault } from "../schema_rules.ts";

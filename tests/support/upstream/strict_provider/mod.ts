@@ -1,8 +1,13 @@
 import type { GatewayError } from "../../../../src/base/error.ts";
 import type { JsonObject } from "../../../../src/base/json.ts";
-import type { AskOfBody } from "../../../../src/tools/demo/ask.ts";
+import {
+  type AskOfBody,
+  requestOf,
+  scriptOf,
+  type StrictScript,
+} from "./ask.ts";
 import type { SimulatedOperation } from "../../../../src/tools/demo/providers.ts";
-import type { DemoCodec, Script } from "../../../../src/tools/demo/script.ts";
+import type { DemoCodec } from "../../../../src/tools/demo/script.ts";
 import { createDemoUpstream } from "../../../../src/tools/demo/upstream.ts";
 import { messagesError, openaiError } from "./error_shapes.ts";
 import { judgeMessages } from "./messages_rules.ts";
@@ -27,7 +32,7 @@ interface Service {
   read(body: JsonObject): AskOfBody;
   /** Rejects requests that a lenient provider would serve. */
   judge?(body: JsonObject, ask: AskOfBody): void;
-  render(script: Script, context: StrictContext): StrictRendering;
+  render(script: StrictScript, context: StrictContext): StrictRendering;
 }
 
 const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
@@ -74,18 +79,25 @@ const STRICT_CODEC: DemoCodec = {
     const { read, judge, render } = SERVICES[operation];
     const ask = read(body);
     judge?.(body, ask);
+    const isCompaction = ask.isCompaction || operation === "compact";
     return {
-      ask,
-      render(script, { ids, nowMs, ask }) {
-        const createdAt = Math.floor(nowMs / 1000);
-        const { whole, stream } = render(script, { ids, createdAt, ask, body });
+      request: requestOf(ask),
+      render(script, { ids, nowMs, ask: { model } }) {
+        const { whole, stream } = render(scriptOf(script, isCompaction), {
+          ids,
+          createdAt: Math.floor(nowMs / 1000),
+          ask: { ...ask, model },
+          body,
+        });
         return {
           whole: () => whole,
-          steps: stream && (() => stream.steps()),
-          failingSteps() {
-            const all = [...stream?.steps() ?? []];
-            const half = all.slice(0, Math.ceil(all.length / 2));
-            return [...half, ...stream?.failure(half.length) ?? []];
+          ...stream && {
+            steps({ isFailing }) {
+              const all = [...stream.steps()];
+              if (!isFailing) return all;
+              const half = all.slice(0, Math.ceil(all.length / 2));
+              return [...half, ...stream.failure(half.length)];
+            },
           },
         };
       },

@@ -4,12 +4,7 @@ import {
   type JsonValue,
   objectsOf,
 } from "../../../../src/base/json.ts";
-import {
-  type AskOfBody,
-  numberOf,
-  textOf,
-  type Tool,
-} from "../../../../src/tools/demo/ask.ts";
+import { type AskOfBody, numberOf, textOf, type Tool } from "./ask.ts";
 import { unseal } from "./seal.ts";
 import { faultOfHistory } from "./history.ts";
 

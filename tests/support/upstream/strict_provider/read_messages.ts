@@ -18,7 +18,7 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "../../../../src/tools/demo/ask.ts";
+} from "./ask.ts";
 import { invalid } from "./error_shapes.ts";
 
 /**

@@ -17,7 +17,7 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "../../../../src/tools/demo/ask.ts";
+} from "./ask.ts";
 
 /**
  * Reads the parts of a Responses request that the demo needs; also of a request for compaction.

@@ -5,10 +5,10 @@ import { openaiError } from "./error_shapes.ts";
 import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
 import {
   fragmentsOf,
-  type Script,
   type ScriptBlock,
+  type StrictScript,
   wordsOf,
-} from "../../../../src/tools/demo/script.ts";
+} from "./ask.ts";
 import { type Step, write } from "../../../../src/tools/demo/speak.ts";
 import {
   type StrictContext,
@@ -25,7 +25,7 @@ const FINISH_REASONS: Readonly<Record<string, string>> = {
 
 /** Renders `script` as a Chat Completions answer and as its chunks. */
 export function renderChat(
-  script: Script,
+  script: StrictScript,
   { ids, createdAt, ask, body }: StrictContext,
 ): StrictRendering {
   const id = ids.next("chatcmpl");
@@ -189,7 +189,7 @@ function callDeltas(call: ToolCall, index: number): object[] {
 
 /** Renders the text of `script` as a legacy completion and as its chunks, without tools and reasoning. */
 export function renderCompletion(
-  script: Script,
+  script: StrictScript,
   { ids, createdAt, ask, body }: StrictContext,
 ): StrictRendering {
   const frame = {

@@ -5,10 +5,10 @@ import { messagesError } from "./error_shapes.ts";
 import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
 import {
   fragmentsOf,
-  type Script,
   type ScriptBlock,
+  type StrictScript,
   wordsOf,
-} from "../../../../src/tools/demo/script.ts";
+} from "./ask.ts";
 import type { Step } from "../../../../src/tools/demo/speak.ts";
 import {
   type StrictContext,
@@ -34,7 +34,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
 
 /** Renders `script` as a Messages answer and as its events. */
 export function renderMessages(
-  script: Script,
+  script: StrictScript,
   { ids, ask }: StrictContext,
 ): StrictRendering {
   const named = {

@@ -9,10 +9,10 @@ import { OVERLOADED } from "../../../../src/tools/demo/providers.ts";
 import type { Usage } from "../../../../src/codecs/canonical/answer/answer.ts";
 import {
   fragmentsOf,
-  type Script,
   type ScriptBlock,
+  type StrictScript,
   wordsOf,
-} from "../../../../src/tools/demo/script.ts";
+} from "./ask.ts";
 import type { Step } from "../../../../src/tools/demo/speak.ts";
 import {
   type StrictContext,
@@ -23,7 +23,7 @@ import { seal } from "./seal.ts";
 
 /** Renders `script` as a Responses answer and as its events. */
 export function renderResponses(
-  script: Script,
+  script: StrictScript,
   context: StrictContext,
 ): StrictRendering {
   const id = context.ids.next("resp");
@@ -39,7 +39,7 @@ export function renderResponses(
 }
 
 function answerOf(
-  script: Script,
+  script: StrictScript,
   context: StrictContext,
   { id, items }: { readonly id: string; readonly items: readonly OutputItem[] },
 ): ResponsesAnswer {
@@ -61,7 +61,7 @@ function answerOf(
 
 /** Renders `script` as the answer to a compaction request: the user's messages and one sealed item. */
 export function renderCompactedResponse(
-  script: Script,
+  script: StrictScript,
   context: StrictContext,
 ): StrictRendering {
   const kept = context.ask.turns.filter((turn) => turn.role === "user");
@@ -124,7 +124,10 @@ function wholeTool(tool: JsonValue): JsonValue {
     : tool;
 }
 
-function outputItems(script: Script, context: StrictContext): OutputItem[] {
+function outputItems(
+  script: StrictScript,
+  context: StrictContext,
+): OutputItem[] {
   const isSealed = listOf(context.body.include)
     .includes("reasoning.encrypted_content");
   const last = script.blocks.length - 1;

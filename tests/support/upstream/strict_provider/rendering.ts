@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../../src/base/json.ts";
 import type { Ids } from "../../../../src/base/ids.ts";
-import type { Ask } from "../../../../src/tools/demo/ask.ts";
+import type { AskOfBody } from "./ask.ts";
 import { type Step, write } from "../../../../src/tools/demo/speak.ts";
 
 /** The facts that a renderer needs in addition to the script. */
@@ -8,7 +8,7 @@ export interface StrictContext {
   readonly ids: Ids;
   /** Seconds since 1970. */
   readonly createdAt: number;
-  readonly ask: Ask;
+  readonly ask: AskOfBody & { readonly model: string };
   /** The body of the request, for the fields that an answer repeats. */
   readonly body: JsonObject;
 }

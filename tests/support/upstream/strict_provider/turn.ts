@@ -1,4 +1,4 @@
-import type { Turn } from "../../../../src/tools/demo/ask.ts";
+import type { Turn } from "./ask.ts";
 
 /** Creates a turn that is empty except for `fields`. */
 export function createTurn(

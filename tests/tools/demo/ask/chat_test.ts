@@ -6,7 +6,7 @@ import {
   objectsOf,
   parseJson,
 } from "../../../../src/base/json.ts";
-import { textOf } from "../../../../src/tools/demo/ask.ts";
+import { textOf } from "../../../support/upstream/strict_provider/ask.ts";
 import { ask, askBoth } from "../harness.ts";
 import { steps } from "../../../support/steps.ts";
 import { yamlTable } from "../../../support/yaml_table.ts";
@@ -154,7 +154,7 @@ Deno.test("chat reads the settings of a request", async (t) => {
         },
       },
     });
-    assert.equal(objectOf(message).content, '{"city":"Berlin"}');
+    assert.equal(objectOf(message).content, '{"city":"demo"}');
   });
 
   await t.step("an answer in any JSON", async () => {

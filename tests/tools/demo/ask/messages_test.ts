@@ -4,7 +4,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../../src/base/json.ts";
-import { textOf } from "../../../../src/tools/demo/ask.ts";
+import { textOf } from "../../../support/upstream/strict_provider/ask.ts";
 import { seal } from "../../../support/upstream/strict_provider/seal.ts";
 import { ask, askBoth } from "../harness.ts";
 import { steps } from "../../../support/steps.ts";

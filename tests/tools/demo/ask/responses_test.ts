@@ -5,7 +5,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../../src/base/json.ts";
-import { textOf } from "../../../../src/tools/demo/ask.ts";
+import { textOf } from "../../../support/upstream/strict_provider/ask.ts";
 import { seal } from "../../../support/upstream/strict_provider/seal.ts";
 import { outputTextOf } from "../../../support/sdk/responses_fold.ts";
 import { ask, askBoth } from "../harness.ts";
@@ -149,7 +149,7 @@ Deno.test("responses read the settings of a request", async (t) => {
     const schema = { type: "object", properties: { city: {} } };
     const format = { type: "json_schema", name: "place", schema };
     const answer = await answerTo({ text: { format } });
-    assert.equal(outputTextOf(answer), '{"city":"Berlin"}');
+    assert.equal(outputTextOf(answer), '{"city":"demo"}');
     assert.deepEqual(answer.text, { format });
   });
 

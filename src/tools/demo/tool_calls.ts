@@ -1,0 +1,120 @@
+import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
+import type { Tool } from "@gateway/codecs";
+import { exampleOf } from "./schema_example.ts";
+import { type Ask, freshResults, promptOf } from "./script.ts";
+
+/** A tool that the caller runs. */
+interface Callable {
+  readonly kind: "function" | "custom";
+  readonly name: string;
+  /** The namespace of a Responses tool; each call of the tool repeats it. */
+  readonly namespace?: string;
+  readonly description?: string | undefined;
+  /** The JSON schema of the arguments; empty for a custom tool, whose input is free text. */
+  readonly schema: JsonObject;
+}
+
+/** Returns the tools that the caller runs, those of namespaces among them. */
+export function callableTools(tools: readonly Tool[]): Callable[] {
+  return tools.flatMap((tool): Callable[] => {
+    if (tool.kind === "hosted") return [];
+    if (tool.kind === "namespace") {
+      return callableTools(tool.tools)
+        .map((inner) => ({ ...inner, namespace: tool.name }));
+    }
+    const { kind, name, description } = tool;
+    const schema = tool.kind === "function" ? tool.parameters ?? {} : {};
+    return [{ kind, name, description, schema }];
+  });
+}
+
+/**
+ * Returns the tools that the demo calls. These are the tools that `tool_choice` forces, else those that the last user
+ * message requests, unless the request ends with tool results. A message requests a tool with "use", "call", "run" or
+ * "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message with the word "tool"
+ * requests all tools that it names, or else the first one.
+ */
+export function toolsToCall(ask: Ask): readonly Callable[] {
+  const { toolChoice: choice } = ask;
+  if (choice?.type === "none") return [];
+  const allowed = choice?.type === "allowed"
+    ? choice.tools
+    : choice?.type === "tool"
+    ? [choice.tool]
+    : undefined;
+  const offered = callableTools(ask.tools).filter(({ name }) =>
+    allowed === undefined || allowed.some((one) => one.name === name)
+  );
+  const isForced = choice?.type === "required" || choice?.type === "tool" ||
+    choice?.type === "allowed" && choice.mode === "required";
+  const requested = !isForced && freshResults(ask).length > 0
+    ? []
+    : requestedTools(promptOf(ask), offered);
+  const chosen = requested.length === 0 && isForced
+    ? offered.slice(0, 1)
+    : requested;
+  return ask.parallelTools === false ? chosen.slice(0, 1) : chosen;
+}
+
+function requestedTools(
+  prompt: string,
+  tools: readonly Callable[],
+): readonly Callable[] {
+  const named = tools.filter(({ name }) =>
+    new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(prompt)
+  );
+  const speaksOfTools = /\btools?\b/i.test(prompt);
+  if (speaksOfTools) return named.length > 0 ? named : tools.slice(0, 1);
+  return named.filter(({ name }) =>
+    !isPlainWord(name) || isInvoked(prompt, name)
+  );
+}
+
+/** Returns true for names like `Read` and `search`, which a message may contain by chance, unlike `get_weather`. */
+function isPlainWord(name: string): boolean {
+  return /^[A-Z]?[a-z]+$/.test(name);
+}
+
+function isInvoked(prompt: string, name: string): boolean {
+  return new RegExp(
+    `\\b(use|call|run|invoke)\\s+(the\\s+)?[\`"']?${RegExp.escape(name)}\\b`,
+    "i",
+  ).test(prompt);
+}
+
+/**
+ * Returns the input of a tool call: the first JSON object of the prompt, else arguments made from the tool's schema. A
+ * custom tool gets the first fenced block of the prompt, else a text for its name.
+ */
+export function callInput(tool: Callable, prompt: string): string {
+  if (tool.kind === "custom") {
+    return prompt.match(/```[^\n]*\n([\s\S]*?)\n?```/)?.[1] ??
+      CUSTOM_INPUTS[tool.name] ?? "hello from the demo";
+  }
+  const given = objectInText(prompt);
+  if (given !== undefined) return given;
+  const example = exampleOf(tool.schema);
+  return JSON.stringify(isJsonObject(example) ? example : {});
+}
+
+/** The inputs of well-known clients' tools whose grammar rejects free text. */
+const CUSTOM_INPUTS: Readonly<Record<string, string>> = {
+  apply_patch:
+    "*** Begin Patch\n*** Add File: demo.txt\n+hello from the demo\n*** End Patch",
+  exec: 'console.log("hello from the demo");',
+};
+
+/** Returns the first JSON object in `text`, unchanged. */
+function objectInText(text: string): string | undefined {
+  const start = text.indexOf("{");
+  if (start < 0) return undefined;
+  for (
+    let end = text.lastIndexOf("}");
+    end > start;
+    end = text.lastIndexOf("}", end - 1)
+  ) {
+    const candidate = text.slice(start, end + 1);
+    if (isJsonObject(parseJson(candidate))) return candidate;
+  }
+  return undefined;
+}
