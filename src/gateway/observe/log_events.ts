@@ -1,5 +1,5 @@
 import type { FailureWord } from "./facts.ts";
-import type { LOG_FIELDS, ValueOf } from "./log_fields.ts";
+import { type LOG_FIELDS, REQUEST_FIELDS, type ValueOf } from "./log_fields.ts";
 
 /*
  * The events of the log. The log accepts nothing else, and docs/observing.md#events-of-the-log prints this table and
@@ -35,28 +35,30 @@ function row<
   return { level, meaning, fields, optional };
 }
 
+/** The fields that the line of each request has. */
+const ALWAYS = [
+  ...["request_id", "method", "bytes_in", "bytes_out"] as const,
+  ...["total_ms", "ended"] as const,
+];
+
+type Sometimes = Exclude<
+  keyof typeof REQUEST_FIELDS,
+  typeof ALWAYS[number]
+>;
+
+function isSometimes(name: string): name is Sometimes {
+  return Object.hasOwn(REQUEST_FIELDS, name) &&
+    !ALWAYS.some((one) => one === name);
+}
+
 /** Every event of the log. */
 export const LOG_EVENTS = {
-  request: row("by_outcome", "a request has ended", [
-    ...["request_id", "method", "bytes_in", "bytes_out"] as const,
-    ...["total_ms", "ended"] as const,
-  ], [
-    ...["token", "token_group", "attribution"] as const,
-    ...["route", "body_protocol"] as const,
-    ...["model", "alias"] as const,
-    ...["served_model", "upstream_model", "substitute_model"] as const,
-    ...["connection", "region", "mode"] as const,
-    ...["moved_from", "moved_for", "waited_ms", "waited_for"] as const,
-    ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
-    ...["usage", "cost_usd", "by_model"] as const,
-    ...["cache_miss", "cache_miss_at"] as const,
-    ...["cache_miss_tokens", "cache_miss_usd"] as const,
-    ...["dropped", "lesson", "reasoning_dropped"] as const,
-    ...["dropped_parts"] as const,
-    ...["upstream_request_id", "upstream_status", "error"] as const,
-    ...["failure", "reason", "limit", "group"] as const,
-    ...["session", "agent", "client_request_id"] as const,
-  ]),
+  request: row(
+    "by_outcome",
+    "a request has ended",
+    ALWAYS,
+    Object.keys(REQUEST_FIELDS).filter(isSometimes),
+  ),
   unforeseen: row(
     "error",
     "the gateway failed because of an error in its program",

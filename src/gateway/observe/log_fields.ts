@@ -1,3 +1,4 @@
+import type { Usage } from "@gateway/codecs";
 import type {
   CacheMissWord,
   Ending,
@@ -59,17 +60,48 @@ function objects<Fields extends Parts>(
   return { type: "objects", meaning, parts };
 }
 
-const TOKEN_COUNTS = {
-  input_tokens: number("all input"),
-  cached_input_tokens: number("the part read from a cache"),
-  cache_write_tokens: number("the part written to a cache"),
-  cache_write_1h_tokens: number("the part of it that is cached for an hour"),
-  output_tokens: number("all output"),
-  reasoning_tokens: number("the part that is reasoning"),
+/** The counts of a usage. */
+export type CountName = Extract<keyof Usage, `${string}Tokens`>;
+
+/** A count of tokens. */
+interface TokenCount extends LogField<number> {
+  /** Its name in the canonical form. */
+  readonly of: CountName;
+  /** Its name in OpenTelemetry's conventions, after `gen_ai.` or `gen_ai.client.inference.`. */
+  readonly traced?: string;
+}
+
+function count(of: CountName, meaning: string, traced?: string): TokenCount {
+  return { ...number(meaning), of, ...(traced !== undefined && { traced }) };
+}
+
+/** The counts of tokens, in lines of the log, in totals of it and in spans. */
+export const TOKEN_COUNTS = {
+  input_tokens: count("inputTokens", "all input", "usage.input_tokens"),
+  cached_input_tokens: count(
+    "cachedInputTokens",
+    "the part read from a cache",
+    "usage.cache_read.input_tokens",
+  ),
+  cache_write_tokens: count(
+    "cacheWriteTokens",
+    "the part written to a cache",
+    "usage.cache_write.input_tokens",
+  ),
+  cache_write_1h_tokens: count(
+    "cacheWrite1hTokens",
+    "the part of it that is cached for an hour",
+  ),
+  output_tokens: count("outputTokens", "all output", "usage.output_tokens"),
+  reasoning_tokens: count(
+    "reasoningTokens",
+    "the part that is reasoning",
+    "usage.reasoning.output_tokens",
+  ),
 } as const;
 
-/** Every field of a line besides its time, level and event. A name means the same in every event. */
-export const LOG_FIELDS = {
+/** The fields of the line of a request. `record.ts` writes them, and `logged_request.ts` reads them. */
+export const REQUEST_FIELDS = {
   request_id: text(
     "the id of the request, which the response has as `x-request-id`",
   ),
@@ -157,7 +189,6 @@ export const LOG_FIELDS = {
   ),
   dropped: texts("fields of the request that the gateway left out"),
   lesson: texts("what refusals of the provider taught, and changed here"),
-  config: text("the option of the model that makes it permanent"),
   reasoning_dropped: texts(
     "the reasons why the request was sent without earlier reasoning",
   ),
@@ -178,9 +209,15 @@ export const LOG_FIELDS = {
     "the failure, in one of the words below; in `request` the one that reached the caller",
   ),
   reason: text("the reason, in words for people"),
+  limit: text("the limit, in words; in `request` the one that rejected it"),
+} as const;
+
+/** Every field of a line besides its time, level and event. A name means the same in every event. */
+export const LOG_FIELDS = {
+  ...REQUEST_FIELDS,
+  config: text("the option of the model that makes it permanent"),
   exception: text("the class of an error in the program itself"),
   stack: texts("the places in the source where that error occurred"),
-  limit: text("the limit, in words; in `request` the one that rejected it"),
   used_percent: number("the used part of the limit"),
   resets_at: text("the time at which the limit resets"),
   retry_ms: number("the milliseconds until the next attempt may begin"),

@@ -4,28 +4,43 @@ import {
   type JsonValue,
   parseJson,
 } from "@gateway/base/json";
+import type { Usage } from "@gateway/codecs";
 import { isUnsent } from "./facts.ts";
+import {
+  type CountName,
+  type REQUEST_FIELDS,
+  TOKEN_COUNTS,
+} from "./log_fields.ts";
 
 /** The usage of one model by a request; counts are in tokens, 0 if the provider reported none. */
-export interface LoggedUse {
+export interface LoggedUse extends Record<CountName, number> {
   /** The model's id in the configuration. */
   readonly model: string | undefined;
-  readonly inputTokens: number;
-  /** Included in `inputTokens`. */
-  readonly cachedInputTokens: number;
-  /** Included in `inputTokens`. */
-  readonly cacheWriteTokens: number;
-  /** Included in `cacheWriteTokens`. */
-  readonly cacheWrite1hTokens: number;
-  readonly outputTokens: number;
-  /** Included in `outputTokens`. */
-  readonly reasoningTokens: number;
   /** `undefined` when the model had no price. */
   readonly costUsd: number | undefined;
 }
 
+/** The names of the counts, in the log and in the canonical form. */
+export const COUNTS: readonly (readonly [logged: string, of: CountName])[] =
+  Object.entries(TOKEN_COUNTS).map(([name, { of }]) => [name, of]);
+
+/** A usage without tokens. */
+export const NO_TOKENS: Readonly<Record<CountName, number>> = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
+
+/** The line of a request, as any gateway may have written it. */
+type Line = Readonly<
+  Partial<Record<keyof typeof REQUEST_FIELDS | "time" | "event", JsonValue>>
+>;
+
 /** The log's facts about a request that was sent to a provider, with the usage of the model that served it. */
-export interface LoggedRequest extends LoggedUse {
+export interface LoggedRequest extends LoggedUse, Words {
   /** The end of the request, as ISO 8601 in UTC. */
   readonly time: string;
   /** The milliseconds from its beginning to its end. */
@@ -43,12 +58,6 @@ export interface LoggedRequest extends LoggedUse {
   readonly isFailed: boolean;
   /** True when the gateway estimated the tokens, because the provider did not report them. */
   readonly isEstimated: boolean;
-  /** The speed, the tier and the region of the inference, in the provider's words. */
-  readonly speed: string | undefined;
-  readonly serviceTier: string | undefined;
-  readonly inferenceGeo: string | undefined;
-  /** The category of a refusal before any output. */
-  readonly refusal: string | undefined;
   /** Earlier attempts that were sent and got no response, for which the provider may want money. */
   readonly unanswered: readonly Unanswered[];
   /** Why the turn read too little from the prompt cache. */
@@ -56,6 +65,12 @@ export interface LoggedRequest extends LoggedUse {
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
 }
+
+/** What a price depends on, in the provider's words. */
+type Words = Pick<
+  Usage,
+  "speed" | "serviceTier" | "inferenceGeo" | "refusal"
+>;
 
 /** An attempt without a response. */
 interface Unanswered {
@@ -103,8 +118,10 @@ export function readLogLine(line: string): LogLine {
   if (!line.includes(REQUEST, start)) {
     return line.trimEnd().endsWith("}") ? "other" : "unreadable";
   }
-  const fields = parseJson(line.slice(start));
-  if (!isJsonObject(fields) || !isTime(fields.time)) return "unreadable";
+  const read = parseJson(line.slice(start));
+  if (!isJsonObject(read) || !isTime(read.time)) return "unreadable";
+  const { time } = read;
+  const fields: Line = read;
   const { event, connection, route, attempts } = fields;
   const tried = Array.isArray(attempts) ? attempts : [fields];
   const wasSent = tried.some((one) =>
@@ -122,7 +139,7 @@ export function readLogLine(line: string): LogLine {
   );
   return {
     ...own,
-    time: fields.time,
+    time,
     totalMs: isAmount(fields.total_ms, Infinity) ? fields.total_ms : 0,
     token: textOf(fields.token),
     tokenGroup: textOf(fields.token_group),
@@ -152,7 +169,7 @@ function unansweredOf(attempts: readonly JsonValue[]): readonly Unanswered[] {
   );
 }
 
-function missOf(fields: JsonObject): LoggedMiss | undefined {
+function missOf(fields: Line): LoggedMiss | undefined {
   const cause = textOf(fields.cache_miss);
   return cause === undefined ? undefined : {
     cause,
@@ -179,16 +196,9 @@ function useOf(
   counts: JsonObject,
   costUsd: JsonValue | undefined,
 ): LoggedUse {
-  return {
-    model,
-    inputTokens: countOf(counts.input_tokens),
-    cachedInputTokens: countOf(counts.cached_input_tokens),
-    cacheWriteTokens: countOf(counts.cache_write_tokens),
-    cacheWrite1hTokens: countOf(counts.cache_write_1h_tokens),
-    outputTokens: countOf(counts.output_tokens),
-    reasoningTokens: countOf(counts.reasoning_tokens),
-    costUsd: costOf(costUsd),
-  };
+  const use = { ...NO_TOKENS, model, costUsd: costOf(costUsd) };
+  for (const [name, of] of COUNTS) use[of] = countOf(counts[name]);
+  return use;
 }
 
 /** Returns true for a route that only counts tokens, and so uses none. */

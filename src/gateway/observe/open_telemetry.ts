@@ -9,8 +9,8 @@ import {
 } from "@opentelemetry/api";
 import { OPERATIONS } from "@gateway/base/protocol";
 import { VERSION } from "@gateway/base/version";
-import type { Usage } from "@gateway/codecs";
 import type { Ending, RequestFacts } from "./facts.ts";
+import { TOKEN_COUNTS } from "./log_fields.ts";
 import type { EndedRequest } from "./metrics.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 
@@ -157,11 +157,9 @@ function latestClient(meter: Meter): Measure {
     meter,
     [name("time_to_first_chunk"), "s", FIRST_TOKEN_SECONDS],
   );
-  const tokens = Object.entries(TOKEN_MEASURES).map((
-    [rest, countOf],
-  ) => ({
-    counter: meter.createCounter(name(rest), { unit: "{token}" }),
-    countOf,
+  const tokens = TRACED.map(({ of, traced }) => ({
+    of,
+    counter: meter.createCounter(name(traced), { unit: "{token}" }),
   }));
   return ({ facts: { answer, isStream }, totalMs }, shared) => {
     duration.record(totalMs / 1000, shared);
@@ -170,23 +168,17 @@ function latestClient(meter: Meter): Measure {
     }
     if (answer.usage === undefined) return;
     const { "error.type": _, ...counted } = shared;
-    for (const { counter, countOf } of tokens) {
-      const count = countOf(answer.usage);
+    for (const { counter, of } of tokens) {
+      const count = answer.usage[of];
       if (count !== undefined) counter.add(count, counted);
     }
   };
 }
 
-/** The counters of tokens, by their names after `gen_ai.client.inference.`. */
-const TOKEN_MEASURES: Readonly<
-  Record<string, (usage: Usage) => number | undefined>
-> = {
-  "usage.input_tokens": ({ inputTokens }) => inputTokens,
-  "usage.output_tokens": ({ outputTokens }) => outputTokens,
-  "usage.cache_read.input_tokens": (usage) => usage.cachedInputTokens,
-  "usage.cache_write.input_tokens": (usage) => usage.cacheWriteTokens,
-  "usage.reasoning.output_tokens": (usage) => usage.reasoningTokens,
-};
+/** The counts of tokens that have a name in the conventions. */
+const TRACED = Object.values(TOKEN_COUNTS).flatMap(({ of, traced }) =>
+  traced === undefined ? [] : [{ of, traced }]
+);
 
 /** The attributes of a span or a metric. */
 type GenAiAttributes = Record<string, string | number | string[]>;
@@ -236,11 +228,9 @@ export function spanAttributes(
   const { connection, mode, client, isStream, effort } = facts;
   const { usage, stopReason, firstOutputMs } = facts.answer;
   return known({
-    "gen_ai.usage.input_tokens": usage?.inputTokens,
-    "gen_ai.usage.output_tokens": usage?.outputTokens,
-    "gen_ai.usage.cache_read.input_tokens": usage?.cachedInputTokens,
-    "gen_ai.usage.cache_write.input_tokens": usage?.cacheWriteTokens,
-    "gen_ai.usage.reasoning.output_tokens": usage?.reasoningTokens,
+    ...Object.fromEntries(
+      TRACED.map(({ of, traced }) => [`gen_ai.${traced}`, usage?.[of]]),
+    ),
     "gen_ai.request.reasoning.level": effort,
     "gen_ai.response.time_to_first_chunk":
       isStream && firstOutputMs !== undefined

@@ -10,6 +10,7 @@ import {
 } from "./facts.ts";
 import type { Log } from "./log.ts";
 import type { EventFields } from "./log_events.ts";
+import type { REQUEST_FIELDS } from "./log_fields.ts";
 import type { EndedRequest, Metrics } from "./metrics.ts";
 
 /** The record of one request. */
@@ -64,7 +65,7 @@ export function openRecord(
     },
     isFinished: () => hasEnded,
     finish: () => !hasEnded && (hasEnded = true),
-    writeLine: (ended) => log.write("request", factsLine(requestId, ended)),
+    writeLine: (ended) => log.write("request", requestLine(requestId, ended)),
     count: (ended) => metrics?.requestEnded(ended),
   };
 }
@@ -77,10 +78,16 @@ const MAX_LENGTH = {
   word: 32,
 };
 
-type Line = EventFields<"request">;
+/** Every field of the line of a request: the compiler asks for one that is not written. */
+type Line = {
+  readonly [Name in keyof typeof REQUEST_FIELDS]: EventFields<"request">[Name];
+};
 
-/** Returns the facts of a request as the fields of its log line. */
-function factsLine(
+/**
+ * Returns the facts of a request as the fields of its log line, `REQUEST_FIELDS`. It is one literal in the order of the
+ * line: a loop over the rows takes five times as long.
+ */
+function requestLine(
   requestId: string,
   { facts, totalMs, ending }: EndedRequest,
 ): Line {

@@ -1,5 +1,5 @@
 import { oneLine } from "@gateway/base/json";
-import type { LogLineCounts } from "@gateway/gateway/log";
+import { COUNTS, type LogLineCounts } from "@gateway/gateway/log";
 import {
   REST,
   type Totals,
@@ -82,16 +82,15 @@ function rowFields(row: TotalsRow, { by }: Totals): unknown {
   return { ...Object.fromEntries(names), ...sumFields(row) };
 }
 
+/** The counts of the log that have a column. */
+const COLUMNS = COUNTS.filter(([, of]) => of !== "cacheWrite1hTokens");
+
 /** Returns the sums under their names in JSON and CSV. The cost is null when no request had a price. */
 function sumFields(sums: UsageSums): Readonly<Record<string, number | null>> {
   return {
     requests: sums.requests,
     errors: sums.errors,
-    input_tokens: sums.inputTokens,
-    cached_input_tokens: sums.cachedInputTokens,
-    cache_write_tokens: sums.cacheWriteTokens,
-    output_tokens: sums.outputTokens,
-    reasoning_tokens: sums.reasoningTokens,
+    ...Object.fromEntries(COLUMNS.map(([name, of]) => [name, sums[of]])),
     cost_usd: sums.pricedUses === 0 ? null : roundCost(sums.costUsd),
     unpriced_requests: sums.unpricedRequests,
     estimated_tokens: sums.estimatedTokens,

@@ -1,5 +1,10 @@
 import type { DearTurns } from "@gateway/page/wording";
-import type { LoggedRequest, LoggedUse } from "@gateway/gateway/log";
+import {
+  COUNTS,
+  type LoggedRequest,
+  type LoggedUse,
+  NO_TOKENS,
+} from "@gateway/gateway/log";
 
 /** The fields by which requests of a log can be grouped. */
 export const GROUPINGS = [
@@ -24,15 +29,10 @@ function isHeader(text: string): text is `x-${string}` {
 }
 
 /** The total usage of some requests; counts are in tokens, except those of requests and uses. */
-export interface UsageSums {
+export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   requests: number;
   /** The requests whose caller received an error or an incomplete answer. */
   errors: number;
-  inputTokens: number;
-  cachedInputTokens: number;
-  cacheWriteTokens: number;
-  outputTokens: number;
-  reasoningTokens: number;
   /** The cost of the requests whose model had a price. */
   costUsd: number;
   /** The uses of models with a price: one for a request, more when it used several models. */
@@ -132,11 +132,7 @@ function emptyRow(key?: string): TotalsRow {
     key,
     requests: 0,
     errors: 0,
-    inputTokens: 0,
-    cachedInputTokens: 0,
-    cacheWriteTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
+    ...NO_TOKENS,
     costUsd: 0,
     pricedUses: 0,
     unpricedRequests: 0,
@@ -189,11 +185,7 @@ function count(sums: UsageSums, request: LoggedRequest): void {
 }
 
 function addUse(sums: UsageSums, use: LoggedUse): void {
-  sums.inputTokens += use.inputTokens;
-  sums.cachedInputTokens += use.cachedInputTokens;
-  sums.cacheWriteTokens += use.cacheWriteTokens;
-  sums.outputTokens += use.outputTokens;
-  sums.reasoningTokens += use.reasoningTokens;
+  for (const [, of] of COUNTS) sums[of] += use[of];
   if (use.costUsd !== undefined) {
     sums.costUsd += use.costUsd;
     sums.pricedUses++;

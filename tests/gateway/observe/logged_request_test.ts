@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createLog } from "../../../src/gateway/observe/log.ts";
 import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
+import { REQUEST_FIELDS } from "../../../src/gateway/observe/log_fields.ts";
 import { openRecord } from "../../../src/gateway/observe/record.ts";
 import { endRequest } from "../../../src/gateway/relay/end_request.ts";
 import { Holds } from "../../../src/gateway/relay/exchange.ts";
@@ -92,6 +93,105 @@ const LINE = written(FACTS);
 function changed(fields: object): string {
   return JSON.stringify({ ...JSON.parse(LINE), ...fields });
 }
+
+/** Facts of every kind, with the values that end a line's parts. */
+const EVERYTHING = {
+  caller: "alice",
+  callerGroup: "platform, research",
+  attribution: { "x-project": "blue" },
+  route: "/v1/messages",
+  bodyProtocol: "chat",
+  model: "glm-fast",
+  alias: "fast",
+  upstreamModel: "glm-5",
+  connection: "GLM team",
+  region: "eu",
+  mode: "translated",
+  moved: { from: "Claude", why: "cooling_down" },
+  waitedMs: 1.23456,
+  waitedFor: "concurrency",
+  attempts: [
+    {
+      connection: "Claude",
+      model: "claude",
+      startedMs: 1,
+      failed: { why: "trouble", status: 529, atMs: 3.5 },
+    },
+    { connection: "GLM team", model: "glm-fast", startedMs: 4 },
+  ],
+  status: 200,
+  bytesIn: 10,
+  bytesOut: 20,
+  answer: {
+    firstByteMs: 12.34567,
+    firstOutputMs: 20,
+    substitute: "glm-4",
+    served: { id: "glm-slow", upstream: "glm-4" },
+    usage: {
+      ...FACTS.answer.usage,
+      cacheWrite1hTokens: 10,
+      speed: "fast",
+      serviceTier: "flex",
+      inferenceGeo: "eu",
+      refusal: "other",
+    },
+    isUsageEstimated: true,
+    costNanos: 1_234_567,
+    byModel: [{
+      model: "glm-slow",
+      usage: { inputTokens: 90, outputTokens: 20 },
+      costNanos: 1_000_000,
+    }],
+    cacheMiss: {
+      why: "edited",
+      at: "messages[4]",
+      tokens: 50,
+      costNanos: 500_000,
+    },
+    dropped: ["top_k"],
+    lessons: ["no top_k"],
+    reasoningDropped: ["refused"],
+    droppedParts: ["citation"],
+    upstreamRequestId: "up_1",
+    upstreamStatus: 200,
+  },
+  error: "overloaded",
+  failure: "trouble",
+  reason: "it is busy",
+  limit: "tokens day",
+  group: "platform",
+  client: { session: "s1", agent: "a1", requestId: "r1" },
+};
+
+/** The line of {@linkcode EVERYTHING}, which collectors and older gateways read. */
+const GOLDEN = [
+  '{"time":"2026-11-21T12:00:00.000Z","level":"warn","event":"request","request_id":"req_1",',
+  '"token":"alice",',
+  '"token_group":"platform, research","attribution":{"x-project":"blue"},"method":"POST",',
+  '"route":"/v1/messages","body_protocol":"chat","model":"glm-fast",',
+  '"alias":"fast","served_model":"glm-slow","upstream_model":"glm-5","substitute_model":"glm-4",',
+  '"connection":"GLM team","region":"eu","mode":"translated",',
+  '"moved_from":"Claude","moved_for":"cooling_down","waited_ms":1.235,"waited_for":"concurrency",',
+  '"attempts":[{"connection":"Claude","model":"claude","status":529,"failure":"trouble","ms":2.5},{"connection":"GLM team","model":"glm-fast","status":200,"ms":8.346}],',
+  '"status":200,"bytes_in":10,"bytes_out":20,"first_byte_ms":12.346,"first_output_ms":20,',
+  '"usage":{"input_tokens":100,"cached_input_tokens":60,"cache_write_tokens":30,"cache_write_1h_tokens":10,"output_tokens":20,"reasoning_tokens":5,"speed":"fast","service_tier":"flex","inference_geo":"eu","refusal":"other","estimated":true},',
+  '"cost_usd":0.001234567,',
+  '"by_model":[{"model":"glm-slow","input_tokens":90,"output_tokens":20,',
+  '"cost_usd":0.001}],',
+  '"dropped":["top_k"],"lesson":["no top_k"],"reasoning_dropped":["refused"],"dropped_parts":["citation"],',
+  '"upstream_request_id":"up_1","upstream_status":200,',
+  '"error":"overloaded","failure":"trouble","reason":"it is busy",',
+  '"limit":"tokens day","group":"platform","session":"s1","agent":"a1","client_request_id":"r1",',
+  '"total_ms":0,"ended":"error"}',
+].join("");
+
+Deno.test("the line of a request keeps its fields, their order and their form", () => {
+  assert.equal(written(EVERYTHING, "error"), GOLDEN);
+  const { time: _time, level: _level, event: _event, ...line } = JSON.parse(
+    GOLDEN,
+  );
+  for (const name of Object.keys(line)) assert.ok(name in REQUEST_FIELDS, name);
+});
 
 Deno.test("readLogLine() reads the gateway's line of a request", () => {
   assert.deepEqual(readLogLine(LINE), READ);
