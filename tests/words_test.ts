@@ -173,7 +173,6 @@ const FOR_TESTS: readonly string[] = [
   "codecs/decode_body.ts#wholePart",
   "gateway/quotas/codex_quota.ts#codexHeaders",
   "gateway/quotas/readers/codex.ts#codexHeaders",
-  "gateway/quotas/readers/json.ts#valueAt",
   "gateway/relay/native/meter.ts#createStreamMeter",
   "gateway/relay/native/meter.ts#createBodyMeter",
   "gateway/relay/native/meter.ts#measureOutput",

@@ -37,7 +37,7 @@ export function scopedType(type: string, scope: string): string {
 interface WindowParts extends KnownAmounts {
   readonly type: string;
   /** The part that the type limits, see {@linkcode scopedType}. */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
   readonly unit: string;
   readonly period: Period;
   /** ISO 8601 in UTC. Absent or null when the provider reports none. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from "@gateway/base/json";
 import { credentialHeader } from "../../config/credential.ts";
 import type {
   JsonCondition,
@@ -15,7 +16,14 @@ import {
 } from "../period.ts";
 import { quotaWindow } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
-import { errorBody, keyRejected, numeric, text } from "./payload.ts";
+import {
+  checkPayload,
+  errorBody,
+  flag,
+  keyRejected,
+  numeric,
+  text,
+} from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /** A service whose quota response the config describes. */
@@ -87,21 +95,65 @@ function isMet(condition: JsonCondition, body: unknown): boolean {
   return condition.in.some((one) => one === value);
 }
 
+/** A window of a service's own reader, described as one of the kind `json`. */
+export type WindowRow =
+  & Omit<JsonWindow, "at" | "scale">
+  & Partial<Pick<JsonWindow, "at" | "scale">>
+  & {
+    /** The part that the type limits. */
+    readonly scope?: string;
+    /** A pointer to true for a window that stops requests, or true. */
+    readonly stopped?: string | boolean;
+  };
+
+/**
+ * Returns the windows of rows in a response. A missing one is left out.
+ *
+ * @throws QuotaFailure `broken` when a value has an unknown form.
+ */
+export function rowWindows(
+  rows: readonly WindowRow[],
+  body: unknown,
+  nowMs: number,
+): QuotaWindow[] {
+  requireObject(body, "");
+  return rows.flatMap((row) => {
+    const window = { at: "", scale: 1, ...row };
+    requireObject(body, window.at);
+    return windowsOf(window, body, nowMs);
+  });
+}
+
+function requireObject(body: unknown, pointer: string): void {
+  const value = valueAt(body, pointer) ?? {};
+  if (isJsonObject(value)) return;
+  throw new QuotaFailure(
+    "broken",
+    `Cannot read the quota: the provider's response has no object at ${
+      pointer || "its top"
+    }.`,
+  );
+}
+
 /** Returns the window in a response. A window that is missing, or has no number, is left out. */
 function windowsOf(
-  window: JsonWindow,
+  window: WindowRow & JsonWindow,
   body: unknown,
   nowMs: number,
 ): QuotaWindow[] {
   const item = itemOf(window, valueAt(body, window.at));
-  if (item === undefined) return [];
+  if (item === undefined || item === null) return [];
   const found = amountsOf(window, item);
-  if (Object.values(found).every((value) => value === null)) return [];
+  const isStopped = typeof window.stopped === "string"
+    ? checkPayload(flag, valueAt(item, window.stopped)) === true
+    : window.stopped;
+  const isBare = Object.values(found).every((value) => value === null);
+  if (isBare && !isStopped) return [];
   return [quotaWindow({
-    type: window.type,
-    unit: window.unit,
+    ...{ type: window.type, scope: window.scope, unit: window.unit },
     period: periodOfText(window.period),
     ...found,
+    isStopped,
     resetsAt: window.resets_at ? resetOf(window.resets_at, item, nowMs) : null,
   })];
 }
@@ -154,8 +206,16 @@ function percentOf(
   }
 }
 
+/** An amount of US dollars as text, such as `$1,036.00`. */
+const DOLLARS_REGEXP = /^-?\$[\d,]{1,15}(\.\d{1,6})?$/;
+
 function numberAt(item: unknown, pointer: string): number | null {
-  const result = numeric.safeParse(valueAt(item, pointer));
+  const value = valueAt(item, pointer);
+  const result = numeric.safeParse(
+    typeof value === "string" && DOLLARS_REGEXP.test(value)
+      ? value.replaceAll(/[$,]/g, "")
+      : value,
+  );
   if (result.success) return result.data ?? null;
   throw new QuotaFailure(
     "broken",

@@ -213,6 +213,32 @@ Deno.test("sub2api finds a refused key under HTTP 200", () => {
   assertFailure(() => parse(sourceOf("sub2api"), body), "unauthorized");
 });
 
+Deno.test("sub2api reads a used-up quota without numbers", () => {
+  const body = { isValid: true, status: "quota_exhausted", quota: {} };
+  assertWindows(parse(sourceOf("sub2api"), body), [
+    "SPEND_LIMIT total currency - - - 100",
+  ]);
+  for (const quota of [null, undefined]) {
+    assertFailure(
+      () => parse(sourceOf("sub2api"), { ...body, quota }),
+      "unavailable",
+    );
+  }
+});
+
+Deno.test("sub2api rejects values of an unknown form", () => {
+  const bodies = [
+    { quota: 7 },
+    { quota: { limit: "much" } },
+    { rate_limits: [{ window: "5h", used: true }] },
+    { subscription: { daily_limit_usd: "much" } },
+    { balance: {} },
+  ];
+  for (const body of bodies) {
+    assertFailure(() => parse(sourceOf("sub2api"), body), "invalid_response");
+  }
+});
+
 Deno.test("sub2api treats an answer without windows as no data", () => {
   const body = { isValid: true, unit: "points" };
   assertFailure(() => parse(sourceOf("sub2api"), body), "unavailable");

@@ -238,6 +238,19 @@ Deno.test("synthetic reads dollars with their sign, and ignores ticks", () => {
   ]);
 });
 
+Deno.test("synthetic rejects a meter of an unknown form", () => {
+  const meters = [
+    7,
+    { max: "many" },
+    { max: 750, remaining: 600, limited: "yes" },
+  ];
+  assertFailure(() => parse(sourceSynthetic, { data: 7 }), "invalid_response");
+  for (const rollingFiveHourLimit of meters) {
+    const body = { data: { rollingFiveHourLimit } };
+    assertFailure(() => parse(sourceSynthetic, body), "invalid_response");
+  }
+});
+
 Deno.test("synthetic treats an answer without meters as no data", () => {
   assertFailure(
     () => parse(sourceSynthetic, { plan: "Starter" }),
