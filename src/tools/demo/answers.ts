@@ -1,6 +1,6 @@
 import { ENDPOINT_NAMES } from "@gateway/base/protocol";
 import { type Block, type Usage, wantsCompaction } from "@gateway/codecs";
-import { isThinkingModel } from "./providers.ts";
+import { isThinkingModel, type SimulatedOperation } from "./providers.ts";
 import { exampleOf } from "./schema_example.ts";
 import {
   type Ask,
@@ -20,25 +20,28 @@ const MAX_WORDS = 20_000;
 /**
  * Composes the answer to a request; equal requests get equal answers. The answer to a prompt quotes it, and names the
  * model, the family and the protocol. The answer to "write 500 words" has 500 words. A tool that the prompt names is
- * called, and its result is quoted. A request for JSON gets JSON of its schema.
+ * called, and its result is quoted. A request for JSON gets JSON of its schema. A request for compaction gets one block.
  */
-export function compose(ask: Ask): Script {
-  if (wantsCompaction(ask)) return composeCompaction(ask);
+export function compose(operation: SimulatedOperation, ask: Ask): Script {
+  if (operation === "count_tokens") return scriptOf(ask, []);
+  if (operation === "compact" || wantsCompaction(ask)) {
+    return scriptOf(ask, [{ kind: "text", text: summaryOf(ask) }]);
+  }
   const answer = answerBlocks(ask);
   const kept = cut([...reasoningBlocks(ask, answer), ...answer], ask);
   return { ...kept, usage: measure(ask, kept.blocks) };
 }
 
-/** Compacts the conversation into one block. */
-export function composeCompaction(ask: Ask): Script {
+function scriptOf(ask: Ask, blocks: readonly ScriptBlock[]): Script {
+  return { blocks, stop: { reason: "end" }, usage: measure(ask, blocks) };
+}
+
+function summaryOf(ask: Ask): string {
   const turns = turnsOf(ask);
   const users = turns.filter(({ role }) => role === "user");
-  const text =
-    `The conversation so far: ${turns.length} turns, ${users.length} of the user. Last asked: "${
-      quote(promptOf(ask))
-    }".`;
-  const blocks: ScriptBlock[] = [{ kind: "text", text }];
-  return { blocks, stop: { reason: "end" }, usage: measure(ask, blocks) };
+  return `The conversation so far: ${turns.length} turns, ${users.length} of the user. Last asked: "${
+    quote(promptOf(ask))
+  }".`;
 }
 
 /** Returns the turns that hold more than items of the protocol, such as a list of tools. */
@@ -183,7 +186,7 @@ export function estimateTokens(text: string): number {
  * Counts the tokens of one exchange from its real lengths. The tools and the turns before the last assistant turn were
  * sent before, so they count as read from the provider's cache.
  */
-export function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
+function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
   const turns = turnsOf(ask);
   const tools = sum(
     callableTools(ask.tools).map(({ name, description = "", schema }) =>

@@ -2,6 +2,7 @@ import { GatewayError } from "@gateway/base/error";
 import {
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   nonEmptyText,
   parseJson,
 } from "@gateway/base/json";
@@ -12,32 +13,6 @@ import {
   type SimulatedProtocol,
 } from "./providers.ts";
 
-/** The differences between the protocols, apart from requests and answers of models. */
-interface ProviderInterface {
-  /** True when the key may be in `x-api-key`. */
-  readonly takesApiKey: boolean;
-  /** The response header with the id of the request. */
-  readonly requestIdHeader: string;
-  /** The messages for a request without a key, with a wrong key, and without a model. */
-  readonly noKey: string;
-  readonly wrongKey: string;
-  readonly noModel: string;
-  /** Returns the message for an unknown model. */
-  unknownModel(model: string): string;
-  /** The required version header, if any. */
-  readonly versionHeader: string | undefined;
-  /** The status of a provider that is overloaded. */
-  readonly overloadedStatus: number;
-  /** Returns a list of models. */
-  modelList(models: JsonObject[]): JsonObject;
-  /**
-   * Returns the entry of one model.
-   *
-   * @param owner The owner's name.
-   */
-  model(id: string, owner: string): JsonObject;
-}
-
 /** The release date of the demo's models: 2026-01-01, in seconds since 1970. */
 const CREATED_AT = 1_767_225_600;
 
@@ -45,21 +20,24 @@ const CREATED_AT = 1_767_225_600;
 const CONTEXT_TOKENS = 200_000;
 const OUTPUT_TOKENS = 64_000;
 
-/** The interface of both OpenAI protocols. */
-const OPENAI: ProviderInterface = {
+/** The interface of both OpenAI protocols: what differs from Messages, apart from requests and answers of models. */
+const OPENAI = {
+  /** True when the key may be in `x-api-key`. */
   takesApiKey: false,
+  /** The response header with the id of the request. */
   requestIdHeader: "x-request-id",
   noKey:
     "You didn't provide an API key. Provide it in an Authorization header using Bearer auth.",
   wrongKey: "Incorrect API key provided.",
   noModel: "Missing required parameter: 'model'.",
-  unknownModel: (model) =>
+  unknownModel: (model: string) =>
     `The model '${model}' does not exist or you do not have access to it.`,
+  /** The required version header, if any. */
   versionHeader: undefined,
   overloadedStatus: 503,
-  modelList: (data) => ({ object: "list", data }),
+  modelList: (data: JsonObject[]) => ({ object: "list", data }),
   // OpenAI itself gives only the owner; the other fields are those of OpenRouter.
-  model: (id, owner) => ({
+  model: (id: string, owner: string) => ({
     id,
     object: "model",
     created: CREATED_AT,
@@ -75,22 +53,22 @@ const OPENAI: ProviderInterface = {
   }),
 };
 
-const MESSAGES: ProviderInterface = {
+const MESSAGES = {
   takesApiKey: true,
   requestIdHeader: "request-id",
   noKey: "x-api-key header is required",
   wrongKey: "invalid x-api-key",
   noModel: "model: Field required",
-  unknownModel: (model) => `model: ${model}`,
+  unknownModel: (model: string) => `model: ${model}`,
   versionHeader: "anthropic-version",
   overloadedStatus: 529,
-  modelList: (data) => ({
+  modelList: (data: JsonObject[]) => ({
     data,
     has_more: false,
     first_id: data.at(0)?.id,
     last_id: data.at(-1)?.id,
   }),
-  model: (id) => ({
+  model: (id: string) => ({
     type: "model",
     id,
     display_name: id,
@@ -106,13 +84,17 @@ const MESSAGES: ProviderInterface = {
 };
 
 /** The interface of each protocol. */
-export const INTERFACES: Readonly<
-  Record<SimulatedProtocol, ProviderInterface>
-> = {
+export const INTERFACES = {
   chat: OPENAI,
   messages: MESSAGES,
   responses: OPENAI,
-};
+} as const satisfies Record<SimulatedProtocol, object>;
+
+/** The target of a request. */
+interface Place {
+  readonly provider: Provider;
+  readonly protocol: SimulatedProtocol;
+}
 
 /**
  * Rejects a request without the provider's key, as a bearer token or, in Messages, as `x-api-key`.
@@ -121,10 +103,7 @@ export const INTERFACES: Readonly<
  */
 export function checkKey(
   headers: Headers,
-  { provider, protocol }: {
-    readonly provider: Provider;
-    readonly protocol: SimulatedProtocol;
-  },
+  { provider, protocol }: Place,
 ): void {
   const { takesApiKey, noKey, wrongKey } = INTERFACES[protocol];
   const presented = bearerToken(headers) ??
@@ -176,36 +155,27 @@ export async function readBody(request: Request): Promise<JsonObject> {
 }
 
 /**
- * Reads the model of a request.
+ * Reads the name of a model.
  *
- * @throws {GatewayError} When the model is missing or unknown to the provider.
+ * @throws {GatewayError} When it is missing or unknown to the provider.
  */
 export function readModel(
-  body: JsonObject,
-  { provider, protocol }: {
-    readonly provider: Provider;
-    readonly protocol: SimulatedProtocol;
-  },
+  given: JsonValue | undefined,
+  { provider, protocol }: Place,
 ): string {
-  const model = nonEmptyText(body.model);
-  if (model === undefined) {
-    throw new GatewayError("invalid_request", INTERFACES[protocol].noModel, {
-      param: "model",
-      code: "missing_required_parameter",
-    });
+  const { noModel, unknownModel } = INTERFACES[protocol];
+  const model = nonEmptyText(given);
+  if (model !== undefined && modelsOf(provider.family).includes(model)) {
+    return model;
   }
-  if (modelsOf(provider.family).includes(model)) return model;
-  throw unknownModel(model, protocol);
-}
-
-/** Returns the refusal of an unknown model. */
-export function unknownModel(
-  model: string,
-  protocol: SimulatedProtocol,
-): GatewayError {
-  return new GatewayError(
-    "not_found",
-    INTERFACES[protocol].unknownModel(model),
-    { param: "model", code: "model_not_found" },
-  );
+  const param = "model";
+  throw model === undefined
+    ? new GatewayError("invalid_request", noModel, {
+      param,
+      code: "missing_required_parameter",
+    })
+    : new GatewayError("not_found", unknownModel(model), {
+      param,
+      code: "model_not_found",
+    });
 }

@@ -1,7 +1,7 @@
 import type { Ids } from "@gateway/base/ids";
 import { GatewayError } from "@gateway/base/error";
 import type { Clock } from "@gateway/base/time/timers";
-import { compose, composeCompaction, measure } from "./answers.ts";
+import { compose } from "./answers.ts";
 import { INTERFACES, readBody, readModel } from "./interfaces.ts";
 import {
   faultOf,
@@ -13,8 +13,8 @@ import {
   SLOW_MS,
   withFault,
 } from "./providers.ts";
-import { quotaHeaders } from "./quota/report.ts";
-import type { Ask, DemoCodec, Script } from "./script.ts";
+import { QUOTAS } from "./quota/report.ts";
+import type { DemoCodec } from "./script.ts";
 import { speak, type Wait, waitForAbort, write } from "./speak.ts";
 import type { Quota } from "./quota/quota.ts";
 
@@ -43,14 +43,14 @@ export async function serveModelCall(
   const { signal } = request;
   const protocol = protocolOf(operation);
   const body = await readBody(request);
-  const model = readModel(body, { provider, protocol });
+  const model = readModel(body.model, { provider, protocol });
   const fault = faultOf(model, family);
   const refusal = refusalOf(fault);
   if (refusal !== undefined) throw refusal;
   if (fault === "silent") await waitForAbort(signal);
   const parsed = demo.codec.read(operation, body);
   const ask = { ...parsed.request, family, protocol, model };
-  const script = composeFor(operation, ask);
+  const script = compose(operation, ask);
   const { whole, steps } = parsed.render(
     script,
     { ids: demo.ids, nowMs: demo.clock.now(), requestId, ask },
@@ -78,27 +78,24 @@ export async function serveModelCall(
         : "application/json",
       [INTERFACES[protocol].requestIdHeader]: requestId,
       ...(modelHeader === undefined ? {} : { [modelHeader]: model }),
-      ...quotaHeaders(demo.quota.read(family), {
-        family,
-        nowMs: demo.clock.now(),
-      }),
+      ...QUOTAS[family].headers(demo.quota.read(family), demo.clock.now()),
     },
   });
 }
 
-function composeFor(operation: SimulatedOperation, ask: Ask): Script {
-  if (operation === "compact") return composeCompaction(ask);
-  if (operation !== "count_tokens") return compose(ask);
-  return { blocks: [], stop: { reason: "end" }, usage: measure(ask, []) };
+/** The dependencies of the simulated provider. */
+export interface DemoOptions {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Waits for a delay; default: with the clock of this machine. */
+  readonly wait?: Wait;
+  /** The delay of one word of an answer, in milliseconds, not negative; default 20; 0 sends without delay. */
+  readonly wordMs?: number;
+  /** The protocols of the providers; default: the program's own codecs. */
+  readonly codec?: DemoCodec;
 }
 
 /** The shared state of the simulation, one for each program or test. */
-export interface Demo {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly wait: Wait;
-  /** The delay of one word of an answer, in milliseconds; 0 sends without delay. */
-  readonly wordMs: number;
+export interface Demo extends Required<DemoOptions> {
   readonly quota: Quota;
-  readonly codec: DemoCodec;
 }

@@ -1,39 +1,18 @@
 import { GatewayError } from "@gateway/base/error";
-import type { Ids } from "@gateway/base/ids";
 import { OPERATIONS } from "@gateway/base/protocol";
-import type { Clock } from "@gateway/base/time/timers";
 import { programCodec } from "./program_codec.ts";
-import { type Demo, serveModelCall } from "./model_call.ts";
-import {
-  checkKey,
-  checkVersion,
-  INTERFACES,
-  unknownModel,
-} from "./interfaces.ts";
+import { type Demo, type DemoOptions, serveModelCall } from "./model_call.ts";
+import { checkKey, checkVersion, INTERFACES, readModel } from "./interfaces.ts";
 import {
   BASE_PATH,
   modelsOf,
   protocolOf,
   type Provider,
   providerAt,
-  type SimulatedOperation,
 } from "./providers.ts";
 import { quotaResponse } from "./quota/report.ts";
-import { type Wait, waitInRealTime } from "./speak.ts";
-import type { DemoCodec } from "./script.ts";
+import { waitInRealTime } from "./speak.ts";
 import { createQuota } from "./quota/quota.ts";
-
-/** The dependencies of the simulated provider. */
-interface DemoOptions {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  /** Waits for a delay; default: with the clock of this machine. */
-  readonly wait?: Wait;
-  /** The delay of one word of an answer, in milliseconds, not negative; default 20; 0 sends without delay. */
-  readonly wordMs?: number;
-  /** The protocols of the providers; default: the program's own codecs. */
-  readonly codec?: DemoCodec;
-}
 
 /** A function with the signature of `fetch`. */
 type DemoUpstream = (
@@ -51,12 +30,11 @@ const DEFAULT_WORD_MS = 20;
  */
 export function createDemoUpstream(options: DemoOptions): DemoUpstream {
   const demo: Demo = {
-    clock: options.clock,
-    ids: options.ids,
-    wait: options.wait ?? waitInRealTime,
-    wordMs: options.wordMs ?? DEFAULT_WORD_MS,
+    wait: waitInRealTime,
+    wordMs: DEFAULT_WORD_MS,
+    codec: programCodec,
+    ...options,
     quota: createQuota(options.clock),
-    codec: options.codec ?? programCodec,
   };
   return async (input, init) => {
     const request = new Request(input, init);
@@ -73,7 +51,9 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
       `Cannot reach ${host}: the demo does not simulate this host.`,
     );
   }
-  const operation = operationAt(pathname, provider);
+  const operation = provider.operations.find((one) =>
+    pathname === BASE_PATH + OPERATIONS[one].path
+  );
   const protocol = operation === undefined
     ? provider.plainProtocol
     : protocolOf(operation);
@@ -100,15 +80,6 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
       },
     );
   }
-}
-
-function operationAt(
-  pathname: string,
-  provider: Provider,
-): SimulatedOperation | undefined {
-  return provider.operations.find((operation) =>
-    pathname === BASE_PATH + OPERATIONS[operation].path
-  );
 }
 
 function serveFacts(
@@ -138,12 +109,12 @@ function serveFacts(
   requireMethod(request, "GET");
   checkKey(request.headers, { provider, protocol: plainProtocol });
   const { model: entry, modelList } = INTERFACES[plainProtocol];
-  const models = modelsOf(provider.family);
   if (model[1] === undefined) {
+    const models = modelsOf(provider.family);
     return Response.json(modelList(models.map((id) => entry(id, name))));
   }
-  const id = decodeURIComponent(model[1]);
-  if (!models.includes(id)) throw unknownModel(id, plainProtocol);
+  const place = { provider, protocol: plainProtocol };
+  const id = readModel(decodeURIComponent(model[1]), place);
   return Response.json(entry(id, name));
 }
 

@@ -4,7 +4,10 @@ import type {
   Block,
   ToolResultBlock,
 } from "../../../src/codecs/canonical/content/block.ts";
-import { compose, estimateTokens } from "../../../src/tools/demo/answers.ts";
+import {
+  compose as composeFor,
+  estimateTokens,
+} from "../../../src/tools/demo/answers.ts";
 import { objectOf } from "../../../src/base/json.ts";
 import { yamlPairs } from "../../support/yaml_table.ts";
 import { exampleOf } from "../../../src/tools/demo/schema_example.ts";
@@ -55,6 +58,10 @@ function askOf(
     tools: [],
     ...fields,
   };
+}
+
+function compose(ask: Ask) {
+  return composeFor("messages", ask);
 }
 
 function textOf(ask: Ask): string {

@@ -22,18 +22,7 @@ export function quotaResponse(
   return key === provider.key ? Response.json(body(account, nowMs)) : refuse();
 }
 
-/** Returns the quota headers of a response, for the families whose providers send them. */
-export function quotaHeaders(
-  account: AccountReading,
-  { family, nowMs }: {
-    readonly family: SimulatedFamily;
-    readonly nowMs: number;
-  },
-): Record<string, string> {
-  return QUOTAS[family].headers(account, nowMs);
-}
-
-/** The quota of a family's provider. */
+/** The quota of a family's provider, as its endpoint and the headers of its answers report it. */
 interface QuotaForm {
   body(account: AccountReading, nowMs: number): object;
   /** Responds to a wrong key. */
@@ -41,7 +30,8 @@ interface QuotaForm {
   headers(account: AccountReading, nowMs: number): Record<string, string>;
 }
 
-const QUOTAS: Readonly<Record<SimulatedFamily, QuotaForm>> = {
+/** The quota of each family's provider. */
+export const QUOTAS: Readonly<Record<SimulatedFamily, QuotaForm>> = {
   // The coding plan of Z.ai: rounded-down credits, reset in milliseconds. Errors have the status 200.
   A: {
     body: ({ fiveHour, weekly }) => ({
