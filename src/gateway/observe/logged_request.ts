@@ -40,7 +40,10 @@ type Line = Readonly<
 >;
 
 /** The log's facts about a request that was sent to a provider, with the usage of the model that served it. */
-export interface LoggedRequest extends LoggedUse, Words {
+export interface LoggedRequest
+  extends
+    LoggedUse,
+    Pick<Usage, "speed" | "serviceTier" | "inferenceGeo" | "refusal"> {
   /** The end of the request, as ISO 8601 in UTC. */
   readonly time: string;
   /** The milliseconds from its beginning to its end. */
@@ -65,12 +68,6 @@ export interface LoggedRequest extends LoggedUse, Words {
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
 }
-
-/** What a price depends on, in the provider's words. */
-type Words = Pick<
-  Usage,
-  "speed" | "serviceTier" | "inferenceGeo" | "refusal"
->;
 
 /** An attempt without a response. */
 interface Unanswered {

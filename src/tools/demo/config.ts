@@ -1,4 +1,4 @@
-import { type Endpoint, OPERATIONS } from "@gateway/base/protocol";
+import { OPERATIONS } from "@gateway/base/protocol";
 import { stringifyYaml } from "@gateway/base/std";
 import {
   BASE_PATH,
@@ -36,13 +36,17 @@ export function demoConfigText(tokenSha256: string): string {
   });
 }
 
-function connectionOf(provider: Provider): object {
-  const { family, name, host, key, quotaPath } = provider;
+function connectionOf(
+  { family, name, host, key, operations, quotaPath }: Provider,
+): object {
+  const base = `https://${host}${BASE_PATH}`;
   return {
     name,
     service: "custom",
     family,
-    endpoints: endpointsOf(provider),
+    endpoints: Object.fromEntries(
+      operations.map((one) => [OPERATIONS[one].endpoint, base]),
+    ),
     auth: { scheme: AUTH_SCHEMES[family], key },
     quota: {
       kind: QUOTA_KINDS[family],
@@ -71,14 +75,3 @@ const FALLING_BACK = {
   upstream: "demo-error-500",
   fallbacks: ["demo-any"],
 };
-
-function endpointsOf(provider: Provider): Partial<Record<Endpoint, string>> {
-  const endpoints = provider.operations.map((operation) =>
-    OPERATIONS[operation].endpoint
-  );
-  return Object.fromEntries(
-    endpoints.map((
-      endpoint,
-    ) => [endpoint, `https://${provider.host}${BASE_PATH}`]),
-  );
-}

@@ -94,19 +94,18 @@ export function protocolOf(operation: SimulatedOperation): SimulatedProtocol {
 }
 
 /** The faults that a model's name can request by its ending. */
-const FAULTS = {
-  "error-401": "refuses the provider's key",
-  "error-429": "refuses with a rate limit and Retry-After: 1",
-  "error-500": "fails before it answers",
-  "slow": "thinks for five seconds before the first word",
-  "silent": "never answers",
-  "broken": "cuts the connection in the middle of the answer",
-  "stall": "falls silent in the middle of the answer",
-  "error-in-stream": "reports an error in the middle of the answer",
-} as const;
+const FAULTS = [
+  "error-401", // refuses the provider's key
+  "error-429", // refuses with a rate limit and Retry-After: 1
+  "error-500", // fails before it answers
+  "slow", // thinks for five seconds before the first word
+  "silent", // never answers
+  "broken", // cuts the connection in the middle of the answer
+  "stall", // falls silent in the middle of the answer
+  "error-in-stream", // reports an error in the middle of the answer
+] as const;
 
-/** A key of {@linkcode FAULTS}. */
-type Fault = keyof typeof FAULTS;
+type Fault = typeof FAULTS[number];
 
 /** The delay of the slow model before the first word, in milliseconds. */
 export const SLOW_MS = 5000;
@@ -193,7 +192,7 @@ export function isThinkingModel(model: string): boolean {
  */
 export function modelsOf(family: SimulatedFamily): string[] {
   const plain = `demo-${family.toLowerCase()}`;
-  const faulty = FAULT_NAMES.map((fault) => faultPrefix(family) + fault);
+  const faulty = FAULTS.map((fault) => faultPrefix(family) + fault);
   return [plain, `${plain}-think`, ...faulty];
 }
 
@@ -203,15 +202,9 @@ export function faultOf(
   family: SimulatedFamily,
 ): Fault | undefined {
   const prefix = faultPrefix(family);
-  return FAULT_NAMES.find((fault) => model === prefix + fault);
+  return FAULTS.find((fault) => model === prefix + fault);
 }
 
 function faultPrefix(family: SimulatedFamily): string {
   return family === "A" ? "demo-" : `demo-${family.toLowerCase()}-`;
-}
-
-const FAULT_NAMES = Object.keys(FAULTS).filter(isFault);
-
-function isFault(name: string): name is Fault {
-  return Object.hasOwn(FAULTS, name);
 }

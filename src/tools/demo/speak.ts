@@ -95,17 +95,15 @@ async function nextText(
     const { value: step, done } = iterator.next();
     if (done) return undefined;
     if (step.kind === "hang") await waitForAbort(options.signal);
-    else if (step.kind === "break") throw brokenConnection();
-    else if (step.kind === "wait") await options.wait(step.ms, options.signal);
-    else {
+    else if (step.kind === "break") {
+      // The error of `fetch` for a connection that breaks in the middle of a body.
+      throw new TypeError("error reading a body from connection");
+    } else if (step.kind === "wait") {
+      await options.wait(step.ms, options.signal);
+    } else {
       const ms = step.wordCount * options.wordMs;
       if (ms > 0) await options.wait(ms, options.signal);
       return step.text;
     }
   }
-}
-
-/** Returns the error of `fetch` for a connection that breaks in the middle of a body. */
-function brokenConnection(): TypeError {
-  return new TypeError("error reading a body from connection");
 }
