@@ -1,3 +1,5 @@
+import { VERSION } from "@gateway/base/version";
+
 const HTML = "text/html; charset=utf-8";
 
 /** The media type of each kind of file. */
@@ -117,7 +119,10 @@ const HEADERS = {
 export async function pageResponse(path: string): Promise<Response> {
   const [, ending = ""] = path.split(".");
   const file = await FILES[path]?.();
-  return new Response(file?.default ?? null, {
+  const text = path === "/"
+    ? file?.default.replace("%VERSION%", VERSION)
+    : file?.default;
+  return new Response(text ?? null, {
     headers: { "content-type": TYPE_BY_ENDING[ending] ?? HTML, ...HEADERS },
   });
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { PAGE_PATHS, pageResponse } from "../../src/page/page.ts";
+import { VERSION } from "../../src/base/version.ts";
 import { steps } from "../support/steps.ts";
 
 const answer = await pageResponse("/");
@@ -41,6 +42,11 @@ Deno.test("the page's markup loads only the page's files, and has no script, han
   assert.match(links[0] ?? "", /^data:/);
   assert.deepEqual(links.slice(1), ["page/page.css", "#models-and-settings"]);
   assert.match(html, / id="models-and-settings"/);
+});
+
+Deno.test("the page names the version of the gateway that serves it", () => {
+  assert.match(html, new RegExp(`Model Gateway ${RegExp.escape(VERSION)}<`));
+  assert.ok(!html.includes("%VERSION%"));
 });
 
 Deno.test("every file of the page is served unchanged, with its media type", async (t) => {
