@@ -1,26 +1,32 @@
 import type { JsonObject } from "@gateway/base/json";
 import type { Endpoint, Family, Protocol } from "@gateway/base/protocol";
 import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
-import type { InputKind, QuotaKind } from "./quota_kinds.ts";
-import type { JsonQuota } from "./schema/quota.ts";
+import type { QuotaKind } from "./quota_kinds.ts";
+import type { GeneralFields } from "./schema/config_file.ts";
+import type { ConnectionFields, ModelFields } from "./schema/connection.ts";
+import type { IdentityFields } from "./schema/identity.ts";
+import type { PublicKey } from "./schema/key_set.ts";
+import type { JsonQuota, QuotaFields } from "./schema/quota.ts";
+import type { Renamed } from "./schema/renamed.ts";
 import type { AuthScheme } from "./presets/preset.ts";
-import type { ServiceName } from "./services.ts";
 import type { Group, Price, UsageLimit } from "./usage_limits.ts";
 
+export type { PublicKey };
+
+/*
+ * Options that resolving does not change have the type of their schema, under the names of `schema/renamed.ts`. The
+ * schema says what they mean.
+ */
+
 /** A resolved configuration: validated, with its references resolved and its secrets read. Frozen while in use. */
-export interface Config {
+export interface Config
+  extends Pick<Renamed<GeneralFields>, "messagesVendor" | "usage" | "include"> {
   readonly server: ServerConfig;
-  /** `<vendor_b>`: the legacy path segment and the prefix of the version header. */
-  readonly messagesVendor: string;
   /** The deadlines of connections that set none. `bodyMs` applies to every request. */
   readonly timeouts: Timeouts;
-  readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
-  /** Paths with wildcards. A relative path is relative to the configuration file. */
-  readonly usage: { readonly replay: readonly string[] };
+  readonly limits: Renamed<GeneralFields["limits"]>;
   /** `undefined` when nobody is warned. */
   readonly alerts?: AlertsConfig | undefined;
-  /** The patterns of the files with further tokens and groups. */
-  readonly include: readonly string[];
   /** `undefined` when the gateway shares nothing with replicas. */
   readonly shared: SharedConfig | undefined;
   /** In the file's order, disabled connections included. */
@@ -35,35 +41,14 @@ export interface Config {
   readonly identity: readonly IdentityProvider[];
 }
 
-/** The receiver of warnings. */
-export interface AlertsConfig {
-  /** The URL of the receiver, which may be a secret. */
-  readonly webhook: string;
-  /** Its headers, which may be secrets, by their names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The percentages at which it gets a warning, in ascending order. */
-  readonly at: readonly number[];
-}
+/** The receiver of warnings. Names of headers are in lower case, percentages in ascending order. */
+export type AlertsConfig = Renamed<NonNullable<GeneralFields["alerts"]>>;
 
-/** The listeners and the limits of the server. */
-export interface ServerConfig {
-  readonly host: string;
-  /** 0 takes a free port. */
-  readonly port: number;
+/** The listeners and the limits of the server. Names of headers are in lower case. */
+export interface ServerConfig
+  extends Omit<Renamed<GeneralFields["server"]>, "tls" | "admin"> {
   /** PEM texts. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  /** The number of threads that share the port. `auto` is one per core. */
-  readonly workers: number | "auto";
-  readonly maxConcurrentRequests: number;
-  /** The memory that the bodies of all callers may take together, in bytes. */
-  readonly maxBodyMemoryBytes: number;
-  readonly drainMs: number;
-  /** The names, in lower case, of the headers whose values the log keeps. They are not sent to providers. */
-  readonly attribution: readonly string[];
-  /** The addresses and networks of the proxies whose `x-forwarded-for` counts. */
-  readonly trustedProxies: readonly string[];
-  /** The fate of the running requests of tokens that leave the configuration. */
-  readonly removedTokens: "finish" | "end";
   readonly admin: AdminPlace | undefined;
 }
 
@@ -88,17 +73,7 @@ export interface SharedConfig {
 }
 
 /** Deadlines in milliseconds. 0 means none. */
-export interface Timeouts {
-  readonly connectMs: number;
-  /** The time until the provider's response headers. */
-  readonly firstByteMs: number;
-  /** The time until the first real output of a stream. */
-  readonly firstOutputMs: number;
-  /** The longest silence between two chunks of the provider's body. */
-  readonly idleMs: number;
-  /** The time for the caller's body to arrive. */
-  readonly bodyMs: number;
-}
+export type Timeouts = Renamed<GeneralFields["timeouts"]>;
 
 /** The authentication at a provider: a scheme and its key. */
 export type UpstreamAuth =
@@ -121,18 +96,18 @@ export type UpstreamAuth =
   };
 
 /** A configured account with a provider. */
-export interface Connection {
-  readonly name: string;
+export interface Connection extends
+  Pick<
+    Renamed<ConnectionFields>,
+    "name" | "service" | "enabled" | "strict" | "maxConcurrent"
+  > {
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
   /** The connection in the file, when this is one of its keys, and the key's share of the new conversations. */
   readonly keyOf?: { readonly connection: string; readonly weight: number };
   /** The secret texts of the other keys, when this is one of its keys: the provider may name them. */
   readonly otherKeys?: readonly string[];
-  /** The kind of provider, such as `zai`. */
-  readonly service: ServiceName;
   readonly family: Family;
-  readonly enabled: boolean;
   /** A label for the place of its data. `undefined` when it has none. */
   readonly region?: string | undefined;
   /** Base URLs without a trailing slash. */
@@ -149,31 +124,20 @@ export interface Connection {
   readonly force: Readonly<JsonObject>;
   /** Body fields removed from translated requests. */
   readonly omit: readonly string[];
-  /** True when a translation that would drop a field is rejected. */
-  readonly strict: boolean;
   /** `undefined` when the quota is not read. */
   readonly quota: QuotaConfig | undefined;
-  readonly maxConcurrent: number | undefined;
   /** `undefined` when requests do not wait for it. */
-  readonly queue: QueueConfig | undefined;
+  readonly queue:
+    | Renamed<NonNullable<ConnectionFields["queue"]>>
+    | undefined;
   readonly timeouts: Timeouts;
   readonly models: readonly ConnectionModel[];
 }
 
-/** How requests wait for a connection without room. */
-interface QueueConfig {
-  /** The longest wait of a request, in milliseconds. */
-  readonly maxWaitMs: number;
-}
-
 /** The settings for reading the quota of a connection. The kind decides which fields matter. */
-export interface QuotaConfig {
+export interface QuotaConfig
+  extends Pick<QuotaFields, "plan" | "organization" | "project" | "url"> {
   readonly kind: Exclude<QuotaKind, "none">;
-  readonly plan: "personal" | "team";
-  readonly organization: string | undefined;
-  readonly project: string | undefined;
-  /** Overrides the kind's endpoint. */
-  readonly url: string | undefined;
   /** The credential that reads the quota. `undefined` uses the connection's own. */
   readonly key: string | undefined;
   /** The description of the response. Set only for the kind `json`. */
@@ -188,28 +152,27 @@ export interface ModelAlias {
 }
 
 /** A model as one connection serves it. */
-export interface ConnectionModel {
-  /** The name in callers' requests. */
-  readonly id: string;
+export interface ConnectionModel extends
+  Pick<
+    Renamed<ModelFields>,
+    | "id"
+    | "displayName"
+    | "contextWindow"
+    | "maxOutputTokens"
+    | "omit"
+    | "input"
+    | "fallbacks"
+    | "quotaRouting"
+  > {
   /** The name in requests to the provider. */
   readonly upstream: string;
   readonly aliases: readonly ModelAlias[];
   /** True when lists of models include its id. */
   readonly isListed: boolean;
-  readonly displayName: string | undefined;
-  /** In tokens. */
-  readonly contextWindow: number | undefined;
-  readonly maxOutputTokens: number | undefined;
-  /** Body fields removed from its translated requests, besides those of the connection. */
-  readonly omit: readonly string[];
   /** Changes to its translated requests, each in the words of a lesson; absent: none. */
   readonly lessons?: readonly string[] | undefined;
-  readonly input: readonly InputKind[] | undefined;
   /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
   readonly efforts: readonly string[] | undefined;
-  /** The ids of the models to try when every connection of this one has failed. */
-  readonly fallbacks: readonly string[];
-  readonly quotaRouting: boolean;
   /** `undefined` when it is unknown. */
   readonly price: Price | undefined;
 }
@@ -235,11 +198,7 @@ export interface IdentityProvider {
 }
 
 /** The issuer's public client for people, by which they sign in. */
-export interface SignIn {
-  readonly client: string;
-  readonly scope: string;
-  readonly audience?: string | undefined;
-}
+export type SignIn = Renamed<NonNullable<IdentityFields["sign_in"]>>;
 
 /** The source of an identity provider's keys. */
 export type IdentityKeys =
@@ -248,12 +207,6 @@ export type IdentityKeys =
   | { readonly kind: "discovery"; readonly url: string }
   /** The keys themselves, JSON Web Keys of asymmetric algorithms. */
   | { readonly kind: "file"; readonly keys: readonly PublicKey[] };
-
-/** A JSON Web Key (RFC 7517) for signatures. */
-export interface PublicKey {
-  readonly kty: string;
-  readonly [parameter: string]: unknown;
-}
 
 /** What some callers of an identity provider may use. */
 export interface IdentityRule extends Access {

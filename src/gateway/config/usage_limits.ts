@@ -1,5 +1,7 @@
 import type { CalendarWindow } from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
+import type { RateCondition } from "./schema/connection.ts";
+import type { Renamed } from "./schema/renamed.ts";
 
 /** A limit of a token or of a group. */
 export type UsageLimit = AmountLimit | ShareLimit;
@@ -113,18 +115,7 @@ export interface DayHours {
 
 /** The prices of answers that meet every condition of `when`. */
 export interface Rate {
-  readonly when: {
-    /** The whole prompt has more tokens than this. */
-    readonly inputOver: number | undefined;
-    /** The speed in the answer. */
-    readonly speed: string | undefined;
-    /** The service tier in the answer. */
-    readonly serviceTier: string | undefined;
-    /** The region of the inference in the answer. */
-    readonly inferenceGeo: string | undefined;
-    /** The category of a refusal before any output. */
-    readonly refusal: string | undefined;
-    /** The request began in these hours. */
+  readonly when: Omit<Renamed<RateCondition>, "hours"> & {
     readonly hours: DayHours | undefined;
   };
   readonly prices: Prices;

@@ -2,6 +2,10 @@ import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
 import { readLesson, refusesChat } from "@gateway/codecs";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
+import type { GeneralFields } from "../schema/config_file.ts";
+import { queueField } from "../schema/fields.ts";
+import { renamed } from "../schema/renamed.ts";
+import { timeoutsSchema } from "../schema/server.ts";
 import { secretTexts } from "../credential.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
 import type { ResolveTools } from "../environment.ts";
@@ -11,14 +15,20 @@ import { resolveAuths } from "./auth.ts";
 import { resolveHeaders, resolveHeadersDrop } from "./headers.ts";
 import { resolveEndpoints } from "./endpoints.ts";
 import { resolveQuota } from "./quota.ts";
-import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
+import {
+  type ConnectionFields,
+  connectionSchema,
+  type ModelFields,
+  modelSchema,
+  rateConditionSchema,
+} from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 import type { DayHours, Price, Prices } from "../usage_limits.ts";
 
 interface ResolveConnectionOptions extends ResolveTools {
   readonly path: Path;
   /** The deadlines of all connections. */
-  readonly timeouts: Timeouts;
+  readonly timeouts: GeneralFields["timeouts"];
   readonly defaults: Pick<ConnectionFields, "queue">;
   /** The model id of each alias, of all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
@@ -46,6 +56,7 @@ export async function resolveConnection(
   const headersDrop = resolveHeadersDrop(fields, options);
   checkRoutingFields(fields, options, endpoints);
   const quota = await resolveQuota(fields, options);
+  const queue = fields.queue ?? options.defaults.queue;
   if (family === undefined) return [];
   return await Promise.all(auths.map(async ({ auth, key }) => ({
     ...key === undefined
@@ -70,14 +81,10 @@ export async function resolveConnection(
     strict: fields.strict,
     quota,
     maxConcurrent: fields.max_concurrent,
-    queue: resolveQueue(fields.queue ?? options.defaults.queue),
+    queue: queue && renamed(queueField(), queue),
     timeouts: connectionTimeouts(fields, options),
     models: fields.models.map((model) => resolveModel(model, options)),
   })));
-}
-
-function resolveQueue(fields: ConnectionFields["queue"]): Connection["queue"] {
-  return fields && { maxWaitMs: fields.max_wait };
 }
 
 function resolveFamily(
@@ -164,13 +171,7 @@ function connectionTimeouts(
       "has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.",
     );
   }
-  return {
-    connectMs: timeouts.connect ?? all.connectMs,
-    firstByteMs: timeouts.first_byte ?? all.firstByteMs,
-    firstOutputMs: timeouts.first_output ?? all.firstOutputMs,
-    idleMs: timeouts.idle ?? all.idleMs,
-    bodyMs: timeouts.body ?? all.bodyMs,
-  };
+  return renamed(timeoutsSchema, { ...all, ...timeouts });
 }
 
 type PriceFields = NonNullable<ModelFields["price"]>;
@@ -180,11 +181,7 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
     ...resolvePrices(fields),
     rates: rates.map(({ when, times = 1, ...rate }) => ({
       when: {
-        inputOver: when.input_over,
-        speed: when.speed,
-        serviceTier: when.service_tier,
-        inferenceGeo: when.inference_geo,
-        refusal: when.refusal,
+        ...renamed(rateConditionSchema, when),
         hours: when.hours === undefined ? undefined : readHours(when.hours),
       },
       prices: multiplied(
@@ -237,23 +234,18 @@ function resolveModel(
   fields: ModelFields,
   { idByAlias }: ResolveConnectionOptions,
 ): ConnectionModel {
+  const { listed, lessons, reasoning, ...rest } = renamed(modelSchema, fields);
   return {
-    id: fields.id,
+    ...rest,
     upstream: fields.upstream ?? fields.id,
-    aliases: fields.aliases.map(({ id, listed }) => ({
-      id,
-      isListed: listed ?? fields.listed,
+    aliases: fields.aliases.map((alias) => ({
+      id: alias.id,
+      isListed: alias.listed ?? listed,
     })),
-    isListed: fields.listed,
-    displayName: fields.display_name,
-    contextWindow: fields.context_window,
-    maxOutputTokens: fields.max_output_tokens,
-    omit: fields.omit,
-    ...(fields.lessons.length > 0 && { lessons: fields.lessons }),
-    input: fields.input,
-    efforts: fields.reasoning,
+    isListed: listed,
+    ...(lessons.length > 0 && { lessons }),
+    efforts: reasoning,
     fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),
-    quotaRouting: fields.quota_routing,
     price: fields.price && resolvePrice(fields.price),
   };
 }

@@ -3,7 +3,6 @@ import type {
   Config,
   Connection,
   SharedConfig,
-  Timeouts,
 } from "../config.ts";
 import {
   aliasesIn,
@@ -15,7 +14,7 @@ import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../token_exchange.ts";
 import { type Findings, quote } from "@gateway/base/problems";
 import {
-  type FileFields,
+  type GeneralFields,
   type IncludedTree,
   validateFile,
 } from "../schema/config_file.ts";
@@ -31,7 +30,9 @@ import {
   resolvePools,
 } from "./models.ts";
 import { reportIdentityNames, resolveIdentity } from "./identity.ts";
-import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
+import { limitsSchema, timeoutsSchema } from "../schema/server.ts";
+import { renamed } from "../schema/renamed.ts";
+import { isLoopback, resolveServer } from "./server.ts";
 
 interface ResolveOptions extends ResolveTools {
   /** The files with further tokens and groups. */
@@ -66,12 +67,10 @@ export async function resolve(
   reportFallbackProblems(fields, { directory, idByAlias, findings });
   const server = await resolveServer(general.server, options);
   const shared = await resolveShared(general.shared, options);
-  const timeouts = resolveTimeouts(general.timeouts);
   const connections = await resolveConnections(fields, {
-    ...options,
-    timeouts,
+    ...{ ...options, idByAlias },
+    timeouts: general.timeouts,
     defaults: general.defaults,
-    idByAlias,
   });
   const callerOptions = {
     ...options,
@@ -98,11 +97,8 @@ export async function resolve(
   return {
     server,
     messagesVendor: general.messages_vendor,
-    timeouts,
-    limits: {
-      budgetMs: general.limits.budget,
-      cacheMs: general.limits.cache_seconds * 1000,
-    },
+    timeouts: renamed(timeoutsSchema, general.timeouts),
+    limits: renamed(limitsSchema, general.limits),
     usage: general.usage,
     ...general.alerts && { alerts: resolveAlerts(general.alerts, findings) },
     include: general.include,
@@ -117,11 +113,7 @@ export async function resolve(
 
 async function resolveConnections(
   all: readonly (ConnectionFields | undefined)[],
-  options: ResolveOptions & {
-    readonly timeouts: Timeouts;
-    readonly defaults: Pick<ConnectionFields, "queue">;
-    readonly idByAlias: ReadonlyMap<string, string>;
-  },
+  options: Omit<Parameters<typeof resolveConnection>[1], "path">,
 ): Promise<readonly Connection[]> {
   const connections: Connection[] = [];
   for (const [index, fields] of all.entries()) {
@@ -163,10 +155,8 @@ function reportAliasProblems(
   }
 }
 
-type AlertsFields = NonNullable<NonNullable<FileFields["general"]>["alerts"]>;
-
 function resolveAlerts(
-  { webhook, headers, at }: AlertsFields,
+  { webhook, headers, at }: NonNullable<GeneralFields["alerts"]>,
   findings: Findings,
 ): AlertsConfig {
   const { protocol, hostname } = new URL(webhook);
@@ -188,7 +178,7 @@ function resolveAlerts(
   };
 }
 
-type SharedFields = NonNullable<NonNullable<FileFields["general"]>["shared"]>;
+type SharedFields = NonNullable<GeneralFields["shared"]>;
 
 const DEFAULT_PORT = 6379;
 

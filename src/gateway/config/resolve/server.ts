@@ -1,33 +1,26 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { AdminPlace, ServerConfig, Timeouts } from "../config.ts";
+import type { AdminPlace, ServerConfig } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { Findings } from "@gateway/base/problems";
-import type { FileFields } from "../schema/config_file.ts";
-
-type GeneralFields = NonNullable<FileFields["general"]>;
+import type { GeneralFields } from "../schema/config_file.ts";
+import { renamed } from "../schema/renamed.ts";
+import { serverSchema } from "../schema/server.ts";
 
 /** Resolves the server settings: reads the certificate and checks that the two listeners do not collide. */
 export async function resolveServer(
   server: GeneralFields["server"],
   options: ResolveTools,
 ): Promise<ServerConfig> {
-  const { admin, host, port } = server;
+  const { admin } = server;
   const exposure = exposureFault(server);
   if (exposure !== undefined) {
     options.findings.warn(["server", "host"], exposure);
   }
   if (admin !== undefined) checkAdmin(admin, server, options.findings);
   return {
-    host,
-    port,
+    ...renamed(serverSchema, server),
     tls: await resolveTls(server.tls, options),
-    workers: server.workers,
-    maxConcurrentRequests: server.max_concurrent_requests,
-    maxBodyMemoryBytes: server.max_body_memory,
-    drainMs: server.drain_seconds * 1000,
     attribution: server.attribution.map((name) => name.toLowerCase()),
-    trustedProxies: server.trusted_proxies,
-    removedTokens: server.removed_tokens,
     admin: admin && adminPlace(admin),
   };
 }
@@ -71,17 +64,6 @@ function adminPlace({ host, port, port_offset }: AdminFields): AdminPlace {
  */
 export function adminPort(place: AdminPlace, gatewayPort: number): number {
   return "port" in place ? place.port : gatewayPort + place.portOffset;
-}
-
-/** Returns the deadlines of all connections. */
-export function resolveTimeouts(timeouts: GeneralFields["timeouts"]): Timeouts {
-  return {
-    connectMs: timeouts.connect,
-    firstByteMs: timeouts.first_byte,
-    firstOutputMs: timeouts.first_output,
-    idleMs: timeouts.idle,
-    bodyMs: timeouts.body,
-  };
 }
 
 async function resolveTls(

@@ -171,18 +171,18 @@ export const wholeIncludedSchema = includedSchema.extend({
   ),
 });
 
+/** The fields of a file except connections, groups, tokens and identity providers. */
+export type GeneralFields = Omit<
+  z.output<typeof fileSchema>,
+  "connections" | "groups" | "tokens" | "identity"
+>;
+
 /**
  * The fields of a file and of those that it includes. A part with problems is present as far as the rest of it is valid.
  * The findings list the problems.
  */
 export interface FileFields {
-  /** Everything except connections, groups, tokens and identity providers. */
-  readonly general:
-    | Omit<
-      z.output<typeof fileSchema>,
-      "connections" | "groups" | "tokens" | "identity"
-    >
-    | undefined;
+  readonly general: GeneralFields | undefined;
   readonly connections: readonly (ConnectionFields | undefined)[];
   readonly groups: readonly GroupEntry[];
   readonly tokens: readonly TokenEntry[];

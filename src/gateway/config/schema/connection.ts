@@ -69,24 +69,30 @@ function isTimeZone(name: string): boolean {
   }
 }
 
+/** The conditions of a rate on an answer. */
+export const rateConditionSchema = z.strictObject({
+  input_over: tokens().optional().describe(
+    "The whole prompt has more tokens than this, including tokens read from and written to a cache.",
+  ),
+  speed: name().optional().describe("The speed in the answer."),
+  service_tier: name().optional()
+    .describe("The service tier in the answer."),
+  inference_geo: name().optional()
+    .describe("The region of the inference in the answer."),
+  refusal: name().optional().describe(
+    "The category of a refusal before any output, such as cyber, or other.",
+  ),
+  hours: dayHours().optional().describe(
+    "The hours in which the request began, such as 09:00-18:00 Asia/Shanghai.",
+  ),
+});
+
+/** The conditions of a rate in the file. */
+export type RateCondition = z.output<typeof rateConditionSchema>;
+
 /** Other prices for some answers. */
 const rateSchema = z.strictObject({
-  when: z.strictObject({
-    input_over: tokens().optional().describe(
-      "The whole prompt has more tokens than this, including tokens read from and written to a cache.",
-    ),
-    speed: name().optional().describe("The speed in the answer."),
-    service_tier: name().optional()
-      .describe("The service tier in the answer."),
-    inference_geo: name().optional()
-      .describe("The region of the inference in the answer."),
-    refusal: name().optional().describe(
-      "The category of a refusal before any output, such as cyber, or other.",
-    ),
-    hours: dayHours().optional().describe(
-      "The hours in which the request began, such as 09:00-18:00 Asia/Shanghai.",
-    ),
-  }).refine((when) => Object.keys(when).length > 0, {
+  when: rateConditionSchema.refine((when) => Object.keys(when).length > 0, {
     error:
       "must have input_over, speed, service_tier, inference_geo, refusal or hours.",
   }).describe("The conditions on the answer. All must hold."),
@@ -125,7 +131,7 @@ const priceSchema = z.strictObject({
 });
 
 /** A model of a connection. A bare text is its id. */
-const modelSchema = orBareId(
+export const modelSchema = orBareId(
   z.strictObject({
     id: name().describe("The name in callers' requests."),
     upstream: name().optional()

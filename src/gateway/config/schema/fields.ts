@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isPlainName } from "@gateway/base/caller_names";
+import type { Quantity, Unit } from "./renamed.ts";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
@@ -123,24 +124,30 @@ export function callerName(): z.ZodType<string> {
   });
 }
 
-/** A duration in milliseconds. 0 means no deadline. */
-export function milliseconds(): z.ZodType<number> {
-  return wholeNumber({ min: 0, max: 86_400_000 }, MILLISECONDS);
+/** The schema of a number in a unit. */
+type Measured<In extends Unit> = z.core.$ZodBranded<z.ZodType<number>, In>;
+
+/** A duration in milliseconds. */
+export function milliseconds(
+  range: { readonly min: number; readonly max: number } = DEADLINE_RANGE,
+): Measured<"Ms"> {
+  const wanted = "a whole number of milliseconds, such as 10000";
+  return wholeNumber(range, wanted).meta(inUnit("Ms")).brand<"Ms">();
 }
 
-/** The words for a duration. */
-export const MILLISECONDS = "a whole number of milliseconds, such as 10000";
+/** The range of a deadline, in milliseconds. 0 means no deadline. */
+const DEADLINE_RANGE = { min: 0, max: 86_400_000 };
 
 /** The longest wait for a turn, in milliseconds: clients give up soon after. */
 const MAX_QUEUE_WAIT_MS = 600_000;
 
 /** `queue`: the wait of requests for a connection without room. */
 export function queueField(): z.ZodOptional<
-  z.ZodType<{ readonly max_wait: number }>
+  z.ZodType<{ readonly max_wait: Quantity<"Ms"> }>
 > {
   return z.strictObject({
-    max_wait: wholeNumber({ min: 1_000, max: MAX_QUEUE_WAIT_MS }, MILLISECONDS)
-      .default(60_000)
+    max_wait: milliseconds({ min: 1_000, max: MAX_QUEUE_WAIT_MS })
+      .prefault(60_000)
       .describe("The longest wait of a request, in milliseconds."),
   }).optional();
 }
@@ -158,7 +165,7 @@ const BYTES_BY_UNIT = {
  */
 export function byteSize(
   { leastMib }: { readonly leastMib: number },
-): z.ZodType<number> {
+): Measured<"Bytes"> {
   const least = leastMib * BYTES_BY_UNIT.MiB;
   return z.preprocess(
     bytesOf,
@@ -170,7 +177,8 @@ export function byteSize(
     type: "integer",
     minimum: least,
     ...alsoWritten({ type: "string", pattern: SIZE_REGEXP.source }),
-  });
+    ...inUnit("Bytes"),
+  }).brand<"Bytes">();
 }
 
 const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
@@ -201,6 +209,25 @@ export function concurrency(): z.ZodType<number> {
 
 /** A JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
+
+/** Returns the `meta` of a number in a unit. */
+function inUnit(unit: Unit): Readonly<Record<string, unknown>> {
+  return { unit };
+}
+
+/**
+ * Returns the `meta` of an option whose value nobody may read where `check --print` shows the configuration.
+ *
+ * @param shown Returns the part of a text that is no secret. Default: none is.
+ */
+export function secret(
+  shown: (text: string) => string = () => HIDDEN,
+): Readonly<Record<string, unknown>> {
+  return { secret: shown, writeOnly: true };
+}
+
+/** What `check --print` shows in place of a secret. */
+export const HIDDEN = "hidden";
 
 const ALSO_WRITTEN = "alsoWritten";
 

@@ -39,7 +39,9 @@ function jsonSchemaOf(schema: z.ZodType, title: string): JsonSchema {
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       // Zod omits the default of a converted value. Here, a default is written like any other value.
-      if (zodSchema instanceof z.ZodDefault) {
+      if (
+        zodSchema instanceof z.ZodDefault || zodSchema instanceof z.ZodPrefault
+      ) {
         jsonSchema.default = zodSchema.def.defaultValue;
       }
     },
@@ -55,7 +57,7 @@ function jsonSchemaOf(schema: z.ZodType, title: string): JsonSchema {
 
 /** Returns a schema that accepts every form of its value. */
 function widen(schema: JsonSchema): JsonSchema {
-  const { description, default: preset, ...rest } = schema;
+  const { description, default: preset, unit: _, ...rest } = schema;
   const forms = formsOf(rest);
   if (forms.some(isNarrow) && !forms.some(isAnyText)) forms.push(REFERENCE);
   const [only, ...more] = forms;

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { parseLightJson } from "@gateway/base/json";
-import type { PublicKey } from "../config.ts";
 
 /** A key for signatures of an asymmetric algorithm: RSA, elliptic curve, or Edwards curve. */
 const keySchema = z.looseObject({
@@ -9,6 +8,9 @@ const keySchema = z.looseObject({
   alg: z.exactOptional(z.string()),
   use: z.exactOptional(z.literal("sig")),
 });
+
+/** A JSON Web Key (RFC 7517) for signatures. */
+export type PublicKey = Readonly<z.output<typeof keySchema>>;
 
 const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) });
 

@@ -7,6 +7,7 @@ import {
   suggestion,
   valueAt,
 } from "@gateway/base/problems";
+import { unwrap } from "./layers.ts";
 
 const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   string: "text",
@@ -215,17 +216,6 @@ function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
     place = unwrap(next);
   }
   return place instanceof z.ZodObject ? Object.keys(place.shape) : [];
-}
-
-/** Returns the schema beneath defaults, optional wrappers and conversions. */
-function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
-  if (
-    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
-    schema instanceof z.ZodOptional
-  ) {
-    return unwrap(schema.unwrap());
-  }
-  return schema instanceof z.ZodPipe ? unwrap(schema.out) : schema;
 }
 
 /**

@@ -3,7 +3,6 @@ import { mapValues } from "@gateway/base/std";
 import {
   byteSize,
   concurrency,
-  MILLISECONDS,
   milliseconds,
   text,
   wholeNumber,
@@ -69,7 +68,7 @@ export const serverSchema = z.strictObject({
       "The number of requests that may run at once. Further ones get a 503.",
     ),
   max_body_memory: byteSize({ leastMib: LEAST_BODY_MEMORY_MIB })
-    .default(1024 ** 3).describe(
+    .prefault(1024 ** 3).describe(
       "The memory for all callers' bodies together, in bytes or as a size such as 512MiB. Further requests get a 503.",
     ),
   drain_seconds: wholeNumber({ min: 0, max: 3600 }, SECONDS).default(30)
@@ -102,19 +101,19 @@ export const serverSchema = z.strictObject({
 
 /** `timeouts` of all connections. */
 export const timeoutsSchema = z.strictObject({
-  connect: milliseconds().default(10_000).describe(
+  connect: milliseconds().prefault(10_000).describe(
     "Milliseconds to connect to the provider. 0 is no deadline.",
   ),
-  first_byte: milliseconds().default(300_000).describe(
+  first_byte: milliseconds().prefault(300_000).describe(
     "Milliseconds until the provider's response headers. 0 is no deadline.",
   ),
-  first_output: milliseconds().default(0).describe(
+  first_output: milliseconds().prefault(0).describe(
     "Milliseconds until the first real output of a stream. 0 is no deadline.",
   ),
-  idle: milliseconds().default(300_000).describe(
+  idle: milliseconds().prefault(300_000).describe(
     "Milliseconds of silence within the provider's response. 0 is no deadline.",
   ),
-  body: milliseconds().default(300_000).describe(
+  body: milliseconds().prefault(300_000).describe(
     "Milliseconds for the caller's body to arrive. 0 is no deadline.",
   ),
 });
@@ -124,15 +123,15 @@ export const connectionTimeoutsSchema = z.strictObject({
   ...mapValues(
     timeoutsSchema.shape,
     (deadline) =>
-      deadline.unwrap().optional().describe(deadline.description ?? ""),
+      z.exactOptional(deadline.unwrap()).describe(deadline.description ?? ""),
   ),
-  body: milliseconds().optional()
+  body: z.exactOptional(milliseconds())
     .describe("Has no effect here. Set timeouts.body for all connections."),
 });
 
 /** `limits`. Callers may rely on the maxima (docs/design.md#quotas). */
 export const limitsSchema = z.strictObject({
-  budget: wholeNumber({ min: 1, max: 12_000 }, MILLISECONDS).default(12_000)
+  budget: milliseconds({ min: 1, max: 12_000 }).prefault(12_000)
     .describe("Milliseconds for the whole response of GET /limits."),
   cache_seconds: wholeNumber({ min: 0, max: 60 }, SECONDS).default(60)
     .describe("The seconds for which a quota is cached."),
