@@ -145,7 +145,7 @@ export interface QuotaConfig
 }
 
 /** Another name of a model. */
-export interface ModelAlias {
+interface ModelAlias {
   readonly id: string;
   /** True when lists of models include it. */
   readonly isListed: boolean;

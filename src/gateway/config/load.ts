@@ -12,11 +12,13 @@ import {
   createFindings,
   type Findings,
   formatPath,
+  isMapping,
   listAt,
   type Located,
   oncePerPlace,
   type Path,
   type Problem,
+  valueAt,
 } from "@gateway/base/problems";
 import { resolve } from "./resolve/resolve_config.ts";
 import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
@@ -42,7 +44,12 @@ interface LoadContext {
 
 /** A configuration, or all of its problems. */
 export type LoadResult =
-  | { readonly config: Config; readonly warnings: readonly Problem[] }
+  | {
+    readonly config: Config;
+    readonly warnings: readonly Problem[];
+    /** The tree of the file, with the tokens and groups of those that it includes, and with values for its variables. */
+    readonly written: unknown;
+  }
   | { readonly problems: readonly Problem[] };
 
 const MAX_CHARACTERS = 16 * 1024 * 1024;
@@ -66,8 +73,9 @@ export async function loadConfig(
   if ("problem" in copied) return { problems: [copied.problem] };
   const files = await readIncluded(copied.value, options);
   const unread = files.flatMap((one) => "problem" in one ? [one.problem] : []);
+  const included = files.flatMap((one) => "problem" in one ? [] : [one]);
   const config = await resolve(copied.value, {
-    included: files.flatMap((one) => "problem" in one ? [] : [one]),
+    included,
     readFile: context.readFile,
     tokenFor: context.tokenFor,
     nowMs: context.nowMs,
@@ -76,7 +84,21 @@ export async function loadConfig(
   const { warnings } = findings;
   const problems = [...unread, ...findings.problems];
   if (problems.length > 0 || config === undefined) return { problems };
-  return { config: deepFreeze(config), warnings };
+  const written = withIncluded(copied.value, included);
+  return { config: deepFreeze(config), warnings, written };
+}
+
+function withIncluded(
+  main: unknown,
+  included: readonly IncludedTree[],
+): unknown {
+  const trees = [main, ...included.map(({ tree }) => tree)];
+  const groups = trees.map((tree) => valueAt(tree, ["groups"]));
+  return {
+    ...isMapping(main) && main,
+    groups: Object.assign({}, ...groups),
+    tokens: trees.flatMap((tree) => listAt(tree, "tokens")),
+  };
 }
 
 /** A file that `include` names, with its variables expanded; or the problem that hides its content. */

@@ -99,7 +99,7 @@ export const runCheck: Run<CliIo & RequestTools> = command(
     if (result.warnings.length > 0) {
       io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
     }
-    if (flags.has("print") && !isQuiet) io.write(describeConfig(result.config));
+    if (flags.has("print") && !isQuiet) io.write(describeConfig(result));
     return await checkLive(result.config, read, io);
   },
 );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import {
+  describedFile,
   loadFile,
   minimalConfig,
   minimalFile,
@@ -12,15 +12,14 @@ import { steps } from "../../support/steps.ts";
 const WEBHOOK = "https://chat.example/secret-path?secret-query";
 
 Deno.test("alerts have defaults, and check shows no secret of the receiver", async () => {
-  const config = await minimalConfig({
-    alerts: { webhook: WEBHOOK, headers: { "X-Key": "secret-value" } },
-  });
+  const alerts = { webhook: WEBHOOK, headers: { "X-Key": "secret-value" } };
+  const config = await minimalConfig({ alerts });
   assert.deepEqual(config.alerts, {
     webhook: WEBHOOK,
     headers: { "x-key": "secret-value" },
     at: [80, 90, 100],
   });
-  const text = describeConfig(config);
+  const text = await describedFile({ alerts });
   assert.match(text, /alerts:\n +webhook: '?https:\/\/chat.example'?\n/);
   assert.doesNotMatch(text, /secret/);
   const other = await minimalConfig({

@@ -1,160 +1,159 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   ALICE_TOKEN,
   connectionFile,
-  minimalConfig,
+  describedFile,
+  loadFile,
+  minimalFile,
   tokenFile,
 } from "../../support/gateway/config.ts";
 import { parseYaml } from "../../support/yaml.ts";
 
-Deno.test("describeConfig() shows the resolved form of a small file", async () => {
-  const config = await minimalConfig();
+const ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
+
+Deno.test("check shows a small file in its own words, with the defaults and what resolving adds", async () => {
+  const shown = await describedFile({
+    connections: [connectionFile({ id: ID })],
+  });
   assert.equal(
-    describeConfig(config),
+    shown,
     `server:
   host: 127.0.0.1
   port: 8787
-  tls: false
   workers: 1
   max_concurrent_requests: 1024
-  max_body_memory: 1024 MiB
-  drain: 30000 ms
+  max_body_memory: 1024MiB
+  drain_seconds: 30
   attribution: []
   trusted_proxies: []
   removed_tokens: finish
-  admin: none
 messages_vendor: anthropic
 timeouts:
-  connect: 10000 ms
-  first_byte: 300000 ms
-  first_output: none
-  idle: 300000 ms
-  body: 300000 ms
+  connect: 10000
+  first_byte: 300000
+  first_output: 0
+  idle: 300000
+  body: 300000
 limits:
-  budget: 12000 ms
-  cache: 60000 ms
+  budget: 12000
+  cache_seconds: 60
+defaults:
+  limits: []
+groups: {}
 usage:
-  replay: none
-alerts: none
-include: none
-shared: nothing
+  replay: []
+include: []
 connections:
   - name: main
-    id: ${config.connections[0]?.id}
+    id: ${ID}
     service: custom
     family: A
     enabled: true
-    region: none
     endpoints:
       chat: 'http://127.0.0.1:9/v1'
-    paths: those of the family
-    auth: 'bearer, key set'
-    headers: none
-    headers_drop: none
+    paths: []
+    auth:
+      scheme: bearer
+      key: hidden
+    headers: {}
+    headers_drop: {}
     stream_only: false
-    force: none
-    omit: none
+    force: {}
+    omit: []
     strict: false
-    quota: not read
-    max_concurrent: no limit
-    queue: none
     timeouts:
-      connect: 10000 ms
-      first_byte: 300000 ms
-      first_output: none
-      idle: 300000 ms
+      connect: 10000
+      first_byte: 300000
+      first_output: 0
+      idle: 300000
+      body: 300000
     models:
       - model-a
-groups: none
 tokens:
   - name: alice
-    sha256:
-      - ${sha256Hex(ALICE_TOKEN).slice(0, 12)}…
-    expires_at: never
+    sha256: ${sha256Hex(ALICE_TOKEN).slice(0, 12)}…
     connections:
       - main
-    regions: every region
     models:
       - model-a
     max_concurrent: 256
     weight: 1
-    groups: none
-    limits: none
-identity: none
+    group: []
+    limits: []
+identity: []
 `,
   );
 });
 
-Deno.test("describeConfig() shows the resolved form of a full file", async () => {
-  const config = await minimalConfig({
-    server: { admin: {}, tls: { cert: "c", key: "k" } },
+Deno.test("what check shows of a file without secrets is a file with the same meaning", async () => {
+  const file = minimalFile({
+    server: { admin: { port_offset: 2 }, max_body_memory: "2GiB" },
+    defaults: { limits: [{ window: "day", tokens: 5 }] },
     connections: [connectionFile({
       auth: { scheme: "none" },
-      headers: { "X-Team": "a" },
-      force: { store: false },
       omit: ["user"],
+      headers_drop: { "Anthropic-Beta": ["a"] },
       quota: { kind: "zai", plan: "team", organization: "o", project: "p" },
       max_concurrent: 4,
-      models: [
-        {
-          id: "fast",
-          upstream: "glm-air",
-          aliases: ["quick", { id: "swift", listed: false }],
-          listed: true,
-          display_name: "GLM Air",
-          context_window: 1000,
-          max_output_tokens: 10,
-          input: ["text", "image"],
-          reasoning: ["low", "high"],
-          fallbacks: ["slow"],
-          quota_routing: true,
+      queue: {},
+      models: [{
+        id: "fast",
+        upstream: "glm-air",
+        aliases: ["quick", { id: "swift", listed: false }],
+        display_name: "GLM Air",
+        input: ["text", "image"],
+        reasoning: ["low", "high"],
+        fallbacks: ["slow"],
+        price: {
+          input: 1,
+          output: 2,
+          rates: [{ when: { speed: "x" }, times: 2 }],
         },
-        "slow",
-      ],
+      }, "slow"],
     })],
-    tokens: [tokenFile({
-      expires_at: "2027-01-01",
-      models: ["slow"],
-      max_concurrent: 2,
-    })],
-  }, {
-    readFile: (path) =>
-      Promise.resolve(path === "c" ? "CERTIFICATE-----" : "PRIVATE KEY-----"),
+    tokens: [tokenFile({ expires_at: "2027-01-01", models: ["slow"] })],
   });
-  const description = JSON.stringify(parseYaml(describeConfig(config)));
-  for (
-    const part of [
-      '"tls":true',
-      '"admin":"127.0.0.1, port 9090"',
-      '"auth":"none"',
-      '"headers":["x-team"]',
-      '"force":["store"]',
-      '"omit":["user"]',
-      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"the default of the kind","key":"the key of the connection"}',
-      '"max_concurrent":4',
-      '"models":["fast (upstream glm-air; also called quick, swift (not listed); shown as GLM Air; a context of 1000 tokens; at most 10 output tokens; takes text, image; reasons low, high; falls back to slow; routed by quota)","slow"]',
-      '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"regions":"every region","models":["slow"],"max_concurrent":2',
-    ]
-  ) assert.ok(description.includes(part), `${part} in ${description}`);
+  const first = await loadFile(file);
+  const shown = parseYaml(await describedFile(file), { schema: "core" });
+  assert.ok(typeof shown === "object" && shown !== null);
+  const again = await loadFile({ ...shown, tokens: file.tokens });
+  assert.ok("config" in first && "config" in again, JSON.stringify(again));
+  assert.deepEqual(again.config, first.config);
 });
 
-Deno.test("describeConfig() shows the number of names that it leaves out", async () => {
+Deno.test("check shows the number of names that it leaves out", async () => {
   const models = Array.from({ length: 53 }, (_, index) => `m${index}`);
-  const description = describeConfig(
-    await minimalConfig({ connections: [connectionFile({ models })] }),
-  );
-  assert.match(description, / - m49\n +- 3 more\n +max_concurrent/);
+  const shown = await describedFile({
+    connections: [connectionFile({ models })],
+  });
+  assert.match(shown, / - m49\n +- 3 more\n +max_concurrent/);
 });
 
-Deno.test("describeConfig() shows the beginnings of one caller's hashes", async () => {
-  const config = await minimalConfig({
+Deno.test("check shows the beginnings of one caller's hashes", async () => {
+  const text = await describedFile({
     tokens: [tokenFile({ sha256: ["a".repeat(64), "b".repeat(64)] })],
   });
-  const text = describeConfig(config);
   assert.ok(text.includes("- aaaaaaaaaaaa…\n"), text);
   assert.ok(text.includes("- bbbbbbbbbbbb…\n"), text);
   assert.ok(!text.includes("a".repeat(13)));
   assert.equal(text.match(/name: alice/g)?.length, 1);
+});
+
+Deno.test("check shows the tokens and groups of included files, too", async () => {
+  const text = await describedFile({
+    include: ["more.yaml"],
+    groups: { a: {} },
+  }, {
+    readFile: () =>
+      Promise.resolve(JSON.stringify({
+        groups: { b: { weight: 2 } },
+        tokens: [
+          tokenFile({ name: "bob", sha256: "b".repeat(64), group: "b" }),
+        ],
+      })),
+  });
+  assert.match(text, /\n {2}b:\n {4}weight: 2\n/);
+  assert.match(text, /- name: bob\n/);
+  assert.match(text, /- name: alice\n/);
 });

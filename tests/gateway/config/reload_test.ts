@@ -226,7 +226,7 @@ Deno.test("a thousand calls at once run one attempt at a time, and two in all", 
       most = Math.max(most, running);
       await new Promise<void>((resolve) => gates.push(resolve));
       running -= 1;
-      return { config, warnings: [] };
+      return { config, warnings: [], written: {} };
     },
     report: (outcome) => outcomes.push(outcome),
   });
@@ -257,7 +257,7 @@ Deno.test("a call from within a report is not lost", async () => {
     liveConfig: createLiveConfig(config),
     load: () => {
       loads += 1;
-      return Promise.resolve({ config, warnings: [] });
+      return Promise.resolve({ config, warnings: [], written: {} });
     },
     report: () => {
       again ??= reload();

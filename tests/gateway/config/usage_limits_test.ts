@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 import {
   connectionFile,
+  describedFile,
   loadFile,
   minimalConfig,
   minimalFile,
@@ -110,8 +110,9 @@ Deno.test("defaults bind the tokens without limits of their own, an empty list n
   assert.equal(callers.get("member")?.groups[0], callers.get("own")?.groups[0]);
 });
 
-Deno.test("check shows the limits of every token, and their holders", async () => {
-  const config = await minimalConfig({
+Deno.test("check shows the limits of every token and group in the file's words", async () => {
+  const shown = await describedFile({
+    defaults: { limits: [{ window: "hour", requests: 7 }] },
     connections: [zai()],
     groups: {
       team: { limits: [{ window: "month", cost: 50, models: ["priced"] }] },
@@ -127,14 +128,14 @@ Deno.test("check shows the limits of every token, and their holders", async () =
       tokenFile({ name: "bob", sha256: sha256Hex("2") }),
     ],
   });
-  const text = describeConfig(config).replaceAll(/\s+/g, " ");
+  const text = shown.replaceAll(/\s+/g, " ");
   for (
     const line of [
-      "60 requests per minute through main",
-      "40 % of five_hour of main",
-      "50 USD per month for priced, together with the group team",
-      "limits: none",
-      "priced (USD per million: 2 input, 2 cached, 2 cache write, 8 output)",
+      "limits: - window: minute requests: 60 connections: - main",
+      "- window: five_hour connection: main share: 0.4",
+      "team: limits: - window: month cost: 50 models: - priced",
+      "name: bob sha256: d4735e3a265e… connections: - main models: - priced - model-a max_concurrent: 256 weight: 1 group: [] limits: - window: hour requests: 7",
+      "price: input: 2 cached_input: 2 cache_write: 2 cache_write_1h: 2 output: 8",
     ]
   ) {
     assert.ok(text.includes(line), `${line}\n${text}`);

@@ -1,4 +1,5 @@
 import type { Config } from "../../../src/gateway/config/config.ts";
+import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import {
   loadConfig,
   type LoadResult,
@@ -91,6 +92,16 @@ export async function minimalConfig(
   context: Partial<LoadContext> = {},
 ): Promise<Config> {
   return configOf(await loadFile(minimalFile(overrides), context));
+}
+
+/** Returns what `check --print` shows of a file that must be valid; see {@linkcode minimalFile}. */
+export async function describedFile(
+  overrides: Readonly<Record<string, unknown>> = {},
+  context: Partial<LoadContext> = {},
+): Promise<string> {
+  const result = await loadFile(minimalFile(overrides), context);
+  if ("config" in result) return describeConfig(result);
+  throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
 }
 
 /** Returns the configuration of a result that must have one. */

@@ -11,6 +11,10 @@ export interface ConfigOption {
   readonly preset: unknown;
   /** True when it holds a value instead of further options. */
   readonly isLeaf: boolean;
+  /** True when it may hold a secret, or the values in it may. */
+  readonly isSecret: boolean;
+  /** The types of JSON that it may have, and its words where it lists them. */
+  readonly forms: readonly JsonSchema[];
 }
 
 /** Returns the options of a schema in its order; mappings and lists come before the options inside them. */
@@ -35,7 +39,11 @@ function optionAt(schema: JsonSchema, path: string): ConfigOption[] {
     ),
   ];
   const { description = "", default: preset } = schema;
-  return [{ path, description, preset, isLeaf: inner.length === 0 }, ...inner];
+  const isLeaf = inner.length === 0;
+  const isSecret = isLeaf &&
+    JSON.stringify(schema).includes('"writeOnly":true');
+  const option = { path, description, preset, isLeaf, isSecret, forms };
+  return [option, ...inner];
 }
 
 /** Returns the schemas of a list's items; none when it is not a list. */

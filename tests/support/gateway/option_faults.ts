@@ -8,10 +8,10 @@ export type Pair = readonly [Overrides, Overrides];
 
 /** The places that must handle an option, besides the schema. */
 export interface OptionPlaces<Resolved> {
-  /** Two values of each option that `check` shows. */
+  /** Two values of each option for which its type does not give some. */
   readonly pairs: Readonly<Record<string, Pair>>;
-  /** The options that `check` does not show, with the reason. */
-  readonly hidden: Readonly<Record<string, string>>;
+  /** Returns a file with a value of an option. */
+  fileWith(path: string, value: unknown): Overrides;
   /** The options with a row in the reference. */
   readonly documented: ReadonlySet<string>;
   resolve(overrides: Overrides): Promise<Resolved>;
@@ -24,9 +24,9 @@ export async function optionFaults<Resolved>(
   options: readonly ConfigOption[],
   places: OptionPlaces<Resolved>,
 ): Promise<readonly string[]> {
-  const { pairs, hidden, documented } = places;
+  const { pairs, documented } = places;
   const paths = new Set(options.map(({ path }) => path));
-  const named = [...Object.keys(pairs), ...Object.keys(hidden), ...documented];
+  const named = [...Object.keys(pairs), ...documented];
   const gone = new Set(named.filter((path) => !paths.has(path)));
   const faults = await Promise.all(
     options.map((option) => faultsOf(option, places)),
@@ -38,19 +38,18 @@ export async function optionFaults<Resolved>(
 }
 
 async function faultsOf<Resolved>(
-  { path, description, isLeaf }: ConfigOption,
-  { pairs, hidden, documented, resolve, show }: OptionPlaces<Resolved>,
+  option: ConfigOption,
+  { pairs, fileWith, documented, resolve, show }: OptionPlaces<Resolved>,
 ): Promise<readonly string[]> {
+  const { path, description, isLeaf, isSecret } = option;
   const faults: string[] = [];
   if (description === "") faults.push(`${path}: describe it in config/schema/`);
   if (!documented.has(path)) {
     faults.push(`${path}: give it a row with deno task reference`);
   }
-  const pair = pairs[path];
-  if (!isLeaf || Object.hasOwn(hidden, path)) return faults;
-  if (pair === undefined) {
-    return [...faults, `${path}: give two values of it, or why it is hidden`];
-  }
+  if (!isLeaf || isSecret && pairs[path] === undefined) return faults;
+  const pair = pairs[path] ??
+    valuesOf(option).map((value) => fileWith(path, value));
   const [one, other] = await Promise.all(pair.map(resolve));
   if (one === undefined || other === undefined) return faults;
   if (Deno.inspect(one, WHOLE) === Deno.inspect(other, WHOLE)) {
@@ -59,6 +58,16 @@ async function faultsOf<Resolved>(
   return show(one) === show(other)
     ? [...faults, `${path}: config/describe.ts does not show it`]
     : faults;
+}
+
+/** Returns two values of an option by its type. A text is the name of a file that exists. */
+function valuesOf({ forms }: ConfigOption): readonly [unknown, unknown] {
+  const types = forms.map(({ type }) => type);
+  const [one, other] = forms.flatMap((form) => form.enum ?? []);
+  if (other !== undefined) return [one, other];
+  if (types.includes("boolean")) return [false, true];
+  if (types.includes("integer") || types.includes("number")) return [2, 3];
+  return ["f", "g"];
 }
 
 const WHOLE = { depth: 100, iterableLimit: Infinity, strAbbreviateSize: 1e6 };

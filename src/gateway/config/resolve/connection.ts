@@ -17,7 +17,6 @@ import { resolveEndpoints } from "./endpoints.ts";
 import { resolveQuota } from "./quota.ts";
 import {
   type ConnectionFields,
-  connectionSchema,
   type ModelFields,
   modelSchema,
   rateConditionSchema,

@@ -6,7 +6,7 @@ import {
   type Path,
 } from "@gateway/base/problems";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
-import { text, wholeNumber } from "./fields.ts";
+import { secret, text, wholeNumber } from "./fields.ts";
 import { type IdentityFields, identitySchema } from "./identity.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
@@ -50,10 +50,10 @@ const PREFIX_REGEXP = /^[\x21-\x7e]{1,64}$/;
 const sharedSchema = z.strictObject({
   url: text().refine(isStoreUrl, {
     error: `must be the URL of a Valkey or Redis server, such as ${EXAMPLE}.`,
-  }).describe(
+  }).meta(secret(withoutPassword)).describe(
     "The store: redis: or rediss: (TLS), with an optional user, password and database number.",
   ),
-  password: text().optional().describe(
+  password: text().meta(secret()).optional().describe(
     "The store's password, unencoded, when url has none.",
   ),
   password_file: text().optional().describe(
@@ -69,6 +69,10 @@ const sharedSchema = z.strictObject({
   ),
 });
 
+function withoutPassword(url: string): string {
+  return Object.assign(new URL(url), { password: "" }).href;
+}
+
 function isStoreUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname, pathname, search, hash } = new URL(value);
@@ -79,10 +83,10 @@ function isStoreUrl(value: string): boolean {
 const alertsSchema = z.strictObject({
   webhook: z.string().refine(isWebhook, {
     error: "must be a URL with https: or http:, and without a password.",
-  }).describe(
+  }).meta(secret((url) => new URL(url).origin)).describe(
     "The URL that gets each warning as a POST with JSON. Slack, Teams and Mattermost show its `text`.",
   ),
-  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string().min(1))
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), text().meta(secret()))
     .default({}).describe("Headers of these requests, such as a credential."),
   at: z.array(wholeNumber({ min: 1, max: 100 })).min(1, {
     error: "must not be empty. Leave out `alerts` to send none.",
@@ -181,7 +185,7 @@ export type GeneralFields = Omit<
  * The fields of a file and of those that it includes. A part with problems is present as far as the rest of it is valid.
  * The findings list the problems.
  */
-export interface FileFields {
+interface FileFields {
   readonly general: GeneralFields | undefined;
   readonly connections: readonly (ConnectionFields | undefined)[];
   readonly groups: readonly GroupEntry[];

@@ -19,6 +19,7 @@ import {
   orBareId,
   queueField,
   region,
+  secret,
   text,
   tokens,
 } from "./fields.ts";
@@ -253,7 +254,7 @@ export const connectionSchema = z.strictObject({
       .describe(
         "The authentication scheme: a bearer token, a header of that name, or none. Default: the service's own, or bearer.",
       ),
-    key: text().optional()
+    key: text().meta(secret()).optional()
       .describe("The provider's key, best as a variable: ${NAME}."),
     key_file: text().optional().describe(
       "Path of a file with only the key, relative to this file.",
@@ -261,7 +262,7 @@ export const connectionSchema = z.strictObject({
     keys: keysSchema.optional(),
     exchange: tokenExchangeSchema.optional(),
   }).optional().describe("The provider's credential."),
-  headers: z.record(z.string(), z.string()).default({})
+  headers: z.record(z.string(), z.string().meta(secret())).default({})
     .describe("Headers of every request to the provider."),
   headers_drop: z.record(z.string(), z.array(text()).min(1)).default({})
     .describe(
@@ -270,7 +271,7 @@ export const connectionSchema = z.strictObject({
   stream_only: flag().optional().describe(
     "true: the provider only streams. A caller that requests JSON gets the stream as one JSON body. Default: the service's own.",
   ),
-  force: z.record(z.string(), jsonValueSchema).default({})
+  force: z.record(z.string(), jsonValueSchema.meta(secret())).default({})
     .describe("Fields set in translated requests."),
   omit: z.array(text()).default([])
     .describe(

@@ -216,14 +216,21 @@ function inUnit(unit: Unit): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the `meta` of an option whose value nobody may read where `check --print` shows the configuration.
+ * Returns the `meta` of an option that may hold a secret: `check --print` shows only a part of it.
  *
  * @param shown Returns the part of a text that is no secret. Default: none is.
  */
 export function secret(
   shown: (text: string) => string = () => HIDDEN,
 ): Readonly<Record<string, unknown>> {
-  return { secret: shown, writeOnly: true };
+  return { ...shownAs(shown), writeOnly: true };
+}
+
+/** Returns the `meta` of an option of which `check --print` shows only a part, because it is long. */
+export function shownAs(
+  shown: (text: string) => string,
+): Readonly<Record<string, unknown>> {
+  return { secret: shown };
 }
 
 /** What `check --print` shows in place of a secret. */

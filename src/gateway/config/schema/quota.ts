@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { QUOTA_KINDS } from "../quota_kinds.ts";
-import { name, text } from "./fields.ts";
+import { name, secret, text } from "./fields.ts";
 
 const POINTER_REGEXP = /^(\/([^~/]|~[01])*)*$/;
 
@@ -72,13 +72,13 @@ export const quotaSchema = z.strictObject({
   project: text().optional().describe("The project of a team plan."),
   url: text().optional()
     .describe("The address to read it from. Default: the kind's own."),
-  key: text().optional().describe(
+  key: text().meta(secret()).optional().describe(
     "The key to read it with. Default: the connection's own.",
   ),
   key_file: text().optional().describe(
     "Path of a file with only that key, relative to this file.",
   ),
-  headers: z.record(z.string(), z.string()).optional()
+  headers: z.record(z.string(), z.string().meta(secret())).optional()
     .describe("For the kind json: headers of the request."),
   success: condition.optional()
     .describe("For the kind json: the condition for a successful response."),

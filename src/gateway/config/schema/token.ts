@@ -7,6 +7,7 @@ import {
   type JsonSchema,
   queueField,
   region,
+  shownAs,
   text,
   wholeNumber,
 } from "./fields.ts";
@@ -117,6 +118,9 @@ const DIGEST_FORM: JsonSchema = {
   pattern: "^[0-9a-fA-F]{64}$",
 };
 
+/** This many digits of a token's hash distinguish it from others. */
+const SHOWN_DIGITS = 12;
+
 /** The hashes of a caller's tokens. */
 type Digests = readonly [string, ...string[]];
 
@@ -133,6 +137,7 @@ const digestsSchema = z.preprocess(
     ...more.map((digest) => digest.toLowerCase()),
   ]),
 ).meta({
+  ...shownAs((digest) => `${digest.slice(0, SHOWN_DIGITS).toLowerCase()}…`),
   ...DIGEST_FORM,
   ...alsoWritten({
     type: "array",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isSafeUrl } from "@gateway/base/safe_url";
-import { decimal, text } from "./fields.ts";
+import { decimal, secret, text } from "./fields.ts";
 
 /** The token of the platform that is exchanged. */
 const subjectSchema = z.union([
@@ -112,7 +112,9 @@ export const keysSchema = z.array(z.strictObject({
   }).optional().describe(
     "The end of the name that the connection has with this key. Default: the key's number.",
   ),
-  key: text().optional().describe("The key, best as a variable: ${NAME}."),
+  key: text().meta(secret()).optional().describe(
+    "The key, best as a variable: ${NAME}.",
+  ),
   key_file: text().optional()
     .describe("Path of a file with only the key."),
   weight: decimal({ min: 0.01, max: 100 }).default(1)
