@@ -1,41 +1,35 @@
-import * as tables from "./protocol_tables.ts";
+import {
+  ENDPOINT_NAMES,
+  FAMILIES,
+  MAIN_OPERATIONS,
+  OPERATIONS,
+} from "./protocol_tables.ts";
 import type {
   Endpoint,
   Family,
   Operation,
-  Protocol,
-} from "./protocol_tables.ts";
-import type {
-  FamilyRow,
   OperationRow,
+  Protocol,
   ServingForm,
 } from "./protocol_tables.ts";
 
 export type { Endpoint, Family, Operation, Protocol, ServingForm };
+export { ENDPOINT_NAMES, FAMILIES, MAIN_OPERATIONS, OPERATIONS };
 
 /** One entry of {@linkcode OPERATIONS}. */
 export type OperationShape = OperationRow<Protocol, Endpoint>;
 
-/** The display name of the protocol at each base URL of a connection. */
-export const ENDPOINT_NAMES: Readonly<Record<Endpoint, string>> =
-  tables.ENDPOINT_NAMES;
-
 /** Every base URL that a connection may have. */
-export const ENDPOINTS: readonly Endpoint[] = Object.keys(ENDPOINT_NAMES)
-  .filter((name) => isIn(ENDPOINT_NAMES, name));
-
-/** The endpoint, path and protocol of each operation. */
-export const OPERATIONS: Readonly<Record<Operation, OperationShape>> =
-  tables.OPERATIONS;
+export const ENDPOINTS: readonly Endpoint[] = namesOf(ENDPOINT_NAMES);
 
 /** Every operation. */
-export const OPERATION_NAMES: readonly Operation[] = Object.keys(OPERATIONS)
-  .filter((name) => isIn(OPERATIONS, name));
+export const OPERATION_NAMES: readonly Operation[] = namesOf(OPERATIONS);
 
-/** The protocol and the operations of each model family. */
-export const FAMILIES: Readonly<
-  Record<Family, FamilyRow<Protocol, Operation>>
-> = tables.FAMILIES;
+/** Every model family. */
+export const FAMILY_NAMES: readonly Family[] = namesOf(FAMILIES);
+
+/** Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between them. */
+export const PROTOCOLS: readonly Protocol[] = namesOf(MAIN_OPERATIONS);
 
 /** The protocols that a connection serves: those of its family, and further ones. */
 interface ServedPaths {
@@ -64,18 +58,6 @@ export function isFurther(protocol: Protocol, family: Family): boolean {
   return FAMILIES[family].serves[MAIN_OPERATIONS[protocol]] === "none";
 }
 
-/** Every model family. */
-export const FAMILY_NAMES: readonly Family[] = Object.keys(FAMILIES)
-  .filter((name) => isIn(FAMILIES, name));
-
-/** The main operation of each protocol, which requests an answer. */
-export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> =
-  tables.MAIN_OPERATIONS;
-
-/** Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between them. */
-export const PROTOCOLS: readonly Protocol[] = Object.keys(MAIN_OPERATIONS)
-  .filter(isProtocol);
-
 /** The protocol of the gateway's own responses when the request selects none. */
 export const DEFAULT_PROTOCOL: Protocol = "chat";
 
@@ -94,6 +76,12 @@ export function operationPath(
 /** Returns true when a value from outside is the name of a protocol. */
 export function isProtocol(value: unknown): value is Protocol {
   return typeof value === "string" && isIn(MAIN_OPERATIONS, value);
+}
+
+function namesOf<Name extends string>(
+  table: Readonly<Record<Name, unknown>>,
+): readonly Name[] {
+  return Object.keys(table).filter((name) => isIn(table, name));
 }
 
 function isIn<Name extends string>(

@@ -173,7 +173,7 @@ export interface OperationRow<
 export type ServingForm = "native" | "translated" | "either" | "none";
 
 /** A model family: the protocol of its connections and the operations that callers may use. */
-export interface FamilyRow<Protocol extends string, Operation extends string> {
+interface FamilyRow<Protocol extends string, Operation extends string> {
   /** The protocol of every connection of the family, and the target of translations. */
   readonly protocol: Protocol;
   readonly serves: Readonly<Record<Operation, ServingForm>>;
