@@ -315,9 +315,9 @@ Deno.test("the check finds an option that was forgotten", async (t) => {
       { resolve: () => Promise.resolve({}) },
       ["server.toy: config/resolve/ does not use it"],
     ],
-    "in config/describe.ts": [
+    "in config/schema/shown.ts": [
       { show: () => "server" },
-      ["server.toy: config/describe.ts does not show it"],
+      ["server.toy: config/schema/shown.ts does not show it"],
     ],
     "in the schema, when it went": [
       { pairs: { ...TOY_PAIRS, "server.gone": [{}, {}] } },

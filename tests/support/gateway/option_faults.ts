@@ -56,7 +56,7 @@ async function faultsOf<Resolved>(
     return [...faults, `${path}: config/resolve/ does not use it`];
   }
   return show(one) === show(other)
-    ? [...faults, `${path}: config/describe.ts does not show it`]
+    ? [...faults, `${path}: config/schema/shown.ts does not show it`]
     : faults;
 }
 
