@@ -11,8 +11,11 @@ import { createSseParser, FrameTooLongError } from "@gateway/base/streams/sse";
 import type { Answer } from "./canonical/answer/answer.ts";
 import { createFold, unfoldAnswer } from "./canonical/answer/fold.ts";
 import type { Codec } from "./canonical/codec.ts";
-import { UpstreamFailure } from "./canonical/failure/failure.ts";
-import { MAX_FRAME_CHARACTERS } from "./canonical/max_sizes.ts";
+import { EMPTY_ANSWER, UpstreamFailure } from "./canonical/failure/failure.ts";
+import {
+  MAX_EMPTY_BYTES,
+  MAX_FRAME_CHARACTERS,
+} from "./canonical/max_sizes.ts";
 import {
   type AnswerEvent,
   brokenEvent,
@@ -115,10 +118,10 @@ export interface BodyFold {
   /**
    * Takes the next bytes of the upstream.
    *
-   * @returns True when the bytes contained part of the answer.
-   * @throws {UpstreamFailure} When the body reports a failure or violates its protocol.
+   * @throws {UpstreamFailure} When the body reports a failure, violates its protocol, or has held nothing of an answer
+   * for `MAX_EMPTY_BYTES`.
    */
-  push(bytes: Uint8Array): boolean;
+  push(bytes: Uint8Array): void;
   /** Returns the answer after the last bytes; throws as `push` does, and when the body ended too early. */
   end(): Answer;
 }
@@ -128,16 +131,15 @@ export function createBodyFold(
   decoder: Stage<Uint8Array, AnswerEvent>,
 ): BodyFold {
   const fold = createFold();
-  let hasEvent = false;
-  const take: Emit<AnswerEvent> = (event) => {
-    hasEvent = true;
-    fold.push(event);
-  };
+  let emptyBytes = 0;
   return {
     push(bytes) {
-      hasEvent = false;
-      decoder.push(bytes, take);
-      return hasEvent;
+      emptyBytes += bytes.length;
+      decoder.push(bytes, (event) => {
+        emptyBytes = 0;
+        fold.push(event);
+      });
+      if (emptyBytes > MAX_EMPTY_BYTES) throw new UpstreamFailure(EMPTY_ANSWER);
     },
     end() {
       decoder.end(fold.push);

@@ -6,11 +6,7 @@ export {
   type Usage,
 } from "./canonical/answer/answer.ts";
 export { foldAnswer } from "./canonical/answer/fold.ts";
-export {
-  callIdsOf,
-  type RememberedBlock,
-  type RememberedReasoning,
-} from "./canonical/answer/remembered_reasoning.ts";
+export type { RememberedReasoning } from "./canonical/answer/remembered_reasoning.ts";
 export type {
   AnswerContext,
   AnswerWatch,
@@ -18,7 +14,6 @@ export type {
   Target,
 } from "./canonical/codec.ts";
 export { type Block } from "./canonical/content/block.ts";
-export type { Sealed } from "./canonical/content/sealed.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
 export { readErrorWords } from "./canonical/failure/error_words.ts";
 export {
@@ -48,7 +43,6 @@ export {
 } from "./canonical/tools/bridge_tools.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export type { Tool } from "./canonical/tools/tool.ts";
-export { dialectOf as chatDialectOf } from "./chat/dialect.ts";
 export { CODECS } from "./codecs.ts";
 export { completionsCodec } from "./completions/mod.ts";
 export {
@@ -74,7 +68,6 @@ export {
   type WrittenAnswer,
 } from "./jobs/answer_job.ts";
 export { ownSeals } from "./jobs/own_seals.ts";
-export { createReasoningWatch } from "./jobs/reasoning_watch.ts";
 export {
   callerCodec,
   type Recall,
@@ -83,11 +76,11 @@ export {
   translateBody,
   type TranslatedBody,
 } from "./jobs/request_job.ts";
+export { translateRequest } from "./jobs/translate.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
 export {
   compactionItem,
   wantsCompaction,
 } from "./responses/request/opaque_item.ts";
-export { readRequest, writeRequest } from "./translate_request.ts";
 export type { Translator } from "./translate_stream.ts";
 export { refusesChat } from "./dialects/openai_models.ts";

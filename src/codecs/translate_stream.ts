@@ -6,7 +6,12 @@ import { readTaggedReasoning } from "./canonical/answer/tagged_reasoning.ts";
 import { cutAtStops } from "./canonical/answer/stop_strings.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
 import type { AnswerEvent } from "./canonical/stream/event.ts";
-import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
+import {
+  EMPTY_ANSWER,
+  type Failure,
+  UpstreamFailure,
+} from "./canonical/failure/failure.ts";
+import { MAX_EMPTY_BYTES } from "./canonical/max_sizes.ts";
 import {
   type AnswerEdits,
   restoreTools,
@@ -49,7 +54,7 @@ interface TranslatorOptions {
  * when there is no output, and always after a terminal event.
  */
 export interface Translator {
-  /** Takes the next bytes of the upstream. */
+  /** Takes the next bytes of the upstream. After `MAX_EMPTY_BYTES` without output, the stream ends with a failure. */
   push(bytes: Uint8Array): string;
   /** Ends the stream after the upstream's last bytes. */
   end(): string;
@@ -67,6 +72,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const frames = new FrameWriter();
   const { write } = frames;
   let isOver = false;
+  let emptyBytes = 0;
 
   const writeEvent = (event: AnswerEvent) => {
     isOver = event.type === "end" || event.type === "failure";
@@ -93,10 +99,17 @@ export function createTranslator(options: TranslatorOptions): Translator {
     return frames.take();
   }
 
+  const fail = (failure: Failure) =>
+    step(() => encode({ type: "failure", failure }));
+
   return {
-    push: (bytes) => step(() => middle.push(bytes, encode)),
+    push(bytes) {
+      const text = step(() => middle.push(bytes, encode));
+      emptyBytes = text === "" ? emptyBytes + bytes.length : 0;
+      return emptyBytes > MAX_EMPTY_BYTES ? fail(EMPTY_ANSWER) : text;
+    },
     end: () => step(() => middle.end(encode)),
-    fail: (failure) => step(() => encode({ type: "failure", failure })),
+    fail,
     keepAlive() {
       if (!isOver) encoder.keepAlive(write);
       return frames.take();

@@ -82,11 +82,9 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
 
 function reasoningIn(
   answer: Answer,
-  { request, ...form }: AnswerJob,
+  job: AnswerJob,
 ): RememberedReasoning | undefined {
-  const watch = createReasoningWatch(
-    callerCodec(form).createAnswerIds?.(request),
-  );
+  const watch = createReasoningWatch(callerCodec(job), job);
   unfoldAnswer(answer, watch.see);
   return watch.reasoning();
 }

@@ -8,6 +8,7 @@ import {
   type MessageHead,
   type ReasoningPart,
 } from "../canonical/content/block.ts";
+import type { AnswerContext, CallerCodec } from "../canonical/codec.ts";
 import type { Sealed } from "../canonical/content/sealed.ts";
 import type { AnswerEvent } from "../canonical/stream/event.ts";
 
@@ -38,13 +39,13 @@ interface ReasoningWatch {
 }
 
 /**
- * Creates a watch for one answer.
- *
- * @param idFor Returns the caller's id for a call, as `createAnswerIds` of a codec does.
+ * Creates a watch for one answer to a caller, from the one connection that may receive its reasoning again.
  */
 export function createReasoningWatch(
-  idFor: (id: string) => string = (id) => id,
+  { createAnswerIds }: Pick<CallerCodec, "createAnswerIds">,
+  { request, connectionId }: Pick<AnswerContext, "request" | "connectionId">,
 ): ReasoningWatch {
+  const idFor = createAnswerIds?.(request) ?? ((id) => id);
   const drafts = new Map<number, Draft>();
   return {
     see(event) {
@@ -62,18 +63,18 @@ export function createReasoningWatch(
       }
       if (drafts.size === 0 || !("index" in event)) return;
       const draft = drafts.get(event.index);
-      if (draft !== undefined) extend(draft, event);
+      if (draft !== undefined) extend(draft, event, connectionId);
     },
     reasoning: () => reasoningToRemember([...drafts.values()]),
   };
 }
 
-function extend(draft: Draft, event: AnswerEvent): void {
+function extend(draft: Draft, event: AnswerEvent, origin: string): void {
   if (draft.kind === "text") {
     if (event.type === "block-delta") draft.length += event.text.length;
     return;
   }
-  if (event.type === "block-seal") draft.sealed = event.sealed;
+  if (event.type === "block-seal") draft.sealed = { ...event.sealed, origin };
   if (draft.kind !== "reasoning") return;
   const part = draft.parts.at(-1);
   if (event.type === "block-part") {

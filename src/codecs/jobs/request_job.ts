@@ -113,8 +113,7 @@ export async function translateBody(
 ): Promise<TranslatedBody> {
   const from = callerCodec(job);
   const { length } = job.body;
-  const parsed = parseJson(decoder.decode(job.body));
-  if (!isJsonObject(parsed)) throw noObject();
+  const parsed = parseBody(job.body);
   onParsed();
   const read = withHead(readRequest(parsed, from), job);
   const callIds = recallableIn(read.request, job.recallable);
@@ -189,8 +188,11 @@ function requestsStream(
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-function noObject(): GatewayError {
-  return new GatewayError(
+/** Parses the body of a request; throws `invalid_request` when it is not one JSON object. */
+export function parseBody(bytes: Uint8Array): JsonObject {
+  const parsed = parseJson(decoder.decode(bytes));
+  if (isJsonObject(parsed)) return parsed;
+  throw new GatewayError(
     "invalid_request",
     "Cannot read the body: it is not exactly one JSON object. Send one.",
   );

@@ -1,6 +1,7 @@
 import type { Ids } from "@gateway/base/ids";
 import type { Protocol } from "@gateway/base/protocol";
 import type { AnswerContext, CallerCodec } from "../canonical/codec.ts";
+import type { RememberedReasoning } from "../canonical/answer/remembered_reasoning.ts";
 import type { AnswerEvent } from "../canonical/stream/event.ts";
 import type { AnswerEdits } from "../canonical/tools/restore_tools.ts";
 import { CODECS } from "../codecs.ts";
@@ -14,6 +15,7 @@ import {
   editAnswer,
   type Translator,
 } from "../translate_stream.ts";
+import { createReasoningWatch } from "./reasoning_watch.ts";
 
 /** A streamed answer to translate. */
 interface StreamJob {
@@ -26,17 +28,25 @@ interface StreamJob {
   readonly context: AnswerContext;
   /** Called once for each event before it is encoded: for accounting, and to commit on the first output. */
   readonly observe?: ((event: AnswerEvent) => void) | undefined;
+  /** Called at the end of an answer with the reasoning that must come back with the results of its calls, if any. */
+  readonly remember?: ((reasoning: RememberedReasoning) => void) | undefined;
 }
 
 /** Opens the translation of one stream, with decoder, edits and encoder in one. */
 export function openTranslator(
-  { from, to, edits, context, observe }: StreamJob,
+  { from, to, edits, context, observe, remember }: StreamJob,
 ): Translator {
+  const watch = createReasoningWatch(from, context);
   return createTranslator({
     decoder: createBodyDecoder(CODECS[to], context.ids),
     between: editAnswer(edits, context.ids),
     encoder: from.createStreamEncoder(context),
-    observe,
+    observe(event) {
+      watch.see(event);
+      observe?.(event);
+      const reasoning = event.type === "end" ? watch.reasoning() : undefined;
+      if (reasoning !== undefined) remember?.(reasoning);
+    },
   });
 }
 

@@ -2,14 +2,7 @@ import type { Deployment } from "@gateway/gateway/config";
 import { isJsonObject, type JsonValue } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import { PROBES, PROMPT, TOOL, TOOL_PROMPT } from "@gateway/page/wording";
-import {
-  chatDialectOf,
-  CODECS,
-  type Lesson,
-  readRequest,
-  remediesFor,
-  writeRequest,
-} from "@gateway/codecs";
+import { type Lesson, remediesFor, translateRequest } from "@gateway/codecs";
 
 /** The body of a request. */
 type Body = Readonly<Record<string, JsonValue>>;
@@ -64,9 +57,8 @@ export function trialsOf(
   protocol: Protocol,
 ): readonly Trial[] {
   const { streamEnd, callsTool } = PROBES[protocol];
-  const target = { service: connection.service, model: model.upstream };
   const limit = protocol === "chat"
-    ? chatDialectOf(target).limitField
+    ? limitField({ service: connection.service, model: model.upstream })
     : "max_tokens";
   const ask = (fields: Body, prompt = PROMPT) =>
     written({
@@ -152,11 +144,17 @@ export function trialsOf(
   ];
 }
 
+/** Returns the name of the output limit in Chat Completions of a provider. */
+function limitField(target: { service: string; model: string }): string {
+  const { body } = translateRequest(
+    { model: "m", max_tokens: 1, messages: [{ role: "user", content: "Hi" }] },
+    { from: "chat", to: "chat", target },
+  );
+  return body.max_tokens === undefined ? "max_completion_tokens" : "max_tokens";
+}
+
 /** Another gateway accepts whatever the protocols have. */
-const PLAIN_TARGET = {
-  ...{ service: "gateway", connectionId: "", model: "" },
-  maxOutputTokens: undefined,
-};
+const PLAIN_TARGET = { service: "gateway", model: "" };
 
 /** Returns a body of Chat Completions in a protocol; `undefined` where the protocol lacks one of its fields. */
 function written(
@@ -166,12 +164,9 @@ function written(
   const effort = reasoning_effort === undefined ? {} : { reasoning_effort };
   if (protocol === "chat") return { ...chat, ...effort };
   const isMessages = protocol === "messages";
-  const { body, dropped } = writeRequest(
-    readRequest({ ...chat, ...(isMessages ? {} : effort) }, CODECS.chat),
-    {
-      ...{ to: CODECS[protocol], target: PLAIN_TARGET },
-      ...{ strict: false, streamOnly: false, force: {}, omit: [] },
-    },
+  const { body, dropped } = translateRequest(
+    { ...chat, ...(isMessages ? {} : effort) },
+    { from: "chat", to: protocol, target: PLAIN_TARGET },
   );
   return dropped.size > 0 ? undefined : {
     ...body,

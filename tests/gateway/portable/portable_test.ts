@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { bundleForNode } from "../../support/program/bundle_for_node.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
-import { fromFileUrl } from "../../support/program/paths.ts";
 import { within } from "../../support/within.ts";
 import { createWebHandler, TOKEN } from "./web_handler.ts";
 
@@ -46,22 +46,11 @@ Deno.test("Deno's own server runs the gateway's handler", async (t) => {
   }
 });
 
-/** Returns the path of the gateway and its adapter in one module for Node; `undefined` where it cannot be made. */
-async function bundle(folder: string): Promise<string | undefined> {
-  const output = `${folder}/node_server.mjs`;
-  const { success } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["bundle", "--quiet", "--lock=tests/deno.lock"],
-      ...["--output", output, "tests/gateway/portable/node_server.ts"],
-    ],
-    cwd: fromFileUrl(new URL("../../../", import.meta.url)),
-    ...{ stdin: "null", stdout: "null", stderr: "null" },
-  }).output();
-  return success ? output : undefined;
-}
-
 const folder = await Deno.makeTempDir();
-const module = await bundle(folder);
+const module = await bundleForNode(
+  "tests/gateway/portable/node_server.ts",
+  folder,
+);
 
 testNeeding("Node's server runs the gateway's handler", [
   !await hasProgram("node") && "there is no Node here",

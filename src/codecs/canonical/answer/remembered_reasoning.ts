@@ -19,7 +19,7 @@ export interface RememberedReasoning {
 }
 
 /** The stored form of a block of an answer. */
-export type RememberedBlock = ReasoningBlock | RememberedText | RememberedCall;
+type RememberedBlock = ReasoningBlock | RememberedText | RememberedCall;
 
 /** The length of a text. */
 interface RememberedText {
@@ -34,11 +34,6 @@ export interface RememberedCall {
   readonly kind: "call";
   readonly id: string;
   readonly sealed?: Sealed | undefined;
-}
-
-/** Returns the ids of an answer's calls. */
-export function callIdsOf({ pieces }: RememberedReasoning): readonly string[] {
-  return pieces.filter(isCall).map(({ id }) => id);
 }
 
 /** Returns the part of an answer to remember; `undefined` without a call, or without anything to restore. */

@@ -150,6 +150,11 @@ export function brokenAnswer(fault: string): Failure {
   return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
 
+/** The failure of a stream that exceeds `MAX_EMPTY_BYTES`. */
+export const EMPTY_ANSWER: Failure = brokenAnswer(
+  "The provider sent 16 MiB without any output",
+);
+
 /** Returns the error of a whole answer that nobody can read, with the reason. */
 export function unusableAnswer(reason: string): UpstreamFailure {
   return new UpstreamFailure({

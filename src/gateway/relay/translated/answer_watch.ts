@@ -4,12 +4,8 @@ import {
   type AnswerContext,
   type AnswerEvent,
   type CallerCodec,
-  createReasoningWatch,
   type Failure,
   isOutput,
-  type RememberedBlock,
-  type RememberedReasoning,
-  type Sealed,
   type TranslatedBody,
   type WrittenAnswer,
 } from "@gateway/codecs";
@@ -23,17 +19,10 @@ interface AnswerWatchOptions {
   readonly record: RequestRecord;
   readonly reasoningMemory: ReasoningMemory;
   readonly callerSha256: string;
-  readonly connectionId: string;
   /** The earlier reasoning in the request. */
   readonly translated: Pick<TranslatedBody, "bound" | "reasoning">;
   /** The field of sealed reasoning in the caller's protocol. */
   readonly reasoningField: string;
-}
-
-/** The options of {@linkcode createTranslatedWatch}. */
-interface StreamWatchOptions extends AnswerWatchOptions {
-  /** Returns the caller's id for a call, as `createAnswerIds` of its codec does. */
-  readonly idFor: ((id: string) => string) | undefined;
 }
 
 /** Watches the events of a translated answer. */
@@ -49,16 +38,12 @@ export interface TranslatedWatch {
   isWhole(): boolean;
 }
 
-/**
- * Creates a watch that records the first output, the model and the usage, and keeps sealed reasoning for the tool
- * results.
- */
+/** Creates a watch that records the first output, the model and the usage. */
 export function createTranslatedWatch(
-  options: StreamWatchOptions,
+  options: AnswerWatchOptions,
 ): TranslatedWatch {
   const { record } = options;
   const { facts } = record;
-  const reasoningWatch = createReasoningWatch(options.idFor);
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
@@ -66,7 +51,6 @@ export function createTranslatedWatch(
 
   return {
     see(event) {
-      reasoningWatch.see(event);
       if (event.type === "block-delta") written += event.text.length;
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
@@ -90,7 +74,6 @@ export function createTranslatedWatch(
       if (event.type !== "end") return;
       isWhole = true;
       facts.answer.stopReason = event.stop.reason;
-      keepReasoning(reasoningWatch.reasoning(), options);
     },
     hasOutput: () => hasOutput,
     outputCharacters: () => written,
@@ -112,7 +95,9 @@ export function noteWhole(
   if (usage !== undefined) record.facts.answer.usage = usage;
   record.facts.answer.stopReason = stopReason;
   if (droppedParts.length > 0) record.facts.answer.droppedParts = droppedParts;
-  keepReasoning(answer.reasoning, options);
+  if (answer.reasoning !== undefined) {
+    options.reasoningMemory.keep(options.callerSha256, answer.reasoning);
+  }
 }
 
 /**
@@ -142,29 +127,6 @@ function noteDropped(
 
 function isAboutPrefix(reason: string): boolean {
   return reason.startsWith("prefix_");
-}
-
-function keepReasoning(
-  reasoning: RememberedReasoning | undefined,
-  { reasoningMemory, callerSha256, connectionId }: AnswerWatchOptions,
-): void {
-  if (reasoning === undefined) return;
-  reasoningMemory.keep(callerSha256, issuedBy(connectionId, reasoning));
-}
-
-/** Marks reasoning with the one connection that may receive it again. */
-function issuedBy(
-  origin: string,
-  { pieces }: RememberedReasoning,
-): RememberedReasoning {
-  const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
-  return {
-    pieces: pieces.map((piece): RememberedBlock =>
-      piece.kind === "text" || piece.sealed === undefined
-        ? piece
-        : { ...piece, sealed: mark(piece.sealed) }
-    ),
-  };
 }
 
 /** The options for translating an answer from the upstream's protocol to the caller's. */

@@ -1,5 +1,5 @@
 import type { Clock } from "@gateway/base/time/timers";
-import { callIdsOf, type RememberedReasoning } from "@gateway/codecs";
+import type { RememberedReasoning } from "@gateway/codecs";
 
 /** The caller and the tool call that reasoning belongs to. */
 interface SealOwner {
@@ -139,7 +139,10 @@ export function createReasoningMemory(
 
   return {
     keep(callerSha256, reasoning) {
-      add(callerSha256, { keys: callIdsOf(reasoning), reasoning });
+      const keys = reasoning.pieces.flatMap((piece) =>
+        piece.kind === "call" ? [piece.id] : []
+      );
+      add(callerSha256, { keys, reasoning });
     },
     known(callerSha256) {
       dropExpired();

@@ -106,12 +106,14 @@ function answerEndOf(watch: TranslatedWatch): AnswerEnd {
 }
 
 function translatorFor(options: StreamAnswerOptions): Translator {
-  const { from, to, translated, watch } = options;
+  const { attempt: { exchange }, from, to, translated, watch } = options;
   return openTranslator({
     ...{ from, to },
     edits: translated,
     context: contextOf(options),
     observe: watch.see,
+    remember: (reasoning) =>
+      options.services.reasoningMemory.keep(exchange.caller.sha256, reasoning),
   });
 }
 
@@ -177,17 +179,6 @@ const SILENT: Failure = {
   code: "upstream_timeout",
 };
 
-/**
- * The most bytes of a translated stream without any output, after decompression: far more than an event may have.
- * Compressed, they may be a few hundred.
- */
-export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
-
-/** The failure of a stream that exceeds {@linkcode MAX_EMPTY_BYTES}. */
-export const EMPTY_ANSWER: Failure = brokenAnswer(
-  "The provider sent 16 MiB without any output",
-);
-
 interface TranslatingReaderOptions {
   readonly translator: Translator;
   /** Converts the error of an upstream that broke off to a failure. It throws if the caller must not receive one. */
@@ -208,7 +199,6 @@ export function createTranslatingReader(
   { translator, failureOf, deadlines }: TranslatingReaderOptions,
 ): ByteReader {
   const encoder = new TextEncoder();
-  let emptyBytes = 0;
 
   function give(text: string): ByteRead {
     return { done: false, value: encoder.encode(text) };
@@ -222,20 +212,12 @@ export function createTranslatingReader(
 
   function translate({ done, value }: ByteRead): ByteRead {
     try {
-      const text = done ? translator.end() : push(value);
+      const text = done ? translator.end() : translator.push(value);
       if (!done && translator.isOver()) readOut(upstream, deadlines);
       return give(text);
     } catch (cause) {
       return breakOff(cause);
     }
-  }
-
-  function push(bytes: Uint8Array): string {
-    const text = translator.push(bytes);
-    emptyBytes = text === "" ? emptyBytes + bytes.length : 0;
-    if (emptyBytes <= MAX_EMPTY_BYTES) return text;
-    abandon(upstream);
-    return translator.fail(EMPTY_ANSWER);
   }
 
   return {

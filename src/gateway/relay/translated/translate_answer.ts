@@ -4,12 +4,7 @@ import {
   type HttpResponse,
 } from "@gateway/http1";
 import { LoopTurns } from "@gateway/base/time/turns";
-import {
-  type AnswerJob,
-  openFold,
-  UpstreamFailure,
-  type WrittenAnswer,
-} from "@gateway/codecs";
+import { type AnswerJob, openFold, type WrittenAnswer } from "@gateway/codecs";
 import {
   abandon,
   type ByteReader,
@@ -36,11 +31,7 @@ import {
   plainContextOf,
   type TranslateAnswerOptions,
 } from "./answer_watch.ts";
-import {
-  EMPTY_ANSWER,
-  MAX_EMPTY_BYTES,
-  streamAnswer,
-} from "./stream_answer.ts";
+import { streamAnswer } from "./stream_answer.ts";
 
 /**
  * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
@@ -57,21 +48,17 @@ export async function translateAnswer(
   response: HttpResponse,
   options: TranslateAnswerOptions,
 ): Promise<AnyResponse> {
-  const { attempt: { exchange, deployment }, services, translated } = options;
+  const { attempt: { exchange }, services, translated } = options;
   const watchOptions = {
     record: exchange.record,
     reasoningMemory: services.reasoningMemory,
     callerSha256: exchange.caller.sha256,
-    connectionId: deployment.connection.id,
     translated,
     reasoningField: options.from.fieldNames.sealedReasoning,
   };
   const read = await readForCaller(response, options);
   if ("events" in read) {
-    const watch = createTranslatedWatch({
-      ...watchOptions,
-      idFor: options.from.createAnswerIds?.(translated.request),
-    });
+    const watch = createTranslatedWatch(watchOptions);
     return await streamAnswer(read.events, { ...options, watch });
   }
   const written = await write(read, options);
@@ -203,15 +190,13 @@ async function foldAnswer(
 ): Promise<WholeAnswer> {
   const fold = openFold(options.to, options.services.ids);
   let bytes = 0;
-  let emptyBytes = 0;
   return await failing(options, async () => {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return { answer: fold.end(), length: bytes };
       bytes += value.length;
       if (bytes > MAX_ANSWER_BYTES) throw oversized();
-      emptyBytes = fold.push(value) ? 0 : emptyBytes + value.length;
-      if (emptyBytes > MAX_EMPTY_BYTES) throw new UpstreamFailure(EMPTY_ANSWER);
+      fold.push(value);
     }
   });
 }

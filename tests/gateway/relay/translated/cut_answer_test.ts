@@ -163,10 +163,8 @@ function watchOf(events: readonly AnswerEvent[]) {
     record,
     reasoningMemory: createReasoningMemory({ clock }),
     callerSha256: "alice",
-    connectionId: "one",
     translated: { bound: undefined, reasoning: [] },
     reasoningField: "reasoning",
-    idFor: undefined,
   });
   for (const event of events) watch.see(event);
   return { isWhole: watch.isWhole(), failure: watch.failure()?.kind };
