@@ -15,20 +15,13 @@ export type {
 } from "./canonical/codec.ts";
 export { type Block } from "./canonical/content/block.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
-export { readErrorWords } from "./canonical/failure/error_words.ts";
 export {
   brokenAnswer,
   type Failure,
   type FailureKind,
-  isFinal,
-  isHidden,
-  isLastingKind,
   isOverLimit,
-  kindOfStatus,
-  type LastingKind,
-  mayPass,
-  REFUSED_CREDENTIAL,
-  shownFailure,
+  meaningOf,
+  REMEDIES,
   UpstreamFailure,
 } from "./canonical/failure/failure.ts";
 export type { CanonicalRequest } from "./canonical/request/request.ts";

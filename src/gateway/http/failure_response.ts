@@ -9,8 +9,7 @@ import type { RequestRecord } from "../observe/record.ts";
 import {
   CODECS,
   type Failure,
-  isFinal,
-  shownFailure,
+  meaningOf,
   UpstreamFailure,
 } from "@gateway/codecs";
 import { noteFailure } from "../relay/answer_failure.ts";
@@ -87,14 +86,14 @@ function upstreamFailureResponse(
   protocol: Protocol,
   { facts, requestId }: RequestRecord,
 ): Response {
-  const shown = shownFailure(failure);
+  const { shown, isFinal } = meaningOf(failure);
   const { status, body } = CODECS[protocol].encodeFailure(shown, requestId);
   noteFailure(failure, facts);
   const { retryAfterMs } = shown;
   return Response.json(body, {
     status,
     headers: {
-      ...(isFinal(failure, status) && stopHeaders(protocol, status)),
+      ...(isFinal(status) && stopHeaders(protocol, status)),
       ...(retryAfterMs !== undefined &&
         { "retry-after": retryAfterText(retryAfterMs) }),
     },

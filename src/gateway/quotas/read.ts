@@ -1,7 +1,7 @@
 import { isHeavyJson, parseJson } from "@gateway/base/json";
 import { retryAfterMs } from "@gateway/base/retry_after";
 import type { Clock } from "@gateway/base/time/timers";
-import { type FailureKind, kindOfStatus } from "@gateway/codecs";
+import { CODECS, type FailureKind } from "@gateway/codecs";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
 import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
@@ -207,7 +207,9 @@ function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {
   const { status } = answer;
   if (status === noPlanStatus) return "quota";
   if (status < 400) return "broken";
-  return status === 403 && isHtml(answer) ? "server" : kindOfStatus(status);
+  return status === 403 && isHtml(answer)
+    ? "server"
+    : CODECS.chat.decodeFailure(status, undefined).kind;
 }
 
 /** Returns true for a page instead of JSON, which comes from a proxy and says nothing about the key. */

@@ -5,12 +5,7 @@ import { retryAfterMs, saneWaitMs } from "@gateway/base/retry_after";
 import { midnightMs } from "@gateway/base/time/calendar";
 import type { Clock } from "@gateway/base/time/timers";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
-import {
-  CODECS,
-  type Failure,
-  isOverLimit,
-  shownFailure,
-} from "@gateway/codecs";
+import { CODECS, type Failure, isOverLimit, meaningOf } from "@gateway/codecs";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** The options of {@linkcode answerFailure}. */
@@ -64,7 +59,7 @@ export function withWait(failure: Failure, nowMs: number): Failure {
 
 /** Records an upstream's failure that the caller receives as the response. */
 export function noteFailure(failure: Failure, facts: RequestFacts): void {
-  const { code, kind } = shownFailure(failure);
+  const { code, kind } = meaningOf(failure).shown;
   facts.error = code ?? kind;
   facts.failure ??= FAILURE_WORD_BY_KIND[failure.kind];
 }

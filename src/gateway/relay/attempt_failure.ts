@@ -3,8 +3,7 @@ import { GatewayError } from "@gateway/base/error";
 import {
   type Failure,
   type FailureKind,
-  isLastingKind,
-  mayPass,
+  REMEDIES,
   UpstreamFailure,
 } from "@gateway/codecs";
 import {
@@ -12,7 +11,7 @@ import {
   hadSocket,
   UpstreamCallError,
 } from "../upstream/failure.ts";
-import type { LastingCause } from "./routing/cool_down.ts";
+import { isLastingKind, type LastingCause } from "./routing/cool_down.ts";
 
 /**
  * The kind of a failed attempt. `untranslatable` means that the gateway rejected the request before it sent anything,
@@ -100,7 +99,7 @@ function withStatus(
   kind: FailureKind,
   status: number | undefined,
 ): FailureKind {
-  const isOfUpstream = mayPass(kind) && kind !== "rate_limited";
+  const isOfUpstream = REMEDIES[kind] === "wait" && kind !== "rate_limited";
   if (!isOfUpstream || status === undefined || status < 400) return kind;
   if (status === 429) return "rate_limited";
   return PASSING_STATUSES.has(status) ? kind : "invalid_request";

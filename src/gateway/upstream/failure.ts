@@ -4,7 +4,7 @@ import {
   GatewayError,
   type GatewayErrorOptions,
 } from "@gateway/base/error";
-import { type FailureKind, mayPass, UpstreamFailure } from "@gateway/codecs";
+import { type FailureKind, REMEDIES, UpstreamFailure } from "@gateway/codecs";
 import { IdleError } from "@gateway/base/streams/watched_reader";
 
 /** The failures that the gateway itself detects in a call without a response. */
@@ -29,7 +29,7 @@ export class UpstreamCallError extends GatewayError {
   ) {
     super(ERROR_KIND[failureKind], message, {
       ...options,
-      isFinal: !mayPass(failureKind),
+      isFinal: REMEDIES[failureKind] !== "wait",
     });
     this.failureKind = failureKind;
   }

@@ -25,10 +25,10 @@ import { untilAbort } from "@gateway/base/time/deadlines";
 import { systemClock } from "@gateway/base/time/timers";
 import { PROBES } from "@gateway/page/wording";
 import {
+  CODECS,
   judgeRefusal,
   type Lesson,
   lessonText,
-  readErrorWords,
   readLesson,
   strictest,
 } from "@gateway/codecs";
@@ -386,7 +386,13 @@ function openGateway(
       const text = await readText(response, MAX_BYTES) ?? "";
       const line = await untilAbort(ended, request.signal);
       const answer = parseJson(text);
-      return { status, text, body: answer, line, reason: reasonIn(answer) };
+      return {
+        status,
+        text,
+        body: answer,
+        line,
+        reason: reasonIn(status, answer),
+      };
     } catch {
       const reason = request.signal.aborted
         ? `no answer in ${DEADLINE_MS / 1000} s`
@@ -395,8 +401,10 @@ function openGateway(
     }
   };
 
-  function reasonIn(answer: JsonValue | undefined): string {
-    const words = plainText(readErrorWords(answer).message ?? "no reason");
+  function reasonIn(code: number, answer: JsonValue | undefined): string {
+    const words = plainText(
+      CODECS[protocol].decodeFailure(code, answer).message,
+    );
     return secretsOf(deployment.connection).areIn(words)
       ? "its words contain a secret"
       : shorten(words, MAX_REASON);

@@ -66,7 +66,7 @@ export type FailureKind =
  * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
  * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
-const REMEDY_BY_KIND = {
+export const REMEDIES = {
   unreachable: "wait",
   silent: "wait",
   broken: "wait",
@@ -92,32 +92,34 @@ const REMEDY_BY_KIND = {
   "wait" | "other request" | "administrator"
 >;
 
-/** Returns true when a kind of failure may pass by itself. */
-export function mayPass(kind: FailureKind): boolean {
-  return REMEDY_BY_KIND[kind] === "wait";
+/** What a failure means for the caller. */
+interface FailureMeaning {
+  /**
+   * The failure as the caller may see it. The text of errors about the gateway's credential is hidden
+   * (docs/design.md#errors). A code that is a sentence, as some providers send, is removed.
+   */
+  readonly shown: Failure;
+  /** True when the upstream's message is hidden from callers. */
+  readonly isHidden: boolean;
+  /** Returns true when clients must not repeat the request, although some repeat its `status`. */
+  isFinal(status: number): boolean;
 }
 
-/** The kinds of failure that last until an administrator fixes them. */
-export type LastingKind = {
-  [Kind in FailureKind]: (typeof REMEDY_BY_KIND)[Kind] extends "administrator"
-    ? Kind
-    : never;
-}[FailureKind];
-
-/** Returns true when a kind of failure lasts until an administrator fixes it. */
-export function isLastingKind(kind: unknown): kind is LastingKind {
-  const remedies: Readonly<Record<string, string>> = REMEDY_BY_KIND;
-  return typeof kind === "string" && Object.hasOwn(remedies, kind) &&
-    remedies[kind] === "administrator";
+/** Returns what a failure means. */
+export function meaningOf(failure: Failure): FailureMeaning {
+  return {
+    shown: shownFailure(failure),
+    isHidden: SHOWN_BY_KIND[failure.kind] !== undefined,
+    isFinal: (status) => isFinal(failure, status),
+  };
 }
 
-/** Returns true when clients must not repeat the request, although some repeat its `status`. */
-export function isFinal(failure: Failure, status: number): boolean {
+function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
-  if (mayPass(kind)) return false;
+  if (REMEDIES[kind] === "wait") return false;
   // A provider that names a time to wait will serve again after it.
-  if (isLastingKind(kind)) return retryAfterMs === undefined;
+  if (REMEDIES[kind] === "administrator") return retryAfterMs === undefined;
   // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
 }
@@ -192,7 +194,7 @@ export function tooLong(): UpstreamFailure {
 }
 
 /** The message that a caller gets when the provider rejects the gateway's own credential. */
-export const REFUSED_CREDENTIAL =
+const REFUSED_CREDENTIAL =
   "The model's provider does not accept the gateway's credential. Report it to the administrator.";
 
 /** The message that a caller gets when the provider rejects a request without a reason. */
@@ -215,15 +217,7 @@ function hidden(message: string): Failure {
   };
 }
 
-/** Returns true when the upstream's message is hidden from callers. */
-export function isHidden({ kind }: Failure): boolean {
-  return SHOWN_BY_KIND[kind] !== undefined;
-}
-
-/**
- * Returns a failure as the caller may see it. The text of errors about the gateway's credential is hidden
- * (docs/design.md#errors). A code that is a sentence, as some providers send, is removed.
- */
+/** Returns a failure as the caller may see it; see {@linkcode FailureMeaning.shown}. */
 export function shownFailure(failure: Failure): Failure {
   const shown = SHOWN_BY_KIND[failure.kind];
   if (shown !== undefined) return shown;

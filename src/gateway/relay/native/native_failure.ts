@@ -4,9 +4,8 @@ import type { Protocol } from "@gateway/base/protocol";
 import {
   CODECS,
   type Failure,
-  isFinal,
-  isHidden,
   isOverLimit,
+  meaningOf,
   parseErrorBody,
   UpstreamFailure,
 } from "@gateway/codecs";
@@ -44,7 +43,7 @@ export class NativeFailure extends UpstreamFailure {
   pass({ record }: Exchange, { untilMs, nowMs }: PassOptions): Response {
     const { status, bytes, protocol } = this.#response;
     const headers = new Headers(
-      untilMs !== undefined || isFinal(this.failure, status)
+      untilMs !== undefined || meaningOf(this.failure).isFinal(status)
         ? { ...stopHeaders(protocol, status) }
         : {},
     );
@@ -146,7 +145,7 @@ export function nativeFailure(
     : undefined;
   const options = { protocol, secrets, clock };
   const failure = answerFailure(response, inside ?? body, options);
-  return isHidden(failure) || secrets.areIn(text)
+  return meaningOf(failure).isHidden || secrets.areIn(text)
     ? new UpstreamFailure(failure)
     : new NativeFailure(failure, {
       protocol,

@@ -1,7 +1,19 @@
 import type { Caller } from "../../config/config.ts";
+import { isFailureKind } from "../../quotas/failure.ts";
 import { oncePer } from "@gateway/base/memo";
 import { digestOf } from "@gateway/base/sha256";
-import type { LastingKind } from "@gateway/codecs";
+import { type FailureKind, REMEDIES } from "@gateway/codecs";
+
+/** The kinds of failure that last until an administrator fixes them. */
+export type LastingKind = {
+  [Kind in FailureKind]: (typeof REMEDIES)[Kind] extends "administrator" ? Kind
+    : never;
+}[FailureKind];
+
+/** Returns true when a kind of failure lasts until an administrator fixes it. */
+export function isLastingKind(kind: unknown): kind is LastingKind {
+  return isFailureKind(kind) && REMEDIES[kind] === "administrator";
+}
 
 /** The cause of a cool-down that lasts until an administrator fixes it. */
 export interface LastingCause {

@@ -4,17 +4,12 @@ import { minuteText } from "@gateway/base/time/minute_text";
 import type { Clock } from "@gateway/base/time/timers";
 import type { QuotaService } from "../../quotas/service.ts";
 import { exhaustedMs } from "../../quotas/window.ts";
-import {
-  type Failure,
-  type LastingKind,
-  REFUSED_CREDENTIAL,
-  UpstreamFailure,
-} from "@gateway/codecs";
+import { type Failure, meaningOf, UpstreamFailure } from "@gateway/codecs";
 import { redirected, untrusted } from "../../upstream/failure.ts";
 import { isLimit, lastingCause } from "../attempt_failure.ts";
 import type { FailedAttempt } from "../next_attempts.ts";
 import type { Candidate } from "./candidate.ts";
-import { type LastingCause, LONG_MS } from "./cool_down.ts";
+import { type LastingCause, type LastingKind, LONG_MS } from "./cool_down.ts";
 import type { Health } from "./health.ts";
 
 /**
@@ -156,7 +151,8 @@ const LASTING_ERRORS: Readonly<
 };
 
 function refusedCredential({ kind, status }: LastingCause): UpstreamFailure {
-  return new UpstreamFailure({ kind, status, message: REFUSED_CREDENTIAL });
+  const { message } = meaningOf({ kind, status, message: "" }).shown;
+  return new UpstreamFailure({ kind, status, message });
 }
 
 function unavailable(

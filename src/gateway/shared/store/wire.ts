@@ -4,13 +4,11 @@ import { oncePer } from "@gateway/base/memo";
 import { digestOf, sha256Hex } from "@gateway/base/sha256";
 import { isFailureKind } from "../../quotas/failure.ts";
 import { sourceKey } from "../../quotas/reading.ts";
+import { type FailureKind, isLesson, type Lesson } from "@gateway/codecs";
 import {
-  type FailureKind,
   isLastingKind,
-  isLesson,
   type LastingKind,
-  type Lesson,
-} from "@gateway/codecs";
+} from "../../relay/routing/cool_down.ts";
 import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);
