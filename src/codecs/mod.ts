@@ -1,7 +1,6 @@
 export {
   addUsage,
   estimateUsage,
-  MAX_TOKENS,
   type Stop,
   type Usage,
 } from "./canonical/answer/answer.ts";
@@ -11,7 +10,6 @@ export type {
   AnswerContext,
   AnswerWatch,
   CallerCodec,
-  Target,
 } from "./canonical/codec.ts";
 export { type Block } from "./canonical/content/block.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
@@ -30,10 +28,7 @@ export {
   type BlockHead,
   isOutput,
 } from "./canonical/stream/event.ts";
-export {
-  type ToolAliases,
-  tooManyTools,
-} from "./canonical/tools/bridge_tools.ts";
+export { tooManyTools } from "./canonical/tools/bridge_tools.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export type { Tool } from "./canonical/tools/tool.ts";
 export { CODECS } from "./codecs.ts";
@@ -64,7 +59,6 @@ export { ownSeals } from "./jobs/own_seals.ts";
 export {
   callerCodec,
   type Recall,
-  type RecalledReasoning,
   type RequestJob,
   translateBody,
   type TranslatedBody,
@@ -75,5 +69,4 @@ export {
   compactionItem,
   wantsCompaction,
 } from "./responses/request/opaque_item.ts";
-export type { Translator } from "./translate_stream.ts";
 export { refusesChat } from "./dialects/openai_models.ts";

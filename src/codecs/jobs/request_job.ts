@@ -92,7 +92,7 @@ export interface TranslatedBody extends AnswerEdits {
 }
 
 /** The reasoning that is kept for calls, by their ids. */
-export type RecalledReasoning = ReadonlyMap<string, RememberedReasoning>;
+type RecalledReasoning = ReadonlyMap<string, RememberedReasoning>;
 
 /** Fetches reasoning that is kept for calls. */
 export type Recall = (

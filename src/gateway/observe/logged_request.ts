@@ -214,7 +214,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 }
 
 /** The largest plausible token count; a larger one would spoil every sum. */
-const MAX_TOKENS = 1_000_000_000;
+export const MAX_TOKENS = 1_000_000_000;
 
 /** The largest plausible cost of an answer. */
 const MAX_COST_USD = 1_000_000;

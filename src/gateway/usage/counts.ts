@@ -1,6 +1,7 @@
 import { memoized } from "@gateway/base/memo";
 import type { DayHours, Price, Prices, Rate } from "../config/usage_limits.ts";
-import { MAX_TOKENS, type Usage } from "@gateway/codecs";
+import { MAX_TOKENS } from "../observe/logged_request.ts";
+import type { Usage } from "@gateway/codecs";
 
 /** The counted measures, by their names in `GET /usage` and in the tables of sums. */
 export const MEASURES = [

@@ -144,7 +144,7 @@ type CountKey =
   | "reasoningTokens";
 
 /** The most tokens of one answer. A higher count is an error of the provider and would distort every sum. */
-export const MAX_TOKENS = 1_000_000_000;
+const MAX_TOKENS = 1_000_000_000;
 
 /** Returns the value as an integer when it is a token count: finite and not negative. */
 export function tokenCount(value: unknown): number | undefined {

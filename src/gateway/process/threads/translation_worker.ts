@@ -1,12 +1,9 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { randomIds } from "@gateway/base/ids";
+import { translateBody, translateWhole } from "@gateway/codecs";
 import {
   type RecalledReasoning,
-  translateBody,
-  translateWhole,
-} from "@gateway/codecs";
-import {
   sentError,
   type ThreadOrder,
   type ThreadReport,

@@ -24,7 +24,7 @@ import {
   endpointFor,
   openAiModelRules,
   refusesChat,
-  type Target,
+  type RequestJob,
   tooManyTools,
 } from "@gateway/codecs";
 import { oncePer } from "@gateway/base/memo";
@@ -122,7 +122,7 @@ function candidateFor(
 /** Returns the target of a deployment. It is the same object for all requests, because codecs use it as a key. */
 export const targetOf = oncePer((
   { connection, model }: Deployment,
-): Target => ({
+): RequestJob["target"] => ({
   service: connection.service,
   connectionId: connection.id,
   endpoints: connection.endpoints,

@@ -16,7 +16,6 @@ import {
   type RequestJob,
   restoreNames,
   strictest,
-  type ToolAliases,
   type TranslatedBody,
   UpstreamFailure,
 } from "@gateway/codecs";
@@ -342,7 +341,7 @@ async function failureOf(
   { attempt: { deployment, controller }, protocol, aliases }: {
     readonly attempt: Attempt;
     readonly protocol: Protocol;
-    readonly aliases: ToolAliases;
+    readonly aliases: TranslatedBody["aliases"];
   },
   { deadlines, clock }: Uses<"deadlines" | "clock">,
 ): Promise<Error> {

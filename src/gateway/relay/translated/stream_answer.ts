@@ -6,7 +6,6 @@ import {
   brokenAnswer,
   type Failure,
   openTranslator,
-  type Translator,
   UpstreamFailure,
 } from "@gateway/codecs";
 import {
@@ -35,6 +34,8 @@ import {
   type TranslateAnswerOptions,
   type TranslatedWatch,
 } from "./answer_watch.ts";
+
+type Translator = ReturnType<typeof openTranslator>;
 
 /** A stream to translate, and its watch. */
 interface StreamAnswerOptions extends TranslateAnswerOptions {

@@ -2,7 +2,7 @@ import { type ErrorKind, GatewayError } from "@gateway/base/error";
 import {
   type AnswerJob,
   type Failure,
-  type RecalledReasoning,
+  type Recall,
   type RequestJob,
   type TranslatedBody,
   UpstreamFailure,
@@ -12,6 +12,9 @@ import {
   type CallFailureKind,
   UpstreamCallError,
 } from "../../upstream/failure.ts";
+
+/** The reasoning that is kept for calls, by their ids. */
+export type RecalledReasoning = Awaited<ReturnType<Recall>>;
 
 /** A message to a translation thread, which has one job at a time. */
 export type ThreadOrder =
