@@ -6,11 +6,7 @@ export {
 } from "./canonical/answer/answer.ts";
 export { foldAnswer } from "./canonical/answer/fold.ts";
 export type { RememberedReasoning } from "./canonical/answer/remembered_reasoning.ts";
-export type {
-  AnswerContext,
-  AnswerWatch,
-  CallerCodec,
-} from "./canonical/codec.ts";
+export type { AnswerContext, AnswerWatch } from "./canonical/codec.ts";
 export { type Block } from "./canonical/content/block.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
 export {
@@ -23,16 +19,11 @@ export {
   UpstreamFailure,
 } from "./canonical/failure/failure.ts";
 export type { CanonicalRequest } from "./canonical/request/request.ts";
-export {
-  type AnswerEvent,
-  type BlockHead,
-  isOutput,
-} from "./canonical/stream/event.ts";
+export { type AnswerEvent, isOutput } from "./canonical/stream/event.ts";
 export { tooManyTools } from "./canonical/tools/bridge_tools.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export type { Tool } from "./canonical/tools/tool.ts";
 export { CODECS } from "./codecs.ts";
-export { completionsCodec } from "./completions/mod.ts";
 export {
   agreed,
   configLine,

@@ -2,19 +2,13 @@ import { shortDigest } from "@gateway/base/sha256";
 import { FrameWriter } from "@gateway/base/streams/sse";
 import {
   type AnswerEvent,
-  type BlockHead,
-  type CallerCodec,
+  callerCodec,
   type CanonicalRequest,
   CODECS,
   compactionItem,
-  completionsCodec,
   foldAnswer,
 } from "@gateway/codecs";
-import {
-  OVERLOADED,
-  type SimulatedOperation,
-  type SimulatedProtocol,
-} from "./providers.ts";
+import { OVERLOADED, type SimulatedProtocol } from "./providers.ts";
 import {
   type DemoCodec,
   piecesOf,
@@ -25,22 +19,13 @@ import {
 } from "./script.ts";
 import { type Step, write } from "./speak.ts";
 
-const CODEC_BY_OPERATION: Readonly<Record<SimulatedOperation, CallerCodec>> = {
-  chat_completions: CODECS.chat,
-  completions: completionsCodec,
-  messages: CODECS.messages,
-  count_tokens: CODECS.messages,
-  responses: CODECS.responses,
-  compact: CODECS.responses,
-};
-
 /**
  * The protocols through the program's own codecs: a simulated provider reads and writes as the gateway does for a
  * caller. `tests/support/upstream/strict_provider` has readers and writers that share no code with them, to judge them.
  */
 export const programCodec: DemoCodec = {
   read(operation, body) {
-    const codec = CODEC_BY_OPERATION[operation];
+    const codec = callerCodec({ operation });
     const isCount = operation === "count_tokens";
     // A request to count tokens has no limit, which the codec requires.
     const request = codec.decodeRequest(
@@ -134,7 +119,7 @@ const SEAL_FORMS: Readonly<Partial<Record<SimulatedProtocol, string>>> = {
 function headOf(
   { kind, name = "", namespace }: ScriptBlock,
   ids: RenderContext["ids"],
-): BlockHead {
+): Extract<AnswerEvent, { readonly type: "block-start" }>["block"] {
   return kind === "text" || kind === "reasoning"
     ? { kind }
     : { kind, id: ids.next("call"), name, namespace };
@@ -143,7 +128,9 @@ function headOf(
 /** Encodes events as a stream. Each delta is a word, which takes time. */
 function* encode(
   events: readonly AnswerEvent[],
-  encoder: ReturnType<CallerCodec["createStreamEncoder"]>,
+  encoder: ReturnType<
+    ReturnType<typeof callerCodec>["createStreamEncoder"]
+  >,
 ): Generator<Step> {
   const frames = new FrameWriter();
   for (const event of events) {

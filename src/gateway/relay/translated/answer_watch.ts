@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../observe/record.ts";
 import {
   type AnswerContext,
   type AnswerEvent,
-  type CallerCodec,
+  type callerCodec,
   type Failure,
   isOutput,
   type TranslatedBody,
@@ -133,7 +133,7 @@ function isAboutPrefix(reason: string): boolean {
 export interface TranslateAnswerOptions {
   readonly attempt: Attempt;
   /** The caller's protocol. */
-  readonly from: CallerCodec;
+  readonly from: ReturnType<typeof callerCodec>;
   /** The upstream's protocol. */
   readonly to: Protocol;
   readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
