@@ -1,13 +1,7 @@
-export {
-  addUsage,
-  estimateUsage,
-  type Stop,
-  type Usage,
-} from "./canonical/answer/answer.ts";
+export { estimateUsage, type Usage } from "./canonical/answer/answer.ts";
 export { foldAnswer } from "./canonical/answer/fold.ts";
 export type { RememberedReasoning } from "./canonical/answer/remembered_reasoning.ts";
 export type { AnswerContext, AnswerWatch } from "./canonical/codec.ts";
-export { type Block } from "./canonical/content/block.ts";
 export { parseErrorBody } from "./canonical/failure/error_body.ts";
 export {
   brokenAnswer,
@@ -22,7 +16,6 @@ export type { CanonicalRequest } from "./canonical/request/request.ts";
 export { type AnswerEvent, isOutput } from "./canonical/stream/event.ts";
 export { tooManyTools } from "./canonical/tools/bridge_tools.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
-export type { Tool } from "./canonical/tools/tool.ts";
 export { CODECS } from "./codecs.ts";
 export {
   agreed,
@@ -56,8 +49,4 @@ export {
 } from "./jobs/request_job.ts";
 export { translateRequest } from "./jobs/translate.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
-export {
-  compactionItem,
-  wantsCompaction,
-} from "./responses/request/opaque_item.ts";
 export { refusesChat } from "./dialects/openai_models.ts";

@@ -8,7 +8,7 @@ import {
 } from "../observe/facts.ts";
 import type { EndedRequest } from "../observe/metrics.ts";
 import type { RequestRecord } from "../observe/record.ts";
-import { addUsage, estimateUsage, type Usage } from "@gateway/codecs";
+import { estimateUsage, type Usage } from "@gateway/codecs";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {
@@ -340,3 +340,29 @@ function estimated(
     outputTokens: Math.max(rough.outputTokens, usage?.outputTokens ?? 0),
   };
 }
+
+/** Returns the sum of two usages, with the speed, tier and region of the first and without `others`. */
+function addUsage(one: Usage, other: Usage): Usage {
+  const sum = (key: CountKey) =>
+    one[key] === undefined && other[key] === undefined
+      ? undefined
+      : (one[key] ?? 0) + (other[key] ?? 0);
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: sum("cachedInputTokens"),
+    cacheWriteTokens: sum("cacheWriteTokens"),
+    cacheWrite1hTokens: sum("cacheWrite1hTokens"),
+    outputTokens: one.outputTokens + other.outputTokens,
+    reasoningTokens: sum("reasoningTokens"),
+    speed: one.speed,
+    serviceTier: one.serviceTier,
+    inferenceGeo: one.inferenceGeo,
+    refusal: one.refusal,
+  };
+}
+
+type CountKey =
+  | "cachedInputTokens"
+  | "cacheWriteTokens"
+  | "cacheWrite1hTokens"
+  | "reasoningTokens";

@@ -1,9 +1,10 @@
 import { ENDPOINT_NAMES } from "@gateway/base/protocol";
-import { type Block, type Usage, wantsCompaction } from "@gateway/codecs";
+import type { Usage } from "@gateway/codecs";
 import { isThinkingModel, type SimulatedOperation } from "./providers.ts";
 import { exampleOf } from "./schema_example.ts";
 import {
   type Ask,
+  type Block,
   freshResults,
   promptOf,
   type Script,
@@ -24,7 +25,8 @@ const MAX_WORDS = 20_000;
  */
 export function compose(operation: SimulatedOperation, ask: Ask): Script {
   if (operation === "count_tokens") return scriptOf(ask, []);
-  if (operation === "compact" || wantsCompaction(ask)) {
+  const last = ask.turns.at(-1)?.blocks.at(-1);
+  if (last?.kind === "opaque" && last.type === "compaction_trigger") {
     return scriptOf(ask, [{ kind: "text", text: summaryOf(ask) }]);
   }
   const answer = answerBlocks(ask);

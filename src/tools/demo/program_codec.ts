@@ -1,3 +1,4 @@
+import type { JsonObject } from "@gateway/base/json";
 import { shortDigest } from "@gateway/base/sha256";
 import { FrameWriter } from "@gateway/base/streams/sse";
 import {
@@ -5,10 +6,13 @@ import {
   callerCodec,
   type CanonicalRequest,
   CODECS,
-  compactionItem,
   foldAnswer,
 } from "@gateway/codecs";
-import { OVERLOADED, type SimulatedProtocol } from "./providers.ts";
+import {
+  OVERLOADED,
+  type SimulatedOperation,
+  type SimulatedProtocol,
+} from "./providers.ts";
 import {
   type DemoCodec,
   piecesOf,
@@ -27,10 +31,7 @@ export const programCodec: DemoCodec = {
   read(operation, body) {
     const codec = callerCodec({ operation });
     const isCount = operation === "count_tokens";
-    // A request to count tokens has no limit, which the codec requires.
-    const request = codec.decodeRequest(
-      isCount ? { max_tokens: 1, ...body } : body,
-    );
+    const request = codec.decodeRequest(completed(operation, body));
     return {
       request,
       render(script, context) {
@@ -54,10 +55,15 @@ export const programCodec: DemoCodec = {
         }
         if (operation === "compact") {
           return {
-            whole: () => ({
-              ...compacted(script, context, request),
-              usage: answer().usage,
-            }),
+            whole() {
+              const { output, ...rest } = answer();
+              const items = Array.isArray(output) ? output : [];
+              return {
+                ...rest,
+                object: "response.compaction",
+                output: [...userMessages(request, ids), ...items],
+              };
+            },
           };
         }
         return {
@@ -141,26 +147,30 @@ function* encode(
   }
 }
 
-/** Returns the answer to a request for compaction, without its usage: the user's messages and one sealed item. */
-function compacted(
-  { blocks }: Script,
-  { ids, nowMs }: RenderContext,
+/** Returns a body with the fields that only another operation of its codec has. */
+function completed(operation: SimulatedOperation, body: JsonObject) {
+  if (operation === "count_tokens") return { max_tokens: 1, ...body };
+  if (operation !== "compact") return body;
+  const { input } = body;
+  const items = Array.isArray(input)
+    ? input
+    : [{ role: "user", content: input }];
+  return { ...body, input: [...items, { type: "compaction_trigger" }] };
+}
+
+/** Returns the user's messages, which an answer to a request for compaction keeps. */
+function userMessages(
   { turns }: CanonicalRequest,
-): object {
-  const kept = turns.filter(({ role }) => role === "user");
-  return {
-    id: ids.next("resp"),
-    object: "response.compaction",
-    created_at: Math.floor(nowMs / 1000),
-    output: [
-      ...kept.map(({ blocks }) => ({
-        id: ids.next("msg"),
-        type: "message",
-        role: "user",
-        status: "completed",
-        content: textsOf(blocks).map((text) => ({ type: "input_text", text })),
-      })),
-      ...blocks.map(({ text }) => compactionItem(ids.next("cmp"), text)),
-    ],
-  };
+  ids: RenderContext["ids"],
+): readonly object[] {
+  return turns.filter(({ role }) => role === "user")
+    .map(({ blocks }) => textsOf(blocks))
+    .filter(({ length }) => length > 0)
+    .map((texts) => ({
+      id: ids.next("msg"),
+      type: "message",
+      role: "user",
+      status: "completed",
+      content: texts.map((text) => ({ type: "input_text", text })),
+    }));
 }

@@ -1,7 +1,7 @@
 import type { GatewayError } from "@gateway/base/error";
 import type { Ids } from "@gateway/base/ids";
 import type { JsonObject } from "@gateway/base/json";
-import type { Block, CanonicalRequest, Stop, Usage } from "@gateway/codecs";
+import type { AnswerEvent, CanonicalRequest, Usage } from "@gateway/codecs";
 import type {
   SimulatedFamily,
   SimulatedOperation,
@@ -29,6 +29,9 @@ export interface Ask extends AskedRequest {
   readonly protocol: SimulatedProtocol;
   readonly model: string;
 }
+
+/** A block of a canonical request. */
+export type Block = CanonicalRequest["turns"][number]["blocks"][number];
 
 /** Returns the texts of blocks, in order. */
 export function textsOf(blocks: readonly Block[]): string[] {
@@ -68,7 +71,7 @@ export function freshResults(
 /** The answer of the simulated provider, independent of the protocol. */
 export interface Script {
   readonly blocks: readonly ScriptBlock[];
-  readonly stop: Stop;
+  readonly stop: Extract<AnswerEvent, { readonly type: "end" }>["stop"];
   readonly usage: Usage;
 }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
-import type { Tool } from "@gateway/codecs";
+import type { CanonicalRequest } from "@gateway/codecs";
 import { exampleOf } from "./schema_example.ts";
 import { type Ask, freshResults, promptOf } from "./script.ts";
 
@@ -15,7 +15,7 @@ interface Callable {
 }
 
 /** Returns the tools that the caller runs, those of namespaces among them. */
-export function callableTools(tools: readonly Tool[]): Callable[] {
+export function callableTools(tools: CanonicalRequest["tools"]): Callable[] {
   return tools.flatMap((tool): Callable[] => {
     if (tool.kind === "hosted") return [];
     if (tool.kind === "namespace") {

@@ -117,32 +117,6 @@ export interface OtherUsage {
   readonly usage: Usage;
 }
 
-/** Returns the sum of two usages, with the speed, tier and region of the first and without `others`. */
-export function addUsage(one: Usage, other: Usage): Usage {
-  const sum = (key: CountKey) =>
-    one[key] === undefined && other[key] === undefined
-      ? undefined
-      : (one[key] ?? 0) + (other[key] ?? 0);
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: sum("cachedInputTokens"),
-    cacheWriteTokens: sum("cacheWriteTokens"),
-    cacheWrite1hTokens: sum("cacheWrite1hTokens"),
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: sum("reasoningTokens"),
-    speed: one.speed,
-    serviceTier: one.serviceTier,
-    inferenceGeo: one.inferenceGeo,
-    refusal: one.refusal,
-  };
-}
-
-type CountKey =
-  | "cachedInputTokens"
-  | "cacheWriteTokens"
-  | "cacheWrite1hTokens"
-  | "reasoningTokens";
-
 /** The most tokens of one answer. A higher count is an error of the provider and would distort every sum. */
 const MAX_TOKENS = 1_000_000_000;
 
