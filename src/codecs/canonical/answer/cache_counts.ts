@@ -7,7 +7,7 @@ const WRITTEN_REGEXP = /cache_?(?:writ|creat)/i;
 const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
 /** Matches other facts about a cache, and the counts of the output. */
 const OTHER_REGEXP =
-  /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl|_(?:at|ms|s|id|key)$/i;
+  /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl(?!\w*tokens)|_(?:at|ms|s|id|key)$/i;
 /** Matches such facts in names without underscores. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
