@@ -180,7 +180,6 @@ const FOR_TESTS: readonly string[] = [
   "gateway/relay/request/body.ts#decompress",
   "gateway/relay/request/held_body.ts#spliceBytes",
   "gateway/relay/routing/candidate.ts#candidatesFor",
-  "gateway/relay/translated/stream_answer.ts#createTranslatingReader",
   "gateway/shared/thread_counts.ts#columnOf",
   "gateway/shared/thread_counts.ts#sumOf",
   "gateway/shared/thread_counts.ts#sumWithout",

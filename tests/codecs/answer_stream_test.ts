@@ -17,7 +17,7 @@ import {
   readRequest,
   writeRequest,
 } from "../../src/codecs/translate_request.ts";
-import { createTranslatingReader } from "../../src/gateway/relay/translated/stream_answer.ts";
+import { createTranslatingReader } from "../../src/gateway/relay/translated/translating_reader.ts";
 import { ANSWERS } from "../contract/answers.ts";
 import { counterIds, encodeStream } from "../contract/codec_contract.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";

@@ -31,10 +31,8 @@ import type { Candidate } from "./routing/candidate.ts";
 import { withWindow } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
 import type { RelayServices, Uses } from "./services.ts";
-import {
-  checkTranslation,
-  relayTranslated,
-} from "./translated/relay_translated.ts";
+import { checkTranslation } from "./translated/open_request.ts";
+import { TranslatedAttempt } from "./translated/relay_translated.ts";
 import { type AdmittedAttempt, AttemptAdmission } from "./attempt_admission.ts";
 
 /**
@@ -180,7 +178,7 @@ async function runAttempt(
   context: AttemptContext,
   services:
     & Parameters<typeof relayNative>[1]
-    & Parameters<typeof relayTranslated>[2]
+    & ConstructorParameters<typeof TranslatedAttempt>[2]
     & Uses<"health" | "renewedConnection" | "quotas">,
 ): Promise<AnyResponse | FailedAttempt> {
   const { holds } = context.exchange;
@@ -193,7 +191,8 @@ async function runAttempt(
   try {
     const answer = candidate.mode === "native"
       ? await relayNative(attempt, services)
-      : await relayTranslated(attempt, candidate.protocol, services);
+      : await new TranslatedAttempt(attempt, candidate.protocol, services)
+        .relay();
     report.answered();
     const { connection } = attempt.deployment;
     services.health.noteReading(

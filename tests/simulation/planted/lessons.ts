@@ -47,37 +47,41 @@ export const LESSON_FAULTS: FaultsByFile = {
       wrong: "{ ...head, token, lesson, config: configLine(own) }",
     },
   ],
-  "gateway/relay/translated/relay_translated.ts": [
+  "gateway/relay/translated/learning.ts": [
     {
       name: "a refusal teaches nothing",
-      text: "    if (!mayLearn || refusal === undefined)",
-      wrong: "    if (mayLearn || refusal === undefined)",
+      text: "    if (!this.#mayLearn() || this.#refusal === undefined)",
+      wrong: "    if (this.#mayLearn() || this.#refusal === undefined)",
     },
     {
       name: "a strict connection learns",
-      text: "!connection.strict &&\n      (record",
-      wrong: "(record",
+      text: "return !connection.strict && (record",
+      wrong: "return (record",
     },
     {
       name: "a request learns without end",
-      text: "    record.facts.taught = (record.facts.taught ?? 0) + 1;\n",
+      text: "    facts.taught = (facts.taught ?? 0) + 1;\n",
       wrong: "",
     },
     {
       name: "a lesson replaces the ones before it",
-      text: "    taught = merged(taught, lessons);\n",
-      wrong: "    taught = lessons;\n",
+      text: "    this.#taught = merged(this.#taught, lessons);\n",
+      wrong: "    this.#taught = lessons;\n",
     },
     {
       name: "a suspected field is never sent again",
-      text: "const probes = refused === undefined;",
-      wrong: "const probes = false;",
+      text: "probes: this.#refused === undefined,",
+      wrong: "probes: false,",
     },
+  ],
+  "gateway/relay/translated/relay_translated.ts": [
     {
       name: "a lesson that its provider has not confirmed is kept",
-      text: "    if (response.status < 300) {\n      lessonBook.forget",
-      wrong: "    if (response.status > 0) {\n      lessonBook.forget",
+      text: "      if (response.status < 300) {\n        learning.accept",
+      wrong: "      if (response.status > 0) {\n        learning.accept",
     },
+  ],
+  "gateway/relay/translated/open_request.ts": [
     {
       name: "what was dropped is not named",
       text: "  if (dropped.size > 0) answer.dropped = [...dropped];\n",

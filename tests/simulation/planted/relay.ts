@@ -471,26 +471,29 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: `operation !== "count_tokens" ? undefined`,
     },
   ],
-  "gateway/relay/translated/stream_answer.ts": [
+  "gateway/relay/translated/relay_translated.ts": [
     {
       name: "a translated answer does not end its attempt",
-      text:
-        '      if (end.kind !== "complete") controller.abort();\n    },\n  });\n}\n\nfunction answerEndOf',
-      wrong: "    },\n  });\n}\n\nfunction answerEndOf",
+      text: '        if (end.kind !== "complete") controller.abort();\n',
+      wrong: "",
       unseen:
         "a whole answer needs no abort, and a broken one has closed its connection",
     },
     {
-      name: "a translated stream that was cut looks whole",
-      text: `  if (watch.isWhole()) return "whole";\n`,
-      wrong: `  if (watch.hasOutput()) return "whole";\n`,
-    },
-    {
       name: "a translated failure before output passes",
       text:
-        "    throw signal.aborted ? signal.reason : new UpstreamFailure(failure);\n",
+        "      throw signal.aborted ? signal.reason : new UpstreamFailure(failure);\n",
       wrong: "",
     },
+  ],
+  "gateway/relay/translated/answer_watch.ts": [
+    {
+      name: "a translated stream that was cut looks whole",
+      text: `      if (isWhole) return "whole";\n`,
+      wrong: `      if (hasOutput) return "whole";\n`,
+    },
+  ],
+  "gateway/relay/translated/translating_reader.ts": [
     {
       name: "a translated stream is not read out at its end",
       text:
@@ -498,10 +501,10 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "gateway/relay/translated/translate_answer.ts": [
+  "gateway/relay/translated/answer_reader.ts": [
     {
       name: "a translated answer that fails is not aborted",
-      text: "    controller.abort(failure);\n",
+      text: "      controller.abort(failure);\n",
       wrong: "",
       unseen: "the end of the attempt aborts it, too",
     },

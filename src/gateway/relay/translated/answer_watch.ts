@@ -1,70 +1,85 @@
-import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
-import type { RequestRecord } from "../../observe/record.ts";
 import {
-  type AnswerContext,
   type AnswerEvent,
-  type callerCodec,
   type Failure,
   isOutput,
   type TranslatedBody,
   type WrittenAnswer,
 } from "@gateway/codecs";
-import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
-import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
-import type { Uses } from "../services.ts";
+import type { AnswerEnd, BeginningJudge } from "../answer_body.ts";
+import type { Exchange } from "../exchange.ts";
 import type { ReasoningMemory } from "./reasoning_memory.ts";
 
-/** The options for watching a translated answer. */
-interface AnswerWatchOptions {
-  readonly record: RequestRecord;
+interface TranslatedWatchOptions {
+  readonly exchange: Pick<Exchange, "caller" | "record">;
   readonly reasoningMemory: ReasoningMemory;
-  readonly callerSha256: string;
   /** The earlier reasoning in the request. */
   readonly translated: Pick<TranslatedBody, "bound" | "reasoning">;
   /** The field of sealed reasoning in the caller's protocol. */
   readonly reasoningField: string;
 }
 
-/** Watches the events of a translated answer. */
+/** Watches a translated answer: the events of a stream, or all of it at once. */
 export interface TranslatedWatch {
+  /** Takes the next event of a stream. */
   see(event: AnswerEvent): void;
+  /** Takes a part that the caller's protocol cannot express. */
+  drop(part: string): void;
+  /** Takes a whole answer. */
+  seeWhole(answer: WrittenAnswer): void;
   /** Returns true after the first output. No attempt may follow then. */
   hasOutput(): boolean;
   /** Returns the number of characters written so far. */
   outputCharacters(): number;
   /** Returns the failure that ended the answer early. */
   failure(): Failure | undefined;
-  /** Returns true when the answer came to its end. */
-  isWhole(): boolean;
+  /** Ends with the first output, or a failure in its place. */
+  readonly beginning: BeginningJudge<object>;
+  /** Returns the end of the answer so far. */
+  end(): AnswerEnd;
 }
 
-/** Creates a watch that records the first output, the model and the usage. */
+/**
+ * Creates a watch that records the first output, the model, the usage and what was left out. It keeps the reasoning of a
+ * whole answer for the tool results.
+ */
 export function createTranslatedWatch(
-  options: AnswerWatchOptions,
+  { exchange, reasoningMemory, translated, reasoningField }:
+    TranslatedWatchOptions,
 ): TranslatedWatch {
-  const { record } = options;
-  const { facts } = record;
+  const { caller, record } = exchange;
+  const { answer } = record.facts;
   let failure: Failure | undefined;
   let isWhole = false;
   let hasOutput = false;
   let written = 0;
+
+  /**
+   * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the reasoning
+   * is marked as refused, because the upstream would leave out all later reasoning too.
+   */
+  function noteDropped(reasons: readonly string[] = []): void {
+    if (reasons.length === 0) return;
+    answer.dropped = united(answer.dropped, [reasoningField]);
+    answer.reasoningDropped = united(answer.reasoningDropped, reasons);
+    if (translated.bound !== undefined && reasons.some(isAboutPrefix)) {
+      reasoningMemory.refuse(caller.sha256, translated.reasoning);
+    }
+  }
 
   return {
     see(event) {
       if (event.type === "block-delta") written += event.text.length;
       if (!hasOutput && isOutput(event)) {
         hasOutput = true;
-        facts.answer.firstOutputMs = record.elapsedMs();
+        answer.firstOutputMs = record.elapsedMs();
       }
       if (event.type === "start" && event.model !== "") {
-        facts.answer.model = event.model;
+        answer.model = event.model;
       }
-      if ("reasoningDropped" in event) {
-        noteDropped(event.reasoningDropped, options);
-      }
+      if ("reasoningDropped" in event) noteDropped(event.reasoningDropped);
       if ("usage" in event && event.usage !== undefined) {
-        facts.answer.usage = event.usage;
-        facts.answer.isUsageFinal = event.type === "end";
+        answer.usage = event.usage;
+        answer.isUsageFinal = event.type === "end";
       }
       if (event.type === "failure") {
         failure = event.failure;
@@ -73,142 +88,42 @@ export function createTranslatedWatch(
       }
       if (event.type !== "end") return;
       isWhole = true;
-      facts.answer.stopReason = event.stop.reason;
+      answer.stopReason = event.stop.reason;
+    },
+    drop(part) {
+      answer.droppedParts = united(answer.droppedParts, [part]);
+    },
+    seeWhole({ model, usage, stopReason, droppedParts, ...whole }) {
+      noteDropped(whole.reasoningDropped);
+      answer.firstOutputMs = record.elapsedMs();
+      if (model !== "") answer.model = model;
+      if (usage !== undefined) answer.usage = usage;
+      answer.stopReason = stopReason;
+      if (droppedParts.length > 0) answer.droppedParts = droppedParts;
+      if (whole.reasoning === undefined) return;
+      reasoningMemory.keep(caller.sha256, whole.reasoning);
     },
     hasOutput: () => hasOutput,
     outputCharacters: () => written,
     failure: () => failure,
-    isWhole: () => isWhole,
-  };
-}
-
-/** Records a whole translated answer, as {@linkcode createTranslatedWatch} does for a stream. */
-export function noteWhole(
-  answer: WrittenAnswer,
-  options: AnswerWatchOptions,
-): void {
-  const { record } = options;
-  const { model, usage, stopReason, droppedParts } = answer;
-  noteDropped(answer.reasoningDropped, options);
-  record.facts.answer.firstOutputMs = record.elapsedMs();
-  if (model !== "") record.facts.answer.model = model;
-  if (usage !== undefined) record.facts.answer.usage = usage;
-  record.facts.answer.stopReason = stopReason;
-  if (droppedParts.length > 0) record.facts.answer.droppedParts = droppedParts;
-  if (answer.reasoning !== undefined) {
-    options.reasoningMemory.keep(options.callerSha256, answer.reasoning);
-  }
-}
-
-/**
- * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the reasoning
- * is marked as refused, because the upstream would leave out all later reasoning too.
- */
-function noteDropped(
-  reasons: readonly string[] = [],
-  {
-    record,
-    reasoningMemory,
-    callerSha256,
-    translated,
-    reasoningField,
-  }: AnswerWatchOptions,
-): void {
-  if (reasons.length === 0) return;
-  const { answer } = record.facts;
-  answer.dropped = [...new Set([...answer.dropped ?? [], reasoningField])];
-  answer.reasoningDropped = [
-    ...new Set([...answer.reasoningDropped ?? [], ...reasons]),
-  ];
-  if (translated.bound !== undefined && reasons.some(isAboutPrefix)) {
-    reasoningMemory.refuse(callerSha256, translated.reasoning);
-  }
-}
-
-function isAboutPrefix(reason: string): boolean {
-  return reason.startsWith("prefix_");
-}
-
-/** The options for translating an answer from the upstream's protocol to the caller's. */
-export interface TranslateAnswerOptions {
-  readonly attempt: Attempt;
-  /** The caller's protocol. */
-  readonly from: ReturnType<typeof callerCodec>;
-  /** The upstream's protocol. */
-  readonly to: Protocol;
-  readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
-  readonly services: Uses<
-    | "reasoningMemory"
-    | "deadlines"
-    | "ids"
-    | "clock"
-    | "translation"
-    | "codexQuota"
-  >;
-}
-
-/** Returns the plain data that the caller's codec may need to write an answer. */
-export function plainContextOf(
-  { attempt: { deployment, exchange }, translated, services }:
-    TranslateAnswerOptions,
-): Omit<AnswerContext, "ids" | "drop" | "now"> {
-  return {
-    nowMs: services.clock.now(),
-    model: deployment.model.id,
-    request: translated.request,
-    estimatedInputTokens: translated.estimatedInputTokens,
-    requestId: exchange.record.requestId,
-    connectionId: deployment.connection.id,
-  };
-}
-
-/** Returns all that the caller's codec may need to write an answer. */
-export function contextOf(options: TranslateAnswerOptions): AnswerContext {
-  const { facts } = options.attempt.exchange.record;
-  return {
-    ...plainContextOf(options),
-    ids: options.services.ids,
-    now: options.services.clock.now,
-    drop(part) {
-      facts.answer.droppedParts = [
-        ...new Set([...facts.answer.droppedParts ?? [], part]),
-      ];
+    beginning: {
+      push: () => hasOutput || failure !== undefined ? exchange : undefined,
+      end: () => exchange,
+    },
+    end() {
+      if (isWhole) return "whole";
+      return failure === undefined ? "cut" : "failed";
     },
   };
 }
 
-/**
- * Returns the headers of an answer with the content type `type`. They name the dropped fields of the request that are
- * known so far.
- */
-export function headersOf(
-  { attempt, translated, services }: TranslateAnswerOptions,
-  type: string,
-): [string, string][] {
-  const { record } = attempt.exchange;
-  const dropped = new Set([
-    ...translated.dropped,
-    ...record.facts.answer.dropped ?? [],
-  ]);
-  const { protocol } = OPERATIONS[attempt.operation];
-  const headers: [string, string][] = [
-    ["content-type", type],
-    ...idHeaders(protocol, record.requestId),
-    ...fallbackHeader(attempt),
-    ...quotaHeaders(attempt, services.codexQuota),
-  ];
-  if (dropped.size > 0) {
-    headers.push([
-      "x-gateway-dropped",
-      [...dropped].map(headerSafe).join(","),
-    ]);
-  }
-  return type === "text/event-stream"
-    ? streamHeaders(headers)
-    : [...headers, NOT_STORED];
+function united(
+  names: readonly string[] = [],
+  others: readonly string[],
+): readonly string[] {
+  return [...new Set([...names, ...others])];
 }
 
-/** Replaces characters that a header cannot hold. A caller's field name may contain any. */
-function headerSafe(name: string): string {
-  return name.replace(/[^\x21-\x7e]|,/g, "?");
+function isAboutPrefix(reason: string): boolean {
+  return reason.startsWith("prefix_");
 }

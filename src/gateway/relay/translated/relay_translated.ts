@@ -1,294 +1,386 @@
 import { callUpstream, Upload } from "../../upstream/call.ts";
-import type { AnyResponse, HttpResponse } from "@gateway/http1";
-import { setImmediate } from "node:timers";
-import type { Config, ConnectionModel } from "../../config/config.ts";
-import { oncePer } from "@gateway/base/memo";
-import { MAIN_OPERATIONS, type Protocol } from "@gateway/base/protocol";
 import {
+  type AnyResponse,
+  DirectResponse,
+  type HttpResponse,
+} from "@gateway/http1";
+import { setImmediate } from "node:timers";
+import type { Config } from "../../config/config.ts";
+import { oncePer } from "@gateway/base/memo";
+import {
+  MAIN_OPERATIONS,
+  OPERATIONS,
+  type Protocol,
+} from "@gateway/base/protocol";
+import {
+  type AnswerContext,
   callerCodec,
   CODECS,
-  judgeRefusal,
-  type Lesson,
-  lessonText,
-  merged,
+  openTranslator,
   parseErrorBody,
-  readLesson,
-  type RequestJob,
   restoreNames,
-  strictest,
   type TranslatedBody,
   UpstreamFailure,
 } from "@gateway/codecs";
-import { discard } from "@gateway/base/streams/byte_reader";
+import {
+  abandon,
+  type ByteReader,
+  createLookAhead,
+  discard,
+  type LookAhead,
+} from "@gateway/base/streams/byte_reader";
 import { LongBytes } from "@gateway/base/streams/bytes";
+import { PassThrough } from "@gateway/base/streams/pass_through";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
 import { operationUrl } from "../../upstream/vertex_claude.ts";
+import { endingOf, holdBack } from "../answer_body.ts";
 import { answerFailure } from "../answer_failure.ts";
-import { type Attempt, firstAnswerMs, noteResponse } from "../attempt.ts";
+import {
+  type Attempt,
+  fallbackHeader,
+  firstAnswerMs,
+  firstOutputRestMs,
+  noteResponse,
+  quotaHeaders,
+} from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
+import { endRequest } from "../end_request.ts";
+import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
 import { targetOf } from "../routing/candidate.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
-import type { TranslateAnswerOptions } from "./answer_watch.ts";
-import { translateAnswer } from "./translate_answer.ts";
-import { isLent, type TranslatedBodyLoan } from "./translation.ts";
+import { AnswerReader, type WholeAnswer } from "./answer_reader.ts";
+import { createTranslatedWatch, type TranslatedWatch } from "./answer_watch.ts";
+import { Learning } from "./learning.ts";
+import { openRequest, type RequestServices } from "./open_request.ts";
+import {
+  createTranslatingReader,
+  failureOfBreak,
+} from "./translating_reader.ts";
+import { isLent } from "./translation.ts";
+
+/** For a translated request and its answer. */
+type TranslatedServices =
+  & RequestServices
+  & Uses<"client" | "clock" | "deadlines" | "budget">
+  & Uses<"harvest" | "ids" | "codexQuota">;
+
+/** What an answer needs of the request that the upstream accepted. */
+type Accepted = Omit<TranslatedBody, "body" | "learned" | "probe">;
 
 /**
  * Serves a request through an upstream of another protocol, with its request, answer and errors translated
- * (docs/design.md#native-and-translated).
- *
- * @param protocol The upstream's protocol.
- * @throws {GatewayError} When the request cannot be translated, or there is no response.
- * @throws {UpstreamFailure} When the upstream sends an error or fails before any output was sent.
- * @throws {CallerLeft} When the caller disconnected before that.
+ * (docs/design.md#native-and-translated). The methods are in the order of their steps.
  */
-export async function relayTranslated(
-  attempt: Attempt,
-  protocol: Protocol,
-  services: TranslatedServices,
-): Promise<AnyResponse> {
-  const { response, translated } = await sendAndLearn(
-    attempt,
-    protocol,
-    services,
-  );
-  return await translateAnswer(response, {
-    attempt,
-    from: callerCodec(attempt),
-    to: protocol,
-    translated,
-    services,
-  });
-}
+export class TranslatedAttempt {
+  readonly #attempt: Attempt;
+  /** The caller's protocol. */
+  readonly #from: ReturnType<typeof callerCodec>;
+  /** The upstream's protocol. */
+  readonly #to: Protocol;
+  readonly #services: TranslatedServices;
 
-/** For translating a request. */
-type RequestServices = Uses<"translation" | "reasoningMemory" | "lessonBook">;
+  constructor(attempt: Attempt, to: Protocol, services: TranslatedServices) {
+    this.#attempt = attempt;
+    this.#from = callerCodec(attempt);
+    this.#to = to;
+    this.#services = services;
+  }
 
-/** For sending it, too, and again after a refusal. */
-type SendingServices =
-  & RequestServices
-  & Uses<"client" | "clock" | "deadlines" | "budget" | "harvest">;
+  /**
+   * Sends the request and answers the caller.
+   *
+   * @throws {GatewayError} When the request cannot be translated, or there is no response.
+   * @throws {UpstreamFailure} When the upstream sends an error or fails before any output was sent.
+   * @throws {CallerLeft} When the caller disconnected before that.
+   */
+  async relay(): Promise<AnyResponse> {
+    const { response, translated } = await this.#sendAndLearn();
+    return await this.answer(response, translated);
+  }
 
-/** For translating the answer, too. */
-type TranslatedServices = SendingServices & TranslateAnswerOptions["services"];
-
-/** A successful response, and the request that it answers. */
-interface SentRequest {
-  readonly response: HttpResponse;
-  readonly translated: Omit<TranslatedBody, "body" | "learned" | "probe">;
-}
-
-/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
-const NO_PLAIN_TRY: Lesson = {
-  ...{ move: "plain", field: "body", words: [], cause: "found" },
-};
-
-/** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
-const MAX_TAUGHT = 2;
-
-/**
- * Sends the request. If the upstream rejects the earlier reasoning, or a field that the gateway may change, sends it
- * again without that, because the caller may not know of it and could not fix it. A lesson is kept once the upstream
- * has accepted the changed request, so that no error teaches anything untrue.
- */
-async function sendAndLearn(
-  attempt: Attempt,
-  protocol: Protocol,
-  services: SendingServices,
-): Promise<SentRequest> {
-  const { reasoningMemory, lessonBook, budget } = services;
-  const { deployment, exchange: { caller, record } } = attempt;
-  const { connection } = deployment;
-  let isResent = false;
-  let taught: readonly Lesson[] = [];
-  let lasting: readonly Lesson[] = [];
-  let refusal: RequestJob["refusal"];
-  let refused: Error | undefined;
-  const teach = (lessons: readonly Lesson[], isLasting: boolean) => {
-    record.facts.taught = (record.facts.taught ?? 0) + 1;
-    taught = merged(taught, lessons);
-    if (isLasting) lasting = merged(lasting, lessons);
-  };
-  for (;;) {
-    const probes = refused === undefined;
-    const { body, release, learned, probe, ...translated } = await translate(
-      attempt,
-      { protocol, taught, refusal, probes },
-      services,
-    );
-    if (refused !== undefined && refusal !== undefined) {
-      if (learned.length === 0 || !budget.spend(connection.id)) {
+  /** Sends the request until the upstream accepts it or has nothing more to teach. */
+  async #sendAndLearn(): Promise<
+    { readonly response: HttpResponse; readonly translated: Accepted }
+  > {
+    const { mayRepeat, body: kept } = this.#attempt;
+    const learning = new Learning(this.#attempt, this.#services);
+    for (;;) {
+      const { body, release, ...translated } = await openRequest(
+        this.#attempt,
+        { protocol: this.#to, ...learning.wanted },
+        this.#services,
+      );
+      try {
+        learning.begin(translated);
+      } catch (error) {
         release();
-        throw asRequestError(refused);
+        throw error;
       }
-      teach(learned, !refusal.isConditional);
+      if (!mayRepeat && !learning.mayFollow(translated)) kept.release();
+      const response = await this.#send(body, translated.stream, release);
+      if (response.status < 300) {
+        learning.accept(translated);
+        return { response, translated };
+      }
+      learning.refuse(await this.#failureOf(response, translated), translated);
     }
-    const { reasoning, stream, lessons, aliases } = translated;
-    const mayResend = !isResent && reasoning.length > 0;
-    const mayLearn = !connection.strict &&
-      (record.facts.taught ?? 0) < MAX_TAUGHT;
-    if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
+  }
+
+  /** Sends a body, and takes the parts of its prompt while the upstream works on it. */
+  async #send(
+    body: TranslatedBody["body"],
+    stream: boolean,
+    release: () => void,
+  ): Promise<HttpResponse> {
+    const { exchange: { record }, deployment, head } = this.#attempt;
     const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
     const reading = [
-      sendRequest({ attempt, protocol, body: sent, stream }, services),
-      noteSent(attempt, body),
+      this.#call(sent, stream),
+      notePrompt(head.prompt, body),
     ] as const;
     // A response may come before the upload ends.
     Promise.allSettled(reading).then(() =>
       sent instanceof Upload ? sent.whenThrough(release) : release()
     );
     const [response] = await Promise.all(reading);
-    noteResponse(response, record, secretsOf(connection));
-    services.harvest.observe(connection, response.headers);
-    if (response.status < 300) {
-      lessonBook.forget(deployment, caller, probe);
-      const applied = new Set(lessons.map(lessonText));
-      const kept = lasting.filter((one) => applied.has(lessonText(one)));
-      lessonBook.keep(deployment, caller, kept);
-      return { response, translated };
+    noteResponse(response, record, secretsOf(deployment.connection));
+    this.#services.harvest.observe(deployment.connection, response.headers);
+    return response;
+  }
+
+  async #call(
+    body: Upload | TranslatedBody["body"],
+    stream: boolean,
+  ): Promise<HttpResponse> {
+    const { client, clock, deadlines } = this.#services;
+    const { exchange, deployment, controller } = this.#attempt;
+    const { connection, model } = deployment;
+    const { messagesVendor } = exchange.config;
+    return await callUpstream(client, {
+      url: operationUrl(connection, MAIN_OPERATIONS[this.#to], {
+        model: model.upstream,
+        stream,
+      }),
+      headers: translatedHeaders(exchange.headers, connection, {
+        ownHeaders: CODECS[this.#to].requestHeaders(
+          messagesVendor,
+          targetOf(deployment),
+        ),
+        protocolPrefixes: protocolPrefixesOf(exchange.config),
+        stream,
+      }),
+      sign: signatureOf(connection, clock),
+      body,
+      deadlines,
+      connectMs: connection.timeouts.connectMs,
+      firstByteMs: firstAnswerMs(this.#attempt),
+      overNewConnection: this.#attempt.overNewConnection,
+      controller,
+    });
+  }
+
+  async #failureOf(
+    response: HttpResponse,
+    { aliases }: Accepted,
+  ): Promise<Error> {
+    if (response.status < 400) {
+      discard(response);
+      return redirected();
     }
-    const failing = { attempt, protocol, aliases };
-    refused = await failureOf(response, failing, services);
-    const judged = judge(refused);
-    if (mayResend && judged?.isOfReasoning) {
-      reasoningMemory.refuse(caller.sha256, reasoning);
-      [isResent, refusal] = [true, undefined];
-      continue;
-    }
-    const earlier = refusal?.message;
-    refusal = judged?.field;
-    const isPlain = taught.some(({ cause }) => cause === "suspected");
-    if (isPlain && refusal?.message === earlier) {
-      lessonBook.keep(deployment, caller, [NO_PLAIN_TRY]);
-    }
-    if (!mayLearn || refusal === undefined) throw asRequestError(refused);
-    if (probe.length > 0 && budget.spend(connection.id)) {
-      // What was sent again is the cause.
-      teach(probe.map((one) => ({ ...one, cause: "found" })), true);
-      refusal = undefined;
+    const { deadlines, clock } = this.#services;
+    const { controller, deployment: { connection } } = this.#attempt;
+    const { idleMs } = connection.timeouts;
+    const reading = { deadlines, idleMs, controller };
+    const bytes = await readErrorBytes(response, reading);
+    const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
+    const failure = answerFailure(response, body, {
+      protocol: this.#to,
+      secrets: secretsOf(connection),
+      clock,
+    });
+    return new UpstreamFailure(restoreNames(failure, aliases));
+  }
+
+  /**
+   * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
+   * one object, independently of the upstream's form. A stream's status and headers are sent with its first output, so
+   * that an earlier failure gets a normal error response.
+   *
+   * @throws {UpstreamFailure} When the upstream fails before anything was sent.
+   * @throws {GatewayError} When its answer breaks off, exceeds a timeout or is too long before anything was sent, or
+   * when no thread can translate it now.
+   */
+  async answer(
+    response: HttpResponse,
+    translated: Accepted,
+  ): Promise<AnyResponse> {
+    const read = await new AnswerReader(response, {
+      attempt: this.#attempt,
+      to: this.#to,
+      translated,
+      services: this.#services,
+    }).read();
+    const watch = createTranslatedWatch({
+      exchange: this.#attempt.exchange,
+      reasoningMemory: this.#services.reasoningMemory,
+      translated,
+      reasoningField: this.#from.fieldNames.sealedReasoning,
+    });
+    return "events" in read
+      ? await this.#stream(read.events, translated, watch)
+      : await this.#sendWhole(read, translated, watch);
+  }
+
+  /** Sends a whole answer: one object, or a short stream for a caller who requested one. */
+  async #sendWhole(
+    { answer, length }: WholeAnswer,
+    translated: Accepted,
+    watch: TranslatedWatch,
+  ): Promise<AnyResponse> {
+    const { operation, bodyProtocol, memory, controller, exchange } =
+      this.#attempt;
+    const { request, aliases, cuts, isTagged, bound } = translated;
+    const { facts } = exchange.record;
+    const written = await this.#services.translation.answer(
+      {
+        ...this.#contextOf(translated),
+        ...{ answer, operation, bodyProtocol, to: this.#to },
+        ...{ aliases, cuts, isTagged, bound },
+      },
+      length,
+      { memory, signal: controller.signal },
+    );
+    watch.seeWhole(written);
+    facts.status = 200;
+    facts.bytesOut = written.bytes.length;
+    return new DirectResponse(written.bytes, {
+      headers: this.#headersOf(translated, request.stream),
+    });
+  }
+
+  /** Sends an answer as a stream. Its end ends the request. */
+  async #stream(
+    upstream: ByteReader,
+    translated: Accepted,
+    watch: TranslatedWatch,
+  ): Promise<AnyResponse> {
+    const { deadlines, ids, clock, reasoningMemory } = this.#services;
+    const { controller, exchange, isAwaited } = this.#attempt;
+    const { caller, record } = exchange;
+    const { facts } = record;
+    const { signal } = controller;
+    const translator = openTranslator({
+      ...{ from: this.#from, to: this.#to },
+      edits: translated,
+      context: {
+        ...this.#contextOf(translated),
+        ids,
+        now: clock.now,
+        drop: watch.drop,
+      },
+      observe: watch.see,
+      remember: (reasoning) => reasoningMemory.keep(caller.sha256, reasoning),
+    });
+    const source = createLookAhead(
+      createTranslatingReader(upstream, {
+        translator,
+        failureOf: (cause) => failureOfBreak(cause, signal),
+        deadlines,
+      }),
+    );
+    await this.#awaitOutput(source, watch);
+    facts.status = 200;
+    const noteChunk = record.watchChunks();
+    const encoder = new TextEncoder();
+    const body = new PassThrough(source, {
+      deadlines,
+      isAwaited,
+      keepAlive: () => encoder.encode(translator.keepAlive()),
+      onChunk(chunk) {
+        facts.bytesOut += chunk.length;
+        noteChunk?.();
+      },
+      onEnd: (end) => {
+        const failure = watch.failure();
+        facts.answer.outputCharacters = watch.outputCharacters();
+        if (failure !== undefined) this.#attempt.noteFailure(failure);
+        const ending = { answerEnd: watch.end(), failure, record, signal };
+        endRequest(exchange, endingOf(end, ending));
+        if (end.kind !== "complete") controller.abort();
+      },
+    });
+    return new DirectResponse(body, {
+      headers: this.#headersOf(translated, true),
+    });
+  }
+
+  /** Holds the stream back until its first output. Keep-alive comments are sent only after that. */
+  async #awaitOutput(source: LookAhead, watch: TranslatedWatch): Promise<void> {
+    const { deadlines } = this.#services;
+    const { signal } = this.#attempt.controller;
+    try {
+      await holdBack(source, {
+        judge: watch.beginning,
+        deadlines,
+        outputMs: firstOutputRestMs(this.#attempt, deadlines),
+        // The first events of Responses repeat the instructions and tools of the request.
+        maxBytes: Infinity,
+      });
+      const failure = watch.failure();
+      if (failure === undefined || watch.hasOutput()) return;
+      throw signal.aborted ? signal.reason : new UpstreamFailure(failure);
+    } catch (error) {
+      abandon(source);
+      throw error;
     }
   }
-}
 
-/** Returns a provider's refusal of a picture as an error of the request, whatever its status. */
-function asRequestError(thrown: Error): Error {
-  if (!(thrown instanceof UpstreamFailure)) return thrown;
-  const { failure } = thrown;
-  return failure.kind === "server" &&
-      judge(thrown)?.field?.isConditional === false
-    ? new UpstreamFailure({ ...failure, kind: "invalid_request", status: 400 })
-    : thrown;
-}
-
-function judge(thrown: Error) {
-  return thrown instanceof UpstreamFailure
-    ? judgeRefusal(thrown.failure)
-    : undefined;
-}
-
-/**
- * Translates a request and sends nothing.
- *
- * @throws {GatewayError} When the request cannot be translated.
- */
-export async function checkTranslation(
-  attempt: Attempt,
-  protocol: Protocol,
-  services: RequestServices,
-): Promise<void> {
-  const wanted = { protocol, taught: [] };
-  const { release } = await translateFor(attempt, wanted, services);
-  release();
-}
-
-async function translate(
-  attempt: Attempt,
-  wanted: Wanted,
-  services: RequestServices,
-): Promise<TranslatedBodyLoan> {
-  const translated = await translateFor(attempt, wanted, services);
-  const { answer } = attempt.exchange.record.facts;
-  const { dropped, lessons, reasoningDropped } = translated;
-  if (lessons.length > 0) answer.lessons = lessons.map(lessonText);
-  if (dropped.size > 0) answer.dropped = [...dropped];
-  if (reasoningDropped !== undefined) {
-    answer.reasoningDropped = [reasoningDropped];
+  /** Returns the plain data that the caller's codec may need to write an answer. */
+  #contextOf(
+    { request, estimatedInputTokens }: Accepted,
+  ): Omit<AnswerContext, "ids" | "drop" | "now"> {
+    const { deployment, exchange } = this.#attempt;
+    return {
+      nowMs: this.#services.clock.now(),
+      model: deployment.model.id,
+      request,
+      estimatedInputTokens,
+      requestId: exchange.record.requestId,
+      connectionId: deployment.connection.id,
+    };
   }
-  return translated;
+
+  /** Returns the headers of an answer. They name the dropped fields of the request that are known so far. */
+  #headersOf({ dropped }: Accepted, isStream: boolean): [string, string][] {
+    const { exchange: { record }, operation } = this.#attempt;
+    const names = new Set([...dropped, ...record.facts.answer.dropped ?? []]);
+    const headers: [string, string][] = [
+      ["content-type", isStream ? "text/event-stream" : "application/json"],
+      ...idHeaders(OPERATIONS[operation].protocol, record.requestId),
+      ...fallbackHeader(this.#attempt),
+      ...quotaHeaders(this.#attempt, this.#services.codexQuota),
+    ];
+    if (names.size > 0) {
+      headers.push(["x-gateway-dropped", [...names].map(headerSafe).join(",")]);
+    }
+    return isStream ? streamHeaders(headers) : [...headers, NOT_STORED];
+  }
 }
 
 /** Takes the parts of the prompt in a body while the upstream works on it. A shorter prompt is in no cache. */
-async function noteSent(
-  { head: { prompt } }: Attempt,
+async function notePrompt(
+  prompt: Attempt["head"]["prompt"],
   body: TranslatedBody["body"],
 ): Promise<void> {
   if (body.length < MIN_CACHED_TOKENS) return;
   await new Promise(setImmediate);
   prompt.sent = await promptPartsOf(body);
 }
-
-/** The protocol of a translated request, what earlier refusals of it taught, and the latest one. */
-interface Wanted {
-  readonly protocol: Protocol;
-  readonly taught: readonly Lesson[];
-  readonly refusal?: RequestJob["refusal"];
-  /** True to send a suspected part again. */
-  readonly probes?: boolean;
-}
-
-function translateFor(
-  attempt: Attempt,
-  { protocol: to, taught, refusal, probes }: Wanted,
-  { translation, reasoningMemory, lessonBook }: RequestServices,
-): Promise<TranslatedBodyLoan> {
-  const { exchange, deployment, body, head } = attempt;
-  const { connection, model } = deployment;
-  const known = lessonBook.known(deployment, exchange.caller);
-  const callerSha256 = exchange.caller.sha256;
-  return translation.request(
-    {
-      body: body.get(),
-      operation: attempt.operation,
-      model: head.model,
-      stream: head.stream,
-      bodyProtocol: attempt.bodyProtocol,
-      to,
-      target: targetOf(deployment),
-      strict: connection.strict,
-      streamOnly: connection.streamOnly,
-      force: connection.force,
-      omit: [...connection.omit, ...model.omit],
-      lessons: merged(
-        connection.strict
-          ? lessonsOf(model)
-          : strictest(lessonsOf(model), known),
-        taught,
-      ),
-      refusal,
-      probes,
-      recallable: reasoningMemory.known(callerSha256),
-      refused: reasoningMemory.refused(callerSha256),
-    },
-    head.shape,
-    {
-      memory: attempt.memory,
-      signal: attempt.controller.signal,
-      recall: (callIds) =>
-        new Map(callIds.flatMap((callId) => {
-          const reasoning = reasoningMemory.recall({ callerSha256, callId });
-          return reasoning === undefined ? [] : [[callId, reasoning]];
-        })),
-    },
-  );
-}
-
-const lessonsOf = oncePer(({ lessons = [] }: ConnectionModel) =>
-  lessons.flatMap((text) => readLesson(text) ?? [])
-);
 
 /** The prefixes of all headers that belong to one of the protocols. */
 const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
@@ -297,65 +389,7 @@ const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
   )
 );
 
-/** The parts of a request to the upstream. */
-interface Sending {
-  readonly attempt: Attempt;
-  readonly protocol: Protocol;
-  readonly body: Uint8Array<ArrayBuffer> | Upload;
-  readonly stream: boolean;
-}
-
-async function sendRequest(
-  sending: Sending,
-  { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
-): Promise<HttpResponse> {
-  const { attempt, protocol, body, stream } = sending;
-  const { exchange, deployment, controller } = attempt;
-  const { connection, model } = deployment;
-  const { messagesVendor } = exchange.config;
-  return await callUpstream(client, {
-    url: operationUrl(connection, MAIN_OPERATIONS[protocol], {
-      model: model.upstream,
-      stream,
-    }),
-    headers: translatedHeaders(exchange.headers, connection, {
-      ownHeaders: CODECS[protocol].requestHeaders(
-        messagesVendor,
-        targetOf(deployment),
-      ),
-      protocolPrefixes: protocolPrefixesOf(exchange.config),
-      stream,
-    }),
-    sign: signatureOf(connection, clock),
-    body,
-    deadlines,
-    connectMs: connection.timeouts.connectMs,
-    firstByteMs: firstAnswerMs(attempt),
-    overNewConnection: attempt.overNewConnection,
-    controller,
-  });
-}
-
-async function failureOf(
-  response: HttpResponse,
-  { attempt: { deployment, controller }, protocol, aliases }: {
-    readonly attempt: Attempt;
-    readonly protocol: Protocol;
-    readonly aliases: TranslatedBody["aliases"];
-  },
-  { deadlines, clock }: Uses<"deadlines" | "clock">,
-): Promise<Error> {
-  if (response.status < 400) {
-    discard(response);
-    return redirected();
-  }
-  const bytes = await readErrorBytes(response, {
-    deadlines,
-    idleMs: deployment.connection.timeouts.idleMs,
-    controller,
-  });
-  const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
-  const secrets = secretsOf(deployment.connection);
-  const failure = answerFailure(response, body, { protocol, secrets, clock });
-  return new UpstreamFailure(restoreNames(failure, aliases));
+/** Replaces characters that a header cannot hold. A caller's field name may contain any. */
+function headerSafe(name: string): string {
+  return name.replace(/[^\x21-\x7e]|,/g, "?");
 }

@@ -6,16 +6,13 @@ import type { CallerCodec } from "../../../../src/codecs/canonical/codec.ts";
 import { completionsCodec } from "../../../../src/codecs/completions/mod.ts";
 import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
-import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
-import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
-import { counterIds } from "../../../contract/codec_contract.ts";
 import { openTestAttempt } from "../../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 import { translateRequest } from "../../../support/translate_request.ts";
 import type { AnswerEvent } from "../../../../src/codecs/canonical/stream/event.ts";
+import { openTranslatedAttempt } from "../../../support/gateway/translated_attempt.ts";
 import { createTranslatedWatch } from "../../../../src/gateway/relay/translated/answer_watch.ts";
-import { openTestRecord } from "../../../support/gateway/open_record.ts";
 import { estimateTokens } from "../../../../src/codecs/jobs/request_job.ts";
 import { targetOf } from "../../../support/dialects/targets.ts";
 
@@ -65,7 +62,10 @@ async function given(
   upstream: "streamed" | "whole",
   codec: CallerCodec = CODECS.chat,
 ): Promise<Response> {
-  const opened = await openTestAttempt({ idleMs: 100 });
+  const opened = await openTestAttempt({
+    operation: codec === CODECS.chat ? "chat_completions" : "completions",
+    idleMs: 100,
+  });
   const asked = codec === CODECS.chat
     ? { messages: [{ role: "user", content: "Count" }] }
     : { prompt: "Count" };
@@ -86,27 +86,15 @@ async function given(
       headers: { "content-type": "text/event-stream" },
     })
     : Response.json(RESPONSE);
+  const attempt = openTranslatedAttempt(opened, {
+    to: "responses",
+    deadlines: createDeadlines(createFakeTimers()),
+  });
   return toResponse(
-    await translateAnswer(answer, {
-      attempt: {
-        ...opened.attempt,
-        operation: codec === CODECS.chat ? "chat_completions" : "completions",
-      },
-      from: codec,
-      to: "responses",
-      translated: {
-        ...translated,
-        stream: translated.body.stream === true,
-        estimatedInputTokens: 1,
-      },
-      services: {
-        reasoningMemory: createReasoningMemory({ clock: opened.clock }),
-        deadlines: createDeadlines(createFakeTimers()),
-        ids: counterIds(),
-        clock: opened.clock,
-        translation: createTranslation(undefined, counterIds()),
-        codexQuota: { headersOf: () => [] },
-      },
+    await attempt.answer(answer, {
+      ...translated,
+      stream: translated.body.stream === true,
+      estimatedInputTokens: 1,
     }),
   );
 }
@@ -157,23 +145,23 @@ const FAILURE: AnswerEvent = {
   failure: { kind: "broken", message: "It broke." },
 };
 
-function watchOf(events: readonly AnswerEvent[]) {
-  const { record, clock } = openTestRecord();
+async function watchOf(events: readonly AnswerEvent[]) {
+  const { attempt, clock } = await openTestAttempt();
   const watch = createTranslatedWatch({
-    record,
+    exchange: attempt.exchange,
     reasoningMemory: createReasoningMemory({ clock }),
-    callerSha256: "alice",
     translated: { bound: undefined, reasoning: [] },
     reasoningField: "reasoning",
   });
   for (const event of events) watch.see(event);
-  return { isWhole: watch.isWhole(), failure: watch.failure()?.kind };
+  return { end: watch.end(), failure: watch.failure()?.kind };
 }
 
-Deno.test("a translated answer is whole after its end, but not when writing that end failed", () => {
-  assert.deepEqual(watchOf([END]), { isWhole: true, failure: undefined });
-  assert.deepEqual(watchOf([END, FAILURE]), {
-    isWhole: false,
+Deno.test("a translated answer is whole after its end, but not when writing that end failed", async () => {
+  assert.deepEqual(await watchOf([]), { end: "cut", failure: undefined });
+  assert.deepEqual(await watchOf([END]), { end: "whole", failure: undefined });
+  assert.deepEqual(await watchOf([END, FAILURE]), {
+    end: "failed",
     failure: "broken",
   });
 });

@@ -9,7 +9,7 @@ import { createBodyDecoder } from "../../../../src/codecs/decode_body.ts";
 import { createTranslator } from "../../../../src/codecs/translate_stream.ts";
 import { holdBack } from "../../../../src/gateway/relay/answer_body.ts";
 import { MAX_EMPTY_BYTES } from "../../../../src/codecs/canonical/max_sizes.ts";
-import { createTranslatingReader } from "../../../../src/gateway/relay/translated/stream_answer.ts";
+import { createTranslatingReader } from "../../../../src/gateway/relay/translated/translating_reader.ts";
 import {
   type ByteReader,
   createLookAhead,

@@ -1,16 +1,15 @@
 import { toResponse } from "../../../../src/gateway/http/gateway.ts";
 import { CallerLeft } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
+import {
+  MAIN_OPERATIONS,
+  type Protocol,
+} from "../../../../src/base/protocol.ts";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import { GatewayError } from "../../../../src/base/error.ts";
 import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
-import type { Codec } from "../../../../src/codecs/canonical/codec.ts";
 import type { Tool } from "../../../../src/codecs/canonical/tools/tool.ts";
-import { CODECS } from "../../../../src/codecs/codecs.ts";
-import { createReasoningMemory } from "../../../../src/gateway/relay/translated/reasoning_memory.ts";
-import { translateAnswer } from "../../../../src/gateway/relay/translated/translate_answer.ts";
-import { createTranslation } from "../../../../src/gateway/relay/translated/translation.ts";
-import { counterIds } from "../../../contract/codec_contract.ts";
+import { openTranslatedAttempt } from "../../../support/gateway/translated_attempt.ts";
 import { openTestAttempt } from "../../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import { joinBytes } from "../../../../src/base/streams/bytes.ts";
@@ -23,39 +22,33 @@ import { sseBytes } from "../../../support/wire/sse_bytes.ts";
  * Opens an answer for a Chat caller that requests JSON, from a Messages upstream that only streams.
  */
 async function begin(
-  { stream = false, from = CODECS.chat, tools = [] }: {
+  { stream = false, from = "chat", tools = [] }: {
     readonly stream?: boolean;
-    readonly from?: Codec;
+    readonly from?: Protocol;
     readonly tools?: readonly Tool[];
   } = {},
 ) {
-  const opened = await openTestAttempt({ idleMs: 100 });
+  const opened = await openTestAttempt({
+    operation: MAIN_OPERATIONS[from],
+    idleMs: 100,
+  });
   const timers = createFakeTimers();
+  const translated = openTranslatedAttempt(opened, {
+    to: "messages",
+    deadlines: createDeadlines(timers),
+  });
   const translate = async (answer: Response) =>
     toResponse(
-      await translateAnswer(answer, {
-        attempt: opened.attempt,
-        from,
-        to: "messages",
-        translated: {
-          stream: true,
-          request: requestOf({ stream, tools }),
-          aliases: new Map(),
-          cuts: [],
-          isTagged: false,
-          estimatedInputTokens: 1,
-          dropped: new Set(["seed", "a,b", "é".repeat(100)]),
-          lessons: [],
-          reasoning: [],
-        },
-        services: {
-          reasoningMemory: createReasoningMemory({ clock: opened.clock }),
-          deadlines: createDeadlines(timers),
-          ids: counterIds(),
-          clock: opened.clock,
-          translation: createTranslation(undefined, counterIds()),
-          codexQuota: { headersOf: () => [] },
-        },
+      await translated.answer(answer, {
+        stream: true,
+        request: requestOf({ stream, tools }),
+        aliases: new Map(),
+        cuts: [],
+        isTagged: false,
+        estimatedInputTokens: 1,
+        dropped: new Set(["seed", "a,b", "é".repeat(100)]),
+        lessons: [],
+        reasoning: [],
       }),
     );
   return { ...opened, timers, translate };
@@ -108,13 +101,13 @@ function answerOf(
   return new Response(body, { headers: EVENTS });
 }
 
-Deno.test("translateAnswer() names dropped fields in characters that a header can hold", async () => {
+Deno.test("a translated attempt names dropped fields in characters that a header can hold", async () => {
   const { translate } = await begin();
   const { headers } = await translate(answerOf([START, STOP], "close"));
   assert.equal(headers.get("x-gateway-dropped"), `seed,a?b,${"?".repeat(100)}`);
 });
 
-Deno.test("translateAnswer() throws when the stream that it folds is not whole", async () => {
+Deno.test("a translated attempt throws when the stream that it folds is not whole", async () => {
   const parts = [START, delta("Hi")];
   for (const end of ["close", "break"] as const) {
     const { attempt, translate, ended, timers } = await begin();
@@ -125,7 +118,7 @@ Deno.test("translateAnswer() throws when the stream that it folds is not whole",
   }
 });
 
-Deno.test("translateAnswer() throws when the stream that it folds is silent for too long", async () => {
+Deno.test("a translated attempt throws when the stream that it folds is silent for too long", async () => {
   const { attempt, translate, timers } = await begin();
   const answer = answerOf([START], attempt.controller.signal);
   const translating = translate(answer);
@@ -138,7 +131,7 @@ Deno.test("translateAnswer() throws when the stream that it folds is silent for 
   });
 });
 
-Deno.test("translateAnswer() throws why the stream that it folds was given up", async () => {
+Deno.test("a translated attempt throws why the stream that it folds was given up", async () => {
   const { attempt, translate } = await begin();
   const answer = answerOf([START], attempt.controller.signal);
   const translating = translate(answer);
@@ -147,7 +140,7 @@ Deno.test("translateAnswer() throws why the stream that it folds was given up", 
   await assert.rejects(translating, CallerLeft);
 });
 
-Deno.test("translateAnswer() throws the reason when the gateway aborts a stream before its output", async () => {
+Deno.test("a translated attempt throws the reason when the gateway aborts a stream before its output", async () => {
   const { attempt, translate } = await begin({ stream: true });
   const translating = translate(answerOf([START], attempt.controller.signal));
   await settle();
@@ -175,7 +168,7 @@ for (
   Deno.test(`a removed token ends a translated ${protocol} stream as an authentication failure, in words of its own`, async () => {
     const { attempt, translate } = await begin({
       stream: true,
-      from: CODECS[protocol],
+      from: protocol,
     });
     const answer = await translate(
       answerOf([START, delta("Hi")], attempt.controller.signal),
@@ -197,7 +190,7 @@ for (
   });
 }
 
-Deno.test("translateAnswer() throws the failure before the output of a stream, however long its first events are", async () => {
+Deno.test("a translated attempt throws the failure before the output of a stream, however long its first events are", async () => {
   const tool = {
     kind: "function",
     name: "long",
@@ -206,7 +199,7 @@ Deno.test("translateAnswer() throws the failure before the output of a stream, h
   } as const;
   const { translate } = await begin({
     stream: true,
-    from: CODECS.responses,
+    from: "responses",
     tools: [tool],
   });
   const failure = sseBytes({
@@ -219,7 +212,7 @@ Deno.test("translateAnswer() throws the failure before the output of a stream, h
   );
 });
 
-Deno.test("translateAnswer() folds no stream that has no end", async () => {
+Deno.test("a translated attempt folds no stream that has no end", async () => {
   const { attempt, translate } = await begin();
   const part = delta("x".repeat(1024 * 1024));
   let given = 0;
@@ -242,7 +235,7 @@ Deno.test("translateAnswer() folds no stream that has no end", async () => {
   assert.equal(attempt.controller.signal.aborted, true);
 });
 
-Deno.test("translateAnswer() folds no stream that holds nothing of an answer", async () => {
+Deno.test("a translated attempt folds no stream that holds nothing of an answer", async () => {
   const { attempt, translate } = await begin();
   const piece = new TextEncoder().encode(": ping\n\n".repeat(128 * 1024));
   let given = 0;
@@ -265,7 +258,7 @@ Deno.test("translateAnswer() folds no stream that holds nothing of an answer", a
   assert.equal(attempt.controller.signal.aborted, true);
 });
 
-Deno.test("translateAnswer() lets others have their turn while it folds events that are labelled as JSON", async (t) => {
+Deno.test("a translated attempt lets others have their turn while it folds events that are labelled as JSON", async (t) => {
   const events = joinBytes([
     START,
     ...Array<Uint8Array>(10_000).fill(delta("x")),
@@ -285,7 +278,7 @@ Deno.test("translateAnswer() lets others have their turn while it folds events t
   }
 });
 
-Deno.test("translateAnswer() folds no events that are labelled as JSON and hold nothing of an answer", async () => {
+Deno.test("a translated attempt folds no events that are labelled as JSON and hold nothing of an answer", async () => {
   const { translate } = await begin();
   const body = joinBytes([
     START,

@@ -1,0 +1,151 @@
+import {
+  judgeRefusal,
+  type Lesson,
+  lessonText,
+  merged,
+  type RequestJob,
+  type TranslatedBody,
+  UpstreamFailure,
+} from "@gateway/codecs";
+import type { Attempt } from "../attempt.ts";
+import type { Uses } from "../services.ts";
+import type { Wanted } from "./open_request.ts";
+
+/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
+const NO_PLAIN_TRY: Lesson = {
+  ...{ move: "plain", field: "body", words: [], cause: "found" },
+};
+
+/** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
+const MAX_TAUGHT = 2;
+
+/**
+ * Learns from the refusals of one attempt's requests. If the upstream rejects the earlier reasoning, or a field that the
+ * gateway may change, the request is sent again without that, because the caller may not know of it and could not fix
+ * it. A lesson is kept once the upstream has accepted the changed request, so that no error teaches anything untrue.
+ */
+export class Learning {
+  readonly #attempt: Attempt;
+  readonly #services: Uses<"reasoningMemory" | "lessonBook" | "budget">;
+  #isResent = false;
+  #taught: readonly Lesson[] = [];
+  #lasting: readonly Lesson[] = [];
+  #refusal: RequestJob["refusal"];
+  #refused: Error | undefined;
+
+  constructor(
+    attempt: Attempt,
+    services: Uses<"reasoningMemory" | "lessonBook" | "budget">,
+  ) {
+    this.#attempt = attempt;
+    this.#services = services;
+  }
+
+  /** What the next request is translated with. */
+  get wanted(): Omit<Wanted, "protocol"> {
+    return {
+      taught: this.#taught,
+      refusal: this.#refusal,
+      probes: this.#refused === undefined,
+    };
+  }
+
+  /**
+   * Takes a translated request before it is sent.
+   *
+   * @throws The refusal of the one before, when that taught nothing or there is no budget for another.
+   */
+  begin({ learned }: Pick<TranslatedBody, "learned">): void {
+    if (this.#refused === undefined || this.#refusal === undefined) return;
+    if (learned.length === 0 || !this.#spend()) {
+      throw asRequestError(this.#refused);
+    }
+    this.#teach(learned, !this.#refusal.isConditional);
+  }
+
+  /** Returns true when another request may follow after a refusal of this one. */
+  mayFollow({ reasoning }: Pick<TranslatedBody, "reasoning">): boolean {
+    return this.#mayResend(reasoning) || this.#mayLearn();
+  }
+
+  /** Keeps the lessons that the upstream has just confirmed. */
+  accept({ lessons, probe }: Pick<TranslatedBody, "lessons" | "probe">): void {
+    const { lessonBook } = this.#services;
+    const { deployment, exchange: { caller } } = this.#attempt;
+    lessonBook.forget(deployment, caller, probe);
+    const applied = new Set(lessons.map(lessonText));
+    const kept = this.#lasting.filter((one) => applied.has(lessonText(one)));
+    lessonBook.keep(deployment, caller, kept);
+  }
+
+  /**
+   * Takes the refusal of a request.
+   *
+   * @throws The refusal, when no other request may follow.
+   */
+  refuse(
+    refused: Error,
+    { reasoning, probe }: Pick<TranslatedBody, "reasoning" | "probe">,
+  ): void {
+    const { reasoningMemory, lessonBook } = this.#services;
+    const { deployment, exchange: { caller } } = this.#attempt;
+    const judged = judge(refused);
+    this.#refused = refused;
+    if (this.#mayResend(reasoning) && judged?.isOfReasoning) {
+      reasoningMemory.refuse(caller.sha256, reasoning);
+      this.#isResent = true;
+      this.#refusal = undefined;
+      return;
+    }
+    const earlier = this.#refusal?.message;
+    this.#refusal = judged?.field;
+    const isPlain = this.#taught.some(({ cause }) => cause === "suspected");
+    if (isPlain && this.#refusal?.message === earlier) {
+      lessonBook.keep(deployment, caller, [NO_PLAIN_TRY]);
+    }
+    if (!this.#mayLearn() || this.#refusal === undefined) {
+      throw asRequestError(refused);
+    }
+    if (probe.length > 0 && this.#spend()) {
+      // What was sent again is the cause.
+      this.#teach(probe.map((one) => ({ ...one, cause: "found" })), true);
+      this.#refusal = undefined;
+    }
+  }
+
+  #mayResend(reasoning: readonly string[]): boolean {
+    return !this.#isResent && reasoning.length > 0;
+  }
+
+  #mayLearn(): boolean {
+    const { deployment: { connection }, exchange: { record } } = this.#attempt;
+    return !connection.strict && (record.facts.taught ?? 0) < MAX_TAUGHT;
+  }
+
+  #spend(): boolean {
+    return this.#services.budget.spend(this.#attempt.deployment.connection.id);
+  }
+
+  #teach(lessons: readonly Lesson[], isLasting: boolean): void {
+    const { facts } = this.#attempt.exchange.record;
+    facts.taught = (facts.taught ?? 0) + 1;
+    this.#taught = merged(this.#taught, lessons);
+    if (isLasting) this.#lasting = merged(this.#lasting, lessons);
+  }
+}
+
+/** Returns a provider's refusal of a picture as an error of the request, whatever its status. */
+function asRequestError(thrown: Error): Error {
+  if (!(thrown instanceof UpstreamFailure)) return thrown;
+  const { failure } = thrown;
+  return failure.kind === "server" &&
+      judge(thrown)?.field?.isConditional === false
+    ? new UpstreamFailure({ ...failure, kind: "invalid_request", status: 400 })
+    : thrown;
+}
+
+function judge(thrown: Error) {
+  return thrown instanceof UpstreamFailure
+    ? judgeRefusal(thrown.failure)
+    : undefined;
+}
