@@ -14,7 +14,6 @@ export {
 } from "./canonical/failure/failure.ts";
 export type { CanonicalRequest } from "./canonical/request/request.ts";
 export { type AnswerEvent, isOutput } from "./canonical/stream/event.ts";
-export { tooManyTools } from "./canonical/tools/bridge_tools.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
 export { CODECS } from "./codecs.ts";
 export {
@@ -31,7 +30,6 @@ export {
   readLesson,
   subjectOf,
 } from "./dialects/lessons.ts";
-export { endpointFor, openAiModelRules } from "./dialects/openai_models.ts";
 export { judgeRefusal } from "./dialects/read_refusal.ts";
 export {
   type AnswerJob,
@@ -50,3 +48,4 @@ export {
 export { translateRequest } from "./jobs/translate.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
 export { refusesChat } from "./dialects/openai_models.ts";
+export { suitabilityOf } from "./suitability.ts";

@@ -19,14 +19,7 @@ import {
   PROTOCOLS,
   servingOf,
 } from "@gateway/base/protocol";
-import {
-  CODECS,
-  endpointFor,
-  openAiModelRules,
-  refusesChat,
-  type RequestJob,
-  tooManyTools,
-} from "@gateway/codecs";
+import { type RequestJob, suitabilityOf } from "@gateway/codecs";
 import { oncePer } from "@gateway/base/memo";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
@@ -81,29 +74,22 @@ function candidateFor(
   { bodyProtocol, prompt }: BodyFacts = {},
 ): Candidate | GatewayError {
   const { connection } = deployment;
-  const { endpoints, service } = connection;
+  const { endpoints } = connection;
   const target = targetOf(deployment);
   const { protocol } = FAMILIES[connection.family];
   const serving = servingOf(operation, connection);
   const isOffered = serving === "native" || serving === "either";
-  const { endpoint, protocol: own } = OPERATIONS[operation];
-  // Azure's Responses serves the models of OpenAI alone.
-  const isForeign = service === "azure-chat" && endpoint === "responses" &&
-    openAiModelRules(target) === undefined;
-  const better = endpointFor(target);
+  const { endpoint } = OPERATIONS[operation];
+  const suits = suitabilityOf(operation, target, {
+    toolCount: prompt?.toolCount ?? 1,
+    effort: prompt?.effort,
+  });
+  // The translation of another protocol's body refuses too many tools itself.
+  const excess = bodyProtocol === undefined ? suits.excess : undefined;
+  const isRefused = suits.isRefused || excess !== undefined;
+  const { isServed, better } = suits;
   const hasBetter = better !== undefined && endpoints[better] !== undefined;
-  const excess = tooManyTools(
-    bodyProtocol === undefined ? prompt?.toolCount ?? 0 : 0,
-    CODECS[own].toolSupport(target),
-    target,
-  );
-  const isRefused = excess !== undefined ||
-    operation === "chat_completions" &&
-      refusesChat(target, {
-        hasTools: prompt?.toolCount !== 0,
-        effort: prompt?.effort,
-      });
-  const passes = isOffered && !isForeign && !(isRefused && hasBetter);
+  const passes = isOffered && isServed && !(isRefused && hasBetter);
   if (passes && endpoints[endpoint] !== undefined) {
     return excess ?? { mode: "native", deployment };
   }
