@@ -11,6 +11,7 @@ import type { Failure } from "@gateway/codecs";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
+import type { PromptParts } from "./request/prompt_parts.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
 
@@ -43,6 +44,8 @@ export interface Attempt {
   readonly isAwaited?: (() => boolean) | undefined;
   /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
+  /** Records the parts of the translation that the upstream gets. */
+  noteSent(parts: PromptParts): void;
 }
 
 /** Records where the last attempt went; `undefined` when nothing was sent. */

@@ -19,12 +19,14 @@ export interface CacheMisses {
    * Judges a turn, once its answer's usage is known, and remembers it for the next one.
    *
    * @param ended Its usage is the provider's.
+   * @param sent The parts of the translation that the provider got.
    * @returns The miss; `undefined` when there was none.
    */
   judge(
     exchange: Pick<Exchange, "caller" | "record">,
     prompt: PromptParts,
     ended: EndedRequest,
+    sent?: PromptParts,
   ): AnswerFacts["cacheMiss"];
 }
 
@@ -74,6 +76,8 @@ interface CacheState {
 /** A turn of a conversation, with the checksums of its prompt. */
 interface Turn extends CacheState {
   readonly prompt: PromptParts;
+  /** The same of the translation that the provider got; `undefined` when it got the body itself. */
+  readonly sent: PromptParts | undefined;
   /** The key of its first messages; `undefined` when it is too short to be compared as a whole. */
   readonly opening: string | undefined;
 }
@@ -104,7 +108,7 @@ export function createCacheMisses(
       forget(key);
       const last = turns.at(-1);
       if (last === undefined) continue;
-      const { prompt: _, opening: __, ...state } = last;
+      const { prompt: _, sent: __, opening: ___, ...state } = last;
       pauses.delete(key);
       pauses.set(key, state);
     }
@@ -116,8 +120,8 @@ export function createCacheMisses(
   }
 
   function forget(key: string): void {
-    for (const { prompt, opening } of sessions.get(key)?.turns ?? []) {
-      sums -= sumsIn(prompt);
+    for (const { prompt, sent, opening } of sessions.get(key)?.turns ?? []) {
+      sums -= sumsIn(prompt, sent);
       if (opening === undefined || openings.get(opening) !== prompt) continue;
       openings.delete(opening);
     }
@@ -126,8 +130,8 @@ export function createCacheMisses(
 
   function keep(key: string, turns: readonly Turn[], nowMs: number): void {
     forget(key);
-    for (const { prompt, opening } of turns) {
-      sums += sumsIn(prompt);
+    for (const { prompt, sent, opening } of turns) {
+      sums += sumsIn(prompt, sent);
       if (opening !== undefined) openings.set(opening, prompt);
     }
     sessions.set(key, { turns, expiresAtMs: nowMs + KEPT_MS });
@@ -154,7 +158,7 @@ export function createCacheMisses(
 
   return {
     findPrompt: (caller) => (first) => openings.get(openingOf(caller, first)),
-    judge({ caller, record }, prompt, { facts, totalMs }) {
+    judge({ caller, record }, prompt, { facts, totalMs }, sent) {
       const { connection, model, upstreamModel, answer } = facts;
       const { usage } = answer;
       if (usage === undefined || prompt.isLinked) return undefined;
@@ -175,6 +179,7 @@ export function createCacheMisses(
       if (before !== undefined && before.atMs > startMs) return undefined;
       const now: Turn = {
         prompt,
+        sent,
         opening: (prompt.opening?.messages ?? 0) > FIRST_MESSAGES
           ? openingOf(caller, prompt.messages)
           : undefined,
@@ -187,7 +192,7 @@ export function createCacheMisses(
           before?.lifetimeMs ?? LIFETIME_MS,
       };
       const isKept = last !== undefined || tokens >= MIN_CACHED_TOKENS;
-      if (isKept && sumsIn(prompt) <= MAX_SUMS) {
+      if (isKept && sumsIn(prompt, sent) <= MAX_SUMS) {
         const others = turns.filter((turn) => turn !== last);
         keep(key, [...others.slice(1 - MAX_LINES), now], nowMs);
       }
@@ -209,7 +214,10 @@ interface TokenCounts {
   readonly cacheWrite1hTokens?: number | undefined;
 }
 
-function sumsIn({ system, messages, settings, sent }: PromptParts): number {
+function sumsIn(
+  { system, messages, settings }: PromptParts,
+  sent?: PromptParts,
+): number {
   const own = system.length + messages.length + settings.size;
   return sent === undefined ? own : own + sumsIn(sent);
 }
@@ -318,9 +326,7 @@ function causeOf(
   if (startMs - before.atMs >= before.lifetimeMs) return { why: "idle" };
   if (last === undefined) return undefined;
   const at = changeIn(last.prompt, now.prompt) ??
-    (hasChangedIn(last.prompt.sent, now.prompt.sent)
-      ? "translation"
-      : undefined) ??
+    (hasChangedIn(last.sent, now.sent) ? "translation" : undefined) ??
     (droppedReasoning.length > 0 ? "dropped_reasoning" : undefined);
   return at === undefined ? { why: "provider" } : { why: "edited", at };
 }

@@ -8,6 +8,7 @@ import type { EndedRequest } from "../observe/metrics.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import type { RequestSpan } from "../observe/tracing.ts";
 import type { Tally } from "../usage/tally.ts";
+import type { PromptParts } from "./request/prompt_parts.ts";
 
 /** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
@@ -40,6 +41,8 @@ export class Holds {
   judgeCache:
     | ((ended: EndedRequest) => AnswerFacts["cacheMiss"])
     | undefined = undefined;
+  /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
+  sent: PromptParts | undefined = undefined;
   tally: Pick<Tally, "end"> | undefined = undefined;
   /** Notes that its conversation has stayed on the connection until the end. */
   conversation: (() => void) | undefined = undefined;

@@ -26,6 +26,7 @@ import type { ConnectionSlot } from "./queue/slots.ts";
 import { asWait } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
+import type { PromptParts } from "./request/prompt_parts.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import { withWindow } from "./routing/attempt_report.ts";
@@ -201,6 +202,7 @@ async function runAttempt(
     );
     // Before anything is awaited: the caller may leave meanwhile, which ends the request.
     holds.slot = slot;
+    holds.sent = attempt.sent;
     holds.report = (ending) => {
       if (ending === "complete") report.succeeded();
       else if (ending === "upstream_broken") {
@@ -259,9 +261,10 @@ const BROKE_OFF: AttemptFailure = {
   retryAfterMs: undefined,
 };
 
-/** An attempt that keeps the failure that {@linkcode Attempt.noteFailure} reports. */
+/** An attempt that keeps what is noted about it. */
 interface RunningAttempt extends Attempt {
   lateFailure: Failure | undefined;
+  sent: PromptParts | undefined;
 }
 
 function attemptOf(
@@ -276,7 +279,6 @@ function attemptOf(
     one !== candidate && !isRefused(one, failed) &&
     counted.every((other) => other.candidate !== one);
   const mayRepeat = failed.filter(wasSent).length + 1 < MAX_ATTEMPTS;
-  task.head.prompt.sent = undefined;
   const attempt: RunningAttempt = {
     exchange,
     operation: task.operation,
@@ -296,8 +298,12 @@ function attemptOf(
     isAwaited,
     mayFailOver: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
     lateFailure: undefined,
+    sent: undefined,
     noteFailure(failure) {
       attempt.lateFailure ??= failure;
+    },
+    noteSent(parts) {
+      attempt.sent = parts;
     },
   };
   return attempt;

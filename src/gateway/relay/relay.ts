@@ -90,7 +90,7 @@ export async function relay(
   if (tally !== undefined) {
     holds.tally = tally;
     holds.judgeCache = (ended) =>
-      services.cacheMisses.judge(exchange, head.prompt, ended);
+      services.cacheMisses.judge(exchange, head.prompt, ended, holds.sent);
   }
   const task = {
     operation,
@@ -142,10 +142,7 @@ async function readTask(
   holds.body = body;
   const head = reader.end();
   if (!head.prompt.isIncomplete) return { held, body, head };
-  // The next prompt is not compared, so that a client that edits each turn has every second body read twice.
-  const prompt = await promptPartsOf(held);
-  prompt.opening = undefined;
-  return { held, body, head: { ...head, prompt } };
+  return { held, body, head: { ...head, prompt: await promptPartsOf(held) } };
 }
 
 /**

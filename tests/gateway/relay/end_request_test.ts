@@ -3,6 +3,7 @@ import { createGateway } from "../../../src/gateway/app.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import { endRequest } from "../../../src/gateway/relay/end_request.ts";
 import type { RunningCountsByKey } from "../../../src/gateway/relay/request/admission.ts";
+import { Conversations } from "../../../src/gateway/relay/routing/conversations.ts";
 import { Health } from "../../../src/gateway/relay/routing/health.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
@@ -175,6 +176,34 @@ for (const [name, one] of Object.entries(CASES)) {
     for (const effect of SERVED) {
       const count = effects.filter((other) => other === effect).length;
       if (effect !== "memory") assert.ok(count <= 1, `${effect} came twice`);
+    }
+  });
+}
+
+for (const mode of ["native", "translated"] as const) {
+  Deno.test(`a request that ends while its conversation is noted frees its slot: ${mode}`, async () => {
+    const { route } = Conversations.prototype;
+    Conversations.prototype.route = async function (found, exchange, source) {
+      const routed = await route.call(this, found, exchange, source);
+      return {
+        ...routed,
+        onServed: () => endRequest(exchange, "client_abort"),
+      };
+    };
+    const { gateway, effects, close } = await openStage(mode, stalled);
+    const asked = ask(
+      "chat",
+      hello("chat", { model: "model-1", stream: true }),
+    );
+    const response = await gateway.handler(
+      new Request("http://gateway/v1/chat/completions", asked),
+    );
+    await response.body?.cancel();
+    await settle();
+    close();
+    Conversations.prototype.route = route;
+    for (const effect of ["report", "slot"]) {
+      assert.equal(effects.filter((one) => one === effect).length, 1, effect);
     }
   });
 }

@@ -63,6 +63,7 @@ export async function openTestAttempt(
       mayRepeat,
       mayFailOver: false,
       noteFailure() {},
+      noteSent() {},
     },
   };
 }

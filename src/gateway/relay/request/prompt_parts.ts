@@ -23,10 +23,8 @@ export interface PromptParts {
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
   readonly isLinked: boolean;
-  /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
-  sent?: PromptParts | undefined;
   /** The beginning of the messages that the next turn is to repeat; `undefined` when that is not known. */
-  opening: Opening | undefined;
+  readonly opening: Opening | undefined;
   /** True when the body has changed what an earlier prompt had, so that it must be read again. */
   readonly isIncomplete: boolean;
 }

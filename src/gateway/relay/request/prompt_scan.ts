@@ -103,7 +103,6 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   effort: string | undefined;
   marks = 0;
   isLinked = false;
-  sent: PromptParts | undefined;
   opening: Opening | undefined;
   /** The end of the opening that is compared, in the document. */
   quietUntil = 0;
@@ -330,11 +329,15 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   }
 }
 
-/** Returns the parts of the prompt in a body, which is a JSON object. */
+/**
+ * Returns the parts of the prompt in a body, which is a JSON object, without an opening: the next prompt is not compared
+ * with it. So a client that edits each turn has every second body read twice.
+ */
 export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
   const parts = new PromptPartsReader();
   const scan = new JsonObjectScan([NO_NAME], undefined, parts);
   for await (const piece of bodyChunks(body)) scan.push(piece);
+  parts.opening = undefined;
   return parts;
 }
 

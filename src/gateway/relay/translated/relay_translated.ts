@@ -137,11 +137,11 @@ export class TranslatedAttempt {
     stream: boolean,
     release: () => void,
   ): Promise<HttpResponse> {
-    const { exchange: { record }, deployment, head } = this.#attempt;
+    const { exchange: { record }, deployment } = this.#attempt;
     const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
     const reading = [
       this.#call(sent, stream),
-      notePrompt(head.prompt, body),
+      notePrompt(this.#attempt, body),
     ] as const;
     // A response may come before the upload ends.
     Promise.allSettled(reading).then(() =>
@@ -374,12 +374,12 @@ export class TranslatedAttempt {
 
 /** Takes the parts of the prompt in a body while the upstream works on it. A shorter prompt is in no cache. */
 async function notePrompt(
-  prompt: Attempt["head"]["prompt"],
+  attempt: Attempt,
   body: TranslatedBody["body"],
 ): Promise<void> {
   if (body.length < MIN_CACHED_TOKENS) return;
   await new Promise(setImmediate);
-  prompt.sent = await promptPartsOf(body);
+  attempt.noteSent(await promptPartsOf(body));
 }
 
 /** The prefixes of all headers that belong to one of the protocols. */
