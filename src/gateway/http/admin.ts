@@ -1,7 +1,7 @@
 import type { StoreCondition } from "@gateway/base/store_condition";
 import type { Handler } from "./gateway.ts";
 import { healthResponse } from "./health.ts";
-import { requestTarget } from "./router.ts";
+import { requestTarget } from "./request_target.ts";
 
 /** The data that the second listener serves. */
 interface AdminSources {

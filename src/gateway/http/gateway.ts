@@ -4,84 +4,42 @@ import {
   DirectResponse,
   type IncomingRequest,
 } from "@gateway/http1";
-import type { ModelCatalog } from "../catalog/model_catalog.ts";
-import type { Caller, Config } from "../config/config.ts";
-import type { LiveConfig } from "../config/live_config.ts";
+import type { Caller } from "../config/config.ts";
 import { groupText } from "../config/usage_limits.ts";
-import type { StoreCondition } from "@gateway/base/store_condition";
-import { type HeaderFields, readHeaders } from "@gateway/base/header_fields";
+import { readHeaders } from "@gateway/base/header_fields";
 import { DEFAULT_PROTOCOL, type Protocol } from "@gateway/base/protocol";
-import type { QuotaService } from "../quotas/service.ts";
 import type { Ending } from "../observe/facts.ts";
-import type { Log } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { openRecord, type RequestRecord } from "../observe/record.ts";
-import type { Tracing } from "../observe/tracing.ts";
 import { shuttingDown } from "../relay/request/admission.ts";
 import { refuseFault } from "../relay/request/body.ts";
 import {
   authenticate,
   type CredentialGroup,
 } from "../relay/request/authenticate.ts";
-import type { Identity } from "../relay/identity/identity.ts";
 import { readClientIds } from "../relay/request/conversation.ts";
 import { endRequest } from "../relay/end_request.ts";
 import { followCaller, Holds } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
 import { stamp } from "../relay/request_id.ts";
-import type { RelayServices } from "../relay/services.ts";
-import type { UsageService } from "../usage/service.ts";
 import { failureResponse, lastResponse } from "./failure_response.ts";
-import { healthResponse } from "./health.ts";
-import { limitsResponse, usageResponse } from "./reports.ts";
-import { modelResponse, modelsResponse } from "./models.ts";
 import { withDaemonHint } from "./daemon_hint.ts";
-import { managedSettingsResponse } from "./managed_settings.ts";
-import { opencodeConfigResponse, opencodeLoginResponse } from "./opencode.ts";
-import { pageResponse } from "@gateway/page";
 import {
   createRouteFinder,
   protocolOfUnknownPath,
-  requestTarget,
   type RouteMatch,
   type RouteSource,
   unknownPath,
-  websocketError,
 } from "./router.ts";
 import {
   type OpenAction,
-  type OpenResponse,
-  type OwnResponse,
   type OwnResponseAction,
   type Route,
   ROUTES,
 } from "./routes.ts";
-import {
-  type AttributionReader,
-  createAttributionReader,
-  withoutHeaders,
-} from "./attribution.ts";
-import { createSignIn, type SignInService } from "./sign_in.ts";
-
-/** The parts of the gateway. */
-interface GatewayParts extends RelayServices {
-  readonly liveConfig: LiveConfig;
-  readonly identity: Pick<Identity, "callerOf">;
-  readonly catalog: ModelCatalog;
-  readonly quotas: QuotaService;
-  readonly usage: UsageService;
-  readonly log: Log;
-  /**
-   * The time from the start of a request until the gateway listens for a disconnect, in milliseconds; 0 means at once.
-   */
-  readonly followAfterMs: number;
-  /** Absent when replicas share no store. */
-  readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** Absent when metrics are disabled. */
-  readonly metrics?: Metrics | undefined;
-  /** Absent when traces are disabled. */
-  readonly tracing?: Tracing | undefined;
-}
+import { createAttributionReader, withoutHeaders } from "./attribution.ts";
+import { live, page, ready } from "./responders.ts";
+import type { GatewayParts, Needs, Served } from "./served.ts";
+import { createSignIn } from "./sign_in.ts";
 
 /** The whole gateway. Its own server takes any response; {@linkcode toHandler} serves others. */
 export type Respond = (request: IncomingRequest) => Promise<AnyResponse>;
@@ -164,25 +122,6 @@ function beginRequest(
   return { target: { method, url, headers }, record };
 }
 
-/** A request with the context that serves it. */
-interface Served {
-  readonly request: IncomingRequest;
-  /** The headers of the request. */
-  readonly headers: HeaderFields;
-  readonly record: RequestRecord;
-  readonly holds: Holds;
-  /** The configuration for the whole request, even after a reload. */
-  readonly config: Config;
-  readonly parts: GatewayParts;
-  readonly attribution: AttributionReader;
-  readonly signIn: SignInService;
-}
-
-/** What a function needs to know about a request, and the parts that it may use. */
-type Needs<Fact extends keyof Served, Part extends keyof GatewayParts> =
-  & Pick<Served, Fact>
-  & { readonly parts: Pick<GatewayParts, Part> };
-
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
 async function serve(
   match: RouteMatch,
@@ -228,12 +167,14 @@ async function answered(
   served: Served,
 ): Promise<AnyResponse> {
   const { record } = served;
+  const asked = { ...served, path, id };
   const own = "open" in action
-    ? await openAnswer(action.open, path, served)
-    : await answer(action.response, id, {
-      ...served,
+    ? await action.open(asked)
+    : await action.response({
+      ...asked,
       caller: await identify(action.credential, served),
     });
+  if (own === undefined) throw unknownPath(path);
   stamp(own, protocol, record.requestId);
   return isUnlogged(action, path, served.request)
     ? own
@@ -247,13 +188,13 @@ function isUnlogged(
   { method }: IncomingRequest,
 ): boolean {
   return reportsHealth(action) || "open" in action &&
-      (method === "HEAD" || action.open === "page" && path !== "/");
+      (method === "HEAD" || action.open === page && path !== "/");
 }
 
 /** Returns true for the health of the process or of the instance, which is reported during a drain, too. */
 function reportsHealth(action: Route["action"]): boolean {
   return "open" in action &&
-    (action.open === "live" || action.open === "ready");
+    (action.open === live || action.open === ready);
 }
 
 /** Ends a request with a response of the gateway's own, and counts its bytes. */
@@ -271,71 +212,6 @@ async function finish(
   return bytes === null
     ? new Response(null, { status, headers })
     : new DirectResponse(bytes, { status, headers: [...headers] });
-}
-
-function openAnswer(
-  name: OpenResponse,
-  path: string,
-  { request, config, parts, signIn }: Needs<
-    "request" | "config" | "signIn",
-    "admission" | "health" | "sharedStore" | "client" | "deadlines"
-  >,
-): Response | Promise<Response> {
-  switch (name) {
-    case "live":
-      return healthResponse(true);
-    case "ready":
-      return healthResponse(
-        !parts.admission.draining,
-        parts.sharedStore?.(),
-        parts.health.hasShortage(),
-      );
-    case "page":
-      return pageResponse(path);
-    case "probe":
-      return new Response(null);
-    case "opencode_login":
-      return opencodeLoginResponse(request);
-    case "sign_in": {
-      const { client, deadlines } = parts;
-      const context = { config, client, deadlines };
-      const response = signIn.respond(path, request, context);
-      if (response === undefined) throw unknownPath(path);
-      return response;
-    }
-    case "websocket":
-      throw websocketError(request.headers);
-  }
-}
-
-function answer(
-  name: OwnResponse,
-  id: string | undefined,
-  { request, caller, config, parts }:
-    & Needs<
-      "request" | "config",
-      "catalog" | "quotas" | "queue" | "usage" | "health" | "clock"
-    >
-    & { readonly caller: Caller },
-): Response | Promise<Response> {
-  const { query } = requestTarget(request);
-  const { catalog } = parts;
-  const { headers, signal } = request;
-  const models = { query, headers, caller, config, catalog, signal };
-  switch (name) {
-    case "models":
-      return modelsResponse(models);
-    case "model":
-      return modelResponse(id ?? "", models);
-    case "opencode_config":
-      return opencodeConfigResponse(request, models);
-    case "managed_settings":
-      return managedSettingsResponse(models);
-    case "limits":
-      return limitsResponse(request, { ...parts, caller, config });
-    case "usage":
-      return usageResponse(request, { caller, config, usage: parts.usage });
-  }
 }
 
 async function identify(

@@ -8,7 +8,7 @@ import type { Queue } from "../relay/queue/queue.ts";
 import type { Health } from "../relay/routing/health.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { UsageService } from "../usage/service.ts";
-import { requestTarget } from "./router.ts";
+import { requestTarget } from "./request_target.ts";
 
 /**
  * Returns the response of `GET /limits` (docs/design.md#quotas).

@@ -9,7 +9,10 @@ import {
   PROTOCOLS,
 } from "@gateway/base/protocol";
 import { nearest } from "@gateway/base/problems";
+import { websocket } from "./responders.ts";
+import { requestTarget, type TargetSource } from "./request_target.ts";
 import { type Route, ROUTES } from "./routes.ts";
+import { methodNotAllowed } from "./wrong_method.ts";
 
 /** A route with the parameters of its path. */
 export interface RouteMatch {
@@ -21,9 +24,8 @@ export interface RouteMatch {
 }
 
 /** The parts of a request that decide its route. */
-export interface RouteSource {
+export interface RouteSource extends TargetSource {
   readonly method: string;
-  readonly url: string;
   readonly headers: HeaderFields;
 }
 
@@ -100,17 +102,6 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   };
 }
 
-/** Returns the error for a path that has other methods. It does not quote the caller's method. */
-function methodNotAllowed(allowed: readonly string[]): GatewayError {
-  return new GatewayError(
-    "method_not_allowed",
-    `Cannot serve this method on this path: it is not supported. Use ${
-      allowed.join(" or ")
-    }.`,
-    { headers: { allow: allowed.join(", ") } },
-  );
-}
-
 /** Returns the error for a path without a route. It names the path that was meant, and never the given one. */
 export function unknownPath(path: string): GatewayError {
   const meant = meantPath(path) ?? "one of the paths in the documentation";
@@ -142,7 +133,7 @@ function meantPath(path: string): string | undefined {
 
 /** Returns false for the route that rejects WebSockets, which serves nothing. */
 function servesRequests({ action }: Route): boolean {
-  return !("open" in action && action.open === "websocket");
+  return !("open" in action && action.open === websocket);
 }
 
 /** Narrows itty-router's matches: it ignores trailing slashes, and `all` ignores the method. */
@@ -187,39 +178,3 @@ export function protocolOfUnknownPath(request: TargetSource): Protocol {
   const named = STARTS.findLast(([, start]) => likely.includes(start));
   return named?.[0] ?? DEFAULT_PROTOCOL;
 }
-
-/**
- * Returns the error for a `GET` on a path that only takes `POST`. WebSocket is not supported. A 426 makes Codex fall
- * back to HTTP at once (docs/design.md#paths).
- */
-export function websocketError(headers: HeaderFields): GatewayError {
-  const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
-  if (!isUpgrade) return methodNotAllowed(["POST"]);
-  return new GatewayError(
-    "upgrade_required",
-    "Cannot open a WebSocket: the gateway does not support them. Send a POST and read server-sent events.",
-    { code: "websocket_not_supported" },
-  );
-}
-
-/** The target of a request. */
-interface RequestTarget {
-  /** The raw path: nothing is decoded, and `..` is not resolved. */
-  readonly path: string;
-  /** Starts with the question mark. Empty when there is no query. */
-  readonly query: string;
-}
-
-/** The parts of a request that hold its target. */
-type TargetSource = Pick<RouteSource, "url">;
-
-/**
- * Parses the target of a request. Never throws. A server must see to it that the host in the address is one: it is the
- * caller's text, and may hold a path.
- */
-export function requestTarget({ url }: TargetSource): RequestTarget {
-  const target = URL_REGEXP.exec(url);
-  return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
-}
-
-const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;

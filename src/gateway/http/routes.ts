@@ -7,6 +7,23 @@ import {
 import type { CredentialGroup } from "../relay/request/authenticate.ts";
 import { MANAGED_SETTINGS_PATH } from "./managed_settings.ts";
 import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";
+import {
+  type CallerResponder,
+  limits,
+  live,
+  managedSettings,
+  model,
+  models,
+  opencodeConfig,
+  opencodeLogin,
+  type OpenResponder,
+  page,
+  probe,
+  ready,
+  signIn,
+  usage,
+  websocket,
+} from "./responders.ts";
 import { SIGN_IN_PATHS } from "./sign_in.ts";
 import { PAGE_PATHS } from "@gateway/page";
 
@@ -57,25 +74,6 @@ const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {
   },
 };
 
-/** The responses of the gateway's own to known callers. */
-export type OwnResponse =
-  | "models"
-  | "model"
-  | "limits"
-  | "usage"
-  | "opencode_config"
-  | "managed_settings";
-
-/** The responses of the gateway's own without a credential. */
-export type OpenResponse =
-  | "live"
-  | "ready"
-  | "page"
-  | "probe"
-  | "websocket"
-  | "opencode_login"
-  | "sign_in";
-
 /** Relays an operation to a provider. */
 interface RelayAction {
   readonly relay: Operation;
@@ -86,13 +84,13 @@ interface RelayAction {
 
 /** Returns a response of the gateway's own to a known caller. */
 export interface OwnResponseAction {
-  readonly response: OwnResponse;
+  readonly response: CallerResponder;
   readonly credential: CredentialGroup;
 }
 
 /** Returns a response of the gateway's own to anyone. */
 export interface OpenAction {
-  readonly open: OpenResponse;
+  readonly open: OpenResponder;
 }
 
 /** The action of a route. */
@@ -113,24 +111,24 @@ export interface Route {
 /** Every route of the gateway (docs/design.md#paths). The first match wins. */
 export const ROUTES: readonly Route[] = [
   ...OPERATION_NAMES.flatMap(relayRoutes),
-  open("websocket", ["GET"], both("/responses"), "responses"),
-  answer("models", "either", ["GET", "HEAD"], both("/models")),
-  answer("model", "either", ["GET", "HEAD"], both("/models/:id+")),
-  answer("limits", "bearer", ["GET"], [
+  open(websocket, ["GET"], both("/responses"), "responses"),
+  answer(models, "either", ["GET", "HEAD"], both("/models")),
+  answer(model, "either", ["GET", "HEAD"], both("/models/:id+")),
+  answer(limits, "bearer", ["GET"], [
     ...both("/limits"),
     "/api/coding/paas/v4/limits",
     "/api/:vendor/v1/limits",
   ]),
-  open("opencode_login", ["GET", "HEAD"], [OPENCODE_PATH]),
-  open("sign_in", ["GET", "HEAD"], [SIGN_IN_PATHS.metadata]),
-  open("sign_in", ["POST"], [SIGN_IN_PATHS.device, SIGN_IN_PATHS.token]),
-  answer("opencode_config", "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
-  answer("managed_settings", "bearer", ["GET"], [MANAGED_SETTINGS_PATH]),
-  answer("usage", "bearer", ["GET"], both("/usage")),
-  open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),
-  open("ready", ["GET", "HEAD"], ["/readyz"]),
-  open("page", ["GET", "HEAD"], PAGE_PATHS),
-  open("probe", ["HEAD"], [
+  open(opencodeLogin, ["GET", "HEAD"], [OPENCODE_PATH]),
+  open(signIn, ["GET", "HEAD"], [SIGN_IN_PATHS.metadata]),
+  open(signIn, ["POST"], [SIGN_IN_PATHS.device, SIGN_IN_PATHS.token]),
+  answer(opencodeConfig, "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
+  answer(managedSettings, "bearer", ["GET"], [MANAGED_SETTINGS_PATH]),
+  answer(usage, "bearer", ["GET"], both("/usage")),
+  open(live, ["GET", "HEAD"], ["/livez", "/healthz"]),
+  open(ready, ["GET", "HEAD"], ["/readyz"]),
+  open(page, ["GET", "HEAD"], PAGE_PATHS),
+  open(probe, ["HEAD"], [
     "/api/hello",
     "/api/api/hello",
     "/v1/api/hello",
@@ -181,7 +179,7 @@ function relay(
 }
 
 function answer(
-  name: OwnResponse,
+  response: CallerResponder,
   credential: CredentialGroup,
   methods: readonly string[],
   paths: readonly string[],
@@ -190,16 +188,16 @@ function answer(
     methods,
     paths,
     protocol: undefined,
-    action: { response: name, credential },
+    action: { response, credential },
     maxBodyBytes: 0,
   };
 }
 
 function open(
-  name: OpenResponse,
+  open: OpenResponder,
   methods: readonly string[],
   paths: readonly string[],
   protocol?: Protocol,
 ): Route {
-  return { methods, paths, protocol, action: { open: name }, maxBodyBytes: 0 };
+  return { methods, paths, protocol, action: { open }, maxBodyBytes: 0 };
 }

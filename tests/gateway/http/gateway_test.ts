@@ -193,7 +193,7 @@ Deno.test("while it drains, the gateway refuses new requests on every route, and
     const { method, path, action, protocol } = route;
     const response = await scene.call(path, { method, headers });
     assert.equal(response.headers.get("connection"), "close");
-    const open = "open" in action ? action.open : undefined;
+    const open = "open" in action ? action.open.name : undefined;
     assert.equal(response.status, open === "live" ? 200 : 503);
     if (open === "live" || open === "ready" || method === "HEAD") {
       return void await response.body?.cancel();

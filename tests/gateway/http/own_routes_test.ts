@@ -271,10 +271,10 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
   const rows = ROUTES.flatMap((route) => {
     const { methods, paths, protocol, action } = route;
     const does = "open" in action
-      ? `${action.open} none`
+      ? `${action.open.name} none`
       : "relay" in action
       ? `${action.relay} ${action.credential}`
-      : `${action.response} ${action.credential}`;
+      : `${action.response.name} ${action.credential}`;
     const size = `${route.maxBodyBytes / MIB} MiB`;
     return paths.map((path) =>
       [methods.join("/"), path, does, protocol ?? "own", size].join(" ")
@@ -306,12 +306,12 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
     "GET /v1/limits limits bearer own 0 MiB",
     "GET /api/coding/paas/v4/limits limits bearer own 0 MiB",
     "GET /api/:vendor/v1/limits limits bearer own 0 MiB",
-    "GET/HEAD /.well-known/opencode opencode_login none own 0 MiB",
-    "GET/HEAD /.well-known/oauth-authorization-server sign_in none own 0 MiB",
-    "POST /oauth/device_authorization sign_in none own 0 MiB",
-    "POST /oauth/token sign_in none own 0 MiB",
-    "GET/HEAD /.well-known/opencode/config opencode_config bearer own 0 MiB",
-    "GET /managed/settings managed_settings bearer own 0 MiB",
+    "GET/HEAD /.well-known/opencode opencodeLogin none own 0 MiB",
+    "GET/HEAD /.well-known/oauth-authorization-server signIn none own 0 MiB",
+    "POST /oauth/device_authorization signIn none own 0 MiB",
+    "POST /oauth/token signIn none own 0 MiB",
+    "GET/HEAD /.well-known/opencode/config opencodeConfig bearer own 0 MiB",
+    "GET /managed/settings managedSettings bearer own 0 MiB",
     "GET /api/v1/usage usage bearer own 0 MiB",
     "GET /v1/usage usage bearer own 0 MiB",
     "GET/HEAD /livez live none own 0 MiB",

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/base/error.ts";
 import {
   createRouteFinder,
-  requestTarget,
   type RouteMatch,
 } from "../../../src/gateway/http/router.ts";
+import { requestTarget } from "../../../src/gateway/http/request_target.ts";
 import { ROUTES } from "../../../src/gateway/http/routes.ts";
 
 const finder = createRouteFinder(ROUTES);

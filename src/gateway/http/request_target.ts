@@ -1,0 +1,23 @@
+/** The target of a request. */
+interface RequestTarget {
+  /** The raw path: nothing is decoded, and `..` is not resolved. */
+  readonly path: string;
+  /** Starts with the question mark. Empty when there is no query. */
+  readonly query: string;
+}
+
+/** The parts of a request that hold its target. */
+export interface TargetSource {
+  readonly url: string;
+}
+
+/**
+ * Parses the target of a request. Never throws. A server must see to it that the host in the address is one: it is the
+ * caller's text, and may hold a path.
+ */
+export function requestTarget({ url }: TargetSource): RequestTarget {
+  const target = URL_REGEXP.exec(url);
+  return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
+}
+
+const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;
