@@ -21,7 +21,7 @@ interface RequestFacts {
 }
 
 /** What the tables of dialects say of a request that a target gets unchanged. */
-export interface Suitability {
+interface Suitability {
   /** False when the provider does not serve the model in this protocol. */
   readonly isServed: boolean;
   /** True when the provider refuses tools beside the effort, or the protocol for this model. */
