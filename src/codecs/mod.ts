@@ -48,4 +48,4 @@ export {
 export { translateRequest } from "./jobs/translate.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
 export { refusesChat } from "./dialects/openai_models.ts";
-export { suitabilityOf } from "./suitability.ts";
+export { suitabilityOf } from "./jobs/suitability.ts";

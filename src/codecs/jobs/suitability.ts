@@ -4,14 +4,14 @@ import {
   OPERATIONS,
   type Protocol,
 } from "@gateway/base/protocol";
-import type { Target } from "./canonical/codec.ts";
-import { tooManyTools } from "./canonical/tools/bridge_tools.ts";
-import { CODECS } from "./codecs.ts";
+import type { Target } from "../canonical/codec.ts";
+import { tooManyTools } from "../canonical/tools/bridge_tools.ts";
+import { CODECS } from "../codecs.ts";
 import {
   endpointFor,
   openAiModelRules,
   refusesChat,
-} from "./dialects/openai_models.ts";
+} from "../dialects/openai_models.ts";
 
 /** The facts of a request that decide whether a target takes it unchanged. */
 interface RequestFacts {
