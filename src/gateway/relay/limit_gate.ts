@@ -13,11 +13,11 @@ import { type Soon, soon } from "../usage/sums.ts";
 import { spanUntil } from "../usage/tables.ts";
 import type { Tally } from "../usage/tally.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Candidate } from "./routing/candidate.ts";
 import {
-  type Candidate,
   type NamedInBody,
   servingDeployments,
-} from "./routing/candidate.ts";
+} from "./routing/named_in_body.ts";
 import type { Uses } from "./services.ts";
 
 /** Applies the limits of a token to each attempt of a request. */

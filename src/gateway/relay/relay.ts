@@ -12,11 +12,8 @@ import {
 import { endRequest } from "./end_request.ts";
 import type { Exchange } from "./exchange.ts";
 import { tryCandidates } from "./failover.ts";
-import {
-  allowNamedModels,
-  type Candidates,
-  findCandidates,
-} from "./routing/candidate.ts";
+import { type Candidates, findCandidates } from "./routing/candidate.ts";
+import { allowNamedModels } from "./routing/named_in_body.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import { type HeldBody, keepBody, type KeptBody } from "./request/held_body.ts";
 import type { FindPrompt } from "./request/prompt_parts.ts";

@@ -19,8 +19,8 @@ import {
 import {
   assign,
   candidatesFor,
-  servingDeployments,
 } from "../../../../src/gateway/relay/routing/candidate.ts";
+import { servingDeployments } from "../../../../src/gateway/relay/routing/named_in_body.ts";
 import {
   connectionFile,
   minimalConfig,
