@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/base/json.ts";
 import {
+  configOf,
+  loadFile,
+  minimalFile,
+} from "../../../support/gateway/config.ts";
+import {
   connectionTo,
   openScene,
 } from "../../../support/gateway/failover_scene.ts";
@@ -35,5 +40,42 @@ Deno.test("an edit far behind the beginning is found in each turn, and a turn wi
     const { cache_miss, cache_miss_at } = await turn();
     assert.equal(cache_miss, edited && "edited", `${texts.length} messages`);
     assert.equal(cache_miss_at, edited && `messages[${edited}]`);
+  }
+});
+
+Deno.test("a turn that the gateway translates differently is named as such, and not as the provider's", async () => {
+  const { act } = createCachingProvider();
+  const connectionWith = (omit: readonly string[]) =>
+    connectionTo("first", { protocol: "messages", mode: "translated" }, {
+      omit,
+    });
+  const scene = await openScene([connectionWith([])], { first: [act] });
+  const texts: string[] = [];
+
+  async function turn(): Promise<JsonObject> {
+    texts.push("lorem ipsum ".repeat(1000));
+    scene.timers.advance(1000);
+    const { line, text } = await scene.ask("messages", {
+      tools: [{ name: "read", input_schema: { type: "object" } }],
+      tool_choice: { type: "any" },
+      messages: texts.map((text, index) => ({
+        role: index % 2 === 0 ? "user" : "assistant",
+        content: text,
+      })),
+    });
+    texts.push(`Answer ${text.length}`);
+    return line;
+  }
+
+  let last = "";
+  for (const omitted of ["", "", "tool_choice", "tool_choice"]) {
+    const connections = [connectionWith(omitted === "" ? [] : [omitted])];
+    const file = await loadFile(minimalFile({ connections }));
+    scene.liveConfig.swap(configOf(file));
+    const { cache_miss, cache_miss_at } = await turn();
+    const isChanged = omitted !== last;
+    assert.equal(cache_miss, isChanged ? "edited" : undefined);
+    assert.equal(cache_miss_at, isChanged ? "translation" : undefined);
+    last = omitted;
   }
 });
