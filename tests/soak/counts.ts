@@ -390,7 +390,7 @@ async function sumsOfLog(
       if (typeof request === "object") replay.add(request);
     }
   }
-  replay.flush();
+  replay.end();
   return sums.table(monthTable());
 }
 

@@ -64,7 +64,10 @@ async function replay(
   await replayLogs({
     patterns: Object.keys(patterns),
     config,
-    counting: { count: (use) => void uses.push(use) },
+    counting: {
+      count: (use) => void uses.push(use),
+      countLife: () => assert.fail("no caller has a limit on sessions"),
+    },
     completeSince: (atMs) => void since.push(atMs),
     files: {
       find(pattern) {
