@@ -31,7 +31,7 @@ export interface TriedPath {
 }
 
 /** The answer to one request, with its log line. */
-export interface Answer {
+export interface Reply {
   /** 0 without a response. */
   readonly status: number;
   readonly text: string;
@@ -69,7 +69,7 @@ export function openGateway(
   { deployment, protocol, mode }: TriedPath,
   lessons: readonly Lesson[],
   { config, fetch, deadline }: RequestTools & { readonly config: Config },
-): (body: Readonly<Record<string, unknown>>) => Promise<Answer> {
+): (body: Readonly<Record<string, unknown>>) => Promise<Reply> {
   const model = {
     ...deployment.model,
     ...{ aliases: [], fallbacks: [], quotaRouting: false },

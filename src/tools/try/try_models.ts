@@ -11,7 +11,7 @@ import {
 } from "@gateway/codecs";
 import type { RequestTools } from "../gateway_client.ts";
 import { type Trial, trialsOf } from "./trials.ts";
-import { type Answer, openGateway, type TriedPath } from "./tried_path.ts";
+import { openGateway, type Reply, type TriedPath } from "./tried_path.ts";
 
 /** The result of one small request to a model. */
 export interface TrialResult {
@@ -168,14 +168,14 @@ async function* tryPath(
 }
 
 /** Returns the mode of a request by its log line: a model may take a protocol itself for some requests alone. */
-function modeOf({ line: { mode } }: Answer): TrialResult["mode"] | undefined {
+function modeOf({ line: { mode } }: Reply): TrialResult["mode"] | undefined {
   return mode === "native" || mode === "translated" ? mode : undefined;
 }
 
 /** A request that was sent, by a gateway. */
 interface Sent {
   readonly by: ReturnType<typeof openGateway>;
-  readonly answer: Answer;
+  readonly answer: Reply;
   readonly result: ReturnType<typeof resultOf>;
 }
 
@@ -199,13 +199,13 @@ async function heal(
 }
 
 /** Returns true when the provider refused something that it did not name. */
-function isSuspecting({ line }: Answer): boolean {
+function isSuspecting({ line }: Reply): boolean {
   return textsOf(line.lesson).some((text) => text.endsWith("(suspected)"));
 }
 
 /** Returns the lists of lessons that may avoid a refusal. */
 function remediesOf(
-  answer: Answer,
+  answer: Reply,
   { remedies = [] }: Trial,
   { protocol, mode }: TriedPath,
 ): readonly (readonly Lesson[])[] {
@@ -240,7 +240,7 @@ const UNTRIED = {
 
 function resultOf(
   trial: Trial,
-  { status, text, body, line, reason }: Answer,
+  { status, text, body, line, reason }: Reply,
   { lessons: known = [] }: Pick<ConnectionModel, "lessons">,
 ): Omit<
   TrialResult,
