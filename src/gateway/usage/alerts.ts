@@ -19,6 +19,8 @@ interface Alerts {
   noteLimits(states: readonly LimitState[], caller: Caller): void;
   /** Notes the quotas that were read. Does not wait. */
   noteQuotas(list: Pick<QuotaList, "data">): void;
+  /** Waits until what was noted is with the sender: other threads and replicas are asked first. */
+  settled(): Promise<void>;
 }
 
 interface AlertsOptions {
@@ -49,7 +51,15 @@ interface Use {
 export function createAlerts(
   { liveConfig, sums, sender, now }: AlertsOptions,
 ): Alerts {
-  async function note(use: Use, thresholds: readonly number[]): Promise<void> {
+  const running = new Set<Promise<void>>();
+
+  /** Sends an alert for each threshold that is crossed and that no other thread or replica has claimed. */
+  function note(use: Use, thresholds: readonly number[]): void {
+    const claims = claim(use, thresholds).finally(() => running.delete(claims));
+    running.add(claims);
+  }
+
+  async function claim(use: Use, thresholds: readonly number[]): Promise<void> {
     for (const threshold of thresholds) {
       if (use.percent < threshold) break;
       const what = `alert\t${threshold}\t${use.key}`;
@@ -64,7 +74,7 @@ export function createAlerts(
       if (alerts === undefined) return;
       for (const state of states) {
         const use = limitUse(state, caller, now());
-        if (use.percent >= Math.min(...alerts.at)) void note(use, alerts.at);
+        if (use.percent >= Math.min(...alerts.at)) note(use, alerts.at);
       }
     },
     noteQuotas({ data }) {
@@ -73,9 +83,12 @@ export function createAlerts(
       for (const { name, limits } of data) {
         for (const window of limits.filter(limitsModels)) {
           const use = quotaUse(name, window, now());
-          if (use !== undefined) void note(use, alerts.at);
+          if (use !== undefined) note(use, alerts.at);
         }
       }
+    },
+    async settled() {
+      await Promise.allSettled(running);
     },
   };
 }

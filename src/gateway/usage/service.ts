@@ -152,7 +152,10 @@ export function createUsageService(
       if (isFull) watch([{ ...refusal, ratio: Math.max(1, ratio) }], caller);
     },
     watch,
-    drainAlerts: async () => await sender?.drain(),
+    async drainAlerts() {
+      await alerts?.settled();
+      await sender?.drain();
+    },
     near: createNearLog(options),
     report,
     current: (config) =>

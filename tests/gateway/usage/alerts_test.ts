@@ -51,7 +51,8 @@ async function openThreads(count = 1) {
     }
   };
   const thresholds = () => sent.map(({ threshold }) => threshold);
-  return { note, noteQuota, sent, thresholds };
+  const settled = () => Promise.all(threads.map((one) => one.settled()));
+  return { note, noteQuota, sent, thresholds, settled };
 }
 
 const WINDOW = {
@@ -142,4 +143,13 @@ Deno.test("a session's life, whose end moves with requests that began earlier, i
   note(95, endMs + 24 * HOUR_MS, life);
   await settle();
   assert.deepEqual(thresholds(), [80, 90, 80, 90], "the next life");
+});
+
+Deno.test("settled() waits until all crossed thresholds are with the sender", async () => {
+  const { note, thresholds, settled } = await openThreads();
+  note(100);
+  assert.deepEqual(thresholds(), []);
+  await settled();
+  assert.deepEqual(thresholds(), [80, 90, 100]);
+  await settled();
 });
