@@ -8,7 +8,7 @@ const test = await pageTests();
 test(
   "the page draws a bar for each day, the pace of today and the limit, with the numbers in a table",
   async ({ page, answer, signIn }) => {
-    await answer("/v1/usage", {
+    answer("/v1/usage", {
       json: usageReport(ownLimit({ unit: "USD", limit: 3 })),
     });
     await signIn();
@@ -42,7 +42,7 @@ test(
 test("the reader chooses requests, tokens or cost by keyboard, and sees the sum of a group", async ({ page, answer, signIn, axeFindings }) => {
   const report = usageReport();
   const group = report.history.map((day) => ({ ...day, cost_usd: 1 }));
-  await answer("/v1/usage", {
+  answer("/v1/usage", {
     json: { ...report, groups: [{ name: "interns", history: group }] },
   });
   await signIn();
@@ -64,7 +64,7 @@ test("the reader chooses requests, tokens or cost by keyboard, and sees the sum 
 test("without any price, the days show tokens and offer no cost", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day) => ({ ...day, cost_usd: null }));
-  await answer("/v1/usage", { json: { ...report, history } });
+  answer("/v1/usage", { json: { ...report, history } });
   await signIn();
   const note = page.locator("#history .note").first();
   assert.match(await note.innerText(), /^14\.98M tokens since /);
@@ -77,7 +77,7 @@ test(
   async ({ page, answer, signIn }) => {
     const report = usageReport(ownLimit({ unit: "requests", limit: 200 }));
     const history = report.history.map((day) => ({ ...day, cost_usd: null }));
-    await answer("/v1/usage", { json: { ...report, history } });
+    answer("/v1/usage", { json: { ...report, history } });
     await signIn();
     assert.equal(await page.isChecked("#history-unit-requests"), true);
     assert.equal(await page.locator("#history .bar-limit").count(), 1);
@@ -103,7 +103,7 @@ const HEIGHTS = `
 test(
   "small use fills the chart below a large limit, which is named instead of drawn",
   async ({ page, answer, signIn }) => {
-    await answer("/v1/usage", {
+    answer("/v1/usage", {
       json: usageReport(ownLimit({ unit: "USD", limit: 900 })),
     });
     await signIn();
@@ -127,7 +127,7 @@ test("a day of little use can be seen beside one of much", async ({ page, answer
     ...day,
     cost_usd: index === 3 ? 5000 : day.cost_usd,
   }));
-  await answer("/v1/usage", { json: { ...report, history } });
+  answer("/v1/usage", { json: { ...report, history } });
   await signIn();
   const heights = await page.evaluate<number[]>(HEIGHTS);
   assert.equal(heights.length, 30);
@@ -140,7 +140,7 @@ test("a cost without all of its requests is marked, and says how many it leaves 
     ...day,
     unpriced_requests: index === 33 ? 4 : 0,
   }));
-  await answer("/v1/usage", { json: { ...report, history } });
+  answer("/v1/usage", { json: { ...report, history } });
   await signIn();
   const note = page.locator("#history .note").first();
   const left = "The cost leaves out 4 requests to models without a price.";
@@ -160,7 +160,7 @@ test("a cost without all of its requests is marked, and says how many it leaves 
 test("days without any request show one sentence, and neither bars nor tables", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day) => ({ ...day, requests: 0 }));
-  await answer("/v1/usage", { json: { ...report, history } });
+  answer("/v1/usage", { json: { ...report, history } });
   await signIn();
   assert.equal(
     (await page.locator("#history").innerText()).replaceAll(/\s+/g, " "),
@@ -170,7 +170,7 @@ test("days without any request show one sentence, and neither bars nor tables", 
 
 test("a gateway without a history shows none", async ({ page, answer, signIn }) => {
   const { history: _, ...older } = usageReport();
-  await answer("/v1/usage", { json: older });
+  answer("/v1/usage", { json: older });
   await signIn();
   assert.equal(await page.locator("#history").isVisible(), false);
 });

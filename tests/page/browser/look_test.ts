@@ -37,8 +37,8 @@ async function focused(page: Page): Promise<string> {
 
 test("everything can be reached and used with the keyboard alone, and the focus is always seen", async ({ page, answer }) => {
   const models = [{ id: "one", protocols: ["chat"] }];
-  await answer("/v1/models", { json: { data: models } });
-  await answer("/v1/usage", { json: usageReport() });
+  answer("/v1/models", { json: { data: models } });
+  answer("/v1/usage", { json: usageReport() });
   assert.equal(await focused(page), "token");
   await page.keyboard.type("mg_alice");
   await page.keyboard.press("Tab");
@@ -97,12 +97,12 @@ const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   "every state": async ({ signIn, answer }) => {
     const failing = { until: "2026-11-20T12:05:00.000Z", cause: "permission" };
     const list = listOf(...everyState().data, entryOf("Refused", { failing }));
-    await answer("/v1/limits", { json: list });
+    answer("/v1/limits", { json: list });
     await signIn();
   },
   "used-up limits and a failed trial": async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
-    await answer("/v1/usage", {
+    answer("/v1/limits", { json: everyState() });
+    answer("/v1/usage", {
       json: usageReport(ownLimit(), groupLimit(48.8), groupLimit(50)),
     });
     await signIn();
@@ -111,7 +111,7 @@ const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
     await page.locator(".step.bad").waitFor();
   },
   "quotas that cannot be read": async ({ signIn, answer }) => {
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       status: 504,
       json: { error: { message: "Reading the quotas took too long" } },
     });
@@ -154,7 +154,7 @@ for (const [scene, open] of Object.entries(SCENES)) {
 test(
   "the height of a card follows its content, whatever is beside it",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
+    answer("/v1/limits", { json: everyState() });
     await signIn();
     const cards: { top: number; height: number; room: number }[] = await page
       .evaluate(`
@@ -183,10 +183,10 @@ test(
       "b-model",
     ];
     const protocols = ["chat", "messages", "responses"];
-    await answer("/v1/models", {
+    answer("/v1/models", {
       json: { data: ids.map((id) => ({ id, protocols })) },
     });
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: { ...listOf(), refresh_after_seconds: 3599 },
     });
     await signIn();
@@ -213,7 +213,7 @@ test(
   "a long name breaks its line rather than the page",
   async ({ page, signIn, answer }) => {
     const name = "a-name-without-a-space-".repeat(8);
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(
         ...everyState().data.map((entry) => ({
           ...entry,
@@ -222,7 +222,7 @@ test(
         })),
       ),
     });
-    await answer("/v1/models", {
+    answer("/v1/models", {
       json: { data: [{ id: name, protocols: ["chat"] }] },
     });
     await signIn();
@@ -236,8 +236,8 @@ for (const width of [640, 320]) {
   test(
     `at ${width} pixels, as in a window zoomed in, nothing is cut off and every control can be used`,
     async ({ page, signIn, answer }) => {
-      await answer("/v1/limits", { json: everyState() });
-      await answer("/v1/usage", {
+      answer("/v1/limits", { json: everyState() });
+      answer("/v1/usage", {
         json: usageReport(ownLimit(), groupLimit(48.8)),
       });
       await signIn();
@@ -267,7 +267,7 @@ async function outside(page: Page): Promise<readonly string[]> {
 test(
   "the page follows the reader's font size",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
+    answer("/v1/limits", { json: everyState() });
     await signIn();
     const sizes = () =>
       page.evaluate<number[]>(`
@@ -286,8 +286,8 @@ test(
 test(
   "from right to left, the bars and their marks are mirrored, and nothing is cut off",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
-    await answer("/v1/usage", { json: usageReport(groupLimit(10)) });
+    answer("/v1/limits", { json: everyState() });
+    answer("/v1/usage", { json: usageReport(groupLimit(10)) });
     await signIn();
     await page.evaluate("document.documentElement.dir = 'rtl'");
     const [fill, mark]: number[] = await page.evaluate(`(() => {
@@ -315,11 +315,11 @@ test(
   "a name from right to left leaves the words and numbers beside it in their order",
   async ({ page, signIn, answer }) => {
     const name = "צוות המודלים 2";
-    await answer("/v1/limits", { json: listOf(entryOf(name)) });
-    await answer("/v1/usage", {
+    answer("/v1/limits", { json: listOf(entryOf(name)) });
+    answer("/v1/usage", {
       json: usageReport(groupLimit(20, { group: name, models: [name] })),
     });
-    await answer("/v1/models", {
+    answer("/v1/models", {
       json: { data: [{ id: name, protocols: ["chat"] }] },
     });
     await signIn();
@@ -342,7 +342,7 @@ test("the page follows the reader's choice of light or dark while it is open", a
 });
 
 test("nothing on the page moves for readers who want no motion", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", { json: listOf(entryOf("Mine")) });
+  answer("/v1/limits", { json: listOf(entryOf("Mine")) });
   await page.emulateMedia({ reducedMotion: "reduce" });
   await signIn();
   await page.hover("#forget");

@@ -129,8 +129,8 @@ async function open(
   { page, signIn, answer }: Visit,
   [list, usage = usageReport()]: readonly [unknown, unknown?],
 ): Promise<void> {
-  await answer("/v1/limits", { json: list });
-  await answer("/v1/usage", { json: usage });
+  answer("/v1/limits", { json: list });
+  answer("/v1/usage", { json: usage });
   await signIn();
   await page.locator("#summary").waitFor({ state: "attached" });
 }

@@ -20,7 +20,7 @@ test(
   async ({ page, signIn, answer }) => {
     const waiting = { requests: 7, seconds: 20 };
     const entry = entryOf("GLM team", { limits: [weekOf()], waiting });
-    await answer("/v1/limits", { json: listOf(entry) });
+    answer("/v1/limits", { json: listOf(entry) });
     await signIn();
     assert.deepEqual(await page.locator(".card .service").allInnerTexts(), [
       "Z.ai",
@@ -33,7 +33,7 @@ test(
 test(
   "the page expresses every state and every level of a window in words",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", { json: everyState() });
+    answer("/v1/limits", { json: everyState() });
     await signIn();
     const cards = await page.locator(".card").allInnerTexts();
     assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
@@ -113,7 +113,7 @@ test("the page explains each reason for a missing quota, and accepts an unknown 
       error: { type: `provider_limits_${reason}`, message: `It is ${reason}` },
     })
   );
-  await answer("/v1/limits", { json: listOf(...entries) });
+  answer("/v1/limits", { json: listOf(...entries) });
   await signIn();
   for (const [reason, title] of Object.entries(REASONS)) {
     const card = page.locator(".card", { hasText: reason });
@@ -132,7 +132,7 @@ test("the page explains each reason for a missing quota, and accepts an unknown 
 });
 
 test("the page shows no warning for a quota that comes with the next answer", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", {
+  answer("/v1/limits", {
     json: listOf(entryOf("Groq", {
       status: "unavailable",
       error: {
@@ -159,7 +159,7 @@ test("the page shows no warning for a quota that comes with the next answer", as
 
 test("the displayed use and the displayed rest make 100%", async ({ page, signIn, answer }) => {
   const shares = [0, 0.04, 12.34, 33.33, 66.15, 81.49, 99.96, 100, 120];
-  await answer("/v1/limits", {
+  answer("/v1/limits", {
     json: listOf(
       entryOf("Mine", { limits: shares.map((one) => shareOf(one)) }),
     ),
@@ -188,8 +188,8 @@ test(
   async ({ page, signIn, answer }) => {
     const entry = entryOf("Ours", { limits: [shareOf(70), weekOf()] });
     const [known] = entry.limits;
-    await answer("/v1/limits", { json: listOf(entry) });
-    await answer("/v1/usage", {
+    answer("/v1/limits", { json: listOf(entry) });
+    answer("/v1/usage", {
       json: {
         object: "usage",
         connections: [{
@@ -213,7 +213,7 @@ test(
   "the length of a bar is the rest, and its mark is the remaining time",
   async ({ page, signIn, answer }) => {
     const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(entryOf("Mine", { limits: windows })),
     });
     await signIn();
@@ -242,7 +242,7 @@ test(
   "the levels of a window differ in colour",
   async ({ page, signIn, answer }) => {
     const windows = [10, 80, 95, 120].map((used) => shareOf(used));
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(entryOf("Mine", { limits: windows })),
     });
     await signIn();
@@ -258,7 +258,7 @@ test(
 test(
   "the page shows money as used up when none is left in any currency",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(
         entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
         entryOf("None", { limits: [balanceOf(0, "CNY"), balanceOf(0, "USD")] }),
@@ -279,7 +279,7 @@ test(
   "cards with little or nothing left come first, the most urgent before the others",
   async ({ page, signIn, answer }) => {
     const reset = "2026-11-20T14:41:00.000Z";
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(
         entryOf("Low", { limits: [shareOf(89)] }),
         entryOf("Unused", { limits: [shareOf(0)] }),
@@ -322,7 +322,7 @@ test(
   "a connection whose requests fail comes first and says so, whatever is left of its quota",
   async ({ page, signIn, answer }) => {
     const until = "2026-11-20T12:05:00.000Z";
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(
         entryOf("Fine", { limits: [shareOf(95)] }),
         entryOf("Refused", {
@@ -363,7 +363,7 @@ test(
 );
 
 test("the summary names no empty balance where money is left in another currency", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", {
+  answer("/v1/limits", {
     json: listOf(
       entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
       entryOf("Mine", { limits: [shareOf(25)] }),
@@ -377,7 +377,7 @@ test("the summary names no empty balance where money is left in another currency
 });
 
 test("the page has no bar for a balance and an empty one for an unknown amount", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", {
+  answer("/v1/limits", {
     json: listOf(
       entryOf("Stock", { limits: [balanceOf(12.5, "EUR")] }),
       entryOf("Silent", { limits: [unknownWindow()] }),
@@ -396,7 +396,7 @@ test("the page has no bar for a balance and an empty one for an unknown amount",
 
 test("the page treats every name as text", async ({ page, signIn, answer }) => {
   const hostile = `<img src=x onerror="document.title='owned'">`;
-  await answer("/v1/limits", {
+  answer("/v1/limits", {
     json: listOf(
       entryOf(hostile, {
         service: hostile,
@@ -408,7 +408,7 @@ test("the page treats every name as text", async ({ page, signIn, answer }) => {
       }),
     ),
   });
-  await answer("/v1/models", {
+  answer("/v1/models", {
     json: {
       data: [{ id: hostile, protocols: ["chat", "messages", "responses"] }],
     },
@@ -422,7 +422,7 @@ test("the page treats every name as text", async ({ page, signIn, answer }) => {
 });
 
 test("the page reports a token without a connection", async ({ page, signIn, answer }) => {
-  await answer("/v1/limits", { json: listOf() });
+  answer("/v1/limits", { json: listOf() });
   await signIn();
   assert.equal(
     await page.locator("#summary").innerText(),
@@ -434,7 +434,7 @@ test("the page reports a token without a connection", async ({ page, signIn, ans
 test(
   "the page shows times in the zone of its reader",
   async ({ page, signIn, answer }) => {
-    await answer("/v1/limits", {
+    answer("/v1/limits", {
       json: listOf(entryOf("Mine", { limits: [weekOf()] })),
     });
     await signIn();

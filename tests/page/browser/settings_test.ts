@@ -70,7 +70,7 @@ async function copied(
 }
 
 test("each client is offered the models that it supports, with the number of others", async ({ page, signIn, answer }) => {
-  await answer("/v1/models", MODELS);
+  answer("/v1/models", MODELS);
   await signIn();
   assert.deepEqual(
     await page.locator("#clients label").allInnerTexts(),
@@ -91,7 +91,7 @@ test("each client is offered the models that it supports, with the number of oth
 });
 
 test("the settings of every client name this gateway and the chosen model, and show no token", async ({ page, signIn, answer, gateway }) => {
-  await answer("/v1/models", MODELS);
+  answer("/v1/models", MODELS);
   await signIn();
   for (const [client, models] of Object.entries(FITTING)) {
     await pickClient(page, client);
@@ -153,7 +153,7 @@ test(
 test(
   "the page shows the command line's text for every client",
   async ({ page, signIn, answer, gateway }) => {
-    await answer("/v1/models", MODELS);
+    answer("/v1/models", MODELS);
     await signIn();
     for (const { id, name } of CLIENTS) {
       await pickClient(page, name);
@@ -191,7 +191,7 @@ test("a text is copied where a browser has no clipboard for pages, and the focus
 });
 
 test("a press on a model selects it in the settings, for another client if necessary", async ({ page, signIn, answer }) => {
-  await answer("/v1/models", MODELS);
+  answer("/v1/models", MODELS);
   await signIn();
   await page.getByRole("button", { name: /^gpt/ }).click();
   assert.equal(await page.inputValue("#model"), "gpt");
@@ -230,7 +230,7 @@ test("an unlisted model is in the whole list and in a search, and can be set up"
     { id: "shown", protocols: ["chat"] },
     { id: "hidden", protocols: ["chat"], listed: false },
   ];
-  await answer("/v1/models", { json: { data } });
+  answer("/v1/models", { json: { data } });
   await signIn();
   const names = () => page.locator(".model code").allInnerTexts();
   const offered = () => page.locator("#model option").allInnerTexts();
@@ -352,16 +352,16 @@ test("the page shows nothing of one token to the next", async ({ page, signIn, a
   await signIn();
   await page.getByRole("button", { name: "Forget token" }).click();
   const nothing = { json: { object: "list", data: [] } };
-  await answer("/v1/limits", nothing);
-  await answer("/v1/models", nothing);
+  answer("/v1/limits", nothing);
+  answer("/v1/models", nothing);
   await signIn();
   await page.getByText("No connection is assigned to this token").waitFor();
   assert.equal(await page.locator(".card, .model, .snippet").count(), 0);
 });
 
 test("the page keeps its form, with the reason, when the gateway cannot be reached", async ({ page, answer }) => {
-  await answer("/v1/limits", "offline");
-  await answer("/v1/models", "offline");
+  answer("/v1/limits", "offline");
+  answer("/v1/models", "offline");
   await page.fill("#token", ALICE_TOKEN);
   await page.press("#token", "Enter");
   await page.getByText("Cannot reach the gateway.").waitFor();

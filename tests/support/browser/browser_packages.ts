@@ -8,5 +8,6 @@ export type {
   BrowserContext,
   BrowserContextOptions,
   Page,
+  Request,
 } from "npm:playwright-core@1.65.1";
 export { default as axe } from "npm:axe-core@4.14.1";

@@ -6,13 +6,14 @@ import type {
   BrowserContext,
   BrowserContextOptions,
   Page,
+  Request,
 } from "./browser_packages.ts";
 import type { JsonObject } from "../../../src/base/json.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { type DemoGateway, startDemoGateway } from "../gateway/demo_gateway.ts";
 import { needing } from "../ignored.ts";
-import { within } from "../within.ts";
+import { until, within } from "../within.ts";
 
 /** A visit to the page of a gateway. */
 export interface Visit {
@@ -24,7 +25,9 @@ export interface Visit {
   /** Signs in with a token and waits for the page that follows; the focus is then always at the same place. */
   signIn(token?: string): Promise<void>;
   /** Replaces the gateway's response on a path from now on; `offline` breaks the connection. */
-  answer(path: AskedPath, answer: Answer | "offline"): Promise<void>;
+  answer(path: AskedPath, answer: Answer | "offline"): void;
+  /** Moves a stopped clock on; waits before and after it until the page has no request under way. */
+  runFor(ms: number): Promise<void>;
   /** Returns the serious and critical findings of axe, a line each. */
   axeFindings(): Promise<readonly string[]>;
 }
@@ -104,8 +107,12 @@ export async function visitPage(
       await context.clock.install({ time: nowMs });
       await context.clock.pauseAt(nowMs);
     }
-    const { asked, faults } = watch(context, gateway.url);
+    const { asked, faults, underWay } = watch(context, gateway.url);
+    const answers = new Map<string, Answer | "offline">();
+    await answerFrom(context, answers);
     const page = await context.newPage();
+    const isQuiet = () =>
+      until(() => underWay.size === 0, "the page's requests");
     await page.goto(`${gateway.url}/`);
     await body({
       page,
@@ -113,7 +120,12 @@ export async function visitPage(
       gateway,
       asked,
       signIn: (token = ALICE_TOKEN) => signIn(page, token),
-      answer: (path, answer) => answerInstead(context, { path, answer }),
+      answer: (path, answer) => void answers.set(path, answer),
+      runFor: async (ms) => {
+        await isQuiet();
+        await page.clock.runFor(ms);
+        await isQuiet();
+      },
       axeFindings: () => axeFindings(page, found.axeSource),
     });
     assert.deepEqual(faults, []);
@@ -133,9 +145,13 @@ const PARTS = new Set(PAGE_PATHS.filter((path) => path !== "/"));
 function watch(context: BrowserContext, origin: string) {
   const asked: string[] = [];
   const faults: string[] = [];
+  const underWay = new Set<Request>();
+  context.on("requestfinished", (request) => underWay.delete(request));
+  context.on("requestfailed", (request) => underWay.delete(request));
   context.on("request", (request) => {
     const url = new URL(request.url());
     if (url.protocol === "data:") return;
+    underWay.add(request);
     const isPart = PARTS.has(url.pathname);
     if (!isPart) asked.push(url.pathname);
     const isExpected = url.origin === origin && url.search === "" &&
@@ -148,7 +164,7 @@ function watch(context: BrowserContext, origin: string) {
     if (isFault) faults.push(`${message.type()}: ${message.text()}`);
   });
   context.on("weberror", (error) => faults.push(String(error.error())));
-  return { asked, faults };
+  return { asked, faults, underWay };
 }
 
 async function signIn(page: Page, token: string): Promise<void> {
@@ -157,18 +173,22 @@ async function signIn(page: Page, token: string): Promise<void> {
   await page.waitForSelector("#signed-in");
 }
 
-async function answerInstead(
+/**
+ * Answers the page's requests from `answers`, which may change at any time; the gateway answers the others.
+ *
+ * One route serves a whole visit, because the browser may break off a request while a route is replaced.
+ */
+async function answerFrom(
   context: BrowserContext,
-  { path, answer }: {
-    readonly path: AskedPath;
-    readonly answer: Answer | "offline";
-  },
+  answers: ReadonlyMap<string, Answer | "offline">,
 ): Promise<void> {
-  await context.unroute(`**${path}`);
-  await context.route(
-    `**${path}`,
-    (route) => answer === "offline" ? route.abort() : route.fulfill(answer),
-  );
+  for (const path of ASKED_PATHS) {
+    await context.route(`**${path}`, (route) => {
+      const answer = answers.get(path);
+      if (answer === undefined) return route.continue();
+      return answer === "offline" ? route.abort() : route.fulfill(answer);
+    });
+  }
 }
 
 interface Violation {
