@@ -18,7 +18,7 @@ export interface Identity {
    * applies, `overloaded` with `Retry-After` while the keys of its issuer cannot be read.
    */
   callerOf(token: string, config: Config): Promise<Caller>;
-  /** Returns a caller with its rights in the current configuration, or the same one when no rule applies now. */
+  /** Returns a caller with its rights in the current configuration, or unchanged when no rule applies now. */
   current(caller: Caller): Caller;
 }
 
@@ -41,7 +41,7 @@ interface Remembered {
   readonly verifiedAtMs: number;
 }
 
-/** Creates an identity that remembers no token. */
+/** Creates an identity, which remembers no token yet. */
 export function createIdentity(
   { liveConfig, clock, keySets }: IdentityOptions,
 ): Identity {
@@ -63,7 +63,7 @@ export function createIdentity(
       const leftOut = claimsLeftOut(claims, provider.rules);
       const because = leftOut.length === 0
         ? ""
-        : `, whose issuer left out ${leftOut.join(", ")}: too many values`;
+        : `; its issuer left out ${leftOut.join(", ")}: too many values`;
       throw new NoAccess(`no rule applies to ${name}${because}`);
     }
     const caller = callerOf(rule, name);
@@ -72,7 +72,7 @@ export function createIdentity(
   }
 
   /**
-   * Verifies a token again whose keys have grown old, since its issuer may have withdrawn the key. While the keys
+   * Verifies a token again an hour after the last time, because its issuer may have withdrawn the key. While the keys
    * cannot be read, the token stays valid.
    */
   async function verifyAgain(
@@ -145,7 +145,7 @@ function shownError(error: unknown): unknown {
   if (error instanceof BadJwt) {
     const { reason } = error;
     const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
-    // Clients that get their token from a command run it again after any 401. A repetition with the same token helps none.
+    // After any 401, clients that get their token from a command run it again. Sending the same token again never helps.
     return error instanceof ExpiredJwt
       ? new GatewayError(
         "unauthenticated",
@@ -154,7 +154,7 @@ function shownError(error: unknown): unknown {
       )
       : new GatewayError(
         "unauthenticated",
-        "Cannot accept this token: it is not one that this gateway trusts. Get another one, or ask the administrator.",
+        "Cannot accept this token: this gateway does not trust it. Get another one, or ask the administrator.",
         { code: "invalid_api_key", headers, reason },
       );
   }

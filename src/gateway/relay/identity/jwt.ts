@@ -25,7 +25,7 @@ export class BadJwt extends Error {
   }
 }
 
-/** A JWT whose only fault is that it has expired. A new one helps. */
+/** A JWT whose only fault is that it has expired. The caller needs a new one. */
 export class ExpiredJwt extends BadJwt {
   constructor() {
     super("it has expired");
@@ -35,7 +35,7 @@ export class ExpiredJwt extends BadJwt {
 /** The longest JWT, in characters. One with 200 groups of Entra ID has about 10,000. */
 const MAX_LENGTH = 16_384;
 
-/** The form of a signed JWT (RFC 7515, section 7.1): three parts in base64url. The third is empty without a signature. */
+/** The form of a JWT (RFC 7515, section 7.1): three parts in base64url. An unsigned JWT has an empty third part. */
 const JWT_REGEXP = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /** Returns true when a credential has the form of a JWT. */
@@ -88,14 +88,14 @@ export async function verifyJwt(
   }
 }
 
-/** Returns the provider that a JWT names, before anything is fetched. */
+/** Returns the provider that an unverified JWT names as its issuer. */
 function issuerOf(
   token: string,
   providers: readonly IdentityProvider[],
 ): IdentityProvider {
   const { alg, iss } = unverified(token);
   if (typeof alg !== "string" || !ALGORITHMS.includes(alg)) {
-    throw new BadJwt("its algorithm is not an asymmetric one");
+    throw new BadJwt("its algorithm is not asymmetric");
   }
   const provider = providers.find(({ issuer }) => issuer === iss);
   if (provider === undefined) {
@@ -115,7 +115,7 @@ function unverified(
   }
 }
 
-/** Verifies a signature. A token with an unknown key may be signed with a new one, so the keys are read again. */
+/** Verifies a signature. If its key is unknown, reads the keys of the issuer again, because the key may be new. */
 async function verifySignature(
   token: string,
   { issuer, audiences, keys }: IdentityProvider,
@@ -145,17 +145,17 @@ async function verifySignature(
   }
 }
 
-/** Keys that were read, or those of a file. */
+/** The keys of an issuer, from a URL or a file. */
 interface AnyKeySet {
   readonly keys: readonly PublicKey[];
 }
 
-/** Returns the function that finds the key of a JWT. It keeps the imported keys, which are expensive. */
+/** Returns the function that finds the key of a JWT. It keeps the imported keys, because importing is expensive. */
 const finderOf = oncePer((set: AnyKeySet) =>
   createLocalJWKSet({ keys: [...set.keys] })
 );
 
-/** Returns the end of a JWT, with the leeway. Rejects one from the future, which `jose` accepts. */
+/** Returns when a JWT ends, leeway included. Rejects a JWT that was issued in the future, which `jose` accepts. */
 function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {
   if (iat !== undefined && iat > nowMs / 1000 + LEEWAY_SECONDS) {
     throw new BadJwt("it was issued in the future");
@@ -163,7 +163,7 @@ function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {
   return (exp + LEEWAY_SECONDS) * 1000;
 }
 
-/** Returns the reason of an error of `jose` in words, and other errors unchanged. A key that is unusable throws others. */
+/** Converts an error of `jose`, or of an unusable key, to a {@linkcode BadJwt}. Returns other errors unchanged. */
 function reasonOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return new ExpiredJwt();
   if (error instanceof errors.JWTClaimValidationFailed) {

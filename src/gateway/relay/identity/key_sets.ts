@@ -69,7 +69,7 @@ interface KeySetsOptions {
 /** The age up to which keys are used, in milliseconds. */
 export const FRESH_MS = 3_600_000;
 
-/** The least time between two readings because of unknown keys, in milliseconds. */
+/** The least time between two readings that unknown keys cause, in milliseconds. */
 const RENEW_MS = 30_000;
 
 /** The time after a failed reading until the next one, in milliseconds. */

@@ -47,8 +47,8 @@ export function ruleFor(
 }
 
 /**
- * Returns the claims of rules that the issuer has left out because they are too long (OpenID Connect Core 1.0, section
- * 5.6.2). Entra ID does so for a person in more than 200 groups.
+ * Returns the claims that the rules need, but the issuer left out as too long (OpenID Connect Core 1.0, section 5.6.2).
+ * Entra ID leaves out the groups of a person who is in more than 200.
  */
 export function claimsLeftOut(
   claims: Claims,
@@ -65,7 +65,7 @@ export function claimsLeftOut(
 
 const MAX_NAME_LENGTH = 256;
 
-/** Returns the name in the claims, with its issuer; `undefined` when there is none that a log could show. */
+/** Returns the name in the claims, with its issuer; `undefined` when it is missing or unfit for a log. */
 export function nameIn(
   claims: Claims,
   { nameClaim, issuer }: IdentityProvider,
@@ -73,18 +73,18 @@ export function nameIn(
   const [name] = claimsNamed(nameClaim, claims);
   if (typeof name !== "string" || name === "") return undefined;
   if (name.length > MAX_NAME_LENGTH || !isPlainName(name)) return undefined;
-  // All lone surrogates have one form in UTF-8, so that two names would have one hash.
+  // UTF-8 encodes all lone surrogates alike, so two names would share a hash.
   if (!name.isWellFormed()) return undefined;
   return identityCallerName(name, issuer);
 }
 
-/** The number of callers of a rule that are remembered. */
+/** The number of callers that are remembered for each rule. */
 const MAX_CALLERS = 10_000;
 
-/** The callers of a rule by name, so that each is one object, whose limits are prepared once. */
+/** The callers of a rule by name. Each caller is one object, so its limits are prepared once. */
 const callersOf = oncePer((_rule: IdentityRule) => new Map<string, Caller>());
 
-/** Returns a caller of a rule. @param name With its issuer. */
+/** Returns the caller of this name under a rule. @param name The name with its issuer. */
 export function callerOf(rule: IdentityRule, name: string): Caller {
   const callers = callersOf(rule);
   const known = callers.get(name);

@@ -53,7 +53,7 @@ Deno.test("the log names the groups that an issuer left out because a person has
     assert.equal(error.status, 403);
     assert.equal(
       error.reason,
-      `no rule applies to u-1 (${ISSUER}), whose issuer left out groups: too many values`,
+      `no rule applies to u-1 (${ISSUER}); its issuer left out groups: too many values`,
     );
   });
 });

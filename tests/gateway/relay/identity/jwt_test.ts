@@ -161,7 +161,7 @@ Deno.test("a JWT without a signature, or with one that a secret made, is a 401 b
   await steps(t, Object.entries(tokens), async ([, token]) => {
     const scene = await identityScene(keySetOf(signer));
     const error = await refusalOf(token, scene);
-    assert.equal(error.reason, "its algorithm is not an asymmetric one");
+    assert.equal(error.reason, "its algorithm is not asymmetric");
     assert.deepEqual(scene.requested, []);
   });
 });
