@@ -145,7 +145,7 @@ function shownError(error: unknown): unknown {
   if (error instanceof BadJwt) {
     const { reason } = error;
     const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
-    // After any 401, clients that get their token from a command run it again. Sending the same token again never helps.
+    // After any 401, clients that get their token from a command run it again. Resending the same token never helps.
     return error instanceof ExpiredJwt
       ? new GatewayError(
         "unauthenticated",

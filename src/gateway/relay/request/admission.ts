@@ -15,13 +15,13 @@ interface Admitted {
   readonly control: AttemptControl;
 }
 
-/** Ends the wait of another request with the error, so that the newcomer gets its place. Returns false without one. */
+/** Ends another request's wait with the error, so that the newcomer gets its place. Returns false if none can end. */
 type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
 
 /** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Admits a request until it ends. In a full gateway, one that waits for its turn may have to give way.
+   * Admits a request until it ends. In a full gateway, a request that waits for its turn may have to give way.
    *
    * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
    * reached its limit; both with `Retry-After`.
@@ -125,7 +125,7 @@ export function createAdmission(
   };
 }
 
-/** The connection closes, because a new one may reach another replica. On this one, the next request would fail too. */
+/** Returns the error of a gateway that shuts down. It closes the connection, so that the client opens one elsewhere. */
 export function shuttingDown(): GatewayError {
   return overloadedGateway("the gateway is shutting down", {
     headers: { connection: "close" },

@@ -65,7 +65,7 @@ function oneOf(callers: readonly (Caller | undefined)[]): Caller {
 /**
  * Waits for the callers of both credentials.
  *
- * @throws The error of the highest status, when neither has a caller: it is the one that a retry may mend.
+ * @throws The error of the highest status, when neither has a caller. Only after that one may a retry succeed.
  */
 async function settle(
   both: readonly (Caller | Promise<Caller> | undefined)[],
@@ -140,7 +140,7 @@ function isDate(value: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(value) && isDay(value);
 }
 
-/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. The same one comes with every request. */
+/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. Requests repeat a few dates. */
 const isDay = memoized((date) => {
   const ms = Date.parse(date);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);

@@ -32,14 +32,14 @@ interface ReadBodyOptions {
   readonly deadlineMs: number;
   /** The memory budget, which is charged for each chunk that arrives. */
   readonly memory: Pick<MemoryShare, "begin" | "take" | "give">;
-  /** Receives each chunk. It must not change or keep it. */
+  /** Receives each chunk, which it must not change or keep. */
   readonly onChunk: (chunk: Uint8Array<ArrayBuffer>) => void;
 }
 
-/** The longest body that is waited for as a whole, in bytes. A longer one is scanned while it arrives. */
+/** The longest body that is read at once, in bytes. A longer one is scanned while it arrives. */
 const WHOLE_BYTES = 16 * 1024;
 
-/** The longest body that is one array, in bytes. The pieces of a longer one are not copied. */
+/** The longest body that is joined to one array, in bytes. A longer one stays in pieces. */
 const SHORT_BYTES = 64 * 1024;
 
 /** The size of the pieces of a long body, in bytes. Smaller pieces are slower to allocate and free. */
@@ -252,8 +252,8 @@ function unsupportedEncoding(): GatewayError {
 }
 
 /**
- * Rejects a request that its server could not read, or that two servers may read in two ways. Its connection is closed,
- * because another server may find the end of this request elsewhere.
+ * Rejects a request that the HTTP server could not read, or that two servers may read in two ways. The connection is
+ * closed, because another server may see this request end elsewhere.
  *
  * @throws {GatewayError} `invalid_request`.
  */

@@ -12,7 +12,7 @@ import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
  *
  * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
  * memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted: uploads, and
- * those whose requests wait for their turn. So no caller can keep others out with either.
+ * bodies of requests that wait for their turn. So neither uploads nor waits of one caller can keep others out.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -26,7 +26,7 @@ export interface BodyMemory {
   open(maxBytes: number, caller: string): MemoryShare;
 }
 
-/** The memory of work that runs. */
+/** The memory that running work has borrowed. */
 export interface MemoryLoan {
   /** Ends the work. The loan shrinks to the size of its result. */
   keep(bytes: number): void;
@@ -54,10 +54,10 @@ export interface MemoryOfOthers {
   publish(usedBytes: number, running: number): void;
 }
 
-/** The pause before the next check for free memory, in milliseconds. Other threads do not announce what they return. */
+/** The pause before the next check for free memory, in milliseconds. Other threads free memory without notice. */
 const LOOK_AGAIN_MS = 50;
 
-/** The share of the memory beyond which waits end where there are several threads: none can free memory of another. */
+/** With several threads, waits end beyond this share of the memory: no thread can free the memory of another. */
 const WAITING_SHARE = 0.75;
 
 /** No other thread uses the memory. */
@@ -91,9 +91,9 @@ export function createBodyMemory(
 export class MemoryShare {
   readonly maxBytes: number;
   readonly caller: string;
-  /** Its memory except loans. */
+  /** The memory of the request without its loans, in bytes. */
   bytes = 0;
-  /** Defined while its body may have to give way to others. */
+  /** Defined while its body may be evicted. */
   evictable: Evictable | undefined;
   readonly #loans: Loans;
   #leave: TakeOut | undefined;
@@ -111,7 +111,7 @@ export class MemoryShare {
    *
    * @param declaredBytes The length in the body's header; 0 without one.
    * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
-   * @returns A function that ends the upload: the body is complete and is not evicted.
+   * @returns A function to call when the body is complete. Then it can no longer be evicted.
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
    * caller's other uploads.
    */
@@ -127,7 +127,7 @@ export class MemoryShare {
    * Lets the body give way to others while its request waits for its turn (`bodiesToEvict`).
    *
    * @param onEvict Called with the error when the wait must end. The memory of the body is free then.
-   * @returns A function that ends this: the request waits no more.
+   * @returns A function to call when the request no longer waits.
    */
   wait(onEvict: (error: Error) => void): () => void {
     const stop = this.#giveWay({ declaredBytes: 0, isWaiting: true, onEvict });
@@ -160,8 +160,8 @@ export class MemoryShare {
   }
 
   /**
-   * Borrows memory for work on a body, while it runs. It waits for earlier loans to end. Without such a loan it is
-   * rejected, because bodies must not wait for each other.
+   * Borrows memory while work on a body runs. If too little is free, waits for earlier loans to end. Rejects if no loan
+   * is left to wait for, because bodies must not wait for each other.
    *
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
    * @throws The reason of `signal`, when that aborts meanwhile.
@@ -181,7 +181,7 @@ export class MemoryShare {
 /** The memory in use, and its shares. */
 class UsedMemory {
   readonly others: MemoryOfOthers;
-  /** Those of the requests with a long body, complete or arriving, and of those that have waited for their turn. */
+  /** The shares of requests with a long body, complete or arriving, and of requests that have waited for their turn. */
   readonly shares = new LinkedList<MemoryShare>();
   bytes = 0;
   /** The number of loans for work that still runs. */
@@ -205,7 +205,7 @@ class UsedMemory {
     return this.#takeFree(bytes, share.maxBytes);
   }
 
-  /** Ends waits beyond this thread's share of the memory while all threads leave too little of it to new bodies. */
+  /** Ends waits beyond this thread's share of the memory while all threads together leave too little to new bodies. */
   limitWaits(maxBytes: number): void {
     const { threads } = this.others;
     if (threads === 1) return;

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** The fewest bytes for which the native function takes less time than a loop, because each call of it takes some. */
+/** The fewest bytes for which the native function is faster than a loop. Each call of the function has a cost. */
 const MIN_NATIVE_BYTES = 48;
 
 /** The CRC-32 of each byte (RFC 1952, section 8). */
@@ -15,7 +15,7 @@ const SUMS_OF_BYTES = Uint32Array.from(
   },
 );
 
-/** Returns the CRC-32 of bytes after others. */
+/** Returns the CRC-32 of earlier bytes and these. `before` is the CRC-32 of the earlier ones; 0 without any. */
 export function sumOf(
   bytes: Uint8Array,
   before: number,

@@ -36,7 +36,7 @@ const SESSION_HEADERS = [
   "conversation_id",
 ] as const;
 
-/** The length of the conversation's beginning that identifies it, in bytes. */
+/** The longest beginning by which a conversation is identified, in bytes. */
 const MAX_OPENING_BYTES = 64 * 1024;
 
 /** A request that may hold a conversation. */
@@ -47,8 +47,8 @@ export interface ConversationSource {
 }
 
 /**
- * Returns the id of the conversation that a client names by its session, the same for all its requests and on all
- * replicas. Two callers never share an id.
+ * Returns the id of the conversation that a client names by its session. It is the same for all requests of the
+ * session, on all replicas. Two callers never share an id.
  *
  * @returns `undefined` when the client names none.
  */

@@ -1,19 +1,19 @@
-/** A body that gives way while memory is short: it is arriving, or its request waits for its turn. */
+/** A body that may be evicted while memory is short: it is arriving, or its request waits for its turn. */
 export interface Evictable {
-  /** The length in the header of a body that is arriving; 0 without one, and for one that has arrived. */
+  /** The length that an arriving body announced, in bytes; 0 if it announced none, or has arrived. */
   readonly declaredBytes: number;
   readonly isWaiting: boolean;
   readonly onEvict: (error: Error) => void;
 }
 
-/** The body of one request, as far as the choice depends on it. */
+/** The facts of one request's body that decide its eviction. */
 interface HeldBytes {
   readonly caller: string;
   readonly bytes: number;
   readonly evictable: Evictable | undefined;
 }
 
-/** The memory that a new body needs: of `bytes`, only `missingBytes` are not free. */
+/** The memory that a new body needs: `bytes` in total, and `missingBytes` beyond the free memory. */
 interface MemoryNeed {
   readonly caller: string;
   readonly bytes: number;
@@ -21,15 +21,15 @@ interface MemoryNeed {
   readonly maxBytes: number;
 }
 
-/** The share of the memory within which a caller's new body comes before all that wait. */
+/** While a caller holds at most this share of the memory, its new body may evict any body that waits. */
 const NEW_BODY_SHARE = 0.5;
 
 /**
- * Returns the bodies that give way to a new one; `undefined` when they do not suffice. The caller that holds the most
- * loses first: its waits, then its uploads, of each the largest, and the newest of equal ones.
+ * Returns the bodies to evict for a new one; `undefined` when they do not suffice. The caller that holds the most loses
+ * first: its waiting bodies, then its uploads. The largest goes first, and the newest of equal ones.
  *
- * An upload gives way to a caller that would hold less. A wait also does to one that would hold no more than half of
- * the memory: a wait may last for minutes, and nobody may be kept out so long.
+ * An upload is evicted for a caller that would hold less. A waiting body is also evicted for a caller that would hold
+ * at most half of the memory: it may wait for minutes, and must not keep others out so long.
  *
  * @param bodies The bodies in the order in which they came.
  */

@@ -17,7 +17,7 @@ export interface KeptBody {
    * @throws {Error} After {@linkcode KeptBody.release}.
    */
   get(): HeldBody;
-  /** Registers an upload that reads the body. The body's bytes stay until it has finished. */
+  /** Registers an upload that reads the body. The bytes stay until the upload has finished. */
   lendTo(upload: Pick<Upload, "whenThrough">): void;
   /** Releases the body, and its memory once all uploads have finished. */
   release(): void;
@@ -52,7 +52,7 @@ export function keepBody(body: HeldBody, onRelease: () => void): KeptBody {
   };
 }
 
-/** Returns the body as one array. A long body is copied, with turns for other work meanwhile. */
+/** Returns the body as one array. A long body is copied in pieces, with turns for other work between them. */
 export async function bodyBytes(
   body: HeldBody,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -97,8 +97,8 @@ export async function* bodyChunks(
 }
 
 /**
- * Returns the caller's bytes with edits, of which none overlaps another. A long body becomes an upload, which borrows the
- * body. Both have a known length.
+ * Returns the caller's bytes with edits, which must not overlap. A long body becomes an upload, which borrows it. Both
+ * have a known length.
  */
 export function nativeBody(
   body: KeptBody,
@@ -116,8 +116,8 @@ export function nativeBody(
 }
 
 /**
- * Returns the pieces of a body with edits, in the same memory. It takes one pass over the pieces, because a body may need
- * many edits.
+ * Returns the pieces of a body with edits, in the same memory. It takes one pass over the pieces, because a body may
+ * need many edits.
  *
  * @throws {RangeError} When an edit is outside the body, or overlaps another.
  */

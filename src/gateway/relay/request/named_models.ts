@@ -193,8 +193,9 @@ export function createNamedModels(
 
 /** The strings of one tool that concern its models. */
 interface ToolStrings {
-  /** True when one of its types is a drawing tool; `isAnswering` for any other type. */
+  /** True when one of its types is a drawing tool. */
   isDrawing: boolean;
+  /** True when one of its types is not a drawing tool. */
   isAnswering: boolean;
   /** The types of the tool that choose models themselves. */
   readonly choosing: Set<string>;

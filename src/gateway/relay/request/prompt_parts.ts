@@ -1,35 +1,36 @@
 /*
  * A provider's prompt cache serves the longest beginning of a prompt that it has seen. So the checksums of a prompt's
- * parts show where two prompts begin to differ. They are taken while the body is scanned; no content is kept.
+ * parts show where two prompts begin to differ. They are computed while the body is scanned; no content is kept.
  */
 
 /** The checksums of the parts of a prompt. */
 export interface PromptParts {
-  /** Of all tools together; 0 without tools. */
+  /** The checksum of all tools together; 0 without tools. */
   readonly tools: number;
   readonly toolCount: number;
-  /** Of each block of the system prompt. */
+  /** The checksum of each block of the system prompt. */
   readonly system: readonly number[];
-  /** Of each message, or item of a Responses request. */
+  /** The checksum of each message, or of each item of a Responses request. */
   readonly messages: readonly number[];
-  /** The body's name for its list of messages, and for its system prompt; empty without such a field. */
+  /** The name of the body's field with the messages; empty without one. */
   readonly messagesField: string;
+  /** The name of the body's field with the system prompt; empty without one. */
   readonly systemField: string;
-  /** Of the settings that the request contains, by name. */
+  /** The checksums of the settings in the request, by name. */
   readonly settings: ReadonlyMap<string, number>;
-  /** The reasoning effort, in the body's word, cut to 32 characters; `undefined` when it sets none. */
+  /** The reasoning effort as the body spells it, cut to 32 characters; `undefined` when the body sets none. */
   readonly effort: string | undefined;
   /** The number of cache marks. */
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
   readonly isLinked: boolean;
-  /** The beginning of the messages that the next turn is to repeat; `undefined` when that is not known. */
+  /** The first messages, which the next turn should repeat; `undefined` when they are not known. */
   readonly opening: Opening | undefined;
-  /** True when the body has changed what an earlier prompt had, so that it must be read again. */
+  /** True when the opening differs from the earlier prompt's, so that the body must be read again. */
   readonly isIncomplete: boolean;
 }
 
-/** The messages before the first cache mark, which clients move from turn to turn. */
+/** The messages before the first cache mark. Clients move that mark from turn to turn. */
 export interface Opening {
   readonly messages: number;
   /** The number of bytes, from the beginning of the list. */
@@ -44,7 +45,7 @@ export type FindPrompt = (first: readonly number[]) => PromptParts | undefined;
 export const FIRST_MESSAGES = 4;
 
 /**
- * The most messages, and blocks of the system prompt, of a prompt that is compared. No client sends more, and the sums of
- * hostile ones would take several times the memory of their body.
+ * The most messages, or blocks of the system prompt, in a prompt that is compared. No client sends more. The sums of a
+ * hostile prompt would take several times the memory of its body.
  */
 export const MAX_SUMS = 8192;

@@ -46,12 +46,12 @@ const ROLES: Readonly<Record<string, Role>> = {
   prompt_cache_retention: "setting",
 };
 
-/** A name that no body has, as long as the longest of them: a scan keeps names up to that length. */
+/** A name that no body has. It is as long as the longest field, because a scan keeps names up to its own longest. */
 export const NO_NAME: string = " ".repeat(
   Math.max(...Object.keys(ROLES).map(({ length }) => length)),
 );
 
-/** The settings with the reasoning effort, or with an object that has it as `effort`. */
+/** The settings that are the reasoning effort, or an object with an `effort`. */
 const EFFORT_FIELDS: ReadonlySet<string> = new Set([
   "reasoning",
   "reasoning_effort",
@@ -74,7 +74,7 @@ const MARKS = ['"cache_control"', '"prompt_cache_breakpoint"']
   .map((name) => encoder.encode(name));
 const CONTENT = encoder.encode('"content"');
 
-/** A text as its only block. Clients write a block where a mark is, and a string once the mark has moved on. */
+/** The bytes around a text that is summed as a block. Clients send a block with a mark, but a string without one. */
 const BEFORE_TEXT = encoder.encode('[{"type":"text","text":');
 const AFTER_TEXT = encoder.encode("}]}");
 
@@ -89,8 +89,8 @@ const LETTER_E = 0x65;
 const NULL = 0x6e;
 
 /**
- * Takes the parts of a prompt from the scan of its body. It copies the sums of the messages that an earlier prompt had:
- * one sum of all their bytes shows that they are the same, and takes far less time than a sum of each.
+ * Reads the parts of a prompt from the scan of its body. It copies the sums of messages that an earlier prompt had. One
+ * sum over the bytes of all these messages shows that they are equal, and takes far less time than a sum of each.
  */
 export class PromptPartsReader implements PromptParts, StructureSink {
   tools = 0;
@@ -116,7 +116,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   #listFrom = -1;
   /** The end of the last message, in the current chunk; -1 when it ended earlier. */
   #messageEnd = -1;
-  /** The same in the document. */
+  /** The end of the last message, in the document. */
   #messageOffset = 0;
   #field = "";
   #role: Role = "setting";
@@ -252,7 +252,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     this.#listFrom = -1;
   }
 
-  /** Lets the opening end with the last message, if that ended in this chunk. */
+  /** Ends the opening after the last message, if that message ended in this chunk. */
   #keepOpening(bytes: Uint8Array): void {
     if (this.#messageEnd === -1) return;
     this.#addToList(bytes, this.#messageEnd);
@@ -314,7 +314,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
 
   /** Leaves a mark out of the sum. Returns true when its value is to be skipped. */
   #passMark(bytes: Uint8Array, at: number): boolean {
-    // The letter in which `content` differs from the marks.
+    // Most names are `content`, which differs from the marks in this letter.
     if (bytes[at - 4] === LETTER_E) return false;
     const mark = MARKS.find((one) => endsAt(bytes, at, one));
     if (mark === undefined) return false;
@@ -330,8 +330,8 @@ export class PromptPartsReader implements PromptParts, StructureSink {
 }
 
 /**
- * Returns the parts of the prompt in a body, which is a JSON object, without an opening: the next prompt is not compared
- * with it. So a client that edits each turn has every second body read twice.
+ * Returns the parts of the prompt in a JSON body. They have no opening, so the next prompt is not compared with them.
+ * If a client edits each turn, only every second body is read twice.
  */
 export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
   const parts = new PromptPartsReader();
@@ -353,7 +353,7 @@ function roleOf(
   return undefined;
 }
 
-/** Returns the effort in the end of a setting's value; `undefined` in one that is divided between chunks. */
+/** Returns the effort in a setting's value; `undefined` when the value is divided between chunks. */
 function effortIn(bytes: Uint8Array): string | undefined {
   if (bytes.length > MAX_EFFORT_BYTES) return undefined;
   const value = parseJson(byteText(bytes));

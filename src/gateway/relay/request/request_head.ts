@@ -48,7 +48,7 @@ export interface RequestHead {
   readonly maxOutputTokens: number | undefined;
 }
 
-/** The measures that decide the work and memory of parsing a body. */
+/** The measures of a body that decide how much work and memory its parsing takes. */
 export interface BodyShape {
   /** The number of objects, arrays and members. */
   readonly values: number;
@@ -132,14 +132,14 @@ const DEFERRING_FIELDS: Partial<Readonly<Record<Protocol, string>>> = {
   chat: "deferred",
 };
 
-/** The fields that bound the output tokens, the one with reasoning too (npm `openai`, `@anthropic-ai/sdk`). */
+/** The fields that bound the output tokens (npm `openai`, `@anthropic-ai/sdk`). */
 const OUTPUT_FIELDS: Partial<Readonly<Record<Protocol, readonly string[]>>> = {
   chat: ["max_tokens", "max_completion_tokens"],
   messages: ["max_tokens"],
   responses: ["max_output_tokens"],
 };
 
-/** The number of choices, each of which has its own output. */
+/** The field with the number of choices. Each choice has its own output. */
 const CHOICES_FIELD = "n";
 
 const VERSION_FIELD = "anthropic_version";
@@ -160,7 +160,7 @@ const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
   }),
 );
 
-/** Returns the field that shows that a body speaks another protocol than its path. */
+/** Returns the field that marks a body of another protocol than the path's. */
 function foreignFieldOf(name: Operation): string | undefined {
   return name === "chat_completions" ? "input" : undefined;
 }
@@ -270,7 +270,7 @@ function isGiven(value: FoundValue | undefined): boolean {
     (value.text === undefined || valueOf(value) !== null);
 }
 
-/** Parses a value. Only values that are too long for a model's name or a boolean have no text. */
+/** Parses a value; `undefined` without text, because the value is too long for a model's name or a boolean. */
 function valueOf({ text }: FoundValue): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
@@ -300,8 +300,8 @@ function wrongStream(field: string): GatewayError {
 }
 
 /**
- * Returns the protocol of a body for Chat Completions that has an `input`. Without `messages` it is a Responses
- * request, as Cursor sends it. Such a body cannot be forwarded natively.
+ * Returns the protocol of a body with an `input` that was sent to Chat Completions. Without `messages` it is a
+ * Responses request, as Cursor sends it. Such a body cannot be forwarded natively.
  *
  * @returns `undefined` for a body that seems to be for Chat Completions.
  */
