@@ -165,7 +165,7 @@ export class AttemptReport {
     this.#options.model.dismissed(this.#modelAttempt);
   }
 
-  /** A provider asks to wait for a model, so no connection's attempt is such a probe. */
+  /** Providers ask to wait for a model, so only the model's attempt can be such a probe. */
   #reportProbe(probe: LimitProbe): void {
     const { forAll, own } = this.#modelAttempt;
     if (!forAll.isLimitProbe && !own.isLimitProbe) return;
@@ -185,7 +185,7 @@ function isProbe({ forAll, own }: TokenAttempt): boolean {
     own.isLimitProbe;
 }
 
-/** Without a connection, no request was sent that could be the cause. */
+/** Returns true when no caller can be the cause, because no request was sent. */
 function isIndependentOfCaller(
   { kind, wasConnected }: AttemptFailure,
 ): boolean {
@@ -201,8 +201,8 @@ const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
 ]);
 
 /**
- * A response shows that the provider is reachable and accepts the credential. Silence shows neither, and a 403 only the
- * first.
+ * Records the result for the connection. A response shows that the provider is reachable and accepts the credential.
+ * Silence shows neither, and a 403 only the former.
  */
 function settleConnection(
   connection: BreakerByToken,
@@ -224,9 +224,9 @@ interface QuotaKnowledge {
 const FRESH_MS = 1000;
 
 /**
- * Adds the reset of an exhausted window to a limit without a retry time. The windows in the headers of the same response
- * separate it from too many requests at once: those of all models, or else those of some. A quota that the response
- * itself names may also be a window of `/limits`.
+ * Adds the reset of an exhausted window to a limit without a retry time. If the headers of the same response show no
+ * exhausted window, there were only too many requests at once. Windows of all models come before those of some. If the
+ * response itself names a quota, the windows of `/limits` count, too.
  */
 export function withWindow(
   failure: AttemptFailure,

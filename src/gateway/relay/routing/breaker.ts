@@ -3,7 +3,7 @@ import { type CoolDown, type LastingCause, LONG_MS } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
-  /** The number of cool-downs before the attempt. Results of attempts before the last one are ignored. */
+  /** The number of cool-downs before the attempt. Once another cool-down has begun, its result is ignored. */
   readonly coolDowns: number;
   /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
@@ -49,15 +49,15 @@ export class Breaker {
   #coolMs = 0;
   #coolDowns = 0;
   #coolUntilMs = 0;
-  /** The time that the provider named; later than the end of the cool-down where that is capped. */
+  /** The time that the provider named. A cool-down that was capped ends earlier. */
   #requestedUntilMs = 0;
   /** The time of the next probe of the provider's wait; `undefined` when it has not asked for a long one. */
   #limitProbeAtMs: number | undefined;
   /** The start of the last cool-down, in milliseconds since 1970. */
   #coolSinceMs = 0;
-  /** The time until which readings end no cool-down, because one did so in vain. */
+  /** The time until which readings end no cool-down, because one may have ended a cool-down too early. */
   #distrustUntilMs = 0;
-  /** The time until which a reading that shows the quota used up counts for nothing. */
+  /** The time until which a reading with a used-up quota is ignored. */
   #paidUntilMs = 0;
   #needsProbe = false;
   /** The start of the first probe since the last cool-down. */
@@ -257,7 +257,7 @@ export class Breaker {
 
   /**
    * Ends a long wait after a reading that shows room in the quota. If the provider refuses again, only a probe ends the
-   * wait for the next five minutes, because the reading misses what is used up.
+   * wait for the next five minutes, because the reading does not show the quota that is used up.
    *
    * @param readAtMs The time of the reading, in milliseconds since 1970.
    * @returns True when a wait has ended.
@@ -271,7 +271,10 @@ export class Breaker {
     return true;
   }
 
-  /** Begins a long wait, unless one lasts already, or a probe was answered in this window: something else pays. */
+  /**
+   * Begins a long wait, unless one lasts already. An answered probe prevents it until the window ends, because the
+   * answer shows that the provider takes payment in another way.
+   */
   noteUsedUp(waitMs: number): void {
     if (this.isWaiting || this.#clock.elapsedMs() < this.#paidUntilMs) return;
     this.coolFor(waitMs);

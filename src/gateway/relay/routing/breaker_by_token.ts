@@ -115,7 +115,7 @@ export class BreakerByToken {
       this.#byToken.values().some((breaker) => breaker.isWaiting);
   }
 
-  /** Ends the long waits that the provider asked for, after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
+  /** Ends the long waits that the provider asked for after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
   noteRoom(readAtMs: number): void {
     const ended = [this.#forAll, ...this.#byToken.values()]
       .filter((breaker) => breaker.noteRoom(readAtMs));
@@ -172,12 +172,12 @@ export class BreakerByToken {
 
   /**
    * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
-   * such a response. Of several such times, the last one to end counts. Only a probe's may end earlier.
+   * such a response. Of several such times, the one that ends last counts. Only a probe may shorten it.
    */
   coolFor(attempt: TokenAttempt, forMs: number): Cooling {
     const { token, forAll, own } = attempt;
     this.dismissed(attempt);
-    // A cool-down that has ended since may have shown that the upstream serves again.
+    // A later cool-down has begun and ended, so the upstream may serve again.
     const isOver = !this.#forAll.isCurrent(forAll) && this.restMs(token) === 0;
     if (isOver) return { ms: 0, isForAll: false };
     const isForAll = this.#limited.add(token) || forAll.isLimitProbe;
@@ -188,8 +188,8 @@ export class BreakerByToken {
   }
 
   /**
-   * Applies the cool-down of another gateway. A token that was limited there counts as limited here, so a second one
-   * keeps all away.
+   * Applies the cool-down of another gateway. A token that was limited there counts as limited here, so a second
+   * limited token keeps all away.
    */
   follow(
     { token, ms, requestedMs, probe, cause }: Omit<
@@ -245,7 +245,7 @@ export class BreakerByToken {
     this.#dropFailing();
   }
 
-  /** Drops the breakers of single tokens, without the waits that the provider asked for. */
+  /** Drops the breakers of single tokens, except during a wait that the provider asked for. */
   #dropFailing(): void {
     for (const [token, breaker] of this.#byToken) {
       if (!breaker.isRequestedWait) this.#byToken.delete(token);

@@ -38,7 +38,7 @@ export type Candidate =
 interface BodyFacts {
   /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
-  /** The tools and the effort; `undefined` for a request like those of most clients, with tools. */
+  /** The tools and the effort; without it, the request is assumed to have tools, like those of most clients. */
   readonly prompt?: Pick<PromptParts, "toolCount" | "effort"> | undefined;
 }
 
@@ -114,8 +114,8 @@ export const targetOf = oncePer((
 }));
 
 /**
- * Translates a body that speaks another protocol than its path. It prefers the connection's endpoint for the body's
- * protocol, because that drops the fewest fields.
+ * Returns the candidate for a body of another protocol than the path's. It prefers the connection's endpoint for the
+ * body's protocol, because that drops the fewest fields.
  */
 function translating(
   candidate: Candidate,
@@ -150,8 +150,8 @@ export function servedProtocols(
 }
 
 /**
- * Returns the protocols in which requests for a model reach its providers unchanged, the providers' own protocol first:
- * those of all its deployments, or of the first one where they have none in common.
+ * Returns the protocols in which requests for a model reach its providers unchanged, the first provider's own protocol
+ * first. They are common to all deployments. If these have none in common, they are those of the first deployment.
  */
 export function nativeProtocols(
   [first, ...others]: Deployments,
@@ -183,8 +183,8 @@ function unsupported(operation: Operation): GatewayError {
 }
 
 /**
- * Names the paths that serve the model, the one of the family's own protocol first. The log also names the option that
- * adds this path.
+ * Returns an error with the paths that serve the model, the one of the family's own protocol first. The log also names
+ * the option that adds this path.
  */
 function unservedPath(
   operation: Operation,
@@ -265,8 +265,8 @@ function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
 /**
  * Returns the deployments of a model that a caller may use, in the file's order.
  *
- * @throws {GatewayError} `invalid_request` with code `region_not_allowed` when the model is the caller's, but only
- * outside of its regions; else `not_found` with code `model_not_found`. This error is the same for an unknown and an
+ * @throws {GatewayError} `invalid_request` with code `region_not_allowed` when only connections outside of the caller's
+ * regions serve the model; else `not_found` with code `model_not_found`. The latter is the same for an unknown and an
  * unassigned model, so that no caller can probe for models (docs/design.md#paths).
  */
 export function assign(

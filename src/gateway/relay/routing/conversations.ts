@@ -48,7 +48,7 @@ interface ConversationsOptions {
 /** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
 const CONVERSATION_MS = 3_600_000;
 
-/** The length of an answer, in milliseconds, from which that time counts from its end. */
+/** After an answer that took at least this long, in milliseconds, that time counts from the answer's end. */
 const LONG_ANSWER_MS = 60_000;
 
 const MAX_CONVERSATIONS = 10_000;
@@ -93,7 +93,7 @@ interface PoolRequest {
 export class Conversations {
   readonly #options: ConversationsOptions;
   readonly #stays: TtlCache<string, Stay>;
-  /** The time until which conversations without a name may be elsewhere than on the first connection, by model. */
+  /** The time until which an unnamed conversation may be on another connection than the first, by model. */
   readonly #unnamedUntilMs = new Map<string, number>();
 
   constructor(options: ConversationsOptions) {
@@ -141,7 +141,7 @@ export class Conversations {
     if (isByQuota || this.#options.clock.elapsedMs() < untilMs) {
       return await search();
     }
-    // All of them are on the first connection, so the search waits until one is not.
+    // All unnamed conversations are on the first connection, so the search waits until one leaves it.
     return {
       ...candidates,
       onServed: (candidate) =>
@@ -156,7 +156,7 @@ export class Conversations {
     const nowMs = this.#options.clock.elapsedMs();
     const sentMs = nowMs - (NOTICE_LASTS_MS - ms);
     const known = this.#stays.get(conversation);
-    // A store that was away returns with notices from before a move.
+    // A store that was unreachable may deliver notices from before a move.
     if (sentMs < (known?.byModel.get(model)?.sinceMs ?? -Infinity)) return;
     this.#keep(placed, known, sentMs).heardMs = nowMs;
   }

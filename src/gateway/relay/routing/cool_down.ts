@@ -23,16 +23,16 @@ export interface LastingCause {
 }
 
 /**
- * Returns the digest of a caller's name. It stands for the caller between replicas, since one may not know the callers
- * of identity providers that another one has seen, and a store should hold no names.
+ * Returns the digest of a caller's name, which replicas send in place of the name. A replica may not know a caller of
+ * an identity provider that another has seen, and a store should hold no names.
  */
 export const tokenDigest: (caller: Caller) => string = oncePer(
   ({ name }: Caller) => digestOf(name),
 );
 
 /**
- * Waits of this length or more come from a provider, in milliseconds. The gateway's own cool-downs take 15 seconds at
- * most. No SDK waits longer than this by itself.
+ * Only a provider asks for a wait of this length or more, in milliseconds. The gateway's own cool-downs take 15 seconds
+ * at most. No SDK waits longer than this by itself.
  */
 export const LONG_MS = 60_000;
 
@@ -54,7 +54,7 @@ export interface CoolDown {
    * when the connection failed.
    */
   readonly requestedMs?: number | undefined;
-  /** Defined for news of a cool-down that the upstream asked for: a probe has `begun`, or was `answered` and ended it. */
+  /** Defined for a probe of a cool-down that the upstream asked for. An `answered` probe ended the cool-down. */
   readonly probe?: LimitProbe | undefined;
   /** Defined only if an administrator must act. */
   readonly cause?: LastingCause | undefined;

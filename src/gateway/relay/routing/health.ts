@@ -32,7 +32,7 @@ export interface BeginOptions {
   readonly isRepeat: boolean;
   /** True when no other deployment is left. Only then may the attempt run beside a probe without a result. */
   readonly hasNoAlternative: boolean;
-  /** True when no other deployment can serve at all. Only then may the attempt probe a wait that the provider asked for. */
+  /** True when no other deployment can serve. Only then may the attempt probe a wait that the provider asked for. */
   readonly isLastResort?: boolean;
 }
 
@@ -46,7 +46,7 @@ interface HealthOptions {
   readonly onShortage?: (() => void) | undefined;
 }
 
-/** The time for which a shortage shows, in milliseconds: longer than the period of most probes. */
+/** The time for which a shortage is reported, in milliseconds. It is longer than the interval of most health checks. */
 export const SHORTAGE_MS = 60_000;
 
 /**
@@ -56,7 +56,7 @@ export const SHORTAGE_MS = 60_000;
 export class Health {
   readonly #options: HealthOptions;
   readonly #breakers = new WeakMap<object, BreakerByToken>();
-  /** The connections of which a provider asked for a wait, so that no other costs time after each answer. */
+  /** The connections whose provider asked for a wait. Only these are checked after an answer. */
   readonly #limited = new WeakSet<Connection>();
   #shortageUntilMs = -Infinity;
 
@@ -77,7 +77,7 @@ export class Health {
     return this.#longest("waitMs", deployment, caller);
   }
 
-  /** Returns the time until the next request may try a deployment, in milliseconds. Callers read no later time. */
+  /** Returns the time until the next request may try a deployment, in milliseconds. No response names a later time. */
   nextTryMs(deployment: Deployment, caller: Caller): number {
     return this.#longest("nextTryMs", deployment, caller);
   }
@@ -136,7 +136,7 @@ export class Health {
   }
 
   /**
-   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. It calls
+   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. Calls
    * `read` only if there is such a wait.
    */
   noteReading(
@@ -153,7 +153,7 @@ export class Health {
     for (const breaker of waiting) breaker.noteRoom(reading.checkedAtMs);
   }
 
-  /** Takes a reading of `/limits` that shows the quota used up for evidence like a 429 with the time of the reset. */
+  /** Treats a reading of `/limits` with a used-up quota like a 429 that names the reset. */
   noteUsedUp(connection: Connection, reading: GoodReading): void {
     const { clock } = this.#options;
     const waitMs = usedUpMs(reading.windows, clock.now());
@@ -242,7 +242,7 @@ export class Health {
     });
   }
 
-  /** Returns a function that sends the news of an attempt's probe, if it is one. */
+  /** Returns a function that publishes the beginning and the end of a probe. */
   #probeReporter(deployment: Deployment, caller: Caller) {
     const { clock, publish } = this.#options;
     let untilMs = 0;

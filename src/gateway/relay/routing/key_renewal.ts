@@ -11,7 +11,7 @@ export type KeyRenewal = (
 interface KeyRenewalOptions {
   readonly liveConfig: LiveConfig;
   readonly deadlines: Pick<Deadlines, "start">;
-  /** Asks the process for an exchange; absent where nothing makes one. */
+  /** Asks the process to exchange a connection's key; absent when it exchanges none. */
   readonly ask: ((connectionId: string) => void) | undefined;
 }
 
@@ -19,8 +19,8 @@ interface KeyRenewalOptions {
 const WAIT_MS = 5000;
 
 /**
- * Creates the renewal of exchanged keys. A provider may revoke a token before its end, so a refused one is exchanged
- * once more. All requests that wait for a connection share the exchange.
+ * Creates the renewal of exchanged keys. A provider may revoke a key before its end, so a refused key is exchanged
+ * again. All requests that wait for a connection share the exchange.
  */
 export function createKeyRenewal(
   { liveConfig, deadlines, ask }: KeyRenewalOptions,

@@ -13,7 +13,7 @@ import { type LastingCause, type LastingKind, LONG_MS } from "./cool_down.ts";
 import type { Health } from "./health.ts";
 
 /**
- * The earliest time at which a request that failed could be served, over all its candidates.
+ * The earliest time at which a candidate could serve a failed request.
  *
  * - `soon`: a connection may serve it within a minute. `isBusy`: the connection has no free slot.
  * - `exhausted`: the quotas of the connections, or the limits of the token, are exhausted.
@@ -58,8 +58,8 @@ interface OutlookEvidence {
 }
 
 /**
- * Returns the outlook of a request; the candidates are in the order of preference. The providers' times decide its kind.
- * Of several exhausted candidates, it is that of the one which is tried first.
+ * Returns the outlook of a request: that of the candidate that can serve it soonest. If that one is exhausted, returns
+ * the outlook of the exhausted candidate that is tried first.
  */
 export function outlookOf(
   [first, ...others]: readonly [Candidate, ...Candidate[]],

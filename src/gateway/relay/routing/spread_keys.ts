@@ -7,11 +7,11 @@ export function hasKeys(candidates: readonly Candidate[]): boolean {
 }
 
 /**
- * Orders the keys of each connection for a conversation, by weighted rendezvous hashing: each key comes first for its
- * weight's share of all conversations, the same one in every thread and replica, and a key that leaves moves only its
- * own conversations.
+ * Orders the keys of each connection for a conversation, by weighted rendezvous hashing. The weight of a key is its
+ * share of the conversations. The order is the same in every thread and replica. A key that leaves moves only its own
+ * conversations.
  *
- * @param id The conversation, or else who sends it.
+ * @param id The id of the conversation; without one, that of the caller.
  */
 export function spreadKeys(
   candidates: readonly Candidate[],
@@ -29,7 +29,7 @@ export function spreadKeys(
 
 const RANK_DIGITS = 12;
 
-/** Returns an exponentially distributed number: of several, each is the least with the chance of its weight. */
+/** Returns an exponentially distributed number. Its chance to be the least of several is proportional to its weight. */
 function rankOf(one: Candidate, id: string): number {
   const weight = keyOf(one)?.weight ?? 1;
   const hash = sha256Hex(`${id} ${one.deployment.connection.id}`);
