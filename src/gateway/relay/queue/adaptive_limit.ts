@@ -3,11 +3,13 @@ import type { Clock } from "@gateway/base/time/timers";
 /** The part of the limit that remains after a refusal. */
 const DECREASE = 0.8;
 
-/** Refusals within this time, in milliseconds, come from the same crowd. */
+/** Refusals within this time, in milliseconds, count as one. */
 const CROWD_MS = 1_000;
 
-/** The time without a refusal after which the limit rises, and the part of it by which it does, at least one. */
+/** The time without a refusal after which the limit rises, in milliseconds. */
 const RAISE_MS = 10_000;
+
+/** The share of the limit by which it rises, but at least by one request. */
 const INCREASE = 0.05;
 
 /** The time without a refusal after which there is no limit, in milliseconds. */
@@ -17,9 +19,9 @@ const CALM_MS = 600_000;
 const NEWEST_SHARE = 0.2;
 
 /**
- * The number of requests that a provider serves at the same time for a model, as far as its refusals have shown it. A
- * 429 lowers the limit by a fifth, and at least to the requests that still run; while there is none, it rises slowly
- * (additive increase, multiplicative decrease). Before the first 429 there is no limit.
+ * Learns from refusals how many requests a provider serves at the same time for a model. A 429 lowers the limit by a
+ * fifth, or to the requests that still run if these are fewer. Without refusals, the limit rises slowly (additive
+ * increase, multiplicative decrease). Before the first 429 there is no limit.
  */
 export class AdaptiveLimit {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -68,9 +70,9 @@ export class AdaptiveLimit {
   }
 
   /**
-   * Raises the limit from time to time, because the provider has answered a request completely.
+   * Records a complete answer of the provider. From time to time, this raises the limit.
    *
-   * @param tookMs The time of the request, in milliseconds. A slot that was given back unused has none.
+   * @param tookMs The time that the request took, in milliseconds.
    */
   completed(tookMs: number): void {
     this.#averageMs = this.#averageMs === undefined

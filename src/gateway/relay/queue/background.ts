@@ -9,8 +9,8 @@ const BACKGROUND_PRIORITIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true for work that nobody watches: of a subagent, or marked by the client. Such marks only lower the place of
- * a request, so that nobody gains by them.
+ * Returns true for work that nobody watches: of a subagent, or marked by the client. Such a mark only lowers the place
+ * of a request, so no client gains by it.
  */
 export function isBackground(
   { headers, record }: Pick<Exchange, "headers" | "record">,

@@ -22,9 +22,9 @@ export interface Queue {
   open(exchange: QueuedExchange): QueuedRequest;
   /** The number of requests that wait here. */
   readonly waiting: number;
-  /** Returns the length of the line at a connection, that of other gateways included. */
+  /** Returns the length of the line at a connection, including the lines of other gateways. */
   loadOf(connectionId: string): LineLoad;
-  /** Follows the news of another gateway's line. */
+  /** Applies the news of another gateway's line. */
   follow(news: LineNews): void;
 }
 
@@ -42,7 +42,7 @@ export interface QueuedRequest {
    */
   occupy(deployment: Deployment): ConnectionSlot | undefined;
   /**
-   * Waits until one of the places may have room. A slot of it is then kept for the request.
+   * Waits until one of the places may have room. A slot there is then kept for the request.
    *
    * @param places The places in the order of preference.
    * @throws The reason for which the request was cancelled.
@@ -97,7 +97,7 @@ class Place implements QueuedRequest {
       return leave && {
         leave: () => {
           leave();
-          // A reload may have let requests wait for it meanwhile.
+          // After a reload, requests may wait for this slot.
           this.#slots.giveOut();
         },
         isAwaited: () => this.#slots.isSlotAwaited(deployment),
@@ -165,7 +165,7 @@ class Place implements QueuedRequest {
       isBackground: isBackground(this.#exchange),
       sinceMs,
       untilMs: sinceMs + Math.max(...places.map(({ mostMs }) => mostMs)),
-      // A wait for the conversation's own connection is shorter.
+      // `mostMs` is shorter for the conversation's own connection.
       backUntilMs: sinceMs + BACK_SHARE * Math.max(
             ...places.map(({ deployment: { connection } }) =>
               connection.queue?.maxWaitMs ?? 0
@@ -192,11 +192,11 @@ class Place implements QueuedRequest {
   }
 }
 
-/** Returns a text that names the agent of a session. Only those of one caller are compared with each other. */
+/** Returns a text that names the agent of a session. Only texts of one caller are compared with each other. */
 function sessionOf(
   { caller, record: { facts: { client } } }: QueuedExchange,
 ): string {
   const session = client?.session ?? tokenDigest(caller);
-  // Most requests have none, and a concatenation takes longer than the rest.
+  // Most requests name no agent, and a concatenation takes longer than the rest.
   return client?.agent === undefined ? session : `${session} ${client.agent}`;
 }

@@ -6,16 +6,17 @@ const MAX_CALLERS = 10_000;
 
 /** The use of one caller. */
 interface Use {
-  /** That of ended requests, as of a time. */
+  /** The use of ended requests at `atMs`, in milliseconds. */
   usedMs: number;
   atMs: number;
-  /** What the running requests count. */
+  /** The assumed use of the running requests, in milliseconds. */
   runningMs: number;
 }
 
 /**
- * The time that each caller's requests have occupied providers, which decides whose turn is next. It fades away. The
- * functions take the time on a monotonic clock, since a read of it takes longer than they do.
+ * The time that each caller's requests have occupied providers, which decides whose turn is next. It halves every two
+ * minutes. `nowMs` is the time on a monotonic clock. It is a parameter, because reading a clock takes longer than the
+ * functions do.
  */
 export class RecentUse {
   readonly #byCaller = new Map<string, Use>();
@@ -26,12 +27,12 @@ export class RecentUse {
     return use === undefined ? 0 : faded(use, nowMs) + use.runningMs;
   }
 
-  /** Counts a request that begins, as if it had ended after `guessMs`. Otherwise many at once would count nothing. */
+  /** Counts a request that begins, as if it had ended after `guessMs`. Otherwise running requests would not count. */
   begin(caller: string, guessMs: number): void {
     this.#useOf(caller).runningMs += guessMs;
   }
 
-  /** Replaces what a request has counted since its beginning. */
+  /** Replaces the guess for a request by the time that it took. */
   end(caller: string, guessMs: number, tookMs: number, nowMs: number): void {
     const use = this.add(caller, tookMs, nowMs);
     use.runningMs = Math.max(0, use.runningMs - guessMs);
@@ -57,14 +58,14 @@ function faded({ usedMs, atMs }: Use, nowMs: number): number {
   return usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS);
 }
 
-/** Sets a value in a map, and drops the one that was set longest ago beyond a number. */
+/** Sets a value in a map. If the map then has more than `most` values, drops the one that was set longest ago. */
 export function setNewest<Value>(
   map: Map<string, Value>,
   key: string,
   value: Value,
   most: number,
 ): void {
-  // The order matters only where one is dropped soon.
+  // The order matters only when a value may soon be dropped.
   if (map.size > most / 2) map.delete(key);
   map.set(key, value);
   if (map.size <= most) return;

@@ -8,9 +8,9 @@ export interface LineNews extends LineLoad {
   readonly model: string;
   /** The id of the line. */
   readonly from: string;
-  /** What is new in the use of callers, in milliseconds, by the digest of the caller. */
+  /** The use to add for each caller, in milliseconds, by the digest of the caller. */
   readonly used: Readonly<Record<string, number>>;
-  /** Those who wait for nothing but a slot, between threads, which share the slots. A store does not keep them. */
+  /** The requests that need only a slot. Only threads send these, because they share the slots. */
   readonly turns?: readonly SentGroup[] | undefined;
   /** The time for which the news counts, in milliseconds. */
   readonly ms: number;
@@ -24,16 +24,16 @@ export interface LineLoad {
   readonly expectedMs: number;
 }
 
-/** What a line says about itself. */
+/** The state of this gateway's line. */
 export type OwnLine = Pick<LineNews, "waiting" | "expectedMs" | "turns">;
 
 interface SharedLineOptions {
   /** An unguessable id. */
   readonly id: string;
   readonly deadlines: Deadlines;
-  /** Absent where nobody shares the line. */
+  /** Absent when no other gateway shares the line. */
   readonly publish?: ((news: LineNews) => void) | undefined;
-  /** Returns the own line at a deployment, by its key. */
+  /** Returns the state of this gateway's line at a deployment, by the deployment's key. */
   readonly describe: (key: string) => OwnLine;
 }
 
@@ -41,26 +41,28 @@ interface SharedLineOptions {
 const SEND_MS = 100;
 const LASTS_MS = 1_000;
 
-/** What is new in the use of a caller, by its digest, in milliseconds. */
+/** The use to add for a caller. */
 interface NewUse {
+  /** The digest of the caller. */
   readonly caller: string;
+  /** The use, in milliseconds. */
   readonly ms: number;
 }
 
-/** What is to be sent about a deployment. */
+/** The changes at a deployment that are not sent yet. */
 interface Unsent {
   readonly deployment: Deployment;
   readonly used: Map<string, number>;
 }
 
-/** What another line has sent. */
+/** The last news of another line. */
 interface OtherLine extends LineLoad {
   readonly connectionId: string;
   readonly turns: readonly RankedGroup[];
   readonly untilMs: number;
 }
 
-/** The lines of other gateways, and the news that they get of this one. */
+/** Keeps the lines of other gateways, and sends them the news of this gateway's line. */
 export class SharedLine {
   readonly #options: SharedLineOptions;
   readonly #unsent = new Map<string, Unsent>();
@@ -72,7 +74,7 @@ export class SharedLine {
     this.#options = options;
   }
 
-  /** Notes that the line at a deployment, or the use of a caller, has changed, which is soon sent. */
+  /** Notes a change of the line at a deployment, or of a caller's use. It is sent soon. */
   note(key: string, deployment: Deployment, use?: NewUse): void {
     const { publish, deadlines } = this.#options;
     if (publish === undefined) return;
@@ -88,7 +90,7 @@ export class SharedLine {
     this.#cancel ??= deadlines.start(SEND_MS, () => this.send());
   }
 
-  /** Sends at once what was noted. While requests wait, their number is sent again and again. */
+  /** Sends the noted changes now. While requests wait, the line is sent again at each interval. */
   send(): void {
     const { publish, id, describe } = this.#options;
     this.#cancel?.();
@@ -109,14 +111,14 @@ export class SharedLine {
     }
   }
 
-  /** Replaces what another line has sent before. */
+  /** Replaces the last news of another line. */
   follow(
     { connectionId, model, from, turns = [], ms, ...load }: LineNews,
   ): void {
     const key = keyOfIds(connectionId, model);
     const nowMs = this.#options.deadlines.elapsedMs();
     const lines = this.#others.get(key) ?? new Map<string, OtherLine>();
-    // A gateway that has ended says nothing about its line any more.
+    // A gateway that has ended sends no more news, so its line expires.
     for (const [id, { untilMs }] of lines) {
       if (untilMs <= nowMs) lines.delete(id);
     }
@@ -130,7 +132,7 @@ export class SharedLine {
           ...turn,
           session: undefined,
           sinceMs: nowMs - waitedMs,
-          // It says itself whether it stands back.
+          // The sender has set `isBackground` only for work that still stands back.
           backUntilMs: Infinity,
         })),
       });
@@ -139,14 +141,14 @@ export class SharedLine {
     else this.#others.set(key, lines);
   }
 
-  /** Returns those who wait elsewhere for a slot that this gateway could take. */
+  /** Returns the requests that wait elsewhere for a slot that this gateway could take. */
   turnsAt(key: string): readonly RankedGroup[] {
     const lines = this.#others.get(key);
     if (lines === undefined) return NONE;
     return this.#fresh(lines).flatMap(({ turns }) => turns);
   }
 
-  /** Returns true when one waits elsewhere for a slot of a deployment whose key `isOne` accepts. */
+  /** Returns true when a request elsewhere waits for a slot of a deployment whose key `isOne` accepts. */
   isAwaited(isOne: (key: string) => boolean): boolean {
     return this.#others.keys()
       .some((key) => isOne(key) && this.turnsAt(key).length > 0);

@@ -33,7 +33,7 @@ export interface WaitingPlace {
   readonly mostMs: number;
 }
 
-/** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if it is known. */
+/** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if known. */
 export type WaitResult =
   | { readonly kind: "room" }
   | { readonly kind: "full"; readonly expectedMs?: number };
@@ -76,18 +76,18 @@ const MAX_WAITING = 1_000;
 const MAX_WAITING_OF_CALLER = 100;
 
 /**
- * The interval at which slots that other threads may have freed are tried, in milliseconds. It is also the longest time
- * for which those who wait elsewhere may go first.
+ * The interval at which the gateway tries slots that other threads may have freed, in milliseconds. It is also the
+ * longest time for which requests elsewhere may go first.
  */
 const POLL_MS = 100;
 
-/** The use that a request counts before any has ended, in milliseconds. */
+/** The assumed use of a running request before any request has ended, in milliseconds. */
 const FIRST_GUESS_MS = 5_000;
 
 const ROOM: WaitResult = { kind: "room" };
 export const FULL: WaitResult = { kind: "full" };
 
-/** The slots of all connections, and the line of those who wait for them. */
+/** The slots of all connections, and the line of the requests that wait for them. */
 export class Slots {
   readonly options: SlotsOptions;
   readonly line: WaitingLine<Waiter>;
@@ -174,9 +174,9 @@ export class Slots {
     }
   }
 
-  /** Gives the free slots to those who wait, in the order of their turns. */
+  /** Gives the free slots to waiting requests, in the order of their turns. */
   giveOut(): void {
-    // The loop that runs finds a slot that is given back meanwhile.
+    // A loop that runs already also finds slots that become free meanwhile.
     if (this.#isGiving || this.line.size === 0) return;
     this.#isGiving = true;
     const full = new Set<string>();
@@ -200,7 +200,7 @@ export class Slots {
     this.#startTimer();
   }
 
-  /** Returns true while a free slot is left to those who wait elsewhere and whose turn comes before that of a waiter. */
+  /** Returns true while a free slot is left to requests elsewhere, whose turn comes before the waiter's. */
   #isLeftToOthers(
     { waiter, key, deployment }: NextWaiter<Waiter>,
   ): boolean {
@@ -224,7 +224,7 @@ export class Slots {
     return this.line.isAwaited(isOne) || this.#shared.isAwaited(isOne);
   }
 
-  /** Returns true when one waits for a deployment's slot. With `max_concurrent`, all models of a connection share them. */
+  /** Returns true when a request waits for a deployment's slot. `max_concurrent` counts all models of a connection. */
   isSlotAwaited(deployment: Deployment): boolean {
     const { id, maxConcurrent } = deployment.connection;
     return this.isAwaited((key) =>
@@ -240,7 +240,7 @@ export class Slots {
       this.#use.add(caller, ms, nowMs);
     }
     this.#shared.follow(news);
-    // Its sender may have freed a slot.
+    // The sender of the news may have freed a slot.
     if (news.turns !== undefined) this.giveOut();
   }
 
@@ -282,7 +282,8 @@ export class Slots {
   }
 
   /**
-   * Makes room for a request in the line. Where its places, or those of one caller, are taken, another gives way.
+   * Makes room for a request in the line. If the line is full, or holds too many requests of the caller, another
+   * request gives way.
    *
    * @returns False when there is no room.
    */
@@ -317,14 +318,14 @@ export class Slots {
     return Math.max(restMs, (before + 1) * turnMs);
   }
 
-  /** Returns those who wait elsewhere for the slots that requests here may get. */
+  /** Returns the requests that wait elsewhere for the slots that requests here may get. */
   #turnsElsewhere(deployment: Deployment): readonly RankedGroup[] {
     return this.#sharesSlots(deployment)
       ? this.#shared.turnsAt(keyOf(deployment))
       : [];
   }
 
-  /** Returns true while the slots that all threads share, and not what the provider has refused, limit a deployment. */
+  /** Returns true while `max_concurrent`, which all threads share, limits a deployment more than refusals do. */
   #sharesSlots(deployment: Deployment): boolean {
     const { maxConcurrent } = deployment.connection;
     return this.options.isShared && maxConcurrent !== undefined &&

@@ -3,19 +3,20 @@ import { oncePer } from "@gateway/base/memo";
 import type { Clock } from "@gateway/base/time/timers";
 import { type RecentUse, setNewest } from "./recent_use.ts";
 
-/** A waiting request, as far as the order of turns depends on it. */
+/** The facts of a waiting request that decide the order of turns. */
 interface Ranked {
   readonly caller: RankedCaller;
   /** `undefined` for a request that waits elsewhere. */
   readonly session: string | undefined;
   /** True for work that nobody watches, such as a subagent's or a batch's. */
   readonly isBackground: boolean;
-  /** The time at which its first wait began, and until which background work stands back, on a monotonic clock. */
+  /** The time at which its first wait began, on a monotonic clock. */
   readonly sinceMs: number;
+  /** The time until which background work stands back, on a monotonic clock. */
   readonly backUntilMs: number;
 }
 
-/** The waiting requests of a caller that stand at the same place, in the order of turns. */
+/** The waiting requests of a caller that have the same rank in the order of turns. */
 export interface SentGroup {
   readonly caller: Ranked["caller"];
   readonly isBackground: boolean;
@@ -39,7 +40,7 @@ export interface Waiting extends Ranked {
 /** A request that finds the line full. */
 type NewRequest = Pick<Ranked, "caller" | "isBackground" | "sinceMs">;
 
-/** The caller of a request, as far as the order of turns depends on it. */
+/** The facts of a caller that decide the order of turns. */
 interface RankedCaller {
   readonly digest: string;
   readonly weight: number;
@@ -48,8 +49,9 @@ interface RankedCaller {
 /** A deployment that a request waits for. */
 interface DuePlace {
   readonly deployment: Deployment;
-  /** The time from which it may have room, and the one from which it is looked at, on a monotonic clock. */
+  /** The time from which it may have room, on a monotonic clock. */
   readonly roomMs: number;
+  /** The time from which the line checks it, on a monotonic clock. */
   readonly dueMs: number;
 }
 
@@ -76,10 +78,10 @@ export function keyOfIds(connectionId: string, model: string): string {
 /**
  * The requests that wait, in the order of their turns:
  *
- * 1. before the work that nobody watches, until that has waited for half of its time;
- * 2. by the recent use of their callers, so that the number of a caller's requests changes nothing;
- * 3. of one caller, by the last turn of their sessions;
- * 4. by their beginning.
+ * 1. Background work comes last, until it has waited for half of its time.
+ * 2. The caller with the least recent use comes first, however many requests it has.
+ * 3. Of one caller, the session whose last turn is longest ago comes first.
+ * 4. The request that began to wait first comes first.
  */
 export class WaitingLine<Waiter extends Waiting> {
   readonly #clock: Clock;
@@ -116,8 +118,8 @@ export class WaitingLine<Waiter extends Waiting> {
   }
 
   /**
-   * Returns the request that gives its place in a full line to a new one: the newest of the caller with the most in the
-   * line for its weight, background work first. Background work takes no place from other work.
+   * Returns the request that gives its place in a full line to a new one. Of the caller with the most requests for its
+   * weight, it is the newest, background work first. Background work takes no place from other work.
    *
    * @param isOwn True when only a request of the same caller may give way.
    * @returns `undefined` when the new one gives way.
@@ -150,7 +152,7 @@ export class WaitingLine<Waiter extends Waiting> {
     setNewest(this.#lastTurns, session, this.#turns, MAX_SESSIONS);
   }
 
-  /** Returns true when a request waits for nothing but a free slot of a deployment whose key `isOne` accepts. */
+  /** Returns true when a request needs only a free slot of a deployment whose key `isOne` accepts. */
   isAwaited(isOne: (key: string) => boolean): boolean {
     if (this.#waiters.size === 0) return false;
     const nowMs = this.#clock.elapsedMs();
@@ -161,7 +163,7 @@ export class WaitingLine<Waiter extends Waiting> {
     );
   }
 
-  /** Returns those who wait for nothing but a free slot of a deployment, by caller. */
+  /** Returns the requests that need only a free slot of a deployment, by caller. */
   turnsAt(key: string): readonly SentGroup[] {
     const nowMs = this.#clock.elapsedMs();
     const due = [...this.#waiters]

@@ -24,8 +24,8 @@ interface PlaceEvidence {
 const UNKNOWN_WAIT_MS = 1_000;
 
 /**
- * Adds a short wait to a rate limit without a time, if requests wait for the connection. It then counts as want of room,
- * not as a failure.
+ * Adds a short wait to a rate limit without a time, if the connection has a queue. The rate limit then counts as a lack
+ * of room, not as a failure.
  */
 export function asWait(
   failure: AttemptFailure,
@@ -40,8 +40,8 @@ export function asWait(
 const HOME_SHARE = 0.5;
 
 /**
- * Returns the places that a request may wait for, in the order of the candidates: those with `queue` that lack nothing
- * but room. That is a slot, the end of a wait that the provider asked for, or the reset of a limit of the token.
+ * Returns the places that a request may wait for, in the order of the candidates. Each has a `queue` and lacks only
+ * room: a slot, the end of a wait that the provider asked for, or the reset of a limit of the token.
  */
 export function waitingPlaces(
   request: UnservedRequest,
@@ -53,8 +53,8 @@ export function waitingPlaces(
 }
 
 /**
- * Returns the place of the conversation's connection, if it lacks nothing but room and the request has not waited long.
- * Then the request must not begin elsewhere, where the provider would write the whole prompt to its cache again.
+ * Returns the place of the conversation's connection, if it lacks only room and the request has not waited long. Then
+ * the request must not begin elsewhere: another provider would write the whole prompt to its cache again.
  */
 export function homePlace(
   request: UnservedRequest,

@@ -115,7 +115,7 @@ export class BreakerByToken {
       this.#byToken.values().some((breaker) => breaker.isWaiting);
   }
 
-  /** Ends the long waits that the provider asked for after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
+  /** Ends long waits that the provider asked for, after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
   noteRoom(readAtMs: number): void {
     const ended = [this.#forAll, ...this.#byToken.values()]
       .filter((breaker) => breaker.noteRoom(readAtMs));
