@@ -19,7 +19,7 @@ export type Beginning =
   | { readonly kind: "good" }
   /** An error event in place of output. */
   | { readonly kind: "failure"; readonly body: JsonObject }
-  /** An error in place of a JSON answer, complete. */
+  /** A complete error in place of a JSON answer. */
   | { readonly kind: "refusal"; readonly bytes: Uint8Array<ArrayBuffer> }
   /** A body that ended before the answer began. */
   | { readonly kind: "cut" };
@@ -47,7 +47,7 @@ export function createBeginningJudge(
       const kind = chosen === undefined ? bodyKind(chunk) : undefined;
       if (chosen === undefined && kind === undefined && isStream) return;
       chosen ??= judgeOf(kind);
-      // The beginning of a byte order mark may have come before, alone.
+      // The first bytes of a byte order mark may have come in an earlier chunk.
       return chosen.push(
         kind === "events" ? chunk.subarray(markBytes(chunk)) : chunk,
       );

@@ -108,7 +108,7 @@ export function createStreamMeter(
     if (watch.isEnd(data)) return "whole";
     if (!watch.isFailure(data)) return "cut";
     const event = parseLightJson(data);
-    // Of a very long line only the two ends are kept, which are not JSON.
+    // Only the two ends of a very long line are kept, and they are not JSON.
     if (!isJsonObject(event)) return "failed";
     const error = watch.failureOf(event);
     failure ??= error;
@@ -140,7 +140,7 @@ export interface AnswerLabel {
   readonly mayChangeModel?: boolean | undefined;
 }
 
-/** Creates a meter for an answer. Its first bytes decide its kind; its headers decide if they do not. */
+/** Creates a meter for an answer. The first bytes decide the kind of the answer. If they do not, the headers do. */
 export function createAnswerMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -220,7 +220,7 @@ export function createBodyMeter(
 
 /** The options of {@linkcode meterWhole}. */
 interface MeterWholeOptions {
-  /** The body as JSON, if it was parsed and is some. */
+  /** The parsed body; `undefined` when it was not parsed, or is not JSON. */
   readonly json: JsonValue | undefined;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;

@@ -36,9 +36,9 @@ export class NativeFailure extends UpstreamFailure {
   }
 
   /**
-   * Returns the upstream's own response. If the failure is final, adds the headers that stop
-   * clients, except those that the upstream sent, and `retry-after` for a time in the body. A provider's own
-   * `retry-after` is shortened to the gateway's own next try.
+   * Returns the upstream's own response, with a `retry-after` for a time in its body. A final failure also gets the
+   * headers that stop clients, unless the upstream sent them. The upstream's own `retry-after` is shortened to the
+   * gateway's next try.
    */
   pass({ record }: Exchange, { untilMs, nowMs }: PassOptions): Response {
     const { status, bytes, protocol } = this.#response;
@@ -81,8 +81,8 @@ export class NativeFailure extends UpstreamFailure {
 /** The options of {@linkcode NativeFailure.pass}. */
 interface PassOptions {
   /**
-   * The time of the reset or of the gateway's next try, in milliseconds since 1970, when the upstream's quota is exhausted
-   * for a minute or longer.
+   * The time of the reset or of the gateway's next try, in milliseconds since 1970; `undefined` unless the upstream's
+   * quota is exhausted for a minute or longer.
    */
   readonly untilMs: number | undefined;
   readonly nowMs: number;
@@ -111,7 +111,7 @@ interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
 /**
  * Reads an error response. If it is too long or breaks off, only its status is used.
  *
- * @throws The reason of the controller's signal when somebody else aborts it.
+ * @throws The reason of the controller's signal when another part of the gateway aborts it.
  */
 export async function readNativeFailure(
   response: HttpResponse,

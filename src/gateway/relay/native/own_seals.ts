@@ -20,15 +20,15 @@ import {
 import { NO_NAME } from "../request/prompt_scan.ts";
 import { targetOf } from "../routing/candidate.ts";
 
-/** The longest content that is parsed, in bytes. That takes some 30 ms. */
+/** The longest content that is parsed, in bytes. Parsing it takes some 30 ms. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
-/** The content of a message of which nothing is left. Some providers refuse the two messages around it in a row. */
+/** The content of a message that would be empty. Without it, two messages of one role would meet, which some refuse. */
 const NO_CONTENT = '{"type":"text","text":"(no content)"}';
 
 /**
- * Returns the edits by which no seal of the gateway's own reaches the provider of a native attempt, and whether they
- * leave reasoning out. What this provider sealed is unwrapped. Another gateway reads such seals itself.
+ * Returns the edits that keep the gateway's own seals from the provider of a native attempt, and whether they leave
+ * reasoning out. Reasoning that this provider sealed is unwrapped. Another gateway reads such seals itself.
  */
 export async function sealEdits(
   attempt: Attempt,
@@ -86,7 +86,7 @@ export async function sealEdits(
   return { edits, isCut };
 }
 
-/** An object in a list that may have a seal. */
+/** An object of a list. It may have a seal. */
 interface Marked extends ByteSpan {
   readonly index: number;
   /** The end of the object before, or the beginning of the list. */
@@ -102,7 +102,7 @@ interface MarkedList {
   readonly marked: Marked[];
 }
 
-/** Finds the lists with a name among the members of an object in a body, and the objects in them that have a mark. */
+/** Finds the lists under a name in an object of the body, and the objects in these lists that have a mark. */
 async function markedIn(
   body: HeldBody,
   object: ByteSpan,
@@ -142,7 +142,7 @@ async function markedIn(
   return lists;
 }
 
-/** Scans an object, a short one without turns in between. */
+/** Scans an object. Other work gets its turn during a long one. */
 async function scanned(object: HeldBody, scan: JsonObjectScan) {
   if (object.length <= STEP_BYTES) {
     scan.push(bodyPart(object, { start: 0, end: object.length }));
@@ -187,7 +187,7 @@ async function judge(
 
 type Seals = NonNullable<ReturnType<typeof ownSeals>>;
 
-/** Returns the members of an object that matter; `undefined` when one of them has two readings. */
+/** Returns the members of an object that matter; `undefined` when one of them can be read in two ways. */
 async function membersOf(object: HeldBody, { keys }: Seals) {
   try {
     return await scanned(object, new JsonObjectScan(keys));
@@ -197,7 +197,7 @@ async function membersOf(object: HeldBody, { keys }: Seals) {
   }
 }
 
-/** Returns true when no more than blank text is left of a message's content, which providers refuse. */
+/** Returns true when at most blank text is left of a message's content. Providers refuse such a message. */
 function isEmptied(
   list: MarkedList,
   cut: ReadonlySet<number>,
@@ -212,7 +212,7 @@ function isEmptied(
   );
 }
 
-/** Returns true for an object whose neighbours are objects, too. No provider accepts others, so their list stays. */
+/** Returns true when the neighbours of an object are objects. No provider accepts other lists, so they stay. */
 function isAmongObjects(
   { start, before, next, end }: Marked,
   list: MarkedList,
@@ -224,7 +224,7 @@ function isAmongObjects(
   );
 }
 
-/** @param cutBefore The number of objects that are cut from the beginning of the list on. */
+/** @param cutBefore The number of objects of the list that are cut already. */
 function cutOf({ index, before, start, next, end }: Marked, cutBefore: number) {
   const span = index > cutBefore
     ? { start: before, end }

@@ -6,13 +6,13 @@ const HEADER = "anthropic-beta";
 const MAX_BETAS = 32;
 
 /**
- * Returns the reason for the log when a provider refuses a beta of a native request, or a field of a beta: the line for
- * the connection.
+ * Returns the reason for the log when a provider refuses a beta of a native request, or a field of a beta. It has the
+ * line to add to the connection.
  *
  * - Vertex names the beta: "Unexpected value(s) `x` for the `anthropic-beta` header".
  * - Bedrock does not: "invalid beta flag". The line then has all betas of the request.
- * - A field: "context_management: Extra inputs are not permitted". Only its client can leave it out, but `headers_drop`
- *   may be the cause: a provider refuses the field of a beta that it did not get.
+ * - A field: "context_management: Extra inputs are not permitted". Only the client can leave it out. But `headers_drop`
+ *   may be the cause, because a provider refuses the fields of a beta that it did not get.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/34802,
  * https://github.com/anthropics/claude-code/issues/49370, https://github.com/Wei-Shaw/sub2api/issues/2726
@@ -41,8 +41,8 @@ export function reasonOfRefusedBetas(
   if (/\bbeta (?:flag|header)|anthropic[-_]beta/i.test(message)) {
     return betas.length === 0
       ? undefined
-      : "the provider refuses a beta without naming it; add to its connection, " +
-        `without those that it knows, ${lineWith(betas)}`;
+      : "the provider refuses a beta without naming it; add to its connection " +
+        `${lineWith(betas)}, without the betas that it knows`;
   }
   if (!/extra inputs are not permitted/i.test(message)) return undefined;
   const undone = dropped.find((beta) => hasField(beta, message));
@@ -51,7 +51,9 @@ export function reasonOfRefusedBetas(
   }
   const owner = betas.find((beta) => hasField(beta, message));
   return owner && `the provider refuses a field of the beta ${owner}; ` +
-      `${lineWith([owner])} leaves out the beta, its client the field`;
+      `${
+        lineWith([owner])
+      } drops the beta, but only the client can drop the field`;
 }
 
 /** Returns true when the field at the start of a message has the words of a beta's name. */

@@ -68,7 +68,8 @@ import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
 /**
  * Forwards a request to an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is sent
- * byte for byte; only the model's name is replaced if the upstream has another, and seals of the gateway's own. The response passes as it arrives.
+ * byte for byte. The exceptions are the model's name, if the upstream has another, and the gateway's own seals. The
+ * response passes as it arrives.
  *
  * @throws {NativeFailure} When the upstream sends an error before any output.
  * @throws {GatewayError} When there is no response to forward.
@@ -161,7 +162,7 @@ function sendRequest(
   });
 }
 
-/** Returns the edits by which the upstream finds the model under its own name. */
+/** Returns the edits that put the upstream's name of the model into the body. */
 function editsOf(
   { head, deployment: { connection, model }, operation, exchange }: Attempt,
 ): readonly ByteEdit[] {

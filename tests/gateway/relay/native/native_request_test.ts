@@ -211,7 +211,7 @@ const REFUSALS: readonly (readonly [
   // https://github.com/anthropics/claude-code/issues/49370
   [
     "invalid beta flag",
-    "the provider refuses a beta without naming it; add to its connection, without those that it knows, headers_drop: { anthropic-beta: [claude-code-20250219, context-management-2025-06-27, oauth-2025-04-20, effort-2025-11-24] }",
+    "the provider refuses a beta without naming it; add to its connection headers_drop: { anthropic-beta: [claude-code-20250219, context-management-2025-06-27, oauth-2025-04-20, effort-2025-11-24] }, without the betas that it knows",
   ],
   // https://github.com/Wei-Shaw/sub2api/issues/2726
   [
@@ -221,7 +221,7 @@ const REFUSALS: readonly (readonly [
   ],
   [
     "output_config.effort: Extra inputs are not permitted",
-    "the provider refuses a field of the beta effort-2025-11-24; headers_drop: { anthropic-beta: [effort-2025-11-24] } leaves out the beta, its client the field",
+    "the provider refuses a field of the beta effort-2025-11-24; headers_drop: { anthropic-beta: [effort-2025-11-24] } drops the beta, but only the client can drop the field",
   ],
 ];
 
