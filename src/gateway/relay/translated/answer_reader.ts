@@ -129,7 +129,7 @@ export class AnswerReader {
     return await this.#wholeOf(bytes);
   }
 
-  /** Reads events as such, even if the content type is JSON. */
+  /** Reads a complete body. The bytes decide whether it is events, whatever its content type. */
   async #wholeOf(
     bytes: Uint8Array<ArrayBuffer> | undefined,
   ): Promise<WholeAnswer> {

@@ -11,7 +11,7 @@ import type { Attempt } from "../attempt.ts";
 import type { Uses } from "../services.ts";
 import type { Wanted } from "./open_request.ts";
 
-/** Kept for a while after the plainest body was refused like the whole one. It stays with its caller. */
+/** The lesson that a plainest body is refused like the whole one. It is kept for a while, for its caller alone. */
 const NO_PLAIN_TRY: Lesson = {
   ...{ move: "plain", field: "body", words: [], cause: "found" },
 };
@@ -20,9 +20,9 @@ const NO_PLAIN_TRY: Lesson = {
 const MAX_TAUGHT = 2;
 
 /**
- * Learns from the refusals of one attempt's requests. If the upstream rejects the earlier reasoning, or a field that the
- * gateway may change, the request is sent again without that, because the caller may not know of it and could not fix
- * it. A lesson is kept once the upstream has accepted the changed request, so that no error teaches anything untrue.
+ * Learns from the refusals of one attempt's requests. If the upstream rejects earlier reasoning, or a field that the
+ * gateway may change, the request is sent again without that part. The caller may not know of the part, and could not
+ * fix it. A lesson is kept only after the upstream has accepted the changed request, so that no lesson is wrong.
  */
 export class Learning {
   readonly #attempt: Attempt;
@@ -41,7 +41,7 @@ export class Learning {
     this.#services = services;
   }
 
-  /** What the next request is translated with. */
+  /** The options with which the next request is translated. */
   get wanted(): Omit<Wanted, "protocol"> {
     return {
       taught: this.#taught,
@@ -51,9 +51,9 @@ export class Learning {
   }
 
   /**
-   * Takes a translated request before it is sent.
+   * Takes the lessons of a translated request before it is sent.
    *
-   * @throws The refusal of the one before, when that taught nothing or there is no budget for another.
+   * @throws The refusal of the previous request, if it taught nothing or the budget allows no other request.
    */
   begin({ learned }: Pick<TranslatedBody, "learned">): void {
     if (this.#refused === undefined || this.#refusal === undefined) return;
@@ -79,7 +79,7 @@ export class Learning {
   }
 
   /**
-   * Takes the refusal of a request.
+   * Learns from the refusal of a request.
    *
    * @throws The refusal, when no other request may follow.
    */
@@ -107,7 +107,7 @@ export class Learning {
       throw asRequestError(refused);
     }
     if (probe.length > 0 && this.#spend()) {
-      // What was sent again is the cause.
+      // The part that was sent again is the cause.
       this.#teach(probe.map((one) => ({ ...one, cause: "found" })), true);
       this.#refusal = undefined;
     }

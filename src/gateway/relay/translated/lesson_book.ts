@@ -31,8 +31,8 @@ export interface TaughtLesson {
 
 /**
  * Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). A lesson holds
- * for the caller whose request was refused. It holds for all once two callers have learned it, so that no caller changes
- * another's requests.
+ * for the caller whose request was refused. It holds for all once two callers have learned it, so that no caller
+ * changes another's requests.
  */
 export interface LessonBook {
   /** Returns the lessons for a caller's request to a deployment. */
@@ -63,7 +63,7 @@ interface LessonBookOptions {
 /** The time for which a lesson is kept. Then the provider is asked again, because it may have changed. */
 const KEPT_MS = 86_400_000;
 
-/** The time without a plainest body after one that was refused. The next request may have another fault. */
+/** After a refused plainest body, the time until another is tried, in milliseconds. It may fail for another reason. */
 const NO_PLAIN_TRY_MS = 600_000;
 
 /** The most lessons of a caller about a model, far more than any needs. */
@@ -86,7 +86,7 @@ export function createLessonBook(
 ): LessonBook {
   const pages = new WeakMap<ConnectionModel, Page>();
 
-  /** Returns true unless the caller has too many lessons. */
+  /** Adds a lesson. Returns false when the caller has too many. */
   function add(
     model: ConnectionModel,
     { token, lesson, ms }: Pick<TaughtLesson, "token" | "lesson" | "ms">,
@@ -168,7 +168,7 @@ export function createLessonBook(
   };
 }
 
-/** Returns what two callers have learned alike: what both were refused. `undefined` when none have. */
+/** Returns the lesson that two callers have learned in common; `undefined` when there is none. */
 function commonOf(callers: ReadonlyMap<string, Kept>): Lesson | undefined {
   return agreed([...callers.values()].map(({ lesson }) => lesson));
 }

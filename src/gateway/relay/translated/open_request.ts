@@ -14,12 +14,12 @@ import { targetOf } from "../routing/candidate.ts";
 import type { Uses } from "../services.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
 
-/** For translating a request. */
+/** The services that translate a request. */
 export type RequestServices = Uses<
   "translation" | "reasoningMemory" | "lessonBook"
 >;
 
-/** The protocol of a translated request, what earlier refusals of it taught, and the latest one. */
+/** The protocol of a translated request, the lessons of its earlier refusals, and the latest refusal. */
 export interface Wanted {
   readonly protocol: Protocol;
   readonly taught: readonly Lesson[];

@@ -10,8 +10,8 @@ interface SealOwner {
 }
 
 /**
- * Keeps sealed reasoning and signatures of an answer with tool calls until the requests with their results. It serves
- * callers whose protocol or client cannot carry them.
+ * Keeps the sealed reasoning and signatures of an answer with tool calls until a request brings the results. It serves
+ * callers whose protocol or client cannot send them back.
  */
 export interface ReasoningMemory {
   /** Keeps the reasoning of an answer under each of its tool calls. */
@@ -34,8 +34,8 @@ interface ReasoningMemoryOptions {
   /** The time after which reasoning expires, in milliseconds. */
   readonly ttlMs?: number;
   /**
-   * The maximum size of the store, in characters. The caller who holds most gives way, with its oldest reasoning first,
-   * so that nobody's answers push out those of a caller with less.
+   * The maximum size of the memory, in characters. Beyond it, the caller with the most reasoning loses its oldest. So
+   * no caller pushes out the reasoning of one with less.
    */
   readonly maxCharacters?: number;
 }
@@ -59,7 +59,7 @@ interface Owned {
   characters: number;
 }
 
-/** Creates an empty store. */
+/** Creates an empty memory. */
 export function createReasoningMemory(
   options: ReasoningMemoryOptions,
 ): ReasoningMemory {
@@ -119,7 +119,7 @@ export function createReasoningMemory(
     if (owner.inOrder.size === 0) owners.delete(owner.callerSha256);
   }
 
-  /** Returns the caller who holds most. One with more than half of the store is found without a search. */
+  /** Returns the caller with the most reasoning. One with more than half of the maximum is found without a search. */
   function largest(first: Owned): Owned {
     if (first.characters > maxCharacters / 2) return first;
     let most = first;
@@ -173,7 +173,7 @@ function mapOf({ owner, reasoning }: Kept): Map<string, Kept> {
   return reasoning === undefined ? owner.refused : owner.calls;
 }
 
-/** Adds the digest of the caller, which is kept with each key. */
+/** Returns the length of reasoning and its keys, in characters. Each key counts with the digest of the caller. */
 function lengthOf(
   keys: readonly string[],
   reasoning: RememberedReasoning | undefined,

@@ -63,13 +63,13 @@ import {
 } from "./translating_reader.ts";
 import { isLent } from "./translation.ts";
 
-/** For a translated request and its answer. */
+/** The services for a translated request and its answer. */
 type TranslatedServices =
   & RequestServices
   & Uses<"client" | "clock" | "deadlines" | "budget">
   & Uses<"harvest" | "ids" | "codexQuota">;
 
-/** What an answer needs of the request that the upstream accepted. */
+/** The facts of an accepted request that its answer needs. */
 type Accepted = Omit<TranslatedBody, "body" | "learned" | "probe">;
 
 /**
@@ -103,7 +103,7 @@ export class TranslatedAttempt {
     return await this.answer(response, translated);
   }
 
-  /** Sends the request until the upstream accepts it or has nothing more to teach. */
+  /** Sends the request, changed after each refusal, until the upstream accepts it or a refusal teaches nothing. */
   async #sendAndLearn(): Promise<
     { readonly response: HttpResponse; readonly translated: Accepted }
   > {
@@ -131,7 +131,7 @@ export class TranslatedAttempt {
     }
   }
 
-  /** Sends a body, and takes the parts of its prompt while the upstream works on it. */
+  /** Sends a body, and records the parts of its prompt while the upstream works on it. */
   async #send(
     body: TranslatedBody["body"],
     stream: boolean,
@@ -207,9 +207,9 @@ export class TranslatedAttempt {
   }
 
   /**
-   * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
-   * one object, independently of the upstream's form. A stream's status and headers are sent with its first output, so
-   * that an earlier failure gets a normal error response.
+   * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream
+   * and one object, independently of the upstream's form. A stream's status and headers are sent with its first output,
+   * so that an earlier failure gets a normal error response.
    *
    * @throws {UpstreamFailure} When the upstream fails before anything was sent.
    * @throws {GatewayError} When its answer breaks off, exceeds a timeout or is too long before anything was sent, or
@@ -372,7 +372,7 @@ export class TranslatedAttempt {
   }
 }
 
-/** Takes the parts of the prompt in a body while the upstream works on it. A shorter prompt is in no cache. */
+/** Records the parts of the prompt in a body while the upstream works on it. No provider caches a very short prompt. */
 async function notePrompt(
   attempt: Attempt,
   body: TranslatedBody["body"],

@@ -28,8 +28,8 @@ interface TranslatingReaderOptions {
  * adds nothing for the caller.
  *
  * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
- * reader itself throws only the errors of `failureOf`, and bugs. When the answer is over, it reads the upstream's rest,
- * so that its connection can serve again, and cancels it if it goes on.
+ * reader itself throws only the errors of `failureOf`, and bugs. After the answer, it reads the rest of the upstream's
+ * stream, so that the connection can serve again. If the rest does not end soon, it is cancelled.
  */
 export function createTranslatingReader(
   upstream: ByteReader,

@@ -64,7 +64,7 @@ interface TranslationOptions {
 
 /** The options for translating a request. */
 interface RequestOptions extends TranslationOptions {
-  /** Fetches the reasoning that the request needs back. */
+  /** Returns the kept reasoning that the request needs. */
   readonly recall: Recall;
 }
 
@@ -94,7 +94,7 @@ const LONG_BYTES = 256 * 1024;
  */
 const COST = { perByte: 5, perValue: 1100 };
 
-/** The same for an answer, whose values are not counted. */
+/** The memory for each byte of an answer. Its values are not counted. */
 const ANSWER_COST_PER_BYTE = 8;
 
 /**

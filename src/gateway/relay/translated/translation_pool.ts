@@ -89,7 +89,7 @@ export function createTranslationPool(
     return member;
   }
 
-  /** Removes a thread. One that died while unused is replaced when it is needed. */
+  /** Removes a thread. A new one starts when a job needs it. */
   function remove(member: Member): void {
     if (!members.delete(member)) return;
     member.stopIdle();
