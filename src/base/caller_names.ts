@@ -5,7 +5,7 @@
 const HIDDEN_REGEXP =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
-/** Returns true when every character of a caller's name shows, and no white space is around it. */
+/** Returns true when every character of a caller's name is visible, and no white space surrounds it. */
 export function isPlainName(name: string): boolean {
   return name === name.trim() && !HIDDEN_REGEXP.test(name);
 }

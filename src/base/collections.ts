@@ -38,8 +38,8 @@ export class TtlCache<Key, Value> {
   }
 
   /**
-   * Keeps `value` for `ttlMs` milliseconds. With more than `maxSize` values, drops the one that was set first of the
-   * owner who has the most, so that no owner takes the room of others.
+   * Keeps `value` for `ttlMs` milliseconds. Above `maxSize` values, drops the oldest one of the owner who has the most,
+   * so that no owner crowds out the others.
    */
   set(
     key: Key,
@@ -97,9 +97,9 @@ export type TakeOut = () => void;
 /**
  * A list in the order of insertion, from which any value can be removed in constant time.
  *
- * It suits values that come and go with every request. A long-lived `Set` gets new tables again and again, and V8 links
- * each old table, with its values, to the next. Once one of these tables is in the old generation, all later ones
- * survive the cheap collections of young garbage, with everything in them.
+ * It suits values that come and go with every request. A long-lived `Set` often replaces its table, and V8 links each
+ * old table, with its values, to the next. Once one table is in the old generation, the cheap collection of young
+ * garbage frees no later table and none of its values.
  */
 export class LinkedList<T> implements Iterable<T> {
   #first: Node<T> | undefined;
@@ -174,7 +174,7 @@ export function lookup<Value>(
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Returns the words of a text, which white space separates. It is the short form of a long list of names. */
+/** Splits a text at white space, so that a long list of names can be written as one text. */
 export function wordList(text: string): readonly string[] {
   return text.trim().split(/\s+/);
 }

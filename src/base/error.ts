@@ -25,7 +25,7 @@ const STATUS_BY_KIND = {
 export interface GatewayErrorOptions {
   /** The request field at fault, in the caller's spelling, such as `model` or `tools[0].name`. */
   readonly param?: string;
-  /** Replaces the type that the protocol gives errors of this kind, such as `provider_limits_timeout`. */
+  /** The error type in the response, such as `provider_limits_timeout`; default: the protocol's type for this kind. */
   readonly type?: string;
   /** A stable identifier that programs may compare, such as `model_not_found`. */
   readonly code?: string;
@@ -43,7 +43,7 @@ export interface GatewayErrorOptions {
   readonly group?: string | undefined;
   /** The reason in words for the log; it holds nothing secret. Default: the message, for a status above 500. */
   readonly reason?: string;
-  /** True when no retry helps, or none within a minute; default: true for a caller without access only. */
+  /** True when no retry within a minute helps; default: true only for a caller without access. */
   readonly isFinal?: boolean;
   /** The error that caused this one; for the log only, never shown to a caller. */
   readonly cause?: unknown;
@@ -54,7 +54,7 @@ const MAX_LENGTH = { message: 2000, param: 200 };
 
 /**
  * An error that the caller receives. Its message is safe for the caller: it contains no secret, prompt, answer or
- * upstream address. It stays short even where it quotes the caller.
+ * upstream address. It stays short even when it quotes the caller.
  */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
@@ -96,7 +96,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Returns a text with a full stop, as the end of a message. */
+/** Adds a full stop to a text that has none. */
 export function asSentence(text: string): string {
   return text.endsWith(".") ? text : `${text}.`;
 }

@@ -59,8 +59,8 @@ export function present(object: JsonObject): JsonObject {
 }
 
 /**
- * The largest number of elements and members that a text may have while other requests wait. Any text within it parses
- * in 50 ms. A text of at most this many characters cannot have more.
+ * The most elements and members of a text that is parsed while other requests wait. Such a text parses within 50 ms. A
+ * text of this many characters cannot have more.
  */
 const MAX_VALUES = 64 * 1024;
 
@@ -81,7 +81,10 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
   return text.length > maxValues && exceeds(text, maxValues, Infinity);
 }
 
-/** Returns true when a JSON text has more nested levels. Each level costs a parser ten times as much as a value. */
+/**
+ * Returns true when a JSON text has more than `maxDepth` nested levels. Each level costs a parser ten times as much as
+ * a value.
+ */
 export function isDeepJson(text: string, maxDepth: number): boolean {
   return text.length > maxDepth && exceeds(text, Infinity, maxDepth);
 }
@@ -147,5 +150,8 @@ export function oneLine(value: unknown): string {
   );
 }
 
-/** What JSON does not escape, although it ends lines, controls a terminal, does not show or turns the direction. */
+/**
+ * Matches characters that JSON leaves unescaped, although they end lines, control a terminal, are invisible or reverse
+ * text.
+ */
 const UNESCAPED_REGEXP = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -129,8 +129,8 @@ export function nearest(
 }
 
 /**
- * Returns the Levenshtein distance of two texts: the letters to add, remove or replace. The library that has it would make
- * each start of `login` longer.
+ * Returns the Levenshtein distance of two texts: the letters to add, remove or replace. Loading a library for it would
+ * slow each start of `login`.
  */
 function editsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -31,16 +31,16 @@ export const FAMILY_NAMES: readonly Family[] = namesOf(FAMILIES);
 /** Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between them. */
 export const PROTOCOLS: readonly Protocol[] = namesOf(MAIN_OPERATIONS);
 
-/** The protocols that a connection serves: those of its family, and further ones. */
+/** The protocols that a connection serves. */
 interface ServedPaths {
   readonly family: Family;
-  /** The protocols whose main operation the connection serves by translation, besides those of its family. */
+  /** The protocols outside its family whose main operation the connection serves by translation. */
   readonly paths: readonly Protocol[];
 }
 
 /**
- * Returns how a connection serves an operation. A protocol of its `paths` has the operations of a family that
- * translates: the main one. It has no other operation, as those are never guessed.
+ * Returns how a connection serves an operation. In a protocol of its `paths`, it serves the main operation by
+ * translation, and no other: those are never guessed.
  */
 export function servingOf(
   operation: Operation,
@@ -53,7 +53,7 @@ export function servingOf(
     : FAMILIES[family].serves[operation];
 }
 
-/** Returns true for a protocol in which a family serves no request by itself. */
+/** Returns true when a family does not serve the main operation of a protocol. */
 export function isFurther(protocol: Protocol, family: Family): boolean {
   return FAMILIES[family].serves[MAIN_OPERATIONS[protocol]] === "none";
 }

@@ -149,7 +149,7 @@ export interface OperationRow<
    * The path after the gateway's prefix and after the base URL; `:model` is replaced where the path names the model.
    */
   readonly path: string;
-  /** The path of a stream, where the path selects it; `undefined` where the body does. */
+  /** The path that requests a stream; `undefined` when the body does. */
   readonly streamPath: string | undefined;
   /** The body field that names the model; `undefined` where the path names it. */
   readonly modelField: string | undefined;

@@ -8,7 +8,7 @@ const HOST_REGEXP = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
  * scheme and the host come from the proxy that is nearest to the caller, else from the request itself. Use the address
  * only in a response to the same caller, because a request can contain any host.
  *
- * @returns `undefined` if they are not `http` or `https` and the name or the IP address of a host.
+ * @returns `undefined` unless the scheme is `http` or `https` and the host is a name or an IP address.
  */
 export function publicAddress(
   { url, headers }: { readonly url: string; readonly headers: HeaderFields },
@@ -23,7 +23,7 @@ export function publicAddress(
   return URL.parse(`${scheme}://${host}`)?.origin;
 }
 
-/** Returns the first value of a list, which the proxy nearest to the caller has set. */
+/** Returns the first value of a list: the proxy nearest to the caller has set it. */
 function firstOf(list: string | null | undefined): string | undefined {
   return list?.split(",")[0]?.trim().toLowerCase();
 }

@@ -89,7 +89,7 @@ function dateMs(value: string): number {
 }
 
 /**
- * Returns the headers of an error that no retry helps against. No single header stops every client, so each one covers
+ * Returns the headers of an error that no retry can mend. No single header stops every client, so each one covers
  * clients that ignore the others (docs/failover.md#retry-or-stop):
  *
  * - `x-should-retry: false` stops the SDKs of OpenAI and Anthropic, Claude Code at 429 and 5xx, and Qwen Code over

@@ -1,9 +1,9 @@
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Returns true for a URL that a secret may be sent to: with TLS, or of this machine.
+ * Returns true for a URL that a secret may be sent to: one with TLS, or on this machine.
  *
- * @param plainHosts Further hosts without TLS.
+ * @param plainHosts Further hosts that need no TLS.
  */
 export function isSafeUrl(
   text: string,
@@ -14,13 +14,13 @@ export function isSafeUrl(
     protocol === "http:" && [...LOCAL_HOSTS, ...plainHosts].includes(hostname);
 }
 
-/** Returns the port in the address of a listener; an address with its scheme's port names none. */
+/** Returns the port of a URL; without one, the default port of its scheme. */
 export function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-/** Returns a host as a URL has it: an address of IPv6 in brackets. */
+/** Returns a host as it appears in a URL: an IPv6 address in brackets. */
 export function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,5 +1,5 @@
 /**
- * The beginning of what the gateway seals for a caller; the number is the version of the content. The scan of a body
- * finds it, since no provider reads such a seal.
+ * The prefix of a text that the gateway seals for a caller; the digit is the version of the content. The scan of a body
+ * looks for it, because no provider can read a sealed text.
  */
 export const SEAL_MARK = "mg1.";

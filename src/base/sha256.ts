@@ -10,10 +10,10 @@ export function shortDigest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
 
-/** The digits of a digest that distinguish names, in hexadecimal: 128 bits. */
+/** The number of hexadecimal digits that distinguish names: 128 bits. */
 const DIGEST_DIGITS = 32;
 
-/** Returns the digest that replaces a name where replicas share it. */
+/** Returns the digest that replicas share instead of a name. */
 export function digestOf(name: string): string {
   return sha256Hex(name).slice(0, DIGEST_DIGITS);
 }

@@ -22,7 +22,7 @@ export const LimitedBytesTransformStream: new (
   options?: { readonly error?: boolean },
 ) => TransformStream<Uint8Array, Uint8Array> = StdLimitedBytes;
 
-/** Reads a stream of UTF-8, which has a bound, as text. */
+/** Reads a stream of UTF-8 as text. The stream must have a bound. */
 export const toText: (stream: ReadableStream<Uint8Array>) => Promise<string> =
   stdToText;
 
@@ -54,8 +54,8 @@ interface YamlReaderBase {
 }
 
 /**
- * The parser of the library, which has no public way to the lines of its nodes. So this one name reaches into a part of
- * it that may change. The version is pinned, and `yaml_lines_test.ts` notices.
+ * The internal parser of the library, because its public interface gives no line numbers. It may change with each
+ * version, so the version is pinned, and `yaml_lines_test.ts` checks it.
  */
 export const YamlReader: new (
   text: string,

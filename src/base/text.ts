@@ -97,7 +97,7 @@ export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
 }
 
-/** Adds the period of a sentence where it has no end yet. */
+/** Adds a full stop to a sentence that has no end mark. */
 export function endSentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

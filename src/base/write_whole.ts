@@ -4,7 +4,10 @@ interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
-/** What commands send to a terminal on purpose, or else a character that could command it, hide text or turn it round. */
+/**
+ * Matches the codes that commands send to a terminal, as a group, or a character that could control it, hide or reverse
+ * text.
+ */
 const CONTROL_REGEXP = new RegExp(
   String
     .raw`(^\x1b\[2J\x1b\[H|^\r|\x1b\[K$|\x1b\[\d+m|\r\n|[\t\n])|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`,
@@ -12,7 +15,8 @@ const CONTROL_REGEXP = new RegExp(
 );
 
 /**
- * Writes a whole text, without what could control a terminal. Returns false when the sink takes no more, and drops the rest.
+ * Writes a whole text without characters that could control a terminal. Returns false when the sink takes no more, and
+ * drops the rest.
  *
  * @param onFailure Called with the reason, unless the reader has closed the pipe.
  */

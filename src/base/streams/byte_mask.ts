@@ -21,7 +21,9 @@ interface MaskedChunk {
   readonly text: string | undefined;
 }
 
-/** The number of bytes that identify the text. The bytes after them are masked as far as they match. */
+/**
+ * The number of bytes at the start of a secret that identify it. The bytes after them are masked as far as they match.
+ */
 const IDENTIFYING_BYTES = 16;
 
 /**
@@ -59,8 +61,8 @@ export function prepareMaskedText(text: string): MaskedText {
 }
 
 /**
- * Creates a mask that replaces each byte of a secret by an asterisk, also across chunks. A beginning of the secret that
- * identifies it is masked too.
+ * Creates a mask that replaces each byte of a secret by an asterisk, also across chunks. An incomplete secret is masked
+ * too, if its first bytes identify it.
  */
 export function createByteMask(
   { secret, needle, find }: MaskedText,
@@ -112,8 +114,9 @@ export function createByteMask(
 }
 
 /**
- * Masks one read of a reader after another. A chunk that waits becomes an empty one, as a sign of life. At the end of the
- * source, held bytes come first; the next read, which the source ends as well, is the end.
+ * Masks the results of a reader's reads, one after another. While a chunk is held, its read returns an empty one, which
+ * shows that the source is active. At the end of the source, a read returns the held bytes, and the next one is the
+ * end.
  */
 export function maskReads(mask: ByteMask): ReadChange {
   return ({ done, value, text }) => {
@@ -176,10 +179,10 @@ function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
 /** Returns the position of a text at or after `from`; -1 if there is none. */
 export type Finder = (text: string, from: number) => number;
 
-/** The length up to which V8 searches for the first character of a text at memory speed. */
+/** The longest text that V8 finds at memory speed, by its first character. */
 const PROBE_LENGTH = 6;
 
-/** The characters of text and JSON, the most frequent first. All others are rare, but keys have many of them. */
+/** The frequent characters of text and JSON, the most frequent first. Keys have many other characters. */
 const FREQUENT = '"etaoinsrlhdcu:,{}mfpgwybv.-0123456789';
 
 /** Returns the position of the rarest character of a text, the first one of several. */

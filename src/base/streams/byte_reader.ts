@@ -9,10 +9,10 @@ interface ByteReaderOptions {
 }
 
 /**
- * Creates a reader of a body's chunks as they come, which its user may keep.
+ * Creates a reader of a body's chunks as they arrive. Its user may keep the chunks.
  *
- * Other requests get their turn between the chunks. Each provider's response is read here, so none can block the event
- * loop with many bytes at once.
+ * Other requests get their turn between the chunks. Every provider's response is read through it, so that no large one
+ * can block the event loop.
  *
  * @throws {TypeError} When the body already has a reader.
  */
@@ -63,10 +63,10 @@ export interface ByteReader
   read(): Promise<ByteRead>;
 }
 
-/** Bytes that arrive: a platform's stream, or a reader that gives chunks of its own. */
+/** A source of bytes: a stream of the platform, or a reader. */
 export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
 
-/** A body that has arrived whole, as a short one does with its head. */
+/** A body that has arrived completely, such as a short one in one packet with its head. */
 export class WholeBody implements ByteReader {
   #bytes: Uint8Array<ArrayBuffer> | undefined;
 
@@ -74,7 +74,7 @@ export class WholeBody implements ByteReader {
     this.#bytes = bytes;
   }
 
-  /** Returns the bytes the first time; later, and after `cancel`, there are none. */
+  /** Returns the bytes at the first call; `undefined` later, and after `cancel`. */
   take(): Uint8Array<ArrayBuffer> | undefined {
     const bytes = this.#bytes;
     this.#bytes = undefined;
@@ -98,7 +98,7 @@ export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
   readonly text?: string | undefined;
 };
 
-/** Changes what a reader has read. */
+/** Changes the result of a read. */
 export type ReadChange = (read: ByteRead) => ByteRead;
 
 /** A reader whose next chunks can be seen before they are read. */
@@ -107,15 +107,15 @@ export interface LookAhead extends ByteReader {
   peek(): Promise<ByteRead>;
 }
 
-/** A shorter chunk that waits is joined to its neighbours, in bytes: alone, it costs some 400 bytes of memory more. */
+/** Waiting chunks below this length, in bytes, are joined, because each chunk costs some 400 bytes of memory more. */
 const SHORT_BYTES = 1024;
 
-/** The most that is joined into one chunk, in bytes. */
+/** The maximum length of a joined chunk, in bytes. */
 const JOINED_BYTES = 16 * 1024;
 
 const NOTHING = new Uint8Array();
 
-/** Joins short chunks that follow each other, each at the cost of its own bytes. */
+/** Joins consecutive short chunks, and copies each of them only once. */
 class ShortChunks {
   #joined: Uint8Array<ArrayBuffer> = NOTHING;
 
@@ -141,7 +141,7 @@ class ShortChunks {
 export function createLookAhead(reader: ByteReader): LookAhead {
   const seen: Promise<ByteRead>[] = [];
   const short = new ShortChunks();
-  /** The value of the last one that was seen. */
+  /** The last chunk that was seen. */
   let last: Uint8Array | undefined;
 
   function hold(value: Uint8Array): void {
@@ -168,7 +168,7 @@ export function createLookAhead(reader: ByteReader): LookAhead {
 }
 
 /**
- * Returns a stream that reads as its own reader does, for servers and callers that know only the platform's streams.
+ * Returns a reader as a stream of the platform, for code that needs one. It reads nothing ahead.
  *
  * @param start Receives the function that fails the stream outside a read.
  */
@@ -206,12 +206,12 @@ export function abandon(
   });
 }
 
-/** How long, in milliseconds, and for how many bytes a body is read out. */
+/** The most time, in milliseconds, and the most bytes for reading a body to its end. */
 const READ_OUT = { ms: 100, bytes: 16 * 1024 };
 
 /**
- * Reads a body whose content is complete to its end, which may arrive a moment later, so that its connection can serve
- * again. Cancels a body that goes on.
+ * Reads to the end of a body whose content is complete, so that its socket can serve again. The end may arrive a moment
+ * later. Cancels a body that goes on.
  */
 export function readOut(
   reader: ByteReader,
@@ -230,7 +230,7 @@ export function readOut(
   }
 
   readToEnd().catch(() => {
-    // The source broke off behind its content.
+    // The source broke off after its content.
   }).finally(stop);
 }
 

@@ -67,7 +67,7 @@ export function joinBytes(
   return whole;
 }
 
-/** Returns bytes that have their memory to themselves, so that a stream may take it: a copy of any others. */
+/** Returns bytes that share their memory with no others, so that a stream may take it: a copy, if they share it. */
 export function ownBytes<Memory extends ArrayBufferLike>(
   bytes: Uint8Array<Memory>,
 ): Uint8Array<Memory | ArrayBuffer> {

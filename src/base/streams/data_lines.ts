@@ -8,8 +8,8 @@ interface DataLineSink {
   /** Returns true while each data line is wanted. After that, only lines with `needle` are wanted, if there is one. */
   wantsEvery(): boolean;
   /**
-   * Receives the value of a `data:` line that is wanted, or that is longer than {@linkcode LONG_BYTES} and not kept
-   * whole.
+   * Receives the value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}: `last` keeps only the
+   * ends of such a line.
    */
   line(data: string): void;
 }
@@ -38,20 +38,20 @@ const LONE_RETURN_REGEXP = /\r(?!\n)/g;
 
 const decoder = new TextDecoder();
 
-/** The searches for needles, of which each protocol has one. */
+/** The search for each needle. A protocol has one needle. */
 const finderOf = memoized(createFinder, 100);
 
 /**
- * Finds the data lines in the bytes of an event stream, and decodes only wanted ones. Once not all lines are wanted, it
- * searches for `needle` without splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte order mark at
- * the start is skipped (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+ * Finds the data lines in the bytes of an event stream, and decodes only wanted ones. After `wantsEvery` returns false,
+ * it searches for `needle` without splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte order mark
+ * at the start is skipped (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  */
 export class DataLines {
   readonly #find: Finder | undefined;
   readonly #sink: DataLineSink;
   readonly #maxLineBytes: number;
   readonly #pending: LineBuffer;
-  /** The length beyond which the bytes of a line count, and their sum. */
+  /** `#bytesAbove` sums the bytes of each line beyond this length. */
   #floorBytes = Infinity;
   #bytesAbove = 0;
   #isFirstLine = true;
@@ -59,8 +59,8 @@ export class DataLines {
   #last: readonly string[] = [];
 
   /**
-   * @param needle ASCII text in a wanted line, such as `usage"`. Without one, nothing is read once not all lines are
-   * wanted.
+   * @param needle ASCII text in a wanted line, such as `usage"`. Without one, nothing is read after `wantsEvery`
+   * returns false.
    */
   constructor(
     needle: string | undefined,
@@ -97,12 +97,12 @@ export class DataLines {
     );
   }
 
-  /** Sums the bytes of each data line beyond this length, from the next line on, however the lines are divided. */
+  /** Starts to sum the bytes of each further data line beyond this length. The chunks do not change the sum. */
   measureAbove(bytes: number): void {
     this.#floorBytes = bytes;
   }
 
-  /** Returns the sum. */
+  /** Returns the sum of {@linkcode DataLines.measureAbove}. */
   bytesAbove(): number {
     return this.#bytesAbove;
   }

@@ -1,4 +1,4 @@
-// By their names, a missing one would keep the module from loading: Node 20 knows no zstd.
+// Imports by name would fail to load in Node 20, which has no zstd.
 import zlib from "node:zlib";
 import {
   abandon,
@@ -123,7 +123,7 @@ export interface Inflater {
   destroy(): void;
 }
 
-/** More bytes than a decompressor accepts after its last byte. */
+/** More bytes than a decompressor accepts after the end of its input. */
 const AFTER_THE_END = new Uint8Array(64);
 
 /** Creates an inflater for one body. */
@@ -166,7 +166,7 @@ export function createInflater(compression: Compression): Inflater {
     return take(() => isTaken);
   }
 
-  /** Brotli has neither a length nor a checksum. A decompressor that accepts more bytes has not seen the end. */
+  /** Brotli has neither a length nor a checksum. A decompressor that accepts further bytes has not seen the end. */
   async function takesMore(): Promise<boolean> {
     const before = engine.bytesWritten;
     for await (const _ of write(AFTER_THE_END)) return true;

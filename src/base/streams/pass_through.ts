@@ -15,12 +15,15 @@ export type PassThroughEnd =
   | { readonly kind: "broken"; readonly cause: unknown }
   /** The source ended before its content was complete. */
   | { readonly kind: "unfinished" }
-  /** The reader is still connected but has stopped reading. `forOthers` is true where others waited for its end. */
+  /**
+   * The reader is still connected but has stopped reading. `forOthers` is true when other requests waited for it to
+   * end.
+   */
   | { readonly kind: "stalled"; readonly forOthers?: boolean };
 
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** Returns true while others wait for its end. A reader may then take nothing for a minute, not for ten. */
+  /** Returns true while other requests wait for it to end. A reader is then cut off after a minute, not after ten. */
   readonly isAwaited?: (() => boolean) | undefined;
   /** Returns the bytes that a reader receives after {@linkcode KEEP_ALIVE_MS} of silence; default: none. */
   readonly keepAlive?: () => Uint8Array;
@@ -71,7 +74,7 @@ export class PassThrough implements ByteReader {
   readonly #silence: IdleWatch | undefined;
   /** The read of the source that is under way. */
   #reading: Promise<ByteRead> | undefined;
-  /** The read of the reader that waits; a keep-alive may end it before that of the source. */
+  /** The read that the reader waits for. A keep-alive may end it before the source does. */
   #waiting: PromiseWithResolvers<ByteRead> | undefined;
   #hasEnded = false;
   #error: unknown;
@@ -111,7 +114,7 @@ export class PassThrough implements ByteReader {
     if (this.#waiting === undefined) this.#stall.wait();
   }
 
-  /** Ends the source, and reports to it that its reader left. */
+  /** Cancels the source, with the reason of its reader. */
   cancel(reason?: unknown): Promise<void> {
     this.#end({ kind: "cancelled" });
     abandon(this.#source, reason);
@@ -131,7 +134,7 @@ export class PassThrough implements ByteReader {
     return waiting;
   }
 
-  /** Without a reader that waits, the next read finds what arrived. */
+  /** Without a waiting reader, the chunk stays for the next read. */
   readonly #arrived = (read: ByteRead): void => {
     if (this.#waiting === undefined) return;
     this.#reading = undefined;
@@ -178,7 +181,7 @@ export class PassThrough implements ByteReader {
     waiting.resolve({ done: false, value });
   }
 
-  /** Cuts off a reader that has taken nothing for too long, or looks again later. */
+  /** Cuts off a reader that has taken nothing for too long, or checks again later. */
   #judgeStall(stalledMs: number): void {
     const isLate = stalledMs >= STALL_MS;
     if (!isLate && !this.#options.isAwaited?.()) {
@@ -216,9 +219,11 @@ export class PassThrough implements ByteReader {
 
 const END: Promise<ByteRead> = Promise.resolve({ done: true });
 
-/** The longest time without a read before the caller is cut off, in milliseconds, and that while others wait. */
+/**
+ * The longest time without a read before the caller is cut off, in milliseconds; then that while other requests wait.
+ */
 export const STALL_MS = 600_000;
 const AWAITED_STALL_MS = 60_000;
 
-/** The interval of the looks for others who wait, in milliseconds. The times above are multiples of it. */
+/** The interval at which it checks for waiting requests, in milliseconds. The times above are multiples of it. */
 const LOOK_AGAIN_MS = 5_000;

@@ -52,7 +52,7 @@ interface PiecesMemory {
  * Reads a body into pieces. Memory grows with the body.
  *
  * @param body The next read may overwrite a chunk, unless it is the whole body.
- * @returns Pieces of `pieceBytes`, the last one of what is left.
+ * @returns Pieces of `pieceBytes`; the last one holds the rest.
  * @throws {WrongLengthError} When the body has another length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
  * @throws The reason of the signal, and the errors of the body, of `onBytes` and of `memory`. The bytes so far are then
@@ -80,7 +80,7 @@ export async function readPieces(
   }
 }
 
-/** Opens a reader. A body of a known length needs no turns for others here: `onBytes` gives them. */
+/** Opens a reader. For a body of a known length, `onBytes` lets other requests run; else the reader does. */
 function openReader(body: ByteSource, isKnown: boolean): ByteReader {
   if (!(body instanceof ReadableStream)) return body;
   return isKnown ? body.getReader() : createByteReader(body);
@@ -108,7 +108,7 @@ async function readChunks(
   growing.end();
 }
 
-/** The pieces of a body, of which the last grows as bytes arrive. */
+/** The pieces of a body. The last one grows as bytes arrive. */
 class GrowingPieces {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
   /** The number of bytes that may still arrive. */
@@ -133,8 +133,8 @@ class GrowingPieces {
   }
 
   /**
-   * Copies the beginning of a chunk: as much as the memory has room for, which is at most twice the arrived bytes. So a
-   * body with a false length takes almost nothing.
+   * Copies as much of a chunk as the buffer has room for. The buffer is at most twice as long as the arrived bytes, so
+   * that a false length takes almost no memory.
    *
    * @returns The copy.
    * @throws {WrongLengthError | TooLongError} When no more bytes may arrive.
@@ -155,8 +155,8 @@ class GrowingPieces {
   }
 
   /**
-   * Keeps a chunk that is the whole body as its piece, which saves a copy. It has its memory to itself: a piece is freed
-   * with all of its memory, and counts with its length.
+   * Keeps a chunk as the piece, without a copy, if it is the whole body and fills its buffer. A piece is freed with its
+   * whole buffer, and only its length is counted.
    *
    * @returns The piece; `undefined` when the chunk must be copied.
    */
@@ -195,7 +195,7 @@ class GrowingPieces {
     this.#completePart();
   }
 
-  /** Frees the memory of the last piece that has no bytes. */
+  /** Frees the unused memory of the last piece. */
   #completePart(): void {
     const spare = this.#buffer.byteLength - this.#filled;
     if (spare > 0) {

@@ -24,8 +24,7 @@ const BLANK_LINE_REGEXP = /\n\r?\n|\r\r/;
 
 /**
  * Creates a parser that splits a stream's bytes into events. Characters and line ends may be split between chunks, and
- * lines may end in LF, CR or CRLF. A byte order mark and comments are skipped. A last event without its blank line
- * counts.
+ * lines may end in LF, CR or CRLF. A byte order mark and comments are skipped. The last event needs no blank line.
  *
  * @throws {FrameTooLongError} From `push` and `end`, once an event exceeds the limit or has too many lines.
  *
@@ -105,7 +104,7 @@ export function formatFrame(frame: SseFrame): string {
   return writer.take();
 }
 
-/** Formats the events and comments of one stream. Most events have the name of the one before. */
+/** Formats the events and comments of one stream. It keeps the head of the last event, because most names repeat. */
 export class FrameWriter {
   #text = "";
   #name: string | undefined;

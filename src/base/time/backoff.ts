@@ -4,7 +4,7 @@ interface BackoffOptions {
   readonly firstMs: number;
   /** The longest pause, in milliseconds; default: no maximum. */
   readonly mostMs?: number;
-  /** Returns a number from 0 to 1, which sets a pause between half of its length and all of it; default: always 1. */
+  /** Returns a number from 0 (half of the pause) to 1 (all of it); default: always 1. */
   readonly random?: () => number;
 }
 

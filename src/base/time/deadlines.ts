@@ -11,8 +11,8 @@ export interface Deadlines {
   /**
    * Calls `onPassed` after `ms` milliseconds, unless the deadline is cancelled first.
    *
-   * @param ms At most 24 days, or `Infinity` for no deadline. One of 0 or less passes after a millisecond, so that
-   * one that starts itself again blocks nothing.
+   * @param ms At most 24 days, or `Infinity` for no deadline. A deadline of 0 or less passes after a millisecond, so
+   * that one that restarts itself blocks nothing.
    * @param sinceMs A value that {@linkcode Deadlines.elapsedMs} has just returned, to save a second read; default: the
    * clock is read.
    */

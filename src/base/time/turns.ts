@@ -77,8 +77,8 @@ const EVENT_LOOP = new EventLoop({
 });
 
 /**
- * Counts long work, so that other work gets its turn in between. Bytes that are already in memory, such as those of a
- * body being inflated, never yield: each step follows the last as a microtask. Short work never waits.
+ * Counts long work, so that other work gets its turn in between. Without it, work on bytes in memory, such as inflating
+ * a body, never yields: each step follows the last as a microtask. Short work never waits.
  *
  * @example
  * ```ts
