@@ -13,7 +13,7 @@ export interface BodyDecoder {
    * Takes the next bytes of the connection.
    *
    * @param bytes At least one byte; the decoder may move payload within them.
-   * @returns The payload in them, in the same memory, and how many bytes the body took of them.
+   * @returns The payload in them, in the same memory, and the number of bytes that belong to the body.
    * @throws {MalformedMessage} When they break the framing.
    */
   push(bytes: Uint8Array<ArrayBuffer>): Decoded;
@@ -27,7 +27,7 @@ interface Decoded {
   readonly takenBytes: number;
 }
 
-/** Returns the decoder of a response's body; `undefined` where it has none. */
+/** Returns the decoder of a body; `undefined` when there is no body. */
 export function createBodyDecoder(framing: Framing): BodyDecoder | undefined {
   switch (framing.kind) {
     case "none":
@@ -83,7 +83,7 @@ class CloseDecoder implements BodyDecoder {
 /** The longest line of a chunk's size, extensions included, in bytes. */
 const MAX_SIZE_LINE_BYTES = 4 * 1024;
 
-/** The most bytes that the extensions of all chunks of a body may have. */
+/** The most bytes of all chunk extensions of a body. */
 const MAX_EXTENSION_BYTES = 64 * 1024;
 
 /** The most bytes of all trailers. */
@@ -96,14 +96,14 @@ const SIZE_LINE_REGEXP =
   /^([0-9A-Fa-f]{1,13})[\t ]*(;[\t\x20-\x7e\x80-\xff]*)?$/;
 
 /**
- * A chunked body (RFC 9112, section 7.1). The payload of all chunks in the same bytes comes out as one piece, so that a
- * burst of small chunks costs its reader one read.
+ * A chunked body (RFC 9112, section 7.1). It joins the payload of all chunks in one input, so that the reader gets a
+ * burst of small chunks in one read.
  */
 class ChunkedDecoder implements BodyDecoder {
   #state: "size" | "data" | "dataEnd" | "trailer" | "done" = "size";
   /** The incomplete line so far. */
   #line = "";
-  /** Payload bytes left of the current chunk, or bytes left of its CRLF. */
+  /** The bytes that are missing of the current chunk's payload, or of the CRLF after it. */
   #leftBytes = 0;
   #extensionBytes = 0;
   #trailerBytes = 0;
@@ -186,7 +186,7 @@ class ChunkedDecoder implements BodyDecoder {
     this.#state = chunkBytes === 0 ? "trailer" : "data";
   }
 
-  /** Checks a trailer and leaves it out: no client of a model's provider reads one. */
+  /** Checks a trailer, then drops it: no client of a provider reads one. */
   #takeTrailer(line: string): void {
     if (line === "") {
       this.#state = "done";
@@ -197,13 +197,13 @@ class ChunkedDecoder implements BodyDecoder {
   }
 }
 
-/** The most digits of a size that are read without a text. */
+/** The most digits of a size that is read without making a text of its line. */
 const MAX_PLAIN_DIGITS = 7;
 
 /**
- * Reads a line that is nothing but the size of a chunk, as nearly all are. There is one for each event of a stream.
+ * Reads a chunk's size line that has no extension, as most have none. A stream has such a line for each event.
  *
- * @returns The size, and the position after the line; `undefined` for any other line, and one that is incomplete.
+ * @returns The size, and the position after the line; `undefined` for any other or incomplete line.
  */
 function plainSize(
   bytes: Uint8Array,
@@ -235,7 +235,7 @@ interface BodySocket {
   read(): Promise<number | null>;
   take(count: number | null): boolean;
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined;
-  /** Closes it and returns the failure that `cause` means. */
+  /** Closes the socket and returns the failure for `cause`. */
   failure(cause: unknown): Error;
   close(): void;
 }

@@ -1,32 +1,34 @@
 import { setImmediate } from "node:timers";
 
 /**
- * The number of reads from which a turn of the event loop is crowded. The platform ends 128 in a turn. It puts the other
- * sockets whose bytes have arrived behind those whose bytes arrive during the turn.
+ * The number of reads that make a turn of the event loop crowded. The platform completes at most 128 in a turn. It then
+ * serves sockets whose bytes arrive during the turn before the others that are ready.
  */
 const MANY_READS = 64;
 
-/** The number of reads from which the end of a turn is awaited, so that a few sockets cost nothing. */
+/** The number of reads after which the turn's end is awaited, so that a few sockets cost nothing. */
 const SOME_READS = 32;
 
-/** The most turns of a crowd: enough for a thousand sockets. Many busy streams are a crowd without an end. */
+/** The most turns of a crowd: enough for a thousand sockets. Many busy streams would otherwise be a crowd for ever. */
 const MAX_TURNS = 8;
 
 /**
  * The sockets of an event loop that have bytes to read. While there are many, nothing is written: the other side would
- * answer at once, and come before all sockets that wait. The same ones would be served again and again.
+ * answer at once, and its socket would be served before all that wait. So the same few would be served again and again.
  */
 export interface Crowd {
   /** Counts a read that has ended. */
   countRead(): void;
-  /** Resolves when nothing needs to wait any more; `undefined` when nothing does now. */
+  /** Resolves when writes may go on; `undefined` when they need not wait. */
   readonly end: Promise<void> | undefined;
 }
 
 /** The crowd of this thread's event loop. */
 export const eventLoopCrowd: Crowd = createCrowd();
 
-/** Creates an empty crowd. The first few reads may be of several turns, because to await each turn's end has its cost. */
+/**
+ * Creates an empty crowd. It counts the first few reads across turns, because awaiting the end of each turn is costly.
+ */
 function createCrowd(): Crowd {
   let reads = 0;
   let turns = 0;

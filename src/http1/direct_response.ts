@@ -1,7 +1,7 @@
 import { isField } from "./head.ts";
 import type { PassThrough } from "@gateway/base/streams/pass_through";
 
-/** What a handler answers with: the platform's response, or one that a server may take as it is. */
+/** The response of a handler: the platform's, or one that a server may use directly. */
 export type AnyResponse = Response | DirectResponse;
 
 interface DirectResponseInit {
@@ -12,9 +12,9 @@ interface DirectResponseInit {
 }
 
 /**
- * A response whose headers and body a server may take as they are. To make the platform's `Response`, `Headers` and
- * stream of them, and to read those, takes a third more processor time for a short request, and a microsecond or more
- * for each chunk of a stream.
+ * A response whose headers and body a server uses directly. Making and reading the platform's `Response`, `Headers` and
+ * stream would take a third more processor time for a short request, and a microsecond or more for each chunk of a
+ * stream.
  */
 export class DirectResponse {
   readonly source: Uint8Array<ArrayBuffer> | PassThrough;
@@ -35,12 +35,12 @@ export class DirectResponse {
     }
   }
 
-  /** The headers for reading and changing; they are made at the first use. */
+  /** The headers, to read and change; created at the first use. */
   get headers(): Headers {
     return this.#headers ??= new Headers(this.#fields.map(([...one]) => one));
   }
 
-  /** The headers as a list, for reading alone. */
+  /** The headers as a list, only to be read. */
   get fields(): Iterable<readonly [name: string, value: string]> {
     return this.#headers ?? this.#fields;
   }

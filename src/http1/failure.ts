@@ -1,6 +1,6 @@
 /** The progress of a request and its response before the connection failed. */
 export interface Progress {
-  /** The part of the request, head included, that was passed to the network. */
+  /** How much of the request, head included, was passed to the network. */
   readonly sent: "nothing" | "part" | "all";
   /** True when any byte of a response arrived. */
   readonly hasAnswer: boolean;
@@ -22,7 +22,7 @@ export class Http1Failure extends Error {
   override readonly name = "Http1Failure";
   readonly kind: Http1FailureKind;
   readonly progress: Progress;
-  /** The time from the sending to the end of a connection that brought no byte of an answer, in milliseconds. */
+  /** The time from sending the request until the connection ended without a byte of a response, in milliseconds. */
   silentMs: number | undefined;
 
   constructor(
@@ -36,15 +36,15 @@ export class Http1Failure extends Error {
   }
 
   /**
-   * True when a connection that had served before ended, or was given up, before any byte of an answer. A firewall may
-   * have lost it, or its server closed it; a new one may serve.
+   * True when a reused connection ended, or was given up, before any byte of a response. A firewall may have dropped
+   * it, or the server closed it. A new connection may serve.
    */
   get wasLost(): boolean {
     const { isReused, hasAnswer } = this.progress;
     return this.kind === "closed" && isReused && !hasAnswer;
   }
 
-  /** The reason of a proxy on the way that did not connect; `undefined` for any other failure. */
+  /** The reason why a proxy did not connect; `undefined` for any other failure. */
   get proxyReason(): string | undefined {
     return this.cause instanceof ProxyFailure ? this.cause.message : undefined;
   }
@@ -55,7 +55,7 @@ export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
 }
 
-/** A proxy on the way did not connect. Its message is the reason that the caller reads; it holds no address. */
+/** The error when a proxy does not connect. Its message is the reason for the caller, without an address. */
 export class ProxyFailure extends Error {
   override readonly name = "ProxyFailure";
 }

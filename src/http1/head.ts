@@ -64,7 +64,7 @@ function isResponseStart(text: string): boolean {
   return text === PROTOCOL.slice(0, text.length);
 }
 
-/** Rejects at once what could only end in a timeout. */
+/** Rejects bytes at once that cannot become a head: waiting for its end would time out. */
 function refuseHopeless(
   bytes: Uint8Array,
   from: number,
@@ -74,7 +74,7 @@ function refuseHopeless(
     from < PROTOCOL.length &&
     !isStart(byteText(bytes.subarray(0, PROTOCOL.length)))
   ) throw notHttp();
-  // A CR that came last is looked at again, with what follows it.
+  // A CR at the end of the last bytes is checked again, with the byte after it.
   const start = bytes[from - 1] === CR ? from - 1 : from;
   const text = byteText(bytes.subarray(start));
   if (BARE_LINE_END_REGEXP.test(text)) throw badLine();
@@ -82,7 +82,7 @@ function refuseHopeless(
 
 const CR = 0x0d;
 
-/** An LF without a CR, or a CR without an LF; a line may end behind the bytes that arrived. */
+/** An LF without a CR, or a CR without an LF; the LF of a CR at the end may still arrive. */
 const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
 
 const STATUS_LINE_REGEXP =
@@ -91,13 +91,13 @@ const STATUS_LINE_REGEXP =
 const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Names in lower case by their spellings, because the same ones come with every message. */
+/** The lower-case form of each spelling of a name. It is cached, because names repeat in every message. */
 const knownNames = new Map<string, string>();
 
-/** The most names that are remembered, and the longest. */
+/** The most names that are cached, and the longest of them. */
 const MAX_KNOWN = { names: 1000, length: 64 };
 
-/** Returns true when a field breaks no head. */
+/** Returns true when a field is valid in a head. */
 export function isField(name: string, value: string): boolean {
   return lowerName(name) !== undefined && VALUE_REGEXP.test(value);
 }
@@ -155,7 +155,7 @@ export function parseHead(bytes: Uint8Array, method: Method): ResponseHead {
   };
 }
 
-/** Returns true when the fields promise a body. Behind a 204, which has none, one may still follow. */
+/** Returns true when the fields announce a body. A 204 has none, but its server may send one all the same. */
 function announcesBody(headers: HeaderFields): boolean {
   return headers.has("transfer-encoding") ||
     Number(headers.get("content-length") ?? 0) > 0;
@@ -183,7 +183,7 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
     } else if (name === "content-length") {
       throw badLength();
     } else if (name === "set-cookie") {
-      // The gateway passes no cookies, so that the last one may stand for all.
+      // The gateway forwards no cookies, so only the last one is kept.
       fields.set(name, value);
     } else {
       fields.set(name, `${before}, ${value}`);
@@ -192,7 +192,7 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
   return fields;
 }
 
-/** Removes spaces and tabs at both ends, and no other white space: NBSP is the last byte of many a UTF-8 character. */
+/** Removes spaces and tabs at both ends. NBSP stays, because many UTF-8 characters end with its byte. */
 function trimSpaces(text: string): string {
   let start = 0;
   let end = text.length;
@@ -246,7 +246,7 @@ function parseLength(text: string): number {
   return Number(text);
 }
 
-/** Returns true when a comma-separated field has a token, in any case of letters. */
+/** Returns true when a comma-separated field has a token, in upper or lower case. */
 export function hasToken(
   field: string | null | undefined,
   token: string,
@@ -275,13 +275,13 @@ export interface OutgoingHead {
   /** The `host` field. */
   readonly host: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** The length of the body in bytes; `undefined` where there is none. */
+  /** The length of the body in bytes; `undefined` when there is none. */
   readonly bodyBytes: number | undefined;
 }
 
 const TARGET_REGEXP = /^[\x21-\x7e]+$/;
 
-/** Headers that the client writes itself, or never: a second one would mean another body or another host. */
+/** Headers that only the client may write: a second one would mean another body or another host. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   "content-length",
   "host",
@@ -289,7 +289,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Formats the head of a request. Each character becomes one byte (ISO 8859-1), as `fetch` has it.
+ * Formats the head of a request. Each character becomes one byte (ISO 8859-1), as in `fetch`.
  *
  * @returns The text, its empty line included; each character is one byte.
  * @throws {TypeError} When the target, a name or a value would break the head.
@@ -307,7 +307,9 @@ export function formatHead(
       throw new TypeError("Cannot send a request: a header is malformed");
     }
     if (OWN_NAMES.has(lower)) {
-      throw new TypeError("Cannot send a request: a header frames it twice");
+      throw new TypeError(
+        "Cannot send a request: a header repeats its host or its length",
+      );
     }
     text += `${name}: ${value}\r\n`;
   }
@@ -316,7 +318,7 @@ export function formatHead(
     : `${text}content-length: ${bodyBytes}\r\n\r\n`;
 }
 
-/** Shorter pieces of a body are joined up to this length before they are written, in bytes. */
+/** The length up to which pieces of a body are joined before they are written, in bytes. */
 const WRITE_BYTES = 128 * 1024;
 
 /**

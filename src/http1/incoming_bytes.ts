@@ -2,8 +2,8 @@ import type { BodyDecoder } from "./body_decoder.ts";
 import type { Crowd } from "./crowd.ts";
 
 /**
- * The size of the buffer that waits for bytes. After one that was filled, more bytes wait, so that the next one is the
- * largest: each read and the write after it have their cost. A buffer shrinks when bytes come slowly.
+ * The size of the buffer that waits for bytes. When a read fills it, more bytes are waiting, so the next buffer is the
+ * largest: fewer reads and writes cost less. It shrinks when bytes come slowly.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
@@ -14,12 +14,15 @@ const BUFFER_BYTES = {
 /** A payload that fills less than this share of its buffer is copied out of it. */
 const SMALL_SHARE = 1 / 4;
 
-/** Short payloads share memory of this size, in bytes: to allocate some for each takes as long as to read it. */
+/**
+ * Short payloads share memory of this size, in bytes, because allocating memory takes as long as reading a short
+ * payload.
+ */
 const SHARED_BYTES = 8 * 1024;
 
 /**
- * The longest payload that is copied into shared memory, in bytes. One that is kept for long keeps all of it, and its
- * user must not transfer it.
+ * The longest payload that is copied into shared memory, in bytes. While it is kept, all of that memory is. Its user
+ * must not transfer it.
  */
 const MAX_SHARED_BYTES = SHARED_BYTES / 8;
 
@@ -39,10 +42,10 @@ function copyOf(payload: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return copy;
 }
 
-/** Reads what is there into `into`; returns the number of bytes, or `null` at the end. */
+/** Reads available bytes into `into`; returns their number, or `null` at the end. */
 type Read = (into: Uint8Array) => Promise<number | null>;
 
-/** The bytes of a socket that arrived and were not taken yet. At most one read is under way. */
+/** The bytes of a socket that have arrived but were not taken. At most one read is under way. */
 export class IncomingBytes {
   readonly #source: Read;
   readonly #crowd: Crowd | undefined;
@@ -68,14 +71,14 @@ export class IncomingBytes {
     return this.#end - this.#start;
   }
 
-  /** Announces how many bytes may come next: a socket that should be silent waits with a small buffer. */
+  /** Announces how many bytes may come next. A socket that should be silent gets a small buffer. */
   expect(bytes: number): void {
     const { smallest, largest } = BUFFER_BYTES;
     this.#bufferBytes = Math.min(Math.max(bytes, smallest), largest);
   }
 
   /**
-   * Waits for more bytes, whose number {@linkcode IncomingBytes.take} needs.
+   * Waits for more bytes. Pass their number to {@linkcode IncomingBytes.take}.
    *
    * @throws The reason of the platform when the socket broke.
    */
@@ -93,7 +96,7 @@ export class IncomingBytes {
     return true;
   }
 
-  /** Reads and takes more bytes, as {@linkcode IncomingBytes.read} and `take` do, for several who wait. */
+  /** Reads and takes more bytes. Calls during a read share its result. */
   fill(): Promise<boolean> {
     return this.#filling ??= this.read().then((count) => {
       this.#filling = undefined;
@@ -123,7 +126,7 @@ export class IncomingBytes {
         this.#buffer = new Uint8Array(this.#bufferBytes);
       }
     } else if (this.#end === this.#buffer.length) {
-      // A head that stops here must not keep much more than it has sent.
+      // The buffer only doubles, so that an incomplete head takes little memory.
       const larger = new Uint8Array(
         Math.max(2 * this.#buffer.length, BUFFER_BYTES.smallest),
       );
@@ -138,10 +141,10 @@ export class IncomingBytes {
   /**
    * Takes the payload of a body.
    *
-   * @param isLent True when the payload is read before the next read of the socket, which may overwrite it. The end of
+   * @param isLent True when the payload is used before the next read of the socket, which may overwrite it. The end of
    * a body is never lent.
-   * @returns The payload that has arrived. One that is not lent is the caller's to keep but not to transfer: a short one
-   * shares its memory with others. `undefined` where there is none.
+   * @returns The payload that has arrived; `undefined` when there is none. If it is not lent, it may be kept but not
+   * transferred: a short one shares its memory with others.
    */
   decode(
     decoder: BodyDecoder,
@@ -159,7 +162,7 @@ export class IncomingBytes {
     }
     const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
     if (isSmall) return copyOf(payload);
-    // The buffer belongs to the payload's owner now; what follows the payload moves to another.
+    // The payload keeps the buffer; the bytes after it move to another.
     const rest = this.#buffer.slice(this.#start, this.#end);
     this.#buffer = rest;
     this.#start = 0;

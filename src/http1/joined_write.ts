@@ -1,4 +1,4 @@
-/** A size of the memory for joined writes, and how much of it is kept for later ones. */
+/** A size of buffers for joined writes, and how many of them are kept for later writes. */
 interface Size {
   readonly bytes: number;
   readonly mostSpare: number;
@@ -6,8 +6,8 @@ interface Size {
 }
 
 /**
- * An event fits into the first size, most heads with a short body into the next ones, the pieces of a long body into the
- * last. A write to a slow reader keeps its memory for long, so that must not be much more than it needs.
+ * An event fits into the first size, most heads with a short body into the next ones, the pieces of a long body into
+ * the last. A write to a slow reader keeps its buffer for long, so the buffer must not be much too large.
  */
 const SIZES: readonly Size[] = [
   { bytes: 1024, mostSpare: 256, spare: [] },
@@ -16,14 +16,14 @@ const SIZES: readonly Size[] = [
   { bytes: 128 * 1024, mostSpare: 4, spare: [] },
 ];
 
-/** The memory that a write uses now. */
+/** The buffers that writes use now. */
 const inUse = new WeakMap<ArrayBufferLike, Size>();
 
 /**
- * Joins text before, some parts, and text behind them for one write. Each character of a text is one byte (ISO 8859-1).
+ * Joins a text, some parts, and a text after them for one write. Each character of a text is one byte (ISO 8859-1).
  *
- * To allocate memory takes as long as to write a short message. The memory therefore serves other writes once it is
- * given to {@linkcode reuseWritten}.
+ * Allocating memory takes as long as writing a short message. So {@linkcode reuseWritten} keeps the memory for other
+ * writes.
  */
 export function joinForWrite(
   before: string,
@@ -43,7 +43,7 @@ export function joinForWrite(
   return joined;
 }
 
-/** Takes back the memory of a write that has ended. Other bytes than those of {@linkcode joinForWrite} have no effect. */
+/** Takes back the memory of a write that has ended. Ignores bytes that are not from {@linkcode joinForWrite}. */
 export function reuseWritten({ buffer }: Uint8Array): void {
   const size = inUse.get(buffer);
   if (size === undefined || !(buffer instanceof ArrayBuffer)) return;
@@ -63,7 +63,7 @@ function allocate(length: number): Uint8Array<ArrayBuffer> {
 
 const encoder = new TextEncoder();
 
-/** From this length on, the platform writes ASCII faster than a loop, in characters. */
+/** The length in characters from which the platform writes ASCII faster than a loop. */
 const LONG_TEXT = 32;
 
 /** Writes a text with one byte for each character. Nearly all heads are ASCII. */

@@ -9,21 +9,21 @@ export interface HttpRequest {
   readonly method?: "GET" | "POST" | "PUT";
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array<ArrayBuffer> | LongBytes | undefined;
-  /** Called once when the body is not read any more. */
+  /** Called once when the client has stopped reading the body. */
   readonly onUploaded?: (() => void) | undefined;
-  /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
+  /** The longest time to get a connection, in milliseconds; 0 means no limit. */
   readonly connectMs: number;
-  /** True when no connection that has served another request may carry it. */
+  /** True when the request needs a new connection. */
   readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange when it aborts, the body of the response included. */
   readonly signal: AbortSignal;
 }
 
-/** A response that a client received, its head read. */
+/** A response whose head the client has read. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: HeaderFields;
-  /** `null` where the response has no body. */
+  /** `null` when the response has no body. */
   readonly body: ByteSource | null;
 }
 
@@ -43,15 +43,15 @@ export interface IncomingRequest
   extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
   readonly headers: HeaderFields;
   /**
-   * Reads the body without a platform's stream, once and in place of `body`. The next read may overwrite a chunk, unless
-   * it is the last one.
+   * Reads the body without a stream of the platform. Use either it or `body`, once. The next read may overwrite a
+   * chunk, unless it is the last one.
    */
   readonly openBody?: (() => ByteReader) | undefined;
-  /** Takes a body that has arrived with its head, in place of `bytes`; returns `undefined` where some has not. */
+  /** Takes a body that has arrived completely with its head, in place of `bytes`; returns `undefined` for any other. */
   readonly takeArrived?:
     | (() => Uint8Array<ArrayBuffer> | undefined)
     | undefined;
-  /** The IP address at the other end of the socket, where the server knows it. */
+  /** The IP address at the other end of the socket, if the server knows it. */
   readonly peer?: string | undefined;
   /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
   readonly fault?: string | undefined;

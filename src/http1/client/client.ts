@@ -18,10 +18,10 @@ export interface Origin {
   readonly port: number;
 }
 
-/** An open socket, and the way to send requests over it. */
+/** An open socket, and how to send requests over it. */
 interface Dialed {
   readonly duplex: Duplex;
-  /** Set where the other end is a proxy that forwards plain HTTP: it needs whole addresses, and these headers. */
+  /** Set when the other end is a proxy that forwards plain HTTP. It needs whole URLs as targets, and these headers. */
   readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;
 }
 
@@ -46,7 +46,7 @@ interface Http1ClientOptions {
 
 /** A parsed address. */
 interface Address {
-  /** One for all addresses of the same origin. */
+  /** Identifies the origin. */
   readonly key: string;
   readonly origin: Origin;
   /** The `host` field. */
@@ -56,11 +56,10 @@ interface Address {
 }
 
 /**
- * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request
- * twice.
+ * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request twice.
  *
- * When a kept socket is lost before any byte of an answer, those that have been idle since before it was used close
- * too: what silenced one, such as a firewall, has probably silenced all.
+ * When a reused socket is lost before any byte of a response, it also closes the sockets that were idle when the
+ * request was sent: a firewall, for example, has probably dropped all of them.
  */
 export function createHttp1Client(
   { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
@@ -94,7 +93,7 @@ export function createHttp1Client(
       return socket;
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
-      // Idle sockets are the only descriptors that nobody needs now. Ports would stay reserved.
+      // Closing idle sockets frees their descriptors. It frees no ports: those stay reserved.
       if (lacksDescriptors(why)) idle.closeAll();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
@@ -106,7 +105,7 @@ export function createHttp1Client(
     }
   }
 
-  /** Opens a socket, or takes one that another request gives back before: this one's handshake may hang. */
+  /** Opens a socket, but takes one that another request gives back first, because a handshake may hang. */
   function openOrTake(
     address: Address,
     request: HttpRequest,
@@ -192,7 +191,10 @@ export function createHttp1Client(
   };
 }
 
-/** Waits for a dial, but no longer than its signal: a name lookup cannot be ended. Closes what comes too late. */
+/**
+ * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that comes
+ * later.
+ */
 function unlessAborted(
   dialed: Promise<Dialed>,
   signal: AbortSignal,
@@ -214,11 +216,11 @@ function lacksDescriptors(cause: unknown): boolean {
 /** A request and the loan of its body. */
 interface Sending {
   readonly request: HttpRequest;
-  /** Absent where nobody waits for the body. */
+  /** Absent when no code waits for the body to be free. */
   readonly loan: Loan | undefined;
 }
 
-/** A body that is lent to one socket after another, and given back once. */
+/** The loan of a body to one socket after another. Reports once that no socket reads it any more. */
 class Loan {
   readonly #onOver: () => void;
   #readers = 0;
@@ -233,7 +235,7 @@ class Loan {
     this.#readers++;
   }
 
-  /** Notes that a socket reads it no more. */
+  /** Notes that a socket has stopped reading it. */
   end(): void {
     this.#readers--;
     this.#giveBack();
@@ -267,7 +269,7 @@ const addresses = new Map<string, Address>();
 /**
  * Parses an address. Caches the results, because every request to a provider needs one.
  *
- * @throws {TypeError} When it is no address.
+ * @throws {TypeError} When `url` is not a URL.
  */
 export function addressOf(url: string): Address {
   const known = addresses.get(url);

@@ -8,7 +8,7 @@ const IDLE_MS = 30_000;
 /** The age from which a socket serves no more requests, in milliseconds: its host may have moved. */
 const MAX_AGE_MS = 300_000;
 
-/** A socket is closed so long before its provider would close it, in milliseconds. */
+/** The time before the provider's announced close at which a socket is closed, in milliseconds. */
 const MARGIN_MS = 1000;
 
 /** A socket that is idle. */
@@ -23,14 +23,17 @@ interface Idle {
 export interface PooledSocket extends Socket {
   proxyHeaders?: readonly (readonly [string, string])[] | undefined;
   openedMs?: number;
-  /** Set until the turn is over in which it became idle: it may still end, or say more than its response. */
+  /**
+   * Resolves when the turn ends in which the socket became idle. Until then, the provider may close it or send surplus
+   * bytes.
+   */
   rest?: Promise<void> | undefined;
 }
 
 /** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
 export class IdleSockets {
   readonly #byOrigin = new Map<string, Idle[]>();
-  /** Who waits for the next socket of an origin, the longest first. */
+  /** The requests that wait for a socket of each origin, the oldest first. */
   readonly #waiting = new Map<string, Set<(socket: PooledSocket) => void>>();
   readonly #deadlines: Deadlines;
   readonly #maxIdle: number;
@@ -59,7 +62,7 @@ export class IdleSockets {
   /**
    * Waits for the next socket that becomes idle.
    *
-   * @returns Stops the wait. Returns false when `onSocket` was called before.
+   * @returns A function that stops the wait. It returns false when `onSocket` was called before.
    */
   wait(key: string, onSocket: (socket: PooledSocket) => void): () => boolean {
     const waiting = this.#waiting.get(key) ?? new Set();
@@ -92,14 +95,17 @@ export class IdleSockets {
     socket.watchIdle(close);
   }
 
-  /** Waits until the event loop's turn is over. Many sockets rest in one turn, and each wait has its cost. */
+  /**
+   * Waits for the end of the event loop's turn. All sockets that become idle in a turn share one wait, because waits
+   * are costly.
+   */
   #endOfTurn(): Promise<void> {
     return this.#turn ??= new Promise<void>(setImmediate).then(() => {
       this.#turn = undefined;
     });
   }
 
-  /** Gives the newest idle socket to the one who waits longest. */
+  /** Gives the newest idle socket to the request that has waited longest. */
   #serveWaiting(key: string): void {
     const waiting = this.#waiting.get(key);
     const [next] = waiting ?? [];
@@ -121,7 +127,7 @@ export class IdleSockets {
     for (const key of this.#byOrigin.keys()) this.closeSince(key, Infinity);
   }
 
-  /** Closes all sockets, and from now on those that become idle. */
+  /** Closes all sockets, and each socket that becomes idle later. */
   dispose(): void {
     this.#isDisposed = true;
     this.closeAll();

@@ -26,7 +26,7 @@ import type { LongBytes } from "@gateway/base/streams/bytes";
 /** A request as a {@linkcode Socket} sends it. */
 interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   readonly body: Uint8Array | LongBytes | undefined;
-  /** Called once when the body is not read any more: all of it was written, or the socket ended. */
+  /** Called once when the socket has stopped reading the body: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
   /** Closes the socket when it aborts, until the response is complete. */
   readonly signal: AbortSignal;
@@ -41,14 +41,14 @@ interface SocketResponse extends HttpResponse {
 const MAX_INTERIM = 8;
 
 /**
- * A socket that serves one request after another (RFC 9112). One read is always under way: while it is idle, to
- * notice that the provider closes it; while a request is sent, to notice an early response. It never sends a request
- * twice. After any doubt about where a response ends it is closed.
+ * A socket that serves one request after another (RFC 9112). One read is always under way: while it is idle, to notice
+ * that the provider closes it; while a request is sent, to notice an early response. It never sends a request twice. If
+ * the end of a response is in doubt, it is closed.
  */
 export class Socket {
-  /** True once it served a request, or was idle. */
+  /** True after it has sent a request or been idle. */
   isReused = false;
-  /** The longest time that it may be idle, in milliseconds, as the last response announced; `undefined` without. */
+  /** The longest idle time that the last response announced, in milliseconds; `undefined` if it announced none. */
   announcedIdleMs: number | undefined;
   readonly #duplex: Duplex;
   readonly #onIdle: (socket: Socket) => void;
@@ -88,14 +88,14 @@ export class Socket {
     try {
       this.#duplex.close();
     } catch {
-      // The other side was faster.
+      // The other side has closed it already.
     }
   }
 
   /**
    * Watches it while it is idle.
    *
-   * @param onGone Called when the provider closes it, or sends something unasked.
+   * @param onGone Called when the provider closes it, or sends bytes without a request.
    */
   watchIdle(onGone: () => void): void {
     this.#isIdle = true;
@@ -110,7 +110,7 @@ export class Socket {
   }
 
   /**
-   * Sends a request and waits for the head of its response. The body of the request may still be on its way then.
+   * Sends a request and waits for the head of its response. It may still be sending the body of the request then.
    *
    * @throws {Http1Failure} When there is no valid response.
    * @throws {TypeError} When the request cannot be formatted.
@@ -161,7 +161,7 @@ export class Socket {
     }
   }
 
-  /** Waits for the first write: the platform may report it later than the end of the socket. */
+  /** Waits for the report of the first write, because it may come later than that of the socket's end. */
   async #learnSent(uploaded: Promise<unknown>): Promise<void> {
     if (this.#sent !== "nothing") return;
     let isReported = false;
@@ -176,7 +176,7 @@ export class Socket {
     if (!isReported) this.#sent = "part";
   }
 
-  /** Closes the socket and returns the failure that `cause` means. */
+  /** Closes the socket and returns the failure for `cause`. */
   failure(cause: unknown): Http1Failure {
     this.close();
     if (cause instanceof Http1Failure) return cause;
@@ -195,7 +195,7 @@ export class Socket {
     );
   }
 
-  /** Writes a request. Its error is only kept, because a response takes precedence over it. */
+  /** Writes a request. Keeps an error for the failure, because a response that still arrives takes precedence. */
   async #upload(
     head: string,
     { body, onUploaded }: OutgoingRequest,
@@ -221,7 +221,7 @@ export class Socket {
     onUploaded?.();
   }
 
-  /** Reads the head of the final response, and leaves what follows in the buffer. */
+  /** Reads the head of the final response. The bytes after it stay in the buffer. */
   async #readHead(method: Method): Promise<ResponseHead> {
     let searched = 0;
     for (let interim = 0; interim <= MAX_INTERIM;) {
@@ -248,7 +248,7 @@ export class Socket {
   }
 
   /**
-   * Waits for more bytes, whose number {@linkcode Socket.take} needs.
+   * Waits for more bytes. Pass their number to {@linkcode Socket.take}.
    *
    * @throws The reason of the platform when the socket broke.
    */
@@ -266,15 +266,15 @@ export class Socket {
   /**
    * Decodes the bytes that were read.
    *
-   * @returns The payload in them, which is the caller's to keep; `undefined` where there is none.
-   * @throws When the socket is closed: bytes after a fault have no meaning.
+   * @returns The payload in them, which may be kept; `undefined` when there is none.
+   * @throws When the socket is closed, because bytes after a fault have no meaning.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#isClosed) throw new Error("The connection was closed");
     return this.#incoming.decode(decoder);
   }
 
-  /** Decodes a body of which all bytes have arrived with the head; `undefined` where some have not. */
+  /** Decodes a body that has arrived completely with the head; returns `undefined` for any other. */
   #decodeWhole(
     decoder: BodyDecoder,
     framing: Framing,

@@ -2,7 +2,7 @@ import { backoffMs } from "@gateway/base/time/backoff";
 import { wait } from "@gateway/base/time/deadlines";
 import type { Timers } from "@gateway/base/time/timers";
 
-/** The pauses after which a listener is tried again. */
+/** The pauses before a listener accepts again. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 /** Receives what happens to a listener. */
@@ -17,11 +17,11 @@ export interface ListenerLog {
   ): void;
 }
 
-/** What becomes of the sockets of a listener. */
+/** How the sockets of a listener are handled. */
 export interface AcceptTerms<Socket> {
-  /** Takes a socket. The next one is accepted when the promise that it may return has resolved. */
+  /** Takes a socket. If it returns a promise, the next socket is accepted after that resolves. */
   readonly onSocket: (socket: Socket) => Promise<void> | void;
-  /** Called each time that the platform accepts nothing; default: nothing happens. */
+  /** Called each time that the platform fails to accept a socket; default: nothing happens. */
   readonly onShortage?: (() => void) | undefined;
   readonly timers: Timers;
   readonly log?: ListenerLog | undefined;
@@ -35,8 +35,8 @@ export interface Accepting {
 }
 
 /**
- * Accepts all sockets of a listener until it is closed. While the platform refuses, usually because the process has no
- * descriptor left, the connections wait for the next try.
+ * Accepts all sockets of a listener until it is closed. While the platform refuses, usually for lack of descriptors,
+ * connections wait for the next attempt.
  */
 export function acceptAll<Socket extends object>(
   listener: Pick<Deno.Listener<Deno.Conn, Deno.NetAddr>, "addr" | "close"> & {
@@ -86,16 +86,16 @@ export function acceptAll<Socket extends object>(
   };
 }
 
-/** Sends short parts of a response without a wait for more (Nagle's algorithm), where the platform lets it. */
+/** Makes a socket send short parts of a response at once (no Nagle's algorithm), if the platform can. */
 function sendAtOnce(socket: Partial<Pick<Deno.TcpConn, "setNoDelay">>): void {
   try {
     socket.setNoDelay?.();
   } catch {
-    // A caller who left already is noticed by the next read.
+    // The next read reports a caller who has left.
   }
 }
 
-/** Returns true for the failure of a caller who left before its connection was accepted. */
+/** Returns true when accepting failed because a caller left before. */
 function isOfOneCaller(error: unknown): boolean {
   return error instanceof Deno.errors.ConnectionAborted ||
     error instanceof Deno.errors.ConnectionReset;

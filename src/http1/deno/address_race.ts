@@ -28,10 +28,10 @@ type Connect<Connection> = (
 ) => Promise<Connection>;
 
 /**
- * Connects to the first of a host's addresses that answers: tries one after another, the next when the one before fails
- * or is slow. Closes all connections but one.
+ * Connects to the first of a host's addresses that answers. It tries them in order: the next one when the last one
+ * fails or is slow. Closes all connections but one.
  *
- * @throws The reason of the first address when all fail, if possible not that this machine had no address for it.
+ * @throws When all fail: the first reason that is not `EADDRNOTAVAIL`, else the first.
  */
 export async function raceAddresses<Connection extends { close(): void }>(
   addresses: readonly string[],
@@ -56,7 +56,7 @@ export async function raceAddresses<Connection extends { close(): void }>(
     throw new Error("The host has no addresses");
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    // A machine without an address family reports that for each of its addresses, which hides the errors of the others.
+    // A machine without IPv6 fails so for each IPv6 address, which would hide the errors of the others.
     const { errors } = error;
     throw errors.find(({ code }) => code !== "EADDRNOTAVAIL") ?? errors[0];
   } finally {
@@ -65,9 +65,9 @@ export async function raceAddresses<Connection extends { close(): void }>(
 }
 
 /**
- * Waits for the first of the attempts that succeeds.
+ * Waits for the first attempt that succeeds.
  *
- * @returns `undefined` when the newest has failed, or none has succeeded in time.
+ * @returns `undefined` when the newest attempt has failed, or none has succeeded in time.
  */
 function unlessSlow<Connection>(
   first: Promise<Connection>,

@@ -1,5 +1,6 @@
 /**
- * Opens descriptors and closes them again. The limit itself is in `/proc`, which Deno reads only with all permissions.
+ * Counts free descriptors: opens some, and closes them again. Deno can read the limit in `/proc` only with all
+ * permissions.
  *
  * @returns The number that could be opened; `undefined` when `enough` are free.
  */

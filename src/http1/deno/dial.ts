@@ -10,8 +10,8 @@ import { isIP } from "node:net";
 import { countFree } from "./descriptors.ts";
 
 /**
- * Returns the way to open connections on this platform: name resolution, TCP, a proxy's tunnel and TLS. Certificates
- * are checked by the platform's store, as `DENO_CERT` and `DENO_TLS_CA_STORE` set it.
+ * Returns a function that opens connections: name resolution, TCP, a proxy's tunnel and TLS. It checks certificates
+ * with the platform's store, which `DENO_CERT` and `DENO_TLS_CA_STORE` set.
  *
  * @param routeOf Finds the proxy of an origin.
  * @param caCerts Authorities that are trusted beside those of the platform, as PEM.
@@ -21,7 +21,7 @@ export function createDial(
   caCerts: readonly string[] = [],
   handshakes: Handshakes = createHandshakes(),
 ): Dial {
-  /** Speaks TLS over a connection where its other end is secure. */
+  /** Speaks TLS over a connection if its other end is secure. */
   async function secure(
     connection: Deno.TcpConn | Deno.TlsConn,
     origin: Origin,
@@ -91,19 +91,19 @@ async function openTcp(
   return connection;
 }
 
-/** Connects to an address. The result may be a connection although the signal has aborted meanwhile. */
+/** Connects to an address. It may return a connection even if the signal has aborted meanwhile. */
 async function connectTo(
   place: Place,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   signal.throwIfAborted();
   const cancelling = AbortSignal.any([signal]);
-  // Deno checks the signal once more when it has connected. It throws then, and nobody could close the connection.
+  // Deno checks the signal once more after it has connected. If it threw then, the connection could not be closed.
   cancelling.throwIfAborted = () => {};
   return await Deno.connect({ ...place, signal: cancelling });
 }
 
-/** More descriptors than the name lookups of one moment need. */
+/** More descriptors than simultaneous name lookups need. */
 const LOOKUP_DESCRIPTORS = 16;
 
 async function resolve(hostname: string): Promise<string[]> {
@@ -111,7 +111,7 @@ async function resolve(hostname: string): Promise<string[]> {
     const found = await lookup(hostname, { all: true });
     return alternate(found);
   } catch (cause) {
-    // A resolver that finds no free descriptor reports that the name is unknown.
+    // Without a free descriptor, a resolver reports that the name is unknown.
     if (countFree(LOOKUP_DESCRIPTORS) !== undefined) {
       throw new Error("Too many open files", { cause });
     }

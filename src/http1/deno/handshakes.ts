@@ -3,7 +3,7 @@ import { loopBack } from "./loopback.ts";
 import { untilAbort } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
-/** The age from which an unanswered handshake speaks for a silent server, in milliseconds. */
+/** The age at which an unanswered handshake makes its server count as silent, in milliseconds. */
 const SILENT_MS = 1000;
 
 /** The most handshakes with one server that may keep their descriptors. */
@@ -17,7 +17,7 @@ interface Unanswered {
 
 /** The options of a handshake. */
 interface Terms {
-  /** The server, whose name the certificate must have. */
+  /** The server. Its certificate must have the name of the host. */
   readonly origin: Pick<Origin, "hostname" | "port">;
   /** Authorities that are trusted beside those of the platform, as PEM. */
   readonly caCerts: readonly string[];
@@ -41,8 +41,8 @@ export interface Handshakes {
 
 /**
  * Creates the handshakes. Deno keeps the descriptor of an unanswered one until the other end closes it, whatever the
- * gateway does. So it leads the connections of a server that may be silent through one of this machine, whose other end
- * it can close. A server that answers is spoken to directly: the detour copies every byte.
+ * gateway does. So connections to a server that may be silent take a detour through a local connection, whose other end
+ * the gateway can close. Servers that answer are connected directly, because the detour copies every byte.
  */
 export function createHandshakes(timers: Timers = systemTimers): Handshakes {
   const unanswered = new Map<string, Set<Unanswered>>();
@@ -99,7 +99,7 @@ export function createHandshakes(timers: Timers = systemTimers): Handshakes {
         return await untilAbort(handshaking, signal);
       } catch (error) {
         if (one !== undefined) one.isGivenUp = true;
-        // Before the handshake settles, a close frees nothing, and its end would go unnoticed.
+        // Closing it before the handshake settles frees nothing, and hides the end of the handshake.
         handshaking.then((tls) => tls.close(), () => {});
         throw error;
       }

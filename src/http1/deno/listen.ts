@@ -21,7 +21,7 @@ interface OpenListener extends Listener {
   readonly port: number;
 }
 
-/** The error of a listener that cannot listen; its message gives the reason and an instruction. */
+/** The error when a listener cannot listen. Its message gives the reason and a remedy. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 }
@@ -55,17 +55,20 @@ const SETTINGS = { host: "host", port: "port" };
 interface ListenOptions {
   /** The timers of its deadlines; default: this machine's. */
   readonly timers?: Timers;
-  /** Receives when the platform accepts no connection, and when it does again; default: nothing does. */
+  /** Receives an event when the platform stops accepting connections, and when it accepts again; default: none. */
   readonly log?: ListenerLog | undefined;
   /** Absent when traces are disabled. */
   readonly tracing?: RequestTracing | undefined;
 }
 
-/** A connection that was idle for less is spared when descriptors are short, in milliseconds: its caller may go on. */
+/**
+ * When descriptors are short, connections are kept that were idle for less than this, in milliseconds: their callers
+ * may go on.
+ */
 const SPARED_MS = 1_000;
 
 /**
- * Listens at a place.
+ * Listens at an address.
  *
  * @throws {ListenError} When the address is taken, not this machine's, or not allowed. Also when the TLS files hold no
  * usable certificate and key.
@@ -122,7 +125,7 @@ function listenError(
 }
 
 /**
- * Checks that a port which threads will share is free. A second program on a shared port would cause no error.
+ * Checks that a port is free before threads share it. A second program on a shared port would cause no error.
  *
  * @throws {ListenError} As {@linkcode listen} does.
  */
@@ -156,21 +159,22 @@ function addressFault(
 export interface LastingListener extends Listener {
   /**
    * Opens a new listener with another certificate and key. Running requests continue. New connections are accepted
-   * without a pause where the platform lets two listeners share a port, else after a short one.
+   * without a pause if the platform lets two listeners share a port, else after a short one.
    */
   renew(tls: Tls): void;
 }
 
 interface KeepListeningOptions {
-  /** Opens a listener; `port` is absent the first time, and then the port of the first listener. */
+  /** Opens a listener. `port` is absent the first time; later, it is the port of the first listener. */
   readonly open: (port?: number) => OpenListener;
   readonly log: ListenerLog;
   readonly timers: Timers;
 }
 
 /**
- * Serves the requests of a place until the listener is closed, whatever becomes of its sockets meanwhile. With TLS, the
- * port is shared, so that a new certificate can get a second listener; another program there is an error all the same.
+ * Serves the requests of an address until the listener is closed, even after the platform fails to accept connections.
+ * With TLS, the port is shared, so that a new certificate can get a second listener. Another program on the port is
+ * still an error.
  *
  * @throws {ListenError} As {@linkcode listen} does.
  */
@@ -201,7 +205,7 @@ export function serve(
 const RETRY_PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 /**
- * Listens, and opens another listener at the same port when asked to.
+ * Listens. Its `renew` opens another listener at the same port.
  *
  * @throws {ListenError} As `open` does, the first time.
  */
@@ -268,7 +272,7 @@ export function keepListening(
   };
 }
 
-/** What is wrong with a certificate and key. */
+/** A fault of a certificate and key. */
 interface TlsFault {
   /** The setting, such as `tls.key`. */
   readonly path: string;

@@ -1,8 +1,8 @@
 /**
- * Leads a connection through a TCP connection of this machine, for `Deno.startTls`: it takes no other kind, so that TLS
- * over TLS needs this, and only the other end of a connection can end its handshake. Costs a copy of every byte.
+ * Leads a connection through a local TCP connection, for `Deno.startTls`. That accepts no TLS connection, and only the
+ * other end of a connection can end its handshake. Copies every byte.
  *
- * @param far Closed together with the result. A write direction that it ends is passed on.
+ * @param far Closed together with the result. When it ends its writes, so does the result.
  */
 export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
   const { near, inner } = await openPair(Deno.listen(LOCAL));
@@ -11,10 +11,10 @@ export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
   return near;
 }
 
-/** A free port of this machine, for it alone. */
+/** A free port of the loopback interface. */
 export const LOCAL = { hostname: "127.0.0.1", port: 0 };
 
-/** Opens both ends of a connection of this machine, and closes the listener. */
+/** Opens both ends of a local connection, and closes the listener. */
 export async function openPair<Inner extends Deno.Conn<Deno.NetAddr>>(
   listening: Deno.Listener<Inner, Deno.NetAddr>,
 ): Promise<{ readonly near: Deno.TcpConn; readonly inner: Inner }> {
@@ -30,7 +30,7 @@ export async function openPair<Inner extends Deno.Conn<Deno.NetAddr>>(
   }
 }
 
-/** Accepts the connection from a port; any other program may have been faster. */
+/** Accepts the connection from a port. Rejects others, because another program may have connected first. */
 async function acceptFrom<Inner extends Deno.Conn<Deno.NetAddr>>(
   listener: Deno.Listener<Inner, Deno.NetAddr>,
   port: number,
@@ -63,7 +63,10 @@ export async function carryBoth(
 /** The size of the buffer of one direction: a TLS record and its head fit. */
 const BUFFER_BYTES = 32 * 1024;
 
-/** Carries bytes until they end. Drops them once they cannot be written: an answer may still come the other way. */
+/**
+ * Copies bytes until they end. Goes on reading when they cannot be written, because the other direction may still have
+ * bytes.
+ */
 async function carry(from: Deno.Conn, to: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(BUFFER_BYTES);
   let isTaken = true;

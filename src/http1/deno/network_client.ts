@@ -16,11 +16,11 @@ interface NetworkOptions {
   readonly timers?: Timers;
 }
 
-/** The ways over the network. Proxies, `NO_PROXY` and trusted authorities count alike for all requests. */
+/** The clients of the network. Proxies, `NO_PROXY` and trusted authorities apply to all requests. */
 interface NetworkClient extends Disposable {
   /** Keeps its connections for further requests. */
   readonly client: HttpClient;
-  /** Gives each request a connection to itself, and asks for no content encoding. */
+  /** Opens a connection for each request, and requests no content encoding. */
   readonly oneShot: HttpClient;
   /** Returns the number of TLS handshakes that were given up and keep their descriptors. */
   abandonedHandshakes(): number;

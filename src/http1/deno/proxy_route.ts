@@ -1,23 +1,23 @@
 import type { Origin } from "../client/client.ts";
 import { BlockList, isIP } from "node:net";
 
-/** The way to an origin. */
+/** The route to an origin. */
 export type ProxyRoute =
   | { readonly kind: "direct" }
   | { readonly kind: "proxy"; readonly proxy: HttpProxy }
   | { readonly kind: "socks"; readonly proxy: SocksProxy }
-  /** The gateway does not support the proxy's address. No request may go around it. */
+  /** The gateway does not support the proxy's address. Requests fail rather than go around it. */
   | { readonly kind: "invalid" };
 
-/** A proxy that speaks HTTP. Its origin is secure where the gateway speaks TLS to it. */
+/** A proxy that speaks HTTP. Its origin is secure if the gateway speaks TLS to it. */
 interface HttpProxy extends Origin {
-  /** Its credentials, where the address has some. */
+  /** Its credentials, if the address has some. */
   readonly headers: readonly (readonly [string, string])[];
 }
 
 /** A proxy that speaks SOCKS5. */
 export interface SocksProxy extends Pick<Origin, "hostname" | "port"> {
-  /** User name and password, at most 255 bytes each; absent where the address has none. */
+  /** User name and password, at most 255 bytes each; absent if the address has none. */
   readonly credentials?: readonly [user: Uint8Array, password: Uint8Array];
 }
 
@@ -36,7 +36,7 @@ const PROXY_PORTS: ReadonlyMap<string, number> = new Map([
  * Reads the proxies of the environment: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower
  * case.
  *
- * @returns Finds the way to an origin.
+ * @returns A function that finds the route to an origin.
  */
 export function readProxies(
   env: (name: string) => string | undefined,
@@ -82,7 +82,7 @@ function latin1(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-/** Decodes the percent signs of a URL, one character for each byte; what is no encoding stays. */
+/** Decodes the percent-encoded bytes of a URL, one character for each byte. Other percent signs stay. */
 function decode(text: string): string {
   return text.replace(
     /%([0-9a-f]{2})/gi,
@@ -91,8 +91,8 @@ function decode(text: string): string {
 }
 
 /**
- * Reads `NO_PROXY`: host names, which stand for their subdomains, too, IP addresses, networks (`10.0.0.0/8`), each with
- * a port where one is given, or `*` for all.
+ * Reads `NO_PROXY`: a list of host names with their subdomains, IP addresses and networks (`10.0.0.0/8`), each with an
+ * optional port; `*` means all.
  */
 function readExclusions(list: string): (origin: Origin) => boolean {
   const entries = list.split(",").map((entry) => entry.trim().toLowerCase())
@@ -138,7 +138,7 @@ function matches(
   return host === name || (family === 0 && host.endsWith(`.${name}`));
 }
 
-/** Returns a name as addresses have it: without brackets, wildcard and the dots at its ends. */
+/** Returns a name without brackets, wildcard and the dots at its ends. */
 function plainName(written: string): string {
   const bracketed = `http://${written}`;
   return written.startsWith("[") && URL.canParse(bracketed)

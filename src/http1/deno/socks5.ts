@@ -17,7 +17,7 @@ const PASSWORD_VERSION = 1;
 const ADDRESS = { ipv4: 1, name: 3, ipv6: 4 };
 const ADDRESS_BYTES = new Map([[ADDRESS.ipv4, 4], [ADDRESS.ipv6, 16]]);
 
-/** The port behind the address of a reply, in bytes. */
+/** The length of the port after the address of a reply, in bytes. */
 const PORT_BYTES = 2;
 
 /** The meanings of the reply codes (RFC 1928, section 6). */
@@ -109,7 +109,9 @@ function addressBytes(hostname: string): number[] {
   return [ADDRESS.name, name.length, ...name];
 }
 
-/** @param address As the `hostname` of a URL has it, without brackets: no IPv4 part, no zone. */
+/**
+ * @param address The `hostname` of a URL without brackets, which has no IPv4 part and no zone.
+ */
 function ipv6Bytes(address: string): number[] {
   const [left = [], right = []] = address.split("::")
     .map((half) => half.split(":").filter((group) => group !== ""));
@@ -127,7 +129,7 @@ async function writeAll(
   while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
 }
 
-/** Reads no byte more: what follows belongs to the provider. */
+/** Reads exactly `count` bytes, because further bytes belong to the provider. */
 async function readBytes(
   connection: Duplex,
   count: number,

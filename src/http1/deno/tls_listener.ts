@@ -5,10 +5,10 @@ import { createDeadlines } from "@gateway/base/time/deadlines";
 /** The age from which an unfinished handshake is slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
-/** The most unfinished handshakes of the platform; while there are as many, it accepts no more. As many on the detour. */
+/** The most unfinished direct handshakes: with as many, no connection is accepted. Also the most on the detour. */
 const MAX_UNFINISHED = 32;
 
-/** The number of the platform's slow handshakes from which connections take the detour. */
+/** The number of slow direct handshakes from which connections take the detour. */
 const MANY_SLOW = 16;
 
 /** The longest time for a handshake on the detour, in milliseconds. */
@@ -23,10 +23,10 @@ interface Unfinished {
   readonly far?: Deno.TcpConn;
 }
 
-/** Those of the platform, for all listeners of this thread. */
+/** The direct handshakes of all listeners of this thread. */
 const kept = new Set<Unfinished>();
 
-/** Resolves when there is room for another one. */
+/** Resolves when another direct handshake may begin. */
 let room: PromiseWithResolvers<void> | undefined;
 
 function acceptMore(): void {
@@ -36,8 +36,8 @@ function acceptMore(): void {
 
 /**
  * Listens with TLS. Deno keeps the descriptor of an unfinished handshake until its caller closes the connection,
- * whatever the gateway does. So once many are slow, each new connection takes a detour through one of this machine,
- * which the gateway can end. The detour copies every byte. It ends when hardly a handshake is slow.
+ * whatever the gateway does. So once many are slow, each new connection takes a detour through a local one, which the
+ * gateway can end. The detour copies every byte. New connections are direct again when few handshakes are slow.
  */
 export function listenTls(
   options: Deno.TlsCertifiedKeyPem & typeof LOCAL,
@@ -54,7 +54,7 @@ export function listenTls(
     return [...some].filter(({ sinceMs }) => sinceMs <= dueMs).length;
   }
 
-  /** Hands a connection on after its handshake. If it were closed before, the platform's would go on uncounted. */
+  /** Hands a connection on after its handshake. It is not closed before: the handshake would go on uncounted. */
   async function finish(
     socket: Deno.TlsConn,
     one: Unfinished,
@@ -77,11 +77,11 @@ export function listenTls(
     try {
       one.far?.close();
     } catch {
-      // The caller was faster.
+      // The caller has closed it already.
     }
   }
 
-  /** Ends the handshake that waits longest, of the peer that has the most. */
+  /** Ends the oldest handshake of the peer that has the most. */
   function endOne(): void {
     const byPeer = Map.groupBy(led, ({ far }) => far?.remoteAddr.hostname);
     const most = [...byPeer.values()].sort((a, b) => b.length - a.length);
@@ -131,7 +131,9 @@ export function listenTls(
 
   let outer = open(options.port);
 
-  /** Changes the way. Where two listeners cannot share the port (not on Linux), the first one stays. */
+  /**
+   * Changes between direct and detour. If two listeners cannot share the port (they can on Linux), the first one stays.
+   */
   function change(): void {
     const old = outer;
     isLed = !isLed;
@@ -145,7 +147,7 @@ export function listenTls(
     look();
   }
 
-  /** Looks from time to time whether the detour is still needed. */
+  /** Checks from time to time whether the detour is still needed. */
   function look(): void {
     if (!isLed) return;
     stopLooking = deadlines.start(CALM_MS, () => {
@@ -158,7 +160,7 @@ export function listenTls(
   return {
     addr: outer.addr,
     async close() {
-      // Then no late handshake opens another listener.
+      // A late handshake then opens no other listener.
       isLed = true;
       stopLooking();
       acceptMore();

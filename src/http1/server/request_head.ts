@@ -11,12 +11,12 @@ import { byteText } from "@gateway/base/streams/bytes";
 /** The head of a caller's request. */
 export interface HttpRequestHead {
   readonly method: string;
-  /** The request target as it came: usually a path with its query. */
+  /** The request target, unchanged: usually a path with its query. */
   readonly target: string;
   /** Values by names in lower case; the values of a repeated header are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
   readonly framing: Framing;
-  /** True for HTTP/1.0, which knows no chunks. */
+  /** True for HTTP/1.0, which has no chunks. */
   readonly isOld: boolean;
   /** True when the caller may send another request afterwards. */
   readonly isKeptAlive: boolean;
@@ -47,7 +47,7 @@ export function findRequestEnd(
   return findHeadEnd(bytes, from, (start) => START_REGEXP.test(start));
 }
 
-/** Returns a head that says no more than its fault. */
+/** Returns a head that holds only its fault. */
 export function faultyHead(
   fault: string,
   { method = "GET", target = "/" }: {
@@ -95,7 +95,7 @@ function checkedHead(
 ): HttpRequestHead {
   const headers = parseFields(lines);
   if (line.target.includes("#")) {
-    throw new MalformedMessage("its target has a fragment. Send it without");
+    throw new MalformedMessage("its target has a fragment. Remove it");
   }
   checkHost(headers.get("host"), line.isOld);
   const framing = framingOf(headers, line.isOld);
@@ -109,7 +109,7 @@ function checkedHead(
   };
 }
 
-/** Checks the host (RFC 9112, section 3.2): another server may choose by it, and may find another one. */
+/** Checks the host (RFC 9112, section 3.2): another server on the way may route by it, and read it differently. */
 function checkHost(host: string | undefined, isOld: boolean): void {
   if (host === undefined && !isOld) {
     throw new MalformedMessage("it has no host header. Send one");
@@ -143,7 +143,7 @@ function framingOf(
         "it has a content-length and a transfer-encoding. Send one of them",
       );
     }
-    // Another coding below the chunks leaves their end clear; whether it can be read is decided with the body.
+    // Another coding within the chunks does not hide their end. The body's reader decides whether it can be decoded.
     if (isOld || !CHUNKED_REGEXP.test(codings)) {
       throw new MalformedMessage(
         "its transfer encoding does not end in chunked. Send transfer-encoding: chunked or a content-length",
@@ -158,5 +158,5 @@ function framingOf(
   return { kind: "length", bytes: Number(length) };
 }
 
-/** Matches a list of codings of which the last alone is chunked. */
+/** Matches a list of codings in which only the last one is chunked. */
 const CHUNKED_REGEXP = /^(?:(?!chunked[ \t]*,)[^,]*,[ \t]*)*chunked$/i;

@@ -3,7 +3,7 @@ import { joinForWrite } from "../joined_write.ts";
 import type { ByteReader } from "@gateway/base/streams/byte_reader";
 import { PassThrough } from "@gateway/base/streams/pass_through";
 
-/** A response's way to its caller. */
+/** The destination of a response: the caller's socket. */
 interface ResponseTarget {
   /** Writes all of the bytes. Calls `onTaken` when the socket has taken some of them. */
   readonly write: (bytes: Uint8Array, onTaken?: () => void) => Promise<void>;
@@ -22,7 +22,7 @@ interface ResponseTarget {
 /** The parts of a body are written once they have more than this many bytes together. */
 const LARGE_BYTES = 64 * 1024;
 
-/** The reasons of the statuses that the gateway itself answers with; a status says it all, so others have none. */
+/** The reason phrases of the gateway's own statuses. Others get none, because clients need only the status. */
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
   400: "Bad Request",
@@ -42,8 +42,8 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Writes a response. Parts of its body that are ready together go out in one write, with the head too. A body that is
- * ready as a whole gets a `content-length`, any other goes in chunks.
+ * Writes a response. Writes the head and the parts of the body that are ready together at once. A body that is ready as
+ * a whole gets a `content-length`; any other is sent in chunks.
  *
  * @returns True when all of it was written; else the caller left or the body broke, and the socket must be closed.
  */
@@ -64,7 +64,7 @@ export async function writeResponse(
     return out.isComplete;
   } catch {
     leave();
-    // What came is the caller's, who sees by the missing end that it is cut.
+    // The caller gets the bytes that arrived, and sees from the missing end that the response is cut.
     await target.write(out.take()).catch(() => {});
     return false;
   }
@@ -86,7 +86,7 @@ function fieldsOf(
     : response.headers;
 }
 
-/** Returns the value of a header; `undefined` without. */
+/** Returns the value of a header; `undefined` when it is absent. */
 export function fieldOf(
   response: AnyResponse,
   wanted: string,
@@ -97,7 +97,7 @@ export function fieldOf(
   return undefined;
 }
 
-/** Writes the parts of a body as they come. Those that came last are left in `out`. */
+/** Writes the parts of a body as they arrive. Leaves the last ones in `out`. */
 async function writeParts(
   reader: BodyReader,
   out: OutgoingBytes,
@@ -123,10 +123,12 @@ async function writeParts(
 
 const NO_BYTES = new Uint8Array();
 
-/** The turns of the microtask queue in which a part that waits in the provider's socket is read: six, and some more. */
+/**
+ * The turns of the microtask queue that reading a waiting part from the provider's socket takes: six, and some spare.
+ */
 const READY_TURNS = 8;
 
-/** Returns true when a promise is settled, or will be without an event from outside. */
+/** Returns true when a promise settles within {@linkcode READY_TURNS}, so without a further event of the platform. */
 async function isReady(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const settle = () => isSettled = true;
@@ -135,11 +137,14 @@ async function isReady(promise: Promise<unknown>): Promise<boolean> {
   return isSettled;
 }
 
-/** The bytes of a response that are still to be written. The head is formatted when it is known how the body ends. */
+/**
+ * The bytes of a response that are still to be written. The head is formatted at the first write, which decides how the
+ * body ends.
+ */
 class OutgoingBytes {
   /** True when there is no body, whatever the response says (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5). */
   readonly isBodiless: boolean;
-  /** The number of bytes that wait, the head included; no more than an estimate. */
+  /** An estimate of the number of waiting bytes, head included. */
   length = 1;
   readonly #response: AnyResponse;
   readonly #target: ResponseTarget;
@@ -172,7 +177,7 @@ class OutgoingBytes {
     this.#bodyBytes += part.length;
   }
 
-  /** Takes what waits, though more of the body follows. */
+  /** Takes the waiting bytes when more of the body follows. */
   take(): Uint8Array {
     let head = "";
     if (!this.#isBegun) {
@@ -185,7 +190,7 @@ class OutgoingBytes {
     return this.#join(head, "");
   }
 
-  /** Takes what waits, as the end of the body. */
+  /** Takes the waiting bytes at the end of the body. */
   end(): Uint8Array {
     if (this.#isBegun) {
       return this.#join("", this.#isChunked ? "0\r\n\r\n" : "");
@@ -214,7 +219,7 @@ class OutgoingBytes {
     return `${head}${framing}\r\n`;
   }
 
-  /** Joins text before, the parts, and text behind them. Each character of a text is one byte. */
+  /** Joins a text, the parts, and a text after them. Each character of a text is one byte. */
   #join(before: string, after: string): Uint8Array {
     const parts = this.#parts;
     let bytes = 0;
@@ -242,7 +247,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
 let dateSecond = 0;
 let dateText = "";
 
-/** Returns the `date` header of now (RFC 9110, section 6.6.1). */
+/** Returns the current value of the `date` header (RFC 9110, section 6.6.1). */
 function httpDate(): string {
   const second = Math.floor(Date.now() / 1000);
   if (second !== dateSecond) {

@@ -9,13 +9,13 @@ import { joinBytes } from "@gateway/base/streams/bytes";
 interface RequestSource {
   readonly incoming: IncomingBytes;
   readonly scheme: "http" | "https";
-  /** The address of the caller's end, where the platform names it. */
+  /** The address of the caller's end, if the platform knows it. */
   readonly peer: string | undefined;
-  /** Asks the caller for the body that it holds back. */
+  /** Requests the body from a caller that waits for a 100. */
   readonly askForBody: () => Promise<void>;
 }
 
-/** The most bytes that wait behind a request for their turn. */
+/** The most bytes that are read ahead after a request. */
 const MAX_AHEAD_BYTES = 64 * 1024;
 
 /** A request of a caller's socket. Its body is read from the socket when the gateway reads it. */
@@ -32,7 +32,7 @@ export class ServedRequest implements IncomingRequest {
   #hasLeft = false;
   #isOver = false;
   #awaitsContinue: boolean;
-  /** The announced bytes of the body that are still to be read. */
+  /** The number of announced bytes of the body that are not read yet. */
   #leftBytes: number;
 
   constructor(head: HttpRequestHead, source: RequestSource) {
@@ -47,7 +47,7 @@ export class ServedRequest implements IncomingRequest {
     if (this.isRead) void this.#watch();
   }
 
-  /** The address: the route comes from the target alone, never from the host. */
+  /** The URL. Its path and query come from the target, never from the host header. */
   get url(): string {
     const { target, headers } = this.#head;
     if (!target.startsWith("/")) return target;
@@ -64,7 +64,7 @@ export class ServedRequest implements IncomingRequest {
     return this.#decoder === undefined || this.#decoder.isDone;
   }
 
-  /** The length that the caller announced for its body, in bytes; 0 without one. */
+  /** The length of the body that the caller announced, in bytes; 0 if it announced none. */
   get declaredBytes(): number {
     return declaredBytes(this.#head);
   }
@@ -87,12 +87,12 @@ export class ServedRequest implements IncomingRequest {
     if (this.#hasLeft) onLeft();
   }
 
-  /** Ends the watch for the caller's leaving: the response is complete. */
+  /** Stops watching whether the caller leaves, because the response is complete. */
   end(): void {
     this.#isOver = true;
   }
 
-  /** Takes note that the caller left. */
+  /** Notes that the caller left. */
   leave(): void {
     if (this.#hasLeft || this.#isOver) return;
     this.#hasLeft = true;
@@ -100,7 +100,7 @@ export class ServedRequest implements IncomingRequest {
     this.#onLeft?.();
   }
 
-  /** Reads on while nothing is expected: the end of the socket means that its caller left. */
+  /** Reads ahead after the request, because the end of the socket means that the caller left. */
   async #watch(): Promise<void> {
     const { incoming } = this.#source;
     incoming.expect(0);

@@ -17,7 +17,7 @@ import { ServedRequest } from "./served_request.ts";
 import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
 import { STALL_MS } from "@gateway/base/streams/pass_through";
 
-/** The handler of a server's requests, and its time. */
+/** The parts of a server. */
 export interface ServerParts {
   readonly handler: (request: IncomingRequest) => Promise<AnyResponse>;
   readonly scheme: "http" | "https";
@@ -38,7 +38,7 @@ export interface RequestTracing {
 interface RequestSpan {
   /** Calls `serve` within the span. */
   run<Result>(serve: () => Result): Result;
-  /** Ends the span with the status of the response; `undefined` when the caller did not get all of it. */
+  /** Ends the span with the status of the response; `undefined` when the caller did not receive all of it. */
   end(status: number | undefined): void;
 }
 
@@ -46,18 +46,21 @@ interface RequestSpan {
 const HEAD_MS = 30_000;
 
 /**
- * The longest time in which a caller takes none of the bytes of a write, in milliseconds. It is later than a stream's own
- * deadline, which reports why the stream ended.
+ * The longest time in which a caller may take no byte of a write, in milliseconds. A stream's own deadline passes
+ * earlier, and reports why the stream ended.
  */
 const WRITE_MS = STALL_MS + 60_000;
 
-/** The most bytes that are read and dropped so that their caller gets the response: twice the largest path's limit. */
+/**
+ * The most bytes of a body that are dropped so that the caller receives the response: twice the largest limit of a
+ * path.
+ */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
 
-/** The longest time for the rest of a body that nobody reads, in milliseconds. */
+/** The longest time for dropping the rest of a body, in milliseconds. */
 const REST_MS = 10_000;
 
-/** The longest time in which a caller takes the response before its socket is closed, in milliseconds. */
+/** The time that a caller has to take the response before its socket is closed, in milliseconds. */
 const LINGER_MS = 2_000;
 
 const CONTINUE = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
@@ -82,7 +85,7 @@ export class ServedSocket {
     this.#idleSinceMs = parts.deadlines.elapsedMs();
   }
 
-  /** Closes the socket if it has waited for a request since `ms` or longer, of which nothing has come. */
+  /** Closes the socket if it has been idle since `ms` or longer, and no byte of a request has arrived. */
   closeIdleSince(ms: number): void {
     const isSilent = this.#isIdle && this.#incoming.length === 0;
     if (isSilent && this.#idleSinceMs <= ms) this.#close();
@@ -93,7 +96,7 @@ export class ServedSocket {
     this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
   }
 
-  /** Ends the socket after the request that it serves, or at once where it serves none. */
+  /** Closes the socket after the request that it serves; at once when it serves none. */
   end(): void {
     this.#isClosing = true;
     if (this.#isIdle) this.#close();
@@ -105,7 +108,7 @@ export class ServedSocket {
     try {
       this.#duplex.close();
     } catch {
-      // The caller was faster.
+      // The caller has closed it already.
     }
   }
 
@@ -119,7 +122,7 @@ export class ServedSocket {
         stop = undefined;
       }
     } catch {
-      // The caller left. Nobody is there to read a reason.
+      // The caller left, so that no one could read a reason.
     } finally {
       this.#close();
     }
@@ -215,8 +218,8 @@ export class ServedSocket {
   }
 
   /**
-   * Gives the caller time to take the response before the socket is closed. Bytes that nobody takes would reset it, and
-   * the response would be lost.
+   * Gives the caller time to take the response before the socket is closed. Closing it with unread bytes would reset it
+   * and lose the response.
    */
   async #linger(): Promise<void> {
     this.#rest();
@@ -229,7 +232,7 @@ export class ServedSocket {
     }, LINGER_MS);
   }
 
-  /** Drops bytes until there are none. Returns false when there are too many, or they take too long. */
+  /** Drops bytes until their end. Returns false when there are too many, or they take too long. */
   async #drop(next: () => Promise<number>, mostMs: number): Promise<boolean> {
     const stop = this.#parts.deadlines.start(mostMs, () => this.#close());
     try {

@@ -1,21 +1,21 @@
 import type { Duplex } from "../duplex.ts";
 import { ServedSocket, type ServerParts } from "./served_socket.ts";
 
-/** A server of HTTP/1.1 on sockets that something else accepts. */
+/** A server of HTTP/1.1. A listener accepts its sockets. */
 interface Http1Server {
   /** Serves the requests of a socket until it ends. */
   serve(duplex: Duplex): void;
-  /** Closes the sockets that have waited for a request for so many milliseconds: others need their descriptors. */
+  /** Closes the sockets that have waited for a request for `ms` milliseconds or longer, to free descriptors. */
   closeIdle(ms: number): void;
   /** Ends idle sockets at once and the others after their response; resolves when all have ended. */
   close(): Promise<void>;
 }
 
 /**
- * Creates a server. It is strict with requests, reads a body only as its handler does, writes a response as its caller
- * reads it, and reports a caller who leaves at any time, by the signal of the request and the cancellation of the
- * response's body. `Deno.serve` of 2.8.3 to 2.9.6 does not (https://github.com/denoland/deno/issues/34446): a caller who
- * leaves while a long request waits for its response goes unnoticed there.
+ * Creates a server. It is strict with requests, reads a body only as fast as its handler, and writes a response only as
+ * fast as its caller reads. When a caller leaves, it aborts the request's signal and cancels the response's body at
+ * once. `Deno.serve` of 2.8.3 to 2.9.6 does not notice a caller who leaves while a long request waits for its response
+ * (https://github.com/denoland/deno/issues/34446).
  */
 export function createHttp1Server(parts: ServerParts): Http1Server {
   const sockets = new Set<ServedSocket>();

@@ -105,7 +105,7 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   ],
   "a fragment in the target": [
     ["GET /v1/models#x HTTP/1.1", HOST],
-    /target has a fragment\. Send it without$/,
+    /target has a fragment\. Remove it$/,
   ],
   "a fragment in HTTP/1.0": [["GET /# HTTP/1.0"], /target has a fragment/],
   "a fragment in an absolute target": [
