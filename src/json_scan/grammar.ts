@@ -113,11 +113,11 @@ function allowCharacters(text: number): void {
   }
 }
 
-/** The states before a character of the mark, which are not the lowest. */
+/** The states before a character of the seal mark. They are not among the lowest. */
 const beforeMark = new Set<number>();
 
 /**
- * Adds the transitions of a string that may begin with the mark, in any spelling.
+ * Adds the transitions of a string that may begin with {@linkcode SEAL_MARK}, in any spelling.
  *
  * @param text The state of any other string.
  * @returns The state after the opening quote.

@@ -34,7 +34,10 @@ export function matchKey(
 /** The difference between the upper and the lower case of an ASCII letter. */
 const CASE_BIT = 0x20;
 
-/** The two characters beyond ASCII whose other case is an ASCII letter. Some parsers, such as Go's, use that. */
+/**
+ * The two characters beyond ASCII whose other case is an ASCII letter. Some parsers, such as Go's, match them with
+ * it.
+ */
 const LONG_S = 0x017f;
 const KELVIN = 0x212a;
 
@@ -112,7 +115,7 @@ export interface ByteSpan {
 /** A change of a document. */
 export interface ByteEdit {
   readonly span: ByteSpan;
-  /** The text that takes the place of the span. */
+  /** The text that replaces the span. */
   readonly text: string;
 }
 

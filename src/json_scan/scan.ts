@@ -35,14 +35,14 @@ export interface ValueSink {
   push(chunk: Uint8Array): void;
 }
 
-/** Receives the structure of the members that it wants, wherever their content is of interest. */
+/** Receives events about the structure of the members that it wants. */
 export interface StructureSink {
   /** Returns true for a member whose events it wants; `undefined` stands for a name longer than any watched one. */
   wants(name: ByteRun | undefined): boolean;
-  /** Events that come earlier in the document are not received, except for the ends of chunks. */
+  /** The offset before which it receives no events, except the ends of chunks. */
   readonly quietUntil: number;
   /**
-   * Receives an event of such a member. It must not keep the bytes.
+   * Receives an event of a wanted member. It must not keep the bytes.
    *
    * @param event `undefined` at the end of the chunk.
    * @param at The position of the event in `bytes`.
@@ -103,7 +103,7 @@ export class JsonObjectScan {
   /**
    * @param keys The names without escapes; printable ASCII.
    * @param sinkOf Returns the sink for the value of a key, if it has one.
-   * @param structure Receives the structure of its members. A second occurrence of those is not rejected.
+   * @param structure Receives the structure of the members that it wants. Those may occur twice.
    * @throws {TypeError} When a key is not printable ASCII.
    */
   constructor(
@@ -190,7 +190,7 @@ export class JsonObjectScan {
     return this.#walker.depth;
   }
 
-  /** True when there is a mark so far. */
+  /** True when a seal mark was found so far. */
   get hasMark(): boolean {
     return this.#walker.marks > 0;
   }

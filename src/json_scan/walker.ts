@@ -35,7 +35,7 @@ const INITIAL_WORDS = 32;
 
 /** A stack of booleans of any depth, one bit each. The first 32 need no allocation. */
 export class BitStack {
-  /** The uppermost bits with the top in the lowest: 1 to 32 of them unless the stack is empty. */
+  /** The upper bits, with the top of the stack in the lowest: 1 to 32, or none when the stack is empty. */
   #upper = 0;
   /** All bits below `#upper`, in full words. */
   #lower: Int32Array | undefined;
@@ -84,8 +84,8 @@ export class BitStack {
 
 /**
  * An event in the outermost object of a document. An element is an object in a list that is the value of an outermost
- * member. `inner_name_ends` comes for each name that may be `content` of an element, or anywhere deeper `cache_control`
- * or `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode JsonWalker.skip} awaits.
+ * member. `inner_name_ends` comes after a name that may be an element's own `content`, or a deeper `cache_control` or
+ * `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode JsonWalker.skip} awaits.
  */
 export type JsonEvent =
   | "name_begins"

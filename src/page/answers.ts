@@ -54,7 +54,7 @@ export interface ConnectionEntry {
   readonly limits: readonly QuotaWindow[];
   /** The requests that wait for the connection; absent when none does. */
   readonly waiting?: WaitingRequests | undefined;
-  /** Set only while every model that the caller may use there is kept from requests after failures. */
+  /** Set only while every model that the caller may use there fails or is in a cool-down. */
   readonly failing?: FailingRequests | undefined;
   /** Set only for `unavailable`. */
   readonly error?: { readonly type: string; readonly message: string };

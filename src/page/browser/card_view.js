@@ -78,7 +78,7 @@ function notesOf({ service, waiting }) {
  *
  * @param {OwnLimits} own
  * @param {Ticker} ticker
- * @param {number | undefined} oldSinceMs The time of the limits, where later ones could not be read.
+ * @param {number | undefined} oldSinceMs The time of the limits, if later ones could not be read.
  * @returns {HTMLElement}
  */
 export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {
@@ -116,8 +116,8 @@ function cardHead({ name, notes, badge }) {
 }
 
 /**
- * Returns the one warning of a card, with the reset of what is used up. The bars and the numbers show the window that it
- * is about.
+ * Returns the one warning of a card, with the reset of the used-up windows. The bars and the numbers show which
+ * windows those are.
  *
  * @param {readonly QuotaWindow[]} limits
  * @returns {HTMLElement}

@@ -21,7 +21,7 @@ import { asSentence } from "../wording/words.js";
  * @property {string | undefined} failure A sentence for the reader.
  */
 
-/** Longer than the gateway's own budget for reading the quotas. */
+/** Longer than the gateway's own time limit for reading the quotas. */
 const DEADLINE_MS = 30_000;
 
 /** The gateway rejects the token. */
@@ -61,12 +61,12 @@ export async function readGateway(base, token, { isListDue }) {
 }
 
 /**
- * Reads the limits and the usage of a token and its group alone.
+ * Reads only the limits and the usage of a token and its group.
  *
  * @param {string} base The gateway's address without a trailing slash.
  * @param {string} token
  * @returns {Promise<{ readonly own: readonly OwnLimits[] | undefined, readonly history: History | undefined }>}
- * Undefined where they cannot be read.
+ * Undefined when they cannot be read.
  */
 export async function readOwnUsage(base, token) {
   const { body } = await readUsage(base, token);
@@ -74,12 +74,12 @@ export async function readOwnUsage(base, token) {
 }
 
 /**
- * Reads the usage of a token. The quotas are shown without it, too.
+ * Reads the usage of a token. Without it, the page still shows the quotas.
  *
  * @param {string} base
  * @param {string} token
- * @returns {Promise<{ readonly body?: unknown, readonly hasFailed: boolean }>} A gateway without such a report has not
- * failed.
+ * @returns {Promise<{ readonly body?: unknown, readonly hasFailed: boolean }>} A gateway that has no usage report
+ * (404) has not failed.
  */
 async function readUsage(base, token) {
   try {

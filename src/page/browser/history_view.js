@@ -139,10 +139,10 @@ const WIDTH = 700;
 const HEIGHT = 140;
 const BAR_SHARE = 0.72;
 
-/** The height of the least use, so that it can be seen beside a large one. */
+/** The least height of a bar, so that it can be seen beside a high one. */
 const LEAST_HEIGHT = 2;
 
-/** A limit of more times the use would leave no height for the bars, so that a text has its place. */
+/** A limit of more than this many times the usage is shown as text: its line would leave no height for the bars. */
 const MOST_LIMIT = 3;
 
 /**

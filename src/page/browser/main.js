@@ -102,7 +102,7 @@ async function refresh() {
   }
 }
 
-/** Shows the limits after a trial, which counts. The quotas keep their pace. */
+/** Reads and shows the limits after a trial, because it counts as usage. The quotas are read as usual. */
 async function refreshOwnLimits() {
   const asked = session;
   if (asked?.reading === undefined || isReading) return;
@@ -144,7 +144,7 @@ function showReading() {
   showModels(reading.models ?? []);
 }
 
-/** Shows the models when they have changed, so that the reader's choices remain. */
+/** Shows the models only when they have changed, so that the reader's choices remain. */
 function showModels(
   /** @type {readonly import("../wording/models.js").Model[]} */ all,
 ) {

@@ -1,11 +1,11 @@
 /**
- * Sums turns up that read too little from the prompt cache, for the page and the command line. Pure functions.
+ * Sums up turns that read too little from the prompt cache, for the page and the command line. Pure functions.
  *
  * @typedef {object} DearTurns
  * @property {string} cause A word of `cache_miss` in the log.
  * @property {string | null} part The part of the request that was edited, such as `tools`.
  * @property {number} requests
- * @property {number | null} cost_usd What they cost more; null where no model had a price.
+ * @property {number | null} cost_usd The extra cost; null when no model had a price.
  */
 import { amountText } from "./words.js";
 
@@ -29,7 +29,7 @@ const PARTS = {
 };
 
 /**
- * Says how many turns were dear, why, and what that cost.
+ * Returns the number of dear turns, their causes and their extra cost, in words.
  *
  * @param {readonly DearTurns[]} turns
  * @returns {string | undefined} Undefined without any.

@@ -10,7 +10,7 @@
  * @property {number} cached_input_tokens
  * @property {number} cache_write_tokens
  * @property {number} output_tokens
- * @property {number | null} cost_usd Null where no request had a price.
+ * @property {number | null} cost_usd Null when no request had a price.
  * @property {number | undefined} [unpriced_requests] Those that the cost leaves out.
  *
  * @typedef {object} HolderHistory
@@ -22,7 +22,7 @@
  *
  * @typedef {object} History
  * @property {readonly HolderHistory[]} holders The token, then its groups.
- * @property {readonly ModelUse[]} models The models that the token used most this month, the first is the dearest.
+ * @property {readonly ModelUse[]} models The models that the token used most this month, the dearest first.
  * @property {string | undefined} dearTurns The dear turns of this month, in words; undefined without any.
  */
 import { dearTurnsText, isDearTurns } from "./dear_turns.js";
@@ -144,7 +144,7 @@ export function costMark({ cost_usd, unpriced_requests = 0 }) {
 }
 
 /**
- * Returns the unit to show first: cost where there is one, and requests where they alone are limited.
+ * Returns the unit to show first: cost if there is any, else requests if only they are limited, else tokens.
  *
  * @param {readonly HolderHistory[]} holders
  * @returns {Unit}
@@ -157,12 +157,12 @@ export function unitOf(holders) {
 }
 
 /**
- * Returns the amount of today at its end, if usage goes on at the pace of today until now.
+ * Returns the amount that is expected by the end of today, at today's pace.
  *
  * @param {readonly Day[]} days
  * @param {Unit} unit
  * @param {number} nowMs
- * @returns {number | undefined} Undefined in the first hour of a day, and where the last day is not today.
+ * @returns {number | undefined} Undefined in the first hour of a day, and when the last day is not today.
  */
 export function expectedToday(days, unit, nowMs) {
   const today = days.at(-1);
@@ -218,7 +218,7 @@ export function historyText({ days, limits }, unit, nowMs) {
     today?.requests === 0
       ? "No requests today."
       : unit === "USD" && today?.cost_usd === null
-      ? "Today nothing that has a price."
+      ? "No priced usage today."
       : `Today ${total(days.slice(-1))}${pace}.`,
     ...(limit === undefined
       ? []

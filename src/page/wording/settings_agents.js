@@ -88,8 +88,8 @@ export const AGENTS = [
 ];
 
 /**
- * A Claude model whose window of 200,000 tokens and way of thinking Claude Code uses for an unknown model. With an older
- * one, such as `claude-sonnet-4-5`, it switches auto mode off.
+ * The Claude model as which Claude Code treats an unknown model, with its window of 200,000 tokens and its way of
+ * thinking. With an older one, such as `claude-sonnet-4-5`, Claude Code switches auto mode off.
  */
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-6";
 
@@ -103,8 +103,8 @@ const ASSUMED_WINDOW = 1_000_000;
 const OWN_CLAUDE_REGEXP = /^claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?\d/;
 
 /**
- * Returns the model that Claude Code takes a model for: none where it knows the window or assumes the right one. Tried
- * with Claude Code 2.1.330.
+ * Returns the Claude model as which Claude Code treats a model; none if it knows the window or assumes the right one.
+ * Tried with Claude Code 2.1.330.
  *
  * @param {Model} model @returns {string | undefined}
  */
@@ -115,8 +115,8 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
- * Returns true when a model has or may have a window of a million tokens. For a list without one, Claude Code must not
- * offer such a window: the variable for that narrows every model.
+ * Returns true when a model has or may have a window of a million tokens. If no model of a list may have one, the
+ * settings forbid such windows: the variable for that narrows every model.
  *
  * @param {Model} model @returns {boolean}
  */
@@ -160,7 +160,7 @@ function claude({ base, model, models, tokenCommand }) {
 /**
  * Returns the settings of Claude Code that follow from the models. Its own model names, and a session for which nobody
  * has selected a model, use `model`. Auto mode would check actions with the model of `ANTHROPIC_DEFAULT_SONNET_MODEL`,
- * or else with `claude-sonnet-5`. Where it may use neither, it asks the model of the session.
+ * or else with `claude-sonnet-5`. If it may use neither, it asks the model of the session.
  *
  * @param {Pick<Place, "model" | "models">} place
  */
@@ -216,11 +216,11 @@ ${codexAuth(command)}`,
   };
 }
 
-/** A command without anything that only a shell understands. */
+/** Matches a command that needs no shell. */
 const PLAIN_COMMAND_REGEXP = /^[\w./:@%+=,-]+(?: [\w./:@%+=,-]+)*$/;
 
 /**
- * Returns the table `auth`. Codex runs no shell, so that one is named where it is needed.
+ * Returns the table `auth`. Codex runs a command without a shell, so a command that needs one begins with `sh -c`.
  *
  * @param {string} command @returns {string}
  */
@@ -306,7 +306,7 @@ function opencodeLimit({ context_length: context, max_output_tokens: output }) {
 
 /**
  * https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers. Without `modalities`, Qwen Code takes
- * the inputs from the model's name, and sends a picture to another model of the list where the name says nothing.
+ * the inputs from the model's name, and sends a picture to another model of the list if the name says nothing.
  *
  * @param {Place} place @returns {Snippet}
  */

@@ -91,9 +91,9 @@ export function waitingText({ requests, seconds }) {
  */
 export function failingText({ until, cause }, nowMs) {
   if (cause === undefined) {
-    return `It rests${
+    return `After failures, it gets no requests${
       untilText([{ resets_at: until }], nowMs)
-    } after failures.`;
+    }.`;
   }
   const isKey = cause === "authentication" || cause === "permission";
   const why = isKey ? ": the provider refuses the gateway's key" : "";
@@ -105,7 +105,7 @@ export function failingText({ until, cause }, nowMs) {
  *
  * @param {readonly Pick<QuotaWindow, "resets_at">[]} windows
  * @param {number} nowMs Milliseconds since 1970.
- * @returns {string} Empty where a reset is unknown or past.
+ * @returns {string} Empty if a reset is unknown or past.
  */
 export function untilText(windows, nowMs) {
   const atMs = Math.max(

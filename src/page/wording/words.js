@@ -135,7 +135,7 @@ const COUNT_WORDS = "two three four five six seven eight nine ten eleven twelve"
   .split(" ");
 const FIRST_COUNT = 2;
 
-/** The name of each of the gateway's own types: what a window has left, so none is a word for what was used. */
+/** The names of the gateway's own types. Each names what a window has left, not what was used. */
 const LIMIT_NAMES = new Map([
   ["BALANCE", "balance"],
   ["CREDIT_LIMIT", "credits"],

@@ -349,7 +349,7 @@ test(
       ],
       [
         ...["Resting", "Z.ai", "failing"],
-        "It rests until 12:05 after failures.",
+        "After failures, it gets no requests until 12:05.",
       ],
       ["Fine", "Z.ai", "nearly used up", "1 week quota"],
     ]);

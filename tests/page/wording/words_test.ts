@@ -102,7 +102,7 @@ Deno.test("historyText() names no day before the first use, and no pace, week or
     [textOf({ "2026-11-18": { cost_usd: 2 } })]:
       "$2.00 since 2026-11-18. No requests today.",
     [textOf({ "2026-11-18": { cost_usd: 2 }, [today]: { input_tokens: 9 } })]:
-      "$2.00 since 2026-11-18. Today nothing that has a price.",
+      "$2.00 since 2026-11-18. No priced usage today.",
     [textOf({ "2026-11-13": { cost_usd: 2 }, [today]: { cost_usd: 1 } })]:
       "$3.00 since 2026-11-13, $1.00 in the last 7 days. Today $1.00, at this pace about $2.00 by midnight UTC.",
   };

@@ -245,7 +245,7 @@ Deno.test("drawLimits() shows that the requests of a connection fail, in place o
   const resting = entryOf("resting", { failing: { until } });
   assert.match(
     draw(listOf(resting))[1] ?? "",
-    /^ {2}It rests until (?!at).+ after failures\.$/,
+    /^ {2}After failures, it gets no requests until (?!at).+\.$/,
   );
 });
 
