@@ -77,7 +77,7 @@ Deno.test("lookup() finds the table's own entries only", () => {
   }
 });
 
-Deno.test("memoized() computes the value of a text once, and drops all beyond its size", () => {
+Deno.test("memoized() computes the value of a text once, and drops all values when it is full", () => {
   const asked: string[] = [];
   const upper = memoized((text) => {
     asked.push(text);
@@ -89,7 +89,7 @@ Deno.test("memoized() computes the value of a text once, and drops all beyond it
   assert.deepEqual(asked, ["a", "b", "c", "a"]);
 });
 
-Deno.test("oncePer() computes any value once per object", () => {
+Deno.test("oncePer() computes a value once for each object, even undefined", () => {
   const asked: string[] = [];
   const lengthOf = oncePer(({ name }: { readonly name: string }) => {
     asked.push(name);
@@ -123,7 +123,7 @@ Deno.test("TtlCache drops the oldest value when it is full", () => {
   assert.equal(cache.size, 2);
 });
 
-Deno.test("TtlCache drops the oldest value of the owner with the most", () => {
+Deno.test("a full TtlCache drops the oldest value of the owner with the most values", () => {
   const cache = new TtlCache<string, string>(createFakeClock(0));
   const bounds = { ttlMs: 100, maxSize: 4 };
   const set = (owner: string, ...keys: readonly string[]) => {
@@ -136,7 +136,7 @@ Deno.test("TtlCache drops the oldest value of the owner with the most", () => {
   assert.deepEqual(kept(), ["a1", "a2", "b3", "b4"]);
   set("c", "c1");
   assert.deepEqual(kept(), ["a2", "b3", "b4", "c1"]);
-  // A value that is dropped or replaced counts no more.
+  // A dropped or replaced value no longer counts.
   cache.retain(new Set(["a2", "b3", "c1"]));
   set("c", "a2");
   set("a", "b1", "b2");
@@ -175,7 +175,7 @@ Deno.test("SingleFlight passes a failure to all callers and does not cache it", 
   assert.equal(await flights.run("a", () => Promise.resolve(1)), 1);
 });
 
-Deno.test("SingleFlight treats work that throws at once like other failures", async () => {
+Deno.test("SingleFlight handles work that throws synchronously like work that rejects", async () => {
   const flights = new SingleFlight<string, number>();
   const fail = () => {
     throw new Error("no");
@@ -205,7 +205,7 @@ Deno.test("TtlCache replaces a value together with its expiry", () => {
   assert.equal(cache.get("a"), 2);
 });
 
-Deno.test("TtlCache retain() drops the other keys", () => {
+Deno.test("TtlCache.retain() drops all other keys", () => {
   const cache = new TtlCache<string, number>(createFakeClock(0));
   cache.set("a", 1, { ttlMs: 100 });
   cache.set("b", 2, { ttlMs: 100 });

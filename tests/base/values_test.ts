@@ -70,7 +70,7 @@ Deno.test("parseJson() survives nesting of any depth", () => {
   assert.doesNotThrow(() => parseJson("[".repeat(depth) + "]".repeat(depth)));
 });
 
-Deno.test("isDeepJson() counts the levels of objects and arrays, and no brackets in strings", () => {
+Deno.test("isDeepJson() counts the levels of objects and arrays, but no brackets in strings", () => {
   const flat = '[[1],{"a":"[[[{{{\\"[[["},[],[],[]]';
   assert.equal(isDeepJson(flat, 2), false);
   assert.equal(isDeepJson(flat, 1), true);
@@ -102,7 +102,7 @@ Deno.test("present() leaves out only fields without a value", () => {
   assert.deepEqual(Object.keys(present(object)), ["b", "c", "d", "e"]);
 });
 
-/** Texts of so many values, which others would wait for, each in another form. */
+/** Texts of `count` values, each in another form. */
 const MANY: Readonly<Record<string, (count: number) => string>> = {
   elements: (count) => `[${"0,".repeat(count)}0]`,
   members: (count) =>
@@ -192,7 +192,7 @@ Deno.test("uuidV5() matches the example of RFC 9562", async () => {
   assert.equal(await uuidV5(dns, data), "2ed6657d-e927-568b-95e1-2665a8aea6a2");
 });
 
-/** Gives every input `times` times, and `last` at the end. */
+/** Emits every input `times` times, and `last` at the end. */
 function repeat<In>(times: number, last: In): Stage<In, In> {
   return {
     push(input, emit) {
@@ -213,7 +213,7 @@ Deno.test("pipe() passes each output on at once, and the first stage's rest befo
   assert.deepEqual(outputs, ["a", "a", "first", "first", "second"]);
 });
 
-Deno.test("pipe() follows a sink that changes between inputs", () => {
+Deno.test("pipe() calls the sink of each input, even if it changes", () => {
   const stage = pipe(repeat(1, "-"), repeat(1, "-"));
   const one: string[] = [];
   const two: string[] = [];
@@ -263,7 +263,7 @@ Deno.test("GatewayError has the values of its options", () => {
   assert.deepEqual({ param, type, code, details, headers, cause }, options);
 });
 
-Deno.test("GatewayError without options has no headers and leaves the rest out", () => {
+Deno.test("GatewayError without options has empty headers and no other values", () => {
   const error = new GatewayError("internal", "Cannot");
   const { param, type, code, details, headers, cause } = error;
   for (const value of [param, type, code, details, cause]) {
@@ -282,7 +282,7 @@ Deno.test("GatewayError stays short even when it quotes a long text", () => {
   assert.equal(param?.length, 201);
 });
 
-Deno.test("shorten() keeps a text up to the length, and cuts a longer one, with a mark and no half of a character", () => {
+Deno.test("shorten() keeps a text up to the length, and cuts a longer one with an ellipsis, and replaces a cut character", () => {
   const cases = [["", ""], ["abc", "abc"], ["abcd", "abc…"], [
     "ab😀",
     "ab\ufffd…",
@@ -299,7 +299,7 @@ function addressFor(
   return publicAddress({ url, headers: new Headers(headers) });
 }
 
-Deno.test("the public address is the one of the caller's request or of the first proxy", () => {
+Deno.test("publicAddress() returns the address of the first proxy, else of the request", () => {
   const models = { host: "models.example" };
   const addresses: readonly [Record<string, string>, string][] = [
     [{}, "http://gateway:8787"],
@@ -323,7 +323,7 @@ Deno.test("the public address is the one of the caller's request or of the first
   assert.equal(secure, "https://models.example");
 });
 
-Deno.test("only http and https with a host name or an address are a public address", () => {
+Deno.test("publicAddress() accepts only http and https with a host name or an IP address", () => {
   const words =
     "evil.example/path evil.example?x evil.example#x user@evil.example user:pass@evil.example " +
     "a\"b a'b a(b) a!b a;b a`b` a${b} a*b a&b a:b a:99999 a: <script> \\evil";
@@ -394,7 +394,7 @@ Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
   }
 });
 
-Deno.test("saneWaitHeader() forwards plausible waits that a timer holds, and leaves out the rest", () => {
+Deno.test("saneWaitHeader() forwards a plausible wait that fits a timer, and shortens or drops any other", () => {
   const inSeconds = (value: string) =>
     saneWaitHeader("retry-after", value, NOW_MS);
   const [soon, past] = ["01 Jan 2026 00:00:30", "01 Jan 1970 00:00:00"]

@@ -11,13 +11,13 @@ function bytes(length: number, value: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(length).fill(value);
 }
 
-Deno.test("createByteReader() gives the chunks as they come", async () => {
+Deno.test("createByteReader() returns the chunks unchanged, in order", async () => {
   const reader = createByteReader(ReadableStream.from([bytes(3, 1)]));
   assert.deepEqual(await reader.read(), { done: false, value: bytes(3, 1) });
   assert.equal((await reader.read()).done, true);
 });
 
-Deno.test("createByteReader() forwards the source's error and the reader's cancel", async (t) => {
+Deno.test("createByteReader() forwards errors of its source, and cancels it with the same reason", async (t) => {
   await t.step("broke", async () => {
     const body = new ReadableStream({
       type: "bytes",
@@ -33,7 +33,7 @@ Deno.test("createByteReader() forwards the source's error and the reader's cance
   });
 });
 
-Deno.test("createByteReader() cannot read a locked body", () => {
+Deno.test("createByteReader() rejects a locked body", () => {
   const body = new ReadableStream();
   body.getReader();
   assert.throws(() => createByteReader(body), TypeError);
@@ -41,7 +41,7 @@ Deno.test("createByteReader() cannot read a locked body", () => {
 
 const KIB = 1024;
 
-/** Bodies that are there already, in both forms that a body has. */
+/** Bodies that have arrived already, one of each kind of source. */
 const READY = {
   "a stream": (chunks: readonly Uint8Array[]): ByteSource =>
     ReadableStream.from(chunks),
@@ -49,7 +49,7 @@ const READY = {
     ReadableStream.from(chunks).getReader(),
 };
 
-/** How many turns others have while a body is read to its end. */
+/** Returns the number of turns that other work gets while a body is read to its end. */
 async function turnsOfOthers(
   body: ByteSource,
 ): Promise<number> {
@@ -94,7 +94,7 @@ for (const [kind, bodyOf] of Object.entries(READY)) {
   });
 }
 
-Deno.test("discard() cancels the body of an answer", async () => {
+Deno.test("discard() cancels the body of a response", async () => {
   const cancelled = Promise.withResolvers<void>();
   discard(
     new Response(new ReadableStream({ cancel: () => cancelled.resolve() })),
@@ -102,7 +102,7 @@ Deno.test("discard() cancels the body of an answer", async () => {
   await cancelled.promise;
 });
 
-Deno.test("discard() accepts an answer without a body, and one that broke off", async () => {
+Deno.test("discard() accepts a response without a body, and one that broke off", async () => {
   discard(new Response(null));
   const broken = new Response(
     new ReadableStream({
@@ -114,7 +114,7 @@ Deno.test("discard() accepts an answer without a body, and one that broke off", 
   assert.ok(broken.bodyUsed);
 });
 
-Deno.test("readAll() returns nothing of a body over its maximum, and cancels it", async () => {
+Deno.test("readAll() cancels a body over its maximum, and returns undefined", async () => {
   for (const [maxBytes, length] of [[5, undefined], [6, 6], [7, 6]] as const) {
     let isCancelled = false;
     const chunks = [new Uint8Array(3), new Uint8Array(3)];
@@ -131,7 +131,7 @@ Deno.test("readAll() returns nothing of a body over its maximum, and cancels it"
   }
 });
 
-/** Fails after the last chunk, for which nothing may wait. */
+/** Fails after the last chunk, so that waiting for more would fail the test. */
 function next(chunks: Uint8Array[]): { done: false; value: Uint8Array } {
   const value = chunks.shift();
   assert.ok(value !== undefined);

@@ -23,7 +23,7 @@ import {
 
 const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
-Deno.test("byteText() has a character for each byte, at the place of the byte", () => {
+Deno.test("byteText() has one character for each byte, at the same position", () => {
   const text = byteText(every.subarray(10, 250));
   assert.equal(text.length, 240);
   for (let index = 0; index < text.length; index++) {
@@ -40,21 +40,21 @@ Deno.test("utf8InByteText() decodes ASCII and other bytes", () => {
   assert.equal(utf8InByteText("a\xff"), "a\ufffd");
 });
 
-Deno.test("joinBytes() puts chunks one behind the other, parts of larger memory too", () => {
+Deno.test("joinBytes() joins chunks in order, also views of larger buffers", () => {
   const memory = Uint8Array.of(1, 2, 3, 4, 5);
   const chunks = [memory.subarray(3), new Uint8Array(), memory.subarray(0, 2)];
   assert.deepEqual(joinBytes(chunks), Uint8Array.of(4, 5, 1, 2));
   assert.deepEqual(joinBytes([]), new Uint8Array());
 });
 
-Deno.test("joinBytes() copies no chunk that is alone", () => {
+Deno.test("joinBytes() returns a single chunk without a copy", () => {
   const memory = Uint8Array.of(1, 2, 3);
   const alone = joinBytes([memory.subarray(1)]);
   assert.deepEqual(alone, Uint8Array.of(2, 3));
   assert.equal(alone.buffer, memory.buffer);
 });
 
-/** Bytes that show where they stood. */
+/** Bytes whose values are their positions. */
 function numbered(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index % 251);
 }
@@ -77,7 +77,7 @@ Deno.test("LineBuffer joins the pieces of a line and begins again when cleared",
   }
 });
 
-Deno.test("LineBuffer keeps no view of the pieces", () => {
+Deno.test("LineBuffer copies its pieces, so that they may change", () => {
   const buffer = new LineBuffer(100);
   const piece = Uint8Array.of(1, 2, 3);
   buffer.append(piece);
@@ -109,7 +109,7 @@ Deno.test("LineBuffer releases the memory of a long line", () => {
   assert.ok(buffer.bytes.buffer.byteLength <= 64 * 1024);
 });
 
-Deno.test("bothEnds() leaves up to 1 KiB whole and joins the ends of the rest", () => {
+Deno.test("bothEnds() keeps up to 1 KiB whole, and joins the ends of longer bytes", () => {
   assert.deepEqual(bothEnds(numbered(1024)), numbered(1024));
   const line = numbered(1025);
   assert.deepEqual(
@@ -121,7 +121,7 @@ Deno.test("bothEnds() leaves up to 1 KiB whole and joins the ends of the rest", 
 
 const BYTES = Uint8Array.from({ length: 20 }, (_, index) => index);
 
-/** The same twenty bytes, cut in other places. */
+/** The same twenty bytes, divided in several ways. */
 const CUTS: readonly (readonly number[])[] = [[], [10], [1, 2, 3, 19], [
   5,
   5,
@@ -135,7 +135,7 @@ function cut(places: readonly number[]): LongBytes {
   );
 }
 
-Deno.test("long bytes are the same with any cuts", () => {
+Deno.test("LongBytes behave the same however they are divided into arrays", () => {
   for (const places of CUTS) {
     const bytes = cut(places);
     assert.equal(bytes.length, BYTES.length);
@@ -143,7 +143,7 @@ Deno.test("long bytes are the same with any cuts", () => {
   }
 });
 
-Deno.test("a slice of long bytes holds what an array's would", () => {
+Deno.test("a slice of LongBytes equals the slice of one array", () => {
   for (const places of CUTS) {
     for (let start = 0; start <= BYTES.length; start++) {
       for (let end = start; end <= BYTES.length + 1; end++) {
@@ -157,7 +157,7 @@ Deno.test("a slice of long bytes holds what an array's would", () => {
   }
 });
 
-Deno.test("a slice of long bytes takes no memory of its own", () => {
+Deno.test("a slice of LongBytes shares its memory", () => {
   const bytes = cut([10]);
   const memory = bytes.pieces.map(({ buffer }) => buffer);
   const slice = bytes.slice(5, 15);
@@ -167,12 +167,12 @@ Deno.test("a slice of long bytes takes no memory of its own", () => {
   );
 });
 
-Deno.test("no long bytes are an empty array", () => {
+Deno.test("LongBytes without arrays are empty", () => {
   assert.deepEqual(new LongBytes([]).join(), new Uint8Array());
   assert.deepEqual(cut([10]).slice(20).pieces, []);
 });
 
-Deno.test("long bytes that are freed take no memory, and may be freed again", () => {
+Deno.test("freed LongBytes hold no memory, and may be freed again", () => {
   const bytes = cut([5]);
   bytes.free();
   assert.ok(bytes.pieces.every(({ length }) => length === 0));
@@ -230,7 +230,7 @@ Deno.test("readAll() returns the bytes of chunks of any size", async () => {
   }
 });
 
-Deno.test("a look-ahead returns the seen bytes and those after them, from any start of the reading", async () => {
+Deno.test("a look-ahead returns the seen bytes and those after them, whenever the reading starts", async () => {
   for (const [name, sizes] of Object.entries(SIZES)) {
     for (let peeks = 0; peeks <= sizes.length + 1; peeks += 3) {
       const source = createLookAhead(readerOf(sizes));
@@ -241,7 +241,7 @@ Deno.test("a look-ahead returns the seen bytes and those after them, from any st
   }
 });
 
-Deno.test("short chunks that wait become one, and long ones stay as they are", async () => {
+Deno.test("waiting short chunks are joined, and long ones stay unchanged", async () => {
   const sizes = [1, 1, 1, 2000, 1, 1023, 1024, 5];
   const source = createLookAhead(readerOf(sizes));
   for (const size of sizes) {
@@ -251,7 +251,7 @@ Deno.test("short chunks that wait become one, and long ones stay as they are", a
   assert.deepEqual(read, [3, 2000, 1024, 1024, 5]);
 });
 
-Deno.test("a chunk that was read stays as it is when later ones are joined", async () => {
+Deno.test("a chunk that was read stays unchanged when later ones are joined", async () => {
   const source = createLookAhead(readerOf([1, 1, 1, 1]));
   await source.peek();
   await source.peek();
@@ -263,7 +263,7 @@ Deno.test("a chunk that was read stays as it is when later ones are joined", asy
 });
 
 Deno.test("a body of single bytes takes memory for its bytes, not for each chunk", async () => {
-  // A chunk of its own for each takes some 400 bytes.
+  // A separate chunk for each byte would take some 400 bytes.
   const count = 250_000;
   const chunk = Uint8Array.of(120);
   let left = count;
@@ -289,7 +289,7 @@ const SECRET = "sk-upstream-0123456789-abcdef";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What comes out of a text that comes in the given pieces. */
+/** Returns the outputs of a mask for the given pieces. */
 function masked(pieces: readonly string[], secret = SECRET): string {
   const mask = createByteMask(prepareMaskedText(secret));
   const out = pieces.map((piece) =>
@@ -310,7 +310,7 @@ Deno.test("A ByteMask masks the text at every place, and nothing else", () => {
     [`sk-${SECRET}`, `sk-${STARS}`],
     ["sk-upstream-012", "sk-upstream-012"],
     ["sk-upstream-", "sk-upstream-"],
-    // A beginning that gives it away is covered, as far as it goes.
+    // A beginning that identifies the text is masked, up to its last matching byte.
     ["sk-upstream-01234X", `${"*".repeat(17)}X`],
   ] as const;
   for (const [text, expected] of cases) {
@@ -318,7 +318,7 @@ Deno.test("A ByteMask masks the text at every place, and nothing else", () => {
   }
 });
 
-Deno.test("A ByteMask covers the text across chunks, but for three letters at most", () => {
+Deno.test("A ByteMask masks the text across chunks, except three letters at most", () => {
   const text = `{"message":"the key ${SECRET} is wrong"}`;
   for (let first = 0; first <= text.length; first++) {
     for (let second = first; second <= text.length; second += 5) {
@@ -335,7 +335,7 @@ Deno.test("A ByteMask covers the text across chunks, but for three letters at mo
   }
 });
 
-Deno.test("A ByteMask lets every other text through, in chunks of one byte too", () => {
+Deno.test("A ByteMask forwards every other text unchanged, also in chunks of one byte", () => {
   const text = "sk-up sk-upstream-01 sk-upstream-sk-upstream-012! é😀 sk-upst";
   assert.equal(masked([text]), text);
   const mask = createByteMask(prepareMaskedText(SECRET));
@@ -347,7 +347,7 @@ Deno.test("A ByteMask lets every other text through, in chunks of one byte too",
   assert.equal(decoder.decode(Uint8Array.from(out)), text);
 });
 
-Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
+Deno.test("A ByteMask holds back only bytes that could begin the text", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   for (const chunk of ["data: x\n\n", "s", "k-", "plain", "a sk-"]) {
     const { value } = mask.push(encoder.encode(chunk));
@@ -355,7 +355,7 @@ Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
   }
 });
 
-Deno.test("A ByteMask returns the text of a chunk that passes unchanged, and of no other", () => {
+Deno.test("A ByteMask returns the text only of an unchanged chunk", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   const textOf = (chunk: string) => mask.push(encoder.encode(chunk)).text;
   assert.equal(textOf("data: x"), "data: x");
@@ -367,7 +367,7 @@ Deno.test("A ByteMask returns the text of a chunk that passes unchanged, and of 
   assert.equal(textOf("data: x"), "data: x");
 });
 
-Deno.test("maskBytes() masks complete bytes like a ByteMask masks chunks", () => {
+Deno.test("maskBytes() masks complete bytes as a ByteMask masks chunks", () => {
   const beginning = SECRET.slice(0, 20);
   const texts = [
     "",
@@ -388,7 +388,7 @@ function readerOfTexts(chunks: readonly string[]) {
   return ReadableStream.from(bytes).getReader();
 }
 
-Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that waits and an empty one too", async () => {
+Deno.test("maskReads() returns a read for every chunk, even for a held or empty one", async () => {
   const chunks = ["a ", "", "sk-up", "stream-01", "23456789-abcdef", " sk-ups"];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
   const reader = source.getReader();
@@ -406,7 +406,7 @@ Deno.test("maskReads() reads to the end, and lets every chunk be heard, one that
   assert.deepEqual(mask(await reader.read()), { done: true });
 });
 
-Deno.test("maskReads() masks each of several texts in chunks that one mask has read", async () => {
+Deno.test("maskReads() masks several texts, one mask after another", async () => {
   const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
   const reader = readerOfTexts(chunks);
   const masks = [SECRET, "other-key-0123", "third-key-4567"]
@@ -433,14 +433,14 @@ Deno.test("createFinder() finds the text at the beginning, in the middle and at 
   }
 });
 
-Deno.test("createFinder() finds nothing in what lacks the text or ends within it", () => {
+Deno.test("createFinder() finds nothing in a text without the wanted one, or with only its beginning", () => {
   const find = createFinder("sk-proj-0123");
   for (const text of ["", "s", "sk-proj-012", "k-proj-0123", "sk-proj-0124"]) {
     assert.equal(find(text, 0), -1, text);
   }
 });
 
-Deno.test("createFinder() finds the same as indexOf, with any repetitions", () => {
+Deno.test("createFinder() finds the same as indexOf in texts with repetitions", () => {
   const random = createRandom(1);
   const word = (length: number) =>
     Array.from({ length }, () => random.pick(["a", "b", "K"])).join("");

@@ -16,7 +16,7 @@ interface Seen {
   readonly unfinished: string;
 }
 
-/** What a reader makes of a stream that comes in these chunks. */
+/** Returns the lines that DataLines finds in a stream of these chunks. */
 function read(
   chunks: readonly Uint8Array[],
   wantsEvery: (linesSoFar: number) => boolean = () => true,
@@ -56,13 +56,13 @@ Deno.test("DataLines returns the value of every data line, beside any other line
   assert.deepEqual(lines, ['{"a":1}', '{"b":2}', "c"]);
 });
 
-Deno.test("DataLines takes lines that end in CRLF", () => {
+Deno.test("DataLines reads lines that end in CRLF", () => {
   const { lines, last } = readText("data: a\r\n\r\ndata: b\r\n\r\n");
   assert.deepEqual(lines, ["a", "b"]);
   assert.deepEqual(last, ["b", "a"]);
 });
 
-Deno.test("DataLines takes lines that end in any way the standard allows", () => {
+Deno.test("DataLines reads lines with every line end of the standard", () => {
   const ends = ["\n", "\r\n", "\r"];
   for (const [at, end] of ends.entries()) {
     const other = ends[(at + 1) % ends.length];
@@ -85,7 +85,7 @@ Deno.test("DataLines finds a needle in lines that end in CR", () => {
   assert.deepEqual(last, ["b", '{"usage":1}', "a"]);
 });
 
-Deno.test("DataLines passes over a byte order mark at the very beginning alone", () => {
+Deno.test("DataLines skips a byte order mark only at the very beginning", () => {
   const bytes = encoder.encode("\uFEFFdata: a\n\uFEFFdata: b\ndata: c\n");
   for (const wantsEvery of [true, false]) {
     for (let at = 0; at <= bytes.length; at++) {
@@ -100,20 +100,20 @@ Deno.test("DataLines passes over a byte order mark at the very beginning alone",
   assert.equal(readText("data: a\n\uFEFFdata: b").unfinished, "");
 });
 
-Deno.test("DataLines returns only lines with the needle once not every line is wanted", () => {
+Deno.test("DataLines returns only lines with the needle after wantsEvery() returns false", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
   const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
   assert.deepEqual(last, ['\\"usage\\"', "usage", '{"usage":1}', "a"]);
 });
 
-Deno.test("DataLines checks for each line whether every line is wanted", () => {
+Deno.test("DataLines calls wantsEvery() for each line", () => {
   const chunk = encoder.encode('data: a\ndata: b\ndata: c\ndata: "usage"\n');
   const { lines } = read([chunk], (linesSoFar) => linesSoFar < 2);
   assert.deepEqual(lines, ["a", "b", '"usage"']);
 });
 
-Deno.test("DataLines finds a needle that lies in two chunks", () => {
+Deno.test("DataLines finds a needle that is split between two chunks", () => {
   const bytes = encoder.encode('data: {"usage":1}\n');
   for (let at = 0; at <= bytes.length; at++) {
     const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
@@ -132,7 +132,7 @@ Deno.test("DataLines keeps the last four lines that are not empty", () => {
   assert.deepEqual(readText(many).last, ["5", "4", "3", "2"]);
 });
 
-Deno.test("DataLines keeps a line without its line feed apart", () => {
+Deno.test("DataLines returns a line without its line feed as unfinished", () => {
   const { lines, last, unfinished } = readText("data: a\ndata: b");
   assert.deepEqual(lines, ["a"]);
   assert.deepEqual(last, ["a"]);
@@ -156,7 +156,7 @@ Deno.test("DataLines skips lines that are too long but keeps their ends", () => 
   }
 });
 
-Deno.test("DataLines takes a line of just the longest length", () => {
+Deno.test("DataLines returns a line of exactly the maximum length", () => {
   const fit = "x".repeat(MAX_LINE_BYTES - "data: ".length);
   for (const most of [100, 2 * MAX_LINE_BYTES]) {
     const bytes = encoder.encode(`data: ${fit}\ndata: ${fit}y\n`);
@@ -165,7 +165,7 @@ Deno.test("DataLines takes a line of just the longest length", () => {
   }
 });
 
-/** The same in the plainest way: the whole text, split. */
+/** A simple model of DataLines: it splits the whole text. */
 function readWhole(bytes: Uint8Array, wantsEvery: boolean): Seen {
   const texts = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
   const rest = texts.pop() ?? "";
@@ -185,7 +185,7 @@ function readWhole(bytes: Uint8Array, wantsEvery: boolean): Seen {
   };
 }
 
-/** Long values are known by their ends alone, and a character may be cut there. */
+/** Only the ends of long values are kept, and a character may be cut there. */
 function ends(value: string): string {
   return value.length <= 300 ? value : value.slice(0, 150) + value.slice(-150);
 }
@@ -215,7 +215,7 @@ const PARTS = [
   "ü".repeat(2600),
 ];
 
-Deno.test("DataLines gives the same lines for any cut of any stream", () => {
+Deno.test("DataLines returns the same lines for any division into chunks", () => {
   const random = createRandom(7);
   for (let round = 0; round < 100; round++) {
     const parts = Array.from(
@@ -261,7 +261,7 @@ function above(chunks: readonly Uint8Array[]): number {
   return reader.bytesAbove();
 }
 
-Deno.test("DataLines sums the bytes of lines beyond a length, however they are divided", () => {
+Deno.test("DataLines sums the bytes of lines beyond a length, for any division into chunks", () => {
   const random = createRandom(3);
   const lengths = [20, 25, 10, 40, 30, 20, 21, 7, 90, 33, 1200];
   const expected = lengths.reduce(

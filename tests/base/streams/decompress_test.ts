@@ -24,7 +24,7 @@ const COMPRESSORS: Readonly<
   zstd: (text) => zstdCompressSync(text),
 };
 
-/** Compresses well, and to more than one block. */
+/** Bytes that compress well, and to more than one block. */
 const TEXT = Array.from({ length: 20_000 }, (_, index) => `ü${index} `).join(
   "",
 );
@@ -95,7 +95,7 @@ Deno.test("decompress() rejects a long body that ends before its compression doe
     }
   }));
 
-Deno.test("decompress() rejects a stream of brotli that was flushed and never ended", async () => {
+Deno.test("decompress() rejects a brotli stream that was flushed but not ended", async () => {
   const flushed = createBrotliCompress();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   flushed.on("data", (chunk) => chunks.push(new Uint8Array(chunk)));
@@ -108,7 +108,7 @@ Deno.test("decompress() rejects a stream of brotli that was flushed and never en
   await assert.rejects(inflate(piecesOf(bytes, 100), "br"), Mismatch);
 });
 
-Deno.test("decompress() separates a zstd frame of every shape from one that is cut", async () => {
+Deno.test("decompress() accepts complete zstd frames of every shape, and rejects cut ones", async () => {
   const params = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
   const frames = [
     zstdCompressSync(""),
@@ -122,7 +122,7 @@ Deno.test("decompress() separates a zstd frame of every shape from one that is c
   }
 });
 
-Deno.test("decompress() rejects what follows a zstd frame, which would be lost", async () => {
+Deno.test("decompress() rejects bytes after a zstd frame, which would be lost", async () => {
   const frame = zstdCompressSync("a");
   const two = new Uint8Array([...frame, ...frame]);
   for (const pieceBytes of [3, 1000]) {

@@ -18,7 +18,7 @@ import {
 import { createRandom } from "../../support/fakes/random.ts";
 import { settle } from "../../support/settle.ts";
 
-/** Returns the stream that a server reads which knows only the platform's streams. */
+/** Returns the stream for a server that reads only the platform's streams. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
   const { body } = toResponse(new DirectResponse(source, { headers: [] }));
   assert.ok(body);
@@ -27,15 +27,15 @@ function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
 
 const KEEP_ALIVE_MS = 15_000;
 
-/** A body that is being passed through, its source in the test's hand. */
+/** A PassThrough whose source the test controls. */
 interface Scene {
   readonly timers: FakeTimers;
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   readonly body: PassThrough;
   readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  /** How often the source was asked for a chunk. */
+  /** The number of reads of the source. */
   pulls(): number;
-  /** Why the source was cancelled, each time. */
+  /** The reason of each cancellation of the source. */
   readonly cancels: readonly unknown[];
   /** The arguments of onChunk and onEnd, in order. */
   readonly seen: readonly (string | PassThroughEnd)[];
@@ -45,7 +45,7 @@ interface SceneOptions {
   readonly idleMs?: number;
   readonly keepAlive?: () => Uint8Array;
   readonly isAwaited?: () => boolean;
-  /** What the source does when it is cancelled. */
+  /** The function that the source runs when it is cancelled. */
   readonly onCancel?: () => Promise<void>;
   readonly onEnd?: () => void;
 }
@@ -98,7 +98,7 @@ async function deliver({ source, reader }: Scene, text: string): Promise<void> {
   assert.deepEqual(await reading, { done: false, value: chunk });
 }
 
-Deno.test("PassThrough hands each chunk on as it is and ends with its source", async () => {
+Deno.test("PassThrough forwards each chunk unchanged, and ends with its source", async () => {
   const scene = begin();
   const { source, reader, seen, cancels, timers } = scene;
   for (const text of ["a", "b"]) {
@@ -114,7 +114,7 @@ Deno.test("PassThrough hands each chunk on as it is and ends with its source", a
   assert.equal(timers.running, 0);
 });
 
-Deno.test("PassThrough treats an empty chunk as a sign of life and does not forward it", async () => {
+Deno.test("PassThrough does not forward an empty chunk", async () => {
   const { source, reader, seen, timers } = begin({ idleMs: 100 });
   const reading = reader.read();
   for (let count = 0; count < 3; count++) {
@@ -144,7 +144,7 @@ Deno.test("PassThrough reads nothing ahead of its reader", async () => {
   await scene.reader.cancel();
 });
 
-Deno.test("PassThrough breaks where its source breaks", async () => {
+Deno.test("PassThrough fails where its source fails", async () => {
   const scene = begin();
   const cause = new Error("reset");
   await deliver(scene, "a");
@@ -154,7 +154,7 @@ Deno.test("PassThrough breaks where its source breaks", async () => {
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("PassThrough breaks where its source breaks while it is being read", async () => {
+Deno.test("PassThrough fails when its source fails during a read", async () => {
   const { source, reader, seen } = begin();
   const cause = new Error("reset");
   const reading = reader.read();
@@ -192,7 +192,7 @@ Deno.test("PassThrough cancels its source while a read is pending", async () => 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("PassThrough lets the reader leave though its source does not take it, fails or hangs", async () => {
+Deno.test("PassThrough ends for its reader even if cancelling its source fails or hangs", async () => {
   const fails = () => Promise.reject(new Error("no"));
   for (const onCancel of [fails, () => new Promise<void>(() => {})]) {
     const { reader, seen } = begin({ onCancel });
@@ -213,7 +213,7 @@ Deno.test("PassThrough drops a chunk that arrives as the reader leaves", async (
   assert.deepEqual(seen, [{ kind: "cancelled" }]);
 });
 
-Deno.test("PassThrough breaks when its source is silent while the reader waits", async () => {
+Deno.test("PassThrough fails when its source is silent while the reader waits", async () => {
   const scene = begin({ idleMs: 100 });
   await deliver(scene, "a");
   const reading = scene.reader.read();
@@ -252,7 +252,7 @@ Deno.test("PassThrough cuts off a reader that reads nothing for ten minutes", as
   await assert.rejects(scene.reader.read(), /stopped reading/);
 });
 
-Deno.test("PassThrough cuts off a reader that takes nothing for a minute while others wait for the end", async () => {
+Deno.test("PassThrough cuts off a reader that takes nothing for a minute while other requests wait", async () => {
   let isAwaited = false;
   const scene = begin({ isAwaited: () => isAwaited });
   await deliver(scene, "a");
@@ -268,7 +268,7 @@ Deno.test("PassThrough cuts off a reader that takes nothing for a minute while o
   await assert.rejects(scene.reader.read(), /stopped reading/);
 });
 
-Deno.test("PassThrough keeps a reader that takes its chunk bit by bit", async () => {
+Deno.test("PassThrough keeps a reader that takes its chunk in small parts", async () => {
   const scene = begin({ isAwaited: () => true });
   await deliver(scene, "a");
   for (let count = 0; count < 20; count++) {
@@ -280,7 +280,7 @@ Deno.test("PassThrough keeps a reader that takes its chunk bit by bit", async ()
   assert.deepEqual(scene.seen.at(-1), { kind: "stalled", forOthers: true });
 });
 
-Deno.test("PassThrough does not take a chunk for stalled while its reader waits", async () => {
+Deno.test("PassThrough does not cut off a reader that waits for a chunk", async () => {
   const scene = begin({ idleMs: 0, isAwaited: () => true });
   const reading = scene.reader.read();
   await settle();
@@ -292,7 +292,7 @@ Deno.test("PassThrough does not take a chunk for stalled while its reader waits"
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("PassThrough tolerates a source that breaks while its end is reported", async () => {
+Deno.test("PassThrough tolerates a source that fails while its end is reported", async () => {
   const scene = begin({
     idleMs: 100,
     onEnd: () => scene.source.error(new Error("aborted")),
@@ -307,7 +307,7 @@ Deno.test("PassThrough tolerates a source that breaks while its end is reported"
 
 const PING = { idleMs: 0, keepAlive: () => bytes("ping") };
 
-Deno.test("PassThrough keeps a reader company only while it waits", async () => {
+Deno.test("PassThrough sends keep-alives only while its reader waits", async () => {
   const { source, reader, seen, timers } = begin(PING);
   for (const _ of ["once", "again"]) {
     const reading = reader.read();
@@ -328,7 +328,7 @@ Deno.test("PassThrough keeps a reader company only while it waits", async () => 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("PassThrough keeps a reader company though its source gives signs of life", async () => {
+Deno.test("PassThrough sends keep-alives while its source sends empty chunks", async () => {
   const { source, reader, seen, timers } = begin(PING);
   const reading = reader.read();
   for (let seconds = 0; seconds < 15; seconds += 5) {
@@ -342,7 +342,7 @@ Deno.test("PassThrough keeps a reader company though its source gives signs of l
   await reader.cancel();
 });
 
-Deno.test("PassThrough reads nothing ahead of a reader who was kept company", async () => {
+Deno.test("PassThrough reads nothing ahead after a keep-alive", async () => {
   const { source, reader, timers, pulls } = begin(PING);
   const reading = reader.read();
   await settle();
@@ -355,7 +355,7 @@ Deno.test("PassThrough reads nothing ahead of a reader who was kept company", as
   await reader.cancel();
 });
 
-Deno.test("PassThrough sends no keep-alive when there is none", async () => {
+Deno.test("PassThrough sends no empty keep-alive", async () => {
   const { reader, seen, timers } = begin({
     idleMs: 0,
     keepAlive: () => bytes(""),
@@ -396,7 +396,7 @@ Deno.test("PassThrough cuts off a reader that reads no keep-alive", async () => 
   await assert.rejects(reader.read(), /stopped reading/);
 });
 
-Deno.test("PassThrough reports one end of several simultaneous ones", async () => {
+Deno.test("PassThrough reports only one end when several coincide", async () => {
   for (let seed = 0; seed < 100; seed++) {
     const random = createRandom(seed);
     const scene = begin({ idleMs: 10 });
@@ -424,16 +424,16 @@ Deno.test("PassThrough reports one end of several simultaneous ones", async () =
   }
 });
 
-/** Does what may be refused, now or later. */
+/** Runs `act` and ignores its errors, synchronous or not. */
 function attempt(act: () => unknown): void {
   try {
     Promise.resolve(act()).catch(() => {});
   } catch {
-    // The stream is past it.
+    // The stream has ended.
   }
 }
 
-Deno.test("PassThrough cancels its source when a chunk cannot be read along", async () => {
+Deno.test("PassThrough cancels its source when onChunk throws", async () => {
   const cancels: unknown[] = [];
   const ends: PassThroughEnd[] = [];
   const fault = new Error("fault");
@@ -455,7 +455,7 @@ Deno.test("PassThrough cancels its source when a chunk cannot be read along", as
   assert.deepEqual(ends, [{ kind: "broken", cause: fault }]);
 });
 
-Deno.test("a reader that stops reading ends the source, also where nobody listens for it", async () => {
+Deno.test("a reader that stops reading ends the source, even without an onStall", async () => {
   const timers = createFakeTimers();
   const ends: string[] = [];
   const body = new PassThrough(new Blob(["hello"]).stream().getReader(), {
@@ -469,7 +469,7 @@ Deno.test("a reader that stops reading ends the source, also where nobody listen
   await assert.rejects(body.read(), /stopped reading/);
 });
 
-Deno.test("a server that takes the memory of a chunk takes no bytes of others with it", async () => {
+Deno.test("a server that transfers the memory of a chunk detaches no other chunk", async () => {
   const memory = bytes("mine and theirs");
   const [mine, theirs] = [memory.subarray(0, 4), memory.subarray(9)];
   const { reader, source } = begin();

@@ -10,7 +10,7 @@ type ReadPiecesOptions = Parameters<typeof readPieces>[1];
 
 const { signal } = new AbortController();
 
-/** Counts what is taken of memory, and the most that it was at once. */
+/** Counts the memory that is taken, in bytes. */
 function createCount() {
   const count = {
     bytes: 0,
@@ -20,7 +20,7 @@ function createCount() {
   return count;
 }
 
-/** A stream of chunks of these lengths, of the one kind or the other; the bytes count up. */
+/** A body of either kind, with chunks of these lengths. Its bytes count up. */
 function streamOf(
   lengths: readonly number[],
   type: "bytes" | undefined,
@@ -62,7 +62,7 @@ function counting(length: number): Uint8Array {
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** A stream of the one kind or the other. */
+/** Returns a body of either kind. */
 function bodyOf(
   type: "bytes" | undefined,
   source: Pick<UnderlyingSource<Uint8Array>, "cancel"> & {
@@ -74,7 +74,7 @@ function bodyOf(
     : new ReadableStream({ ...source, type });
 }
 
-/** A stream of so many bytes in small chunks, each made when it is asked for. */
+/** A body of `bytes` bytes in small chunks, each of which is made when it is read. */
 function grains(
   totalBytes: number,
   type: "bytes" | undefined,
@@ -129,7 +129,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() shows the bytes of ${kind} before more of them arrive`, async () => {
+  Deno.test(`readPieces() passes the bytes of ${kind} to onBytes before it reads more`, async () => {
     for (const length of [30_000, undefined]) {
       let sent = 0;
       const body = grains(30_000, type, (bytes) => void (sent += bytes));
@@ -148,7 +148,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() rejects ${kind} of unknown length that is longer than it may be, and reads no further`, async () => {
+  Deno.test(`readPieces() rejects ${kind} of unknown length that exceeds its maximum, and reads no further`, async () => {
     for (const pieceBytes of [3, 9, 100]) {
       for (const maxBytes of [9, 1, 0]) {
         let pulled = 0;
@@ -167,14 +167,14 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() fails as ${kind} fails`, async () => {
+  Deno.test(`readPieces() fails with the error of ${kind}`, async () => {
     const body = bodyOf(type, {
       pull: () => Promise.reject(new Error("broken")),
     });
     await assert.rejects(read(body, { length: 10 }), /broken/);
   });
 
-  Deno.test(`readPieces() cancels ${kind} when the receiver of the bytes fails`, async () => {
+  Deno.test(`readPieces() cancels ${kind} when onBytes fails`, async () => {
     const cancelled = Promise.withResolvers<void>();
     const body: ReadableStream<Uint8Array> = new ReadableStream({
       type,
@@ -203,7 +203,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() takes memory for ${kind} as it arrives: at most twice the arrived bytes`, async () => {
+  Deno.test(`readPieces() takes memory for ${kind} as it arrives, at most twice its bytes`, async () => {
     const totalBytes = 4 * PIECE_BYTES + 1;
     for (const length of [totalBytes, undefined]) {
       const memory = createCount();
@@ -223,7 +223,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() moves the bytes of ${kind} a few times, however small its chunks are`, async () => {
+  Deno.test(`readPieces() copies the bytes of ${kind} only a few times, even in small chunks`, async () => {
     const growths: number[] = [];
     const body = streamOf(Array(1000).fill(1), type);
     const take = (bytes: number) => void growths.push(bytes);
@@ -247,7 +247,7 @@ for (const type of ["bytes", undefined] as const) {
     await assert.rejects(reading, /enough/);
   });
 
-  Deno.test(`readPieces() frees its pieces of ${kind} when memory ends`, async () => {
+  Deno.test(`readPieces() frees its pieces of ${kind} when memory is refused`, async () => {
     const most = 2 * PIECE_BYTES;
     const seen: Uint8Array[] = [];
     let taken = 0;
@@ -272,7 +272,7 @@ for (const type of ["bytes", undefined] as const) {
   });
 }
 
-Deno.test("readPieces() keeps a chunk that is the whole body, and copies another short one", async () => {
+Deno.test("readPieces() keeps a chunk that is the whole body, and copies any other", async () => {
   const cases = [[100, 100], [100, 60], [undefined, 100]] as const;
   for (const [length, pieceBytes] of cases) {
     const chunk = counting(100);
@@ -317,7 +317,7 @@ Deno.test("readPieces() copies each chunk that is not the whole body, because th
   }
 });
 
-Deno.test("readPieces() frees the chunk that it kept of a body that is too long", async () => {
+Deno.test("readPieces() frees a kept chunk when the body turns out too long", async () => {
   const long = counting(20_000);
   const body = ReadableStream.from([long, counting(1)]);
   await assert.rejects(

@@ -13,13 +13,13 @@ import {
   isJson,
 } from "../../../src/base/streams/media_type.ts";
 
-Deno.test("formatFrame() writes the name before the data, where there is one", () => {
+Deno.test("formatFrame() writes a name, if there is one, before the data", () => {
   assert.equal(formatFrame({ event: "a", data: "1" }), "event: a\ndata: 1\n\n");
   assert.equal(formatFrame({ data: "1" }), "data: 1\n\n");
   assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
 });
 
-Deno.test("FrameWriter writes the name of each frame after any other", () => {
+Deno.test("FrameWriter writes the right name for each frame, whatever the last one was", () => {
   const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
     .map((event) => ({ event, data: "1" }));
   const writer = new FrameWriter();
@@ -28,8 +28,8 @@ Deno.test("FrameWriter writes the name of each frame after any other", () => {
   assert.equal(writer.take(), "");
 });
 
-Deno.test("FrameWriter leaves no line end of any reader in its data", () => {
-  // The line ends of Python's str.splitlines(), by which some clients cut a stream.
+Deno.test("FrameWriter escapes every character that some reader takes for a line end", () => {
+  // The line ends of Python's str.splitlines(), with which some clients split a stream.
   const ends = [..."\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"];
   const value = { a: ends.map((end, at) => `${at}${end}`).join("") };
   const writer = new FrameWriter();
@@ -94,14 +94,14 @@ Deno.test("the SSE parser reads frames", async (t) => {
   }
 });
 
-Deno.test("the SSE parser makes replacement characters of bytes that are no UTF-8", () => {
+Deno.test("the SSE parser replaces bytes that are not UTF-8", () => {
   const before = new TextEncoder().encode("data: ");
   const bytes = Uint8Array.of(...before, 0xff, 10, 10);
   const frames = runStage(createSseParser({ maxFrameCharacters: 10 }), [bytes]);
   assert.equal(frames[0]?.data, "\uFFFD");
 });
 
-Deno.test("the SSE parser fails at a frame past its limit, and stays failed", () => {
+Deno.test("the SSE parser fails at a frame over its limit, and at any later input", () => {
   const parser = createSseParser({ maxFrameCharacters: 10 });
   const push = (text: string) =>
     parser.push(new TextEncoder().encode(text), () => {});
@@ -111,7 +111,7 @@ Deno.test("the SSE parser fails at a frame past its limit, and stays failed", ()
   assert.throws(() => parser.end(() => {}), FrameTooLongError);
 });
 
-Deno.test("the SSE parser holds nothing of a line that can be no field", () => {
+Deno.test("the SSE parser keeps no bytes of a line that cannot be a field", () => {
   const parser = createSseParser({ maxFrameCharacters: 10 });
   const frames: SseFrame[] = [];
   const push = (text: string) =>
@@ -121,7 +121,7 @@ Deno.test("the SSE parser holds nothing of a line that can be no field", () => {
   assert.equal(frames[0]?.data, "1");
 });
 
-Deno.test("the SSE parser fails at a frame of too many lines, and takes any number between two frames", () => {
+Deno.test("the SSE parser fails at a frame of too many lines, but accepts any number between frames", () => {
   const lines = "data: 1\n".repeat(1000);
   const endless = createSseParser({ maxFrameCharacters: 1 << 24 });
   const push = (parser: ReturnType<typeof createSseParser>, text: string) => {
@@ -141,7 +141,7 @@ Deno.test("the SSE parser fails at a frame of too many lines, and takes any numb
   }
 });
 
-Deno.test("a stream of events is recognized by its media type in any spelling", () => {
+Deno.test("isEventStream() accepts any spelling of the media type", () => {
   const events = "text/event-stream";
   const spellings = [
     " Text/Event-Stream; charset=utf-8",
@@ -166,7 +166,7 @@ Deno.test("JSON is recognized by its media type, with any prefix", () => {
   }
 });
 
-Deno.test("the first bytes of a body decide its kind, even a single one", () => {
+Deno.test("the first byte of a body is enough to decide its kind", () => {
   const starts:
     readonly (readonly [start: string, kind: string | undefined])[] = [
       ["{", "json"],

@@ -18,7 +18,7 @@ interface Scene {
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   readonly reader: ByteReader;
   readonly controller: AbortController;
-  /** Why the source was cancelled, each time. */
+  /** The reason of each cancellation of the source. */
   readonly cancels: readonly unknown[];
 }
 
@@ -46,7 +46,7 @@ function begin(
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-Deno.test("a watched reader gives each chunk as it is, and leaves no timer at the end", async () => {
+Deno.test("a watched reader returns each chunk unchanged, and leaves no timer at the end", async () => {
   const { source, reader, timers, cancels } = begin();
   const chunk = bytes("a");
   source.enqueue(chunk);
@@ -71,7 +71,7 @@ Deno.test("a watched reader cancels a source that is silent during a read", asyn
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a watched reader treats an empty chunk as a sign of life", async () => {
+Deno.test("a watched reader restarts its idle timeout at an empty chunk", async () => {
   const { source, reader, timers, cancels } = begin();
   for (let count = 0; count < 3; count++) {
     const reading = reader.read();
@@ -102,7 +102,7 @@ Deno.test("a watched reader drops a chunk that arrives with its timeout", async 
   await assert.rejects(reading, IdleError);
 });
 
-Deno.test("a watched reader waits forever where the idle time is 0", async () => {
+Deno.test("a watched reader waits forever when its idle timeout is 0", async () => {
   const { source, reader, timers } = begin({ idleMs: 0 });
   const reading = reader.read();
   timers.advance(1e9);
@@ -119,7 +119,7 @@ Deno.test("a watched reader forwards the error of its source, and leaves no time
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a watched reader ends when it is cut, though its source does not notice", async (t) => {
+Deno.test("a watched reader ends when its signal aborts, even if its source does not react", async (t) => {
   const left = new Error("shutting down");
   await t.step("while it is read", async () => {
     const { reader, controller, cancels, timers } = begin();
@@ -139,7 +139,7 @@ Deno.test("a watched reader ends when it is cut, though its source does not noti
   });
 });
 
-Deno.test("a watched reader that is cancelled leaves no timer, and hears no signal any more", async () => {
+Deno.test("a cancelled watched reader leaves no timer and no listener on its signal", async () => {
   const { reader, controller, cancels, timers } = begin();
   const reading = reader.read();
   await settle();
@@ -164,7 +164,7 @@ function scene(idleMs: number, whenIdle = () => {}) {
   return { timers, watch, idleAt };
 }
 
-Deno.test("createIdleWatch() reports a wait as soon as it lasts too long, once", () => {
+Deno.test("createIdleWatch() reports a wait once, as soon as it lasts too long", () => {
   const { timers, watch, idleAt } = scene(100);
   watch.wait();
   timers.advance(99);
@@ -236,7 +236,7 @@ Deno.test("createIdleWatch() is silent once it is stopped, and leaves no timer",
   assert.equal(timers.started, 1);
 });
 
-Deno.test("createIdleWatch() waits forever where the time is 0", () => {
+Deno.test("createIdleWatch() waits forever when its time is 0", () => {
   const { timers, watch, idleAt } = scene(0);
   watch.wait();
   timers.advance(1e9);

@@ -20,7 +20,7 @@ Deno.test("backoffMs() doubles with each failure, up to the longest pause", () =
   assert.deepEqual(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-Deno.test("backoffMs() returns a random pause between half of its length and the whole", () => {
+Deno.test("backoffMs() returns a random pause from half of its length to the whole", () => {
   for (const [drawn, expected] of [[0, 200], [0.5, 300], [1, 400]] as const) {
     assert.equal(backoffMs(2, { firstMs: 200, random: () => drawn }), expected);
   }
@@ -75,7 +75,7 @@ Deno.test("a month has its number of days", () => {
   for (const [at, span] of cases) assert.equal(spanOf("month", at), span, at);
 });
 
-Deno.test("an hour in which other zones change their clocks is an hour like any other", () => {
+Deno.test("an hour has its usual length when other zones change their clocks", () => {
   const hour = spanOf("hour", "2026-10-25T01:30Z");
   assert.equal(hour, "2026-10-25T01:00 2026-10-25T02:00");
   const day = spanOf("day", "2026-03-29T01:30Z");
@@ -97,7 +97,7 @@ Deno.test("timers of this machine fire unless they are cancelled", async () => {
   for (const timers of [systemTimers, lastingTimers]) {
     const cancel = timers.schedule(1, () => assert.fail("It was taken back"));
     cancel();
-    // The program stays alive for this one, whatever the others do.
+    // Only this timer keeps the program alive.
     const { promise, resolve } = Promise.withResolvers<void>();
     const alive = setTimeout(() => {}, 60_000);
     const late = timers.schedule(20, resolve);

@@ -20,7 +20,7 @@ function scene() {
   return { timers, deadlines, passed, start };
 }
 
-Deno.test("Deadlines call once, when their time has passed and not before", () => {
+Deno.test("Deadlines call their function once, and not before their time has passed", () => {
   const { timers, passed, start } = scene();
   start("a", 100);
   timers.advance(99);
@@ -50,7 +50,7 @@ Deno.test("Deadlines whose time has just passed, or long ago, pass at the next m
   assert.deepEqual(passed, ["now@51", "before@51"]);
 });
 
-Deno.test("Deadlines pass in the order of their time, and in that of their start at the same time", () => {
+Deno.test("Deadlines pass in the order of their times; those of the same time, in the order of their starts", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
   start("short", 10);
@@ -126,7 +126,7 @@ Deno.test("Deadlines may be started while one passes", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("A deadline that another one cancels as it passes does not pass, although it is due, too", () => {
+Deno.test("A deadline that is due does not pass when another one cancels it first", () => {
   const { timers, deadlines, passed, start } = scene();
   let cancel: Cancel = () => {};
   deadlines.start(10, () => {
@@ -213,7 +213,7 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
   assert.ok(deadlines.elapsedMs() - before >= 2);
 });
 
-Deno.test("Deadlines let an unused timer fire where that is allowed", () => {
+Deno.test("Deadlines let an unused timer fire if mayFireUnused is true", () => {
   const timers = Object.assign(createFakeTimers(), { mayFireUnused: true });
   const deadlines = createDeadlines(timers);
   const passed: number[] = [];
@@ -251,7 +251,7 @@ Deno.test("wait() resolves when the time has passed", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("wait() resolves at once for no time", async () => {
+Deno.test("wait() resolves at once for 0 milliseconds", async () => {
   const { timers, options } = begin();
   await wait(0, options);
   assert.equal(timers.started, 0);

@@ -5,7 +5,7 @@ import { settle } from "../../support/settle.ts";
 
 const KIB = 1024;
 
-/** Work whose clock and event loop are the test's, and who had a turn meanwhile. */
+/** Long work with a clock and event loop of the test, and a record of other work's turns. */
 function begin() {
   const had: string[] = [];
   let nowMs = 1000;
@@ -37,7 +37,7 @@ Deno.test("short work never yields", async () => {
   assert.deepEqual(had, []);
 });
 
-Deno.test("due work runs after every 64 KiB", async () => {
+Deno.test("other due work runs after every 64 KiB of long work", async () => {
   const { had, work } = begin();
   await work()(...Array(16).fill(64 * KIB));
   assert.deepEqual(had, Array(16).fill("due"));
@@ -71,7 +71,7 @@ Deno.test("all long work pauses and resumes together", async () => {
   assert.deepEqual(had, ["all", "due", "due", "due"]);
 });
 
-/** Steps that each take as long as may be, while a socket waits to be read. */
+/** Returns the number of steps of long work until a waiting socket is read. */
 async function stepsUntilRead(workers: number): Promise<number> {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { hostname, port } = listener.addr;
@@ -103,7 +103,7 @@ async function stepsUntilRead(workers: number): Promise<number> {
 Deno.test("sockets are read while one or several run long work", async () => {
   for (const workers of [1, 10]) {
     const steps = await stepsUntilRead(workers);
-    // By immediates alone it takes 61 each.
+    // With immediates alone, each read would take 61 turns.
     assert.ok(steps < 30 * workers, `it took ${steps} steps`);
   }
 });
