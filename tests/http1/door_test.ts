@@ -6,7 +6,7 @@ const ROW_REGEXP = /^\| `(\w+)` /gm;
 /** The files behind the two paths of the door. */
 const DOORS = ["mod.ts", "deno/mod.ts"];
 
-Deno.test("the README lists each name of the door", async () => {
+Deno.test("the README lists each export of the door", async () => {
   const page = await Deno.readTextFile(README);
   const listed = [...page.matchAll(ROW_REGEXP)].map(([, name]) => name);
   const names: string[] = [];

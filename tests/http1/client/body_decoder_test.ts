@@ -13,16 +13,16 @@ function decoderOf(framing: Framing): BodyDecoder {
   return decoder;
 }
 
-/** What a decoder made of the bytes that followed a head. */
+/** The result of a decoder for the bytes after a head. */
 interface Outcome {
   readonly payload: string;
   readonly takenBytes: number;
   readonly isDone: boolean;
-  /** The number of pieces in which the payload came out. */
+  /** The number of returned pieces of payload. */
   readonly pieces: number;
 }
 
-/** Gives a decoder pieces until it is done, each in memory of its own, as a connection does. */
+/** Gives a decoder pieces until it is done, each in its own memory, as a connection does. */
 function decode(framing: Framing, pieces: Iterable<string>): Outcome {
   const decoder = decoderOf(framing);
   const payloads: string[] = [];
@@ -65,7 +65,7 @@ Deno.test("a response without a body needs no decoder", () => {
   assert.equal(createBodyDecoder({ kind: "length", bytes: 0 }), undefined);
 });
 
-Deno.test("a body with a length takes that many bytes and no more", () => {
+Deno.test("a body with a length takes exactly that many bytes", () => {
   const framing: Framing = { kind: "length", bytes: 5 };
   const done = { payload: "hello", takenBytes: 5, isDone: true };
   assert.deepEqual(decode(framing, ["hello, all"]), { ...done, pieces: 1 });
@@ -73,7 +73,7 @@ Deno.test("a body with a length takes that many bytes and no more", () => {
   assert.equal(decode(framing, ["hell"]).isDone, false);
 });
 
-Deno.test("only a body without a length is completed by the end of the connection", () => {
+Deno.test("the end of the connection completes only a body without a length", () => {
   assert.ok(decoderOf({ kind: "close" }).end());
   assert.equal(decoderOf({ kind: "length", bytes: 1 }).end(), false);
   const chunked = decoderOf(CHUNKED);
@@ -83,14 +83,14 @@ Deno.test("only a body without a length is completed by the end of the connectio
   assert.deepEqual([payload, isDone], ["a\r\n\r\nb", false]);
 });
 
-Deno.test("all chunks in the same bytes come out as one piece", () => {
+Deno.test("the chunks in one input are returned as one piece", () => {
   const burst = "3\r\nabc\r\n".repeat(100);
   const { payload, pieces } = decode(CHUNKED, [burst]);
   assert.equal(payload, "abc".repeat(100));
   assert.equal(pieces, 1);
 });
 
-Deno.test("chunks that break a rule are rejected as soon as they do", () => {
+Deno.test("malformed chunks are rejected at their first wrong byte", () => {
   const faults = {
     "no size": "\r\n",
     "a size that is no number": "x\r\n",
@@ -136,7 +136,7 @@ Deno.test("chunks may have few extensions and trailers", () => {
   refuses(`0\r\n${trailers}${trailers}`, "many trailers");
 });
 
-Deno.test("the bytes that a decoder leaves belong to no body", () => {
+Deno.test("a decoder does not take the bytes after a body", () => {
   const decoder = decoderOf(CHUNKED);
   const { takenBytes } = decoder.push(
     Uint8Array.from(bytesOf("0\r\n\r\n0\r\n\r\n")),

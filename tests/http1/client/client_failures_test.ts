@@ -23,7 +23,7 @@ async function failureOf(work: Promise<unknown>): Promise<Http1Failure> {
   return failure;
 }
 
-/** Makes the first connection idle. */
+/** Sends a request, and returns its connection when that is idle. */
 async function warm(scene: ClientScene): Promise<ScriptedDuplex> {
   await textOf(await scene.send());
   await nextTurn();
@@ -38,7 +38,7 @@ function counter(): { readonly onUploaded: () => void; count: number } {
   return counted;
 }
 
-Deno.test("a request is sent once more when an idle connection ends before it takes a byte", async () => {
+Deno.test("a request is sent again when its reused connection ends before it takes a byte", async () => {
   using scene = createClientScene();
   const first = await warm(scene);
   first.breakWrites(RESET);
@@ -51,7 +51,7 @@ Deno.test("a request is sent once more when an idle connection ends before it ta
   assert.equal(uploaded.count, 1);
 });
 
-Deno.test("a body that is sent once more is not given back before that", async () => {
+Deno.test("the body of a repeated request is given back only after the second sending", async () => {
   using scene = createClientScene({
     open: (number) =>
       number === 0 ? answering() : createScriptedDuplex({ takes: 10 }),
@@ -72,8 +72,8 @@ Deno.test("a body that is sent once more is not given back before that", async (
   assert.equal(uploaded.count, 1);
 });
 
-Deno.test("a request is sent once more only once, and never after a byte of it was taken", async (t) => {
-  await t.step("the second connection ends, too", async () => {
+Deno.test("a request is repeated only once, and never after a byte of it was taken", async (t) => {
+  await t.step("the second connection also ends", async () => {
     using scene = createClientScene({
       open: (number) =>
         number === 0 ? answering() : createScriptedDuplex({ takes: 0 }),
@@ -128,7 +128,7 @@ Deno.test("a connection that cannot be opened is a failure to connect, and the b
   assert.equal(uploaded.count, 1);
 });
 
-Deno.test("a connection must be there in time, even where the platform does not listen to the signal", async () => {
+Deno.test("a connection times out even when the platform ignores the signal", async () => {
   const late = Promise.withResolvers<{ readonly duplex: ScriptedDuplex }>();
   using scene = createClientScene({ dial: () => late.promise });
   const failing = failureOf(scene.send({ connectMs: 5000 }));
@@ -144,7 +144,7 @@ Deno.test("a connection must be there in time, even where the platform does not 
   await within(duplex.closed, "the late connection to be closed");
 });
 
-Deno.test("no timeout runs with an idle connection, or without a timeout", async () => {
+Deno.test("the connect timeout does not apply to an idle connection", async () => {
   using scene = createClientScene();
   await textOf(await scene.send({ connectMs: 5000 }));
   scene.timers.advance(5000);
@@ -153,7 +153,7 @@ Deno.test("no timeout runs with an idle connection, or without a timeout", async
   assert.equal(scene.opened.length, 1);
 });
 
-Deno.test("idle connections close when no descriptor is free, and not when no port is", async () => {
+Deno.test("idle connections close when descriptors are short, but not when ports are", async () => {
   const shortages = {
     "Too many open files (os error 24)": true,
     "Cannot assign requested address (os error 99)": false,
@@ -173,7 +173,7 @@ Deno.test("idle connections close when no descriptor is free, and not when no po
   }
 });
 
-Deno.test("a request that is aborted before it is sent takes no connection", async () => {
+Deno.test("a request that is aborted before it is sent uses no connection", async () => {
   using scene = createClientScene();
   const reason = new Error("gone");
   const signal = AbortSignal.abort(reason);
@@ -200,7 +200,7 @@ Deno.test("a request that is aborted while its connection is opened ends at once
   assert.equal(duplex.written, "");
 });
 
-Deno.test("a request that is aborted over an idle connection is not sent once more", async () => {
+Deno.test("a request that is aborted over a reused connection is not repeated", async () => {
   using scene = createClientScene();
   const first = await warm(scene);
   first.limit(0);

@@ -24,7 +24,7 @@ async function exchange(
   await nextTurn();
 }
 
-/** Opens so many connections to the same origin at once, which are idle afterwards. */
+/** Opens `count` connections to the same origin at once, and makes them idle. */
 async function openIdle(scene: ClientScene, count: number): Promise<void> {
   const sent = Array.from({ length: count }, () => scene.send());
   for (const response of await Promise.all(sent)) await textOf(response);
@@ -42,7 +42,7 @@ Deno.test("one connection serves one request after another", async () => {
   assert.deepEqual(served(scene), [3]);
 });
 
-Deno.test("requests at the same time have connections of their own, and the newest serves next", async () => {
+Deno.test("each of several simultaneous requests has its own connection, and the newest one serves next", async () => {
   using scene = createClientScene();
   await openIdle(scene, 3);
   assert.deepEqual(served(scene), [1, 1, 1]);
@@ -51,12 +51,12 @@ Deno.test("requests at the same time have connections of their own, and the newe
   assert.deepEqual(served(scene), [1, 1, 3]);
 });
 
-/** A scene whose first connection is in the middle of an answer, while later ones wait until the test opens them. */
+/** Creates a scene whose first connection is within a response. The test opens the later ones. */
 async function createSlowScene(): Promise<{
   readonly scene: ClientScene;
   readonly dials: readonly PromiseWithResolvers<{ duplex: ScriptedDuplex }>[];
   readonly busy: ScriptedDuplex;
-  /** Ends the answer of the first connection. */
+  /** Completes the response of the first connection. */
   readonly free: () => Promise<void>;
 }> {
   const dials: PromiseWithResolvers<{ duplex: ScriptedDuplex }>[] = [];
@@ -79,7 +79,7 @@ async function createSlowScene(): Promise<{
   return { scene, dials, busy, free };
 }
 
-Deno.test("requests whose connections hang take one that another request gives back, one after the other", async () => {
+Deno.test("requests whose new connections hang use an idle one in turn", async () => {
   const { scene, dials, busy, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -91,7 +91,7 @@ Deno.test("requests whose connections hang take one that another request gives b
   assert.equal(dials.length, 3);
 });
 
-Deno.test("a connection that comes too late for its request serves a later one", async () => {
+Deno.test("a connection that opens too late for its request serves a later one", async () => {
   const { scene, dials, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -104,7 +104,7 @@ Deno.test("a connection that comes too late for its request serves a later one",
   assert.match(late.written, /^POST /);
 });
 
-Deno.test("a connection that came too late and ended while it was idle harms no request", async () => {
+Deno.test("a connection that opened too late and ended while idle makes no request fail", async () => {
   const { scene, dials, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -121,7 +121,7 @@ Deno.test("a connection that came too late and ended while it was idle harms no 
   assert.equal(await textOf(await next), "ok");
 });
 
-Deno.test("a request that another connection serves does not fail with its own", async () => {
+Deno.test("a request that uses another connection succeeds although its own cannot be opened", async () => {
   const { scene, dials, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -140,7 +140,7 @@ Deno.test("a request that must have a new connection waits for it", async () => 
   assert.equal(await textOf(await second), "ok");
 });
 
-Deno.test("connections are shared by one origin alone", async () => {
+Deno.test("only requests to the same origin share a connection", async () => {
   using scene = createClientScene();
   const urls = [
     "http://provider.example/v1",
@@ -194,7 +194,7 @@ Deno.test("a request that needs a new connection leaves the idle ones alone", as
   assert.ok(scene.opened.every(({ isClosed }) => !isClosed));
 });
 
-Deno.test("when a kept connection is lost before any answer, all that were idle before it was used close", async (t) => {
+Deno.test("a reused connection that is lost before any response closes all that were idle before it was used", async (t) => {
   const losses: Readonly<
     Record<string, (lost: ScriptedDuplex, leaving: AbortController) => void>
   > = {
@@ -224,7 +224,7 @@ Deno.test("when a kept connection is lost before any answer, all that were idle 
   });
 });
 
-Deno.test("a connection that ends within an answer does not affect the idle ones", async () => {
+Deno.test("a connection that ends within a response does not affect the idle ones", async () => {
   using scene = createClientScene({
     open: (number) =>
       number === 1
@@ -261,7 +261,7 @@ Deno.test("an idle connection that its provider closes is not used again", async
   assert.deepEqual(served(scene), [2, 1]);
 });
 
-Deno.test("an idle connection that speaks is not used again", async () => {
+Deno.test("an idle connection that receives bytes is not used again", async () => {
   using scene = createClientScene();
   await exchange(scene);
   scene.opened[0]?.give(OK);
@@ -277,7 +277,7 @@ interface Surplus {
   readonly after?: (duplex: ScriptedDuplex) => void;
 }
 
-Deno.test("a connection that speaks at the end of its answer serves nobody else, however soon it is used again", async (t) => {
+Deno.test("a connection with bytes after its response serves no other request, even one at the same moment", async (t) => {
   const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother";
   const ways: Readonly<Record<string, Surplus>> = {
     "before": { before: (duplex) => duplex.give(surplus) },
@@ -301,7 +301,7 @@ Deno.test("a connection that speaks at the end of its answer serves nobody else,
   });
 });
 
-Deno.test("of too many idle connections the oldest is closed", async () => {
+Deno.test("the oldest idle connection is closed when there are too many", async () => {
   for (const maxIdle of [1, 2]) {
     using scene = createClientScene({ maxIdle });
     await openIdle(scene, 3);
@@ -340,7 +340,7 @@ Deno.test("a client that is disposed closes idle connections at once and others 
   assert.equal(scene.timers.untilNextMs, undefined);
 });
 
-Deno.test("a response that is not read to its end keeps its connection", async () => {
+Deno.test("an unread response keeps its connection, and its cancellation closes that", async () => {
   using scene = createClientScene({
     open: () => createScriptedDuplex({ answers: [OK.slice(0, -1), OK] }),
   });
@@ -351,7 +351,7 @@ Deno.test("a response that is not read to its end keeps its connection", async (
   assert.ok(scene.opened[0]?.isClosed);
 });
 
-Deno.test("a plain proxy is sent whole addresses and its own headers, and a tunnel is not", async () => {
+Deno.test("a plain proxy gets whole URLs and its own headers, and any other connection only paths", async () => {
   const credentials = ["proxy-authorization", "Basic x"] as const;
   using scene = createClientScene({ proxyHeaders: [credentials] });
   const url = "http://provider.example:81/v1?a=b";
@@ -368,7 +368,7 @@ Deno.test("a plain proxy is sent whole addresses and its own headers, and a tunn
   );
 });
 
-Deno.test("an address is taken apart as the web does", () => {
+Deno.test("addressOf() parses an address as browsers do", () => {
   const addresses = {
     "http://A.example": [80, "a.example", "a.example", "/"],
     "https://a.example/b#c": [443, "a.example", "a.example", "/b"],

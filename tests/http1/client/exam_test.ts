@@ -9,7 +9,7 @@ import { findNode, readByLlhttp } from "./llhttp.ts";
 import { loadExchanges } from "../../support/recorded/exchanges.ts";
 import { steps } from "../../support/steps.ts";
 
-Deno.test("every odd response has the verdict of the table, whole, byte by byte and cut at every byte", (t) =>
+Deno.test("every odd response has the verdict of the table: whole, byte by byte and cut at every byte", (t) =>
   steps(t, ODD_RESPONSES, async ([, { text, verdict }]) => {
     assert.deepEqual(await examine([text]), verdict, "whole");
     assert.deepEqual(await examine(text), verdict, "byte by byte");
@@ -22,7 +22,10 @@ Deno.test("every odd response has the verdict of the table, whole, byte by byte 
 const hasNode = await findNode();
 const LACKS = hasNode === undefined && "there is no Node with its parser here";
 
-/** Why we accept what llhttp 9 refuses, by the form of the response. Nothing else may be accepted beyond llhttp. */
+/**
+ * The responses that we accept although llhttp 9 refuses them: the reason and the form of each. There may be no
+ * others.
+ */
 const BEYOND: Readonly<Record<string, RegExp>> = {
   "RFC 9110, section 5.5: spaces and tabs around any value mean nothing; llhttp takes no tabs around a length":
     /\r\ncontent-length:[\t ]*(\t[\t ]*\d|\d+[\t ]*\t)/i,
@@ -36,7 +39,7 @@ const BEYOND: Readonly<Record<string, RegExp>> = {
     /\r\n[\da-f]+[\t ]*;[^\r]*\r\n/i,
 };
 
-/** Whether llhttp read the same, where we read a body. */
+/** Returns true when we read no body, or llhttp read the same one. */
 function agrees(ours: Verdict, theirs: Verdict | undefined): boolean {
   if (typeof ours === "string" || ours.body === "") return true;
   if (theirs === undefined || typeof theirs === "string") return false;
@@ -57,7 +60,7 @@ testNeeding("a body that we read is what llhttp reads", LACKS, async () => {
   assert.deepEqual(different, []);
 });
 
-/** Fragments that mean something to a parser. */
+/** Fragments that have a meaning for a parser. */
 const FRAGMENTS: readonly string[] = [
   "\r",
   "\n",
@@ -93,7 +96,7 @@ const VALID: readonly string[] = [...ODD_RESPONSES.values()]
   .filter(({ verdict }) => typeof verdict !== "string")
   .map(({ text }) => text);
 
-/** A valid response with faults: bytes that are damaged, or fragments where they do not belong. */
+/** Returns a valid response with faults: damaged bytes, or fragments in wrong places. */
 function mutant(random: Random): string {
   const text = random.pick(VALID);
   if (random.below(3) === 0) {
@@ -109,7 +112,7 @@ function mutant(random: Random): string {
   return mutated;
 }
 
-/** Cuts a text at random. */
+/** Cuts a text at random positions. */
 function cut(text: string, random: Random): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -123,7 +126,7 @@ function cut(text: string, random: Random): string[] {
 const SEED = Number(Deno.env.get("HTTP1_SEED") ?? 1);
 const COUNT = Number(Deno.env.get("HTTP1_MUTANTS") ?? 3000);
 
-Deno.test("a damaged response is read the same in any pieces, and fails as a response only", async () => {
+Deno.test("a damaged response has the same verdict in any pieces", async () => {
   const random = createRandom(SEED);
   for (let count = 0; count < COUNT; count++) {
     const text = mutant(random);

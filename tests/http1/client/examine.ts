@@ -22,9 +22,9 @@ export async function bodyOf(
 }
 
 /**
- * Lets our connection read a response that arrives in these pieces and ends with the connection.
+ * Returns the verdict on a response that arrives in these pieces and ends with its connection.
  *
- * @throws Whatever is no {@linkcode Http1Failure}, and when it takes forever.
+ * @throws Any error other than {@linkcode Http1Failure}, and when there is no verdict in time.
  */
 export async function examine(
   pieces: Iterable<string | Uint8Array>,

@@ -14,7 +14,7 @@ function parse(...lines: readonly string[]): ResponseHead {
   return parseHead(bytesOf(`${lines.join("\r\n")}\r\n\r\n`), "POST");
 }
 
-/** The same with a status line in front. */
+/** Parses the head of a 200 with these fields. */
 function parseFields(...lines: readonly string[]): ResponseHead {
   return parse("HTTP/1.1 200 OK", ...lines);
 }
@@ -48,7 +48,7 @@ Deno.test("the end of a head is found in any pieces", () => {
   assert.equal(searchIn([...text]), head.length);
 });
 
-Deno.test("a head that cannot become one is rejected before its end arrives", () => {
+Deno.test("bytes that cannot become a head are rejected before its end arrives", () => {
   const hopeless = {
     "another protocol": "SSH-2.0-x\r\n",
     "a newer protocol": "HTTP/2 200\r\n",
@@ -102,13 +102,13 @@ Deno.test("a field is a name, a colon and a value without the spaces around it",
   );
 });
 
-Deno.test("a long line is parsed in one pass, however it ends", () => {
+Deno.test("a long line is parsed in one pass, with any ending", () => {
   const spaces = " ".repeat(60_000);
   const many = { regular: `a:${spaces}x`, "inner": `a: x${spaces}x` };
   for (const line of Object.values(many)) {
     assert.equal(parseFields(line).headers.get("a")?.at(-1), "x");
   }
-  // Steps that grow with the square of the length take seconds here, and the suite's other tests with them.
+  // An algorithm of quadratic time takes seconds here, and slows the suite's other tests.
   refuses(["HTTP/1.1 200 OK", `a:${spaces}\x01`], /malformed/);
 });
 
@@ -120,7 +120,7 @@ Deno.test("the values of a repeated field are joined, and the last set-cookie is
   assert.equal(twice.headers.get("set-cookie"), "x=2");
 });
 
-Deno.test("a response that cannot have a body has none, with any fields", () => {
+Deno.test("a response that cannot have a body has none, whatever its fields are", () => {
   for (const status of [100, 103, 204, 304]) {
     for (const line of ["content-length: 5", "transfer-encoding: chunked"]) {
       const { framing } = parse(`HTTP/1.1 ${status} x`, line);
@@ -146,14 +146,14 @@ Deno.test("a connection is kept when both sides speak HTTP/1.1 and none requests
   for (const head of closed) assert.equal(head.isKeptAlive, false);
 });
 
-Deno.test("a connection is not kept behind a 204 that announces a body, which may still follow", () => {
+Deno.test("a connection is closed after a 204 that announces a body, because the body may follow", () => {
   const NO_CONTENT = "HTTP/1.1 204 No Content";
   for (const line of ["content-length: 2", "transfer-encoding: chunked"]) {
     assert.equal(parse(NO_CONTENT, line).isKeptAlive, false);
   }
   assert.ok(parse(NO_CONTENT).isKeptAlive);
   assert.ok(parse(NO_CONTENT, "content-length: 0").isKeptAlive);
-  // The length of a 304 is that of the body which was not sent again.
+  // The content-length of a 304 is that of the body that was not sent again.
   assert.ok(parse("HTTP/1.1 304 x", "content-length: 2").isKeptAlive);
 });
 
@@ -204,7 +204,7 @@ Deno.test("a request that would break its head is not sent", () => {
   }
 });
 
-Deno.test("a request frames its body in one way, with any headers", () => {
+Deno.test("a request marks the end of its body only once, whatever its headers are", () => {
   for (const name of ["Host", "content-length", "Transfer-Encoding"]) {
     assert.throws(
       () => formatHead({ ...GET, headers: [[name, "5"]], bodyBytes: 7 }),

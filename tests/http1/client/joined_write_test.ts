@@ -34,7 +34,7 @@ Deno.test("the memory of a write serves another only after it has ended", () => 
   }
 });
 
-Deno.test("bytes that were not joined are never taken for the memory of a write", () => {
+Deno.test("reuseWritten() ignores bytes that joinForWrite() did not return", () => {
   const own = bytesOf("mine");
   reuseWritten(own);
   const joined = joinForWrite("", [bytesOf("theirs")]);

@@ -2,8 +2,8 @@ import { bytesOf } from "../../../src/base/streams/bytes.ts";
 import type { Verdict } from "./odd_responses.ts";
 
 /**
- * Reads responses with Node's own parser as its client does: each line of the input is one, as hexadecimal digits. Each
- * line of the output is the status and the body, or `null` for a response that is refused or incomplete.
+ * Reads responses with Node's own parser, as its client does. Each line of the input is a response in hexadecimal
+ * digits. Each line of the output is the status and the body, or `null` for a refused or incomplete response.
  */
 const PROGRAM = `
 const { HTTPParser } = require("node:_http_common");
@@ -35,10 +35,10 @@ for (const line of lines) {
 }
 `;
 
-/** What llhttp makes of a response; `undefined` where it refuses it, or waits for more. */
+/** The verdict of llhttp on a response; `undefined` when it refuses it, or waits for more. */
 export type ReferenceVerdict = Exclude<Verdict, string> | undefined;
 
-/** Whether this machine has a Node whose parser can be used; its version and that of llhttp, where it has. */
+/** Returns the versions of Node and llhttp; `undefined` when this machine has no Node whose parser can be used. */
 export async function findNode(): Promise<string | undefined> {
   try {
     const { success, stdout } = await node(
@@ -52,7 +52,9 @@ export async function findNode(): Promise<string | undefined> {
   }
 }
 
-/** Lets Node's parser read responses, one character for each byte, each of which ends with its connection. */
+/**
+ * Returns the verdicts of llhttp on responses, which have one character for each byte and end with their connections.
+ */
 export async function readByLlhttp(
   responses: readonly string[],
 ): Promise<readonly ReferenceVerdict[]> {

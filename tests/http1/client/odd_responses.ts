@@ -1,10 +1,10 @@
-/** What becomes of a response: what is read of it, or the kind of failure. */
+/** The verdict on a response: its status and body, or the kind of failure. */
 export type Verdict =
   | { readonly status: number; readonly body: string }
   | "malformed"
   | "closed";
 
-/** A response as its bytes, one character for each, and what must become of it. */
+/** A response, one character for each byte, and the expected verdict. */
 export interface OddResponse {
   readonly text: string;
   readonly verdict: Verdict;
@@ -21,17 +21,17 @@ const LENGTH = "content-length: 5";
 const CHUNKED = "transfer-encoding: chunked";
 const CHUNKS = "5\r\nhello\r\n0\r\n\r\n";
 
-/** A response whose chunks are given. */
+/** Returns a response with the given chunks. */
 function chunks(text: string): string {
   return head(CHUNKED) + text;
 }
 
-/** A response with one odd field before the others. */
+/** Returns a response with one odd field before the others. */
 function field(line: string): string {
   return `${head(line, LENGTH)}hello`;
 }
 
-/** Responses that are odd and valid, by what is odd. */
+/** Valid odd responses, by what is odd. */
 const ACCEPTED: Readonly<Record<string, readonly [string, Verdict]>> = {
   "a length": [`${head(LENGTH)}hello`, OK],
   "a length of zero": [head("content-length: 0"), { status: 200, body: "" }],
@@ -108,7 +108,7 @@ const ACCEPTED: Readonly<Record<string, readonly [string, Verdict]>> = {
   "a space before an extension": [chunks("5 ;a\r\nhello\r\n0\r\n\r\n"), OK],
 };
 
-/** Responses that end too early, by what is missing. */
+/** Incomplete responses, by what is missing. */
 const CUT: Readonly<Record<string, string>> = {
   "everything": "",
   "the status": "HTTP/1.1 ",
@@ -127,7 +127,7 @@ const CUT: Readonly<Record<string, string>> = {
   "the last byte of the chunks": chunks("5\r\nhello\r\n0\r\n\r"),
 };
 
-/** Responses that break a rule, by which one. */
+/** Responses that break a rule, by the rule. */
 const MALFORMED: Readonly<Record<string, string>> = {
   "another protocol": "SSH-2.0-OpenSSH_9.2\r\n",
   "a TLS alert": "\x15\x03\x01\x00\x02\x02\x46",

@@ -12,11 +12,11 @@ import { steps } from "../../support/steps.ts";
 
 type Http1FailureKind = Http1Failure["kind"];
 
-// What a failure says decides whether a request is sent once more, so it must never say less than was done.
+// The reported progress decides whether a request is sent again, so it must never be less than the real one.
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/** How an exchange is broken, and what its failure must say. */
+/** How an exchange breaks, and the expected failure. */
 interface Scene {
   readonly takes?: number;
   readonly fail: (duplex: ScriptedDuplex) => void;
@@ -163,7 +163,7 @@ Deno.test("a failure reports the progress of the exchange", async (t) => {
   }
 });
 
-Deno.test("bytes whose write is reported after the end of the connection count as sent", async (t) => {
+Deno.test("bytes count as sent even if their write is reported after the end of the connection", async (t) => {
   const ways = {
     "once the connection is closed": (duplex: ScriptedDuplex) => duplex.closed,
     "never": () => new Promise<void>(() => {}),
@@ -186,7 +186,7 @@ Deno.test("bytes whose write is reported after the end of the connection count a
   });
 });
 
-Deno.test("a write that takes nothing fails instead of being repeated", async () => {
+Deno.test("a write that takes no bytes fails instead of being repeated", async () => {
   const inner = createScriptedDuplex();
   const socket = new Socket({
     read: inner.read,
@@ -199,7 +199,7 @@ Deno.test("a write that takes nothing fails instead of being repeated", async ()
   assert.equal((await failing).progress.sent, "nothing");
 });
 
-Deno.test("a failure is described by what broke first", async () => {
+Deno.test("a failure has the cause of the first error", async () => {
   const duplex = createScriptedDuplex({ takes: 10 });
   const socket = new Socket(duplex, () => assert.fail("It is idle"));
   const failing = failureOf(socket);

@@ -26,7 +26,7 @@ type Dialed = Awaited<ReturnType<Dial>>;
 /** A response that leaves its connection open. */
 export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/** A client whose connections lead to the test. */
+/** A client whose connections the test serves. */
 export interface ClientScene extends Disposable {
   readonly client: HttpClient & Disposable;
   readonly timers: FakeTimers;
@@ -38,9 +38,9 @@ export interface ClientScene extends Disposable {
 
 interface ClientSceneOptions {
   readonly maxIdle?: number;
-  /** Opens each connection; default: one that answers every request. */
+  /** Returns the connection of a number; default: one that answers every request. */
   readonly open?: (number: number) => ScriptedDuplex;
-  /** Takes the place of the whole dial. */
+  /** Replaces the whole dial. */
   readonly dial?: Dial;
   readonly proxyHeaders?: Dialed["proxyHeaders"];
 }

@@ -20,8 +20,8 @@ import { within } from "../../support/within.ts";
 import { type ClientScene, createClientScene } from "./scripted_dial.ts";
 import { steps } from "../../support/steps.ts";
 
-// A provider that trickles bytes must not hold a request longer than a timeout, nor cost more than its bytes. The
-// connect timeout is tested where the handshakes are: tests/http1/deno/silent_tls_test.ts.
+// A provider that trickles bytes must not hold a request longer than a timeout, nor cost more than its bytes.
+// tests/http1/deno/silent_tls_test.ts tests the connect timeout.
 
 const CONNECT_MS = 1000;
 const FIRST_BYTE_MS = 20_000;
@@ -32,7 +32,7 @@ const PACE_MS = 1000;
 
 const CHUNKED = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/** A request to a provider whose bytes the test sends. */
+/** A request to a provider that the test plays. */
 interface Slow extends Disposable {
   readonly scene: ClientScene;
   readonly duplex: ScriptedDuplex;
@@ -118,14 +118,14 @@ Deno.test("a head that arrives too slowly ends with the first-byte timeout", asy
   });
 });
 
-/** Checks that nothing is left of an exchange. */
+/** Checks that an exchange has left no timer and no open connection. */
 function assertClosed({ duplex, scene: { timers, opened } }: Slow): void {
   assert.ok(duplex.isClosed);
   assert.equal(timers.running, 0);
   assert.equal(opened.length, 1);
 }
 
-Deno.test("a provider that takes the request byte by byte, or not at all, ends with the first-byte timeout", async (t) => {
+Deno.test("a request that its provider takes byte by byte, or not at all, ends with the first-byte timeout", async (t) => {
   for (const bytes of [0, 1]) {
     await t.step(`${bytes} a second`, async () => {
       using slow = ask(createScriptedDuplex({ takes: 0 }));
@@ -147,7 +147,7 @@ Deno.test("a provider that takes the request byte by byte, or not at all, ends w
   }
 });
 
-Deno.test("a provider that sends one interim response after another is rejected at the ninth, without a timeout", async () => {
+Deno.test("the ninth interim response of a provider ends the request at once", async () => {
   using slow = ask();
   await nextTurn();
   slow.duplex.give("HTTP/1.1 100 x\r\n\r\n".repeat(9));
@@ -159,7 +159,7 @@ Deno.test("a provider that sends one interim response after another is rejected 
   assertClosed(slow);
 });
 
-Deno.test("a provider that closes one direction before its response ends the request at once, and both directions", async (t) => {
+Deno.test("a request ends at once when its provider closes one direction before the response", async (t) => {
   for (const takes of [0, 50, Infinity]) {
     await t.step(`${takes} bytes were taken`, async () => {
       using slow = ask(createScriptedDuplex({ takes }));
@@ -185,7 +185,7 @@ function readBody(slow: Slow, body: Parameters<typeof createByteReader>[0]) {
   });
 }
 
-Deno.test("a body whose bytes carry no payload ends with the idle timeout, however many come", async (t) => {
+Deno.test("a body of bytes without payload ends with the idle timeout, however many arrive", async (t) => {
   const texts: Readonly<Record<string, Iterable<string>>> = {
     "nothing": new Array<string>(100).fill(""),
     "the size of a chunk": "0000000000005",
@@ -209,7 +209,7 @@ Deno.test("a body whose bytes carry no payload ends with the idle timeout, howev
   });
 });
 
-Deno.test("a body that arrives byte by byte lasts as long as its caller, whose disconnect closes the connection", async (t) => {
+Deno.test("a body that arrives byte by byte has no timeout, and its caller's disconnect closes the connection", async (t) => {
   const bodies = {
     "with a length": ["HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", "x"],
     "in chunks": [CHUNKED, "1\r\nx\r\n"],
@@ -235,7 +235,7 @@ Deno.test("a body that arrives byte by byte lasts as long as its caller, whose d
   });
 });
 
-Deno.test("what arrives byte by byte costs its bytes: no byte is read again and again", async (t) => {
+Deno.test("a response that arrives byte by byte is read in linear time", async (t) => {
   const long = "x".repeat(60_000);
   const trailers = "a: b\r\n".repeat(2000);
   const texts = {
@@ -259,7 +259,7 @@ Deno.test("what arrives byte by byte costs its bytes: no byte is read again and 
       },
     };
     using slow = ask(duplex);
-    // Steps that grow with the square of the length take minutes here.
+    // An algorithm of quadratic time takes minutes here.
     const { body } = await within(slow.answer, "the head");
     assert.ok(body);
     const bytes = await within(readAll(createByteReader(body), 1e6), "it");

@@ -17,11 +17,11 @@ type OutgoingRequest = Parameters<Socket["send"]>[0];
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/** A connection and all that can be seen of it. */
+/** A connection and its visible state. */
 interface Scene {
   readonly duplex: ScriptedDuplex;
   readonly socket: Socket;
-  /** How often it was given back. */
+  /** Returns the number of times that it became idle. */
   readonly idle: () => number;
   send(request?: Partial<OutgoingRequest>): Promise<IncomingResponse>;
 }
@@ -61,7 +61,7 @@ async function failureOf(work: Promise<unknown>): Promise<Http1Failure> {
   return failure;
 }
 
-Deno.test("a request is written as it is given, its body in as few writes as are worth it", async () => {
+Deno.test("a request is written unchanged, with a body of any kind", async () => {
   const pieces = [1000, 200_000, 7].map((size) => new Uint8Array(size));
   const bodies = [undefined, new Uint8Array(), new LongBytes(pieces)];
   for (const body of bodies) {
@@ -75,7 +75,7 @@ Deno.test("a request is written as it is given, its body in as few writes as are
   }
 });
 
-Deno.test("each character of a header is one byte, and moves no byte of the body", async () => {
+Deno.test("each character of a header is written as one byte", async () => {
   for (const value of ["a", "\xe9", "\xe9".repeat(5000)]) {
     const { duplex, send } = open();
     duplex.give(OK);
@@ -88,13 +88,13 @@ Deno.test("each character of a header is one byte, and moves no byte of the body
   }
 });
 
-Deno.test("a connection of doubtful state is closed after the response", async (t) => {
+Deno.test("a connection is closed after a response whose end is in doubt", async (t) => {
   const doubts: Readonly<Record<string, string>> = {
     "close": OK.replace("\r\n", "\r\nconnection: close\r\n"),
     "HTTP/1.0": OK.replace("1.1", "1.0"),
-    "a byte behind the body": `${OK}\n`,
-    "another response behind it": OK + OK,
-    "a body behind a bodiless response":
+    "a byte after the body": `${OK}\n`,
+    "another response after it": OK + OK,
+    "a body after a bodiless response":
       "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok",
   };
   await steps(t, Object.entries(doubts), async ([, text]) => {
@@ -116,7 +116,7 @@ Deno.test("a response without a body is complete with its head", async () => {
   }
 });
 
-Deno.test("a body that arrives with its head is whole, and the connection is free at once", async () => {
+Deno.test("a body that arrives completely with its head frees the connection at once", async () => {
   const head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n";
   const cases = [
     [[`${head}abc`], true],
@@ -136,7 +136,7 @@ Deno.test("a body that arrives with its head is whole, and the connection is fre
   }
 });
 
-Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed", async (t) => {
+Deno.test("an idle connection that ends, breaks or receives bytes is closed and reported", async (t) => {
   const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
     "ends": (duplex) => duplex.end(),
     "breaks": (duplex) => duplex.breakReads(new Error("reset")),
@@ -155,7 +155,7 @@ Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed
   });
 });
 
-Deno.test("the response announces the time that a connection may be idle", async () => {
+Deno.test("announcedIdleMs is the idle time that a response announces", async () => {
   const announced: Readonly<Record<string, number | undefined>> = {
     "timeout=5": 5000,
     "timeout=5, max=100": 5000,
@@ -218,7 +218,7 @@ Deno.test("a signal that aborts after the response leaves the connection open", 
   assert.equal(duplex.isClosed, false);
 });
 
-Deno.test("a body that is cancelled ends, and so does its connection", async () => {
+Deno.test("a cancelled body ends, and its connection closes", async () => {
   const { duplex, send, idle } = open();
   duplex.give(OK.slice(0, -1));
   const { body } = await send();
@@ -231,7 +231,7 @@ Deno.test("a body that is cancelled ends, and so does its connection", async () 
   assert.equal(idle(), 0);
 });
 
-Deno.test("a body that has failed fails at every further read, and gives no byte from behind the fault", async (t) => {
+Deno.test("a failed body fails at every further read, and returns no byte after the fault", async (t) => {
   const faults: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
     "a trailer is malformed": (duplex) => duplex.give("\r\n0\r\na\r\n\r\n"),
     "it ends": (duplex) => duplex.end(),
@@ -248,7 +248,7 @@ Deno.test("a body that has failed fails at every further read, and gives no byte
   });
 });
 
-Deno.test("a response that arrives before the body is written is forwarded", async (t) => {
+Deno.test("a response is returned before the body of its request is written", async (t) => {
   const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
     "the rest is not taken": () => {},
     "the rest cannot be written": (duplex) =>

@@ -6,7 +6,7 @@ import { nextTurn } from "../../support/settle.ts";
 
 const OUT_OF_DESCRIPTORS = new Error("Too many open files");
 
-/** A listener whose connections and failures are in the test's hand. */
+/** A listener whose connections and failures the test controls. */
 function begin() {
   const timers = createFakeTimers();
   const log = createMemoryLog();
@@ -46,7 +46,7 @@ function begin() {
       ),
     fail: (error: Error) => settle(({ reject }) => reject(error)),
     async close() {
-      // Nobody waits for it during a pause.
+      // No code waits for it during a pause.
       next.promise.catch(() => {});
       await accepting.close();
     },
@@ -62,7 +62,7 @@ Deno.test("acceptAll() hands on each connection until the listener is closed", a
   assert.deepEqual(log.entries, []);
 });
 
-Deno.test("acceptAll() tries again with growing pauses while the platform refuses, reports each shortage, and logs the beginning and the end", async () => {
+Deno.test("acceptAll() tries again with growing pauses while the platform refuses, and logs the first failure and the recovery", async () => {
   const { connect, fail, tries, shortages, timers, log, sockets, close } =
     begin();
   for (const ms of [100, 200, 400, 800, 1_600, 2_000, 2_000]) {

@@ -17,7 +17,7 @@ interface TestConnection {
   close(): void;
 }
 
-/** A race whose addresses answer when the test says. */
+/** A race whose addresses answer when the test decides. */
 interface Race {
   readonly timers: FakeTimers;
   /** The addresses that are tried, in order. */
@@ -87,7 +87,7 @@ Deno.test("the families of a host's addresses take turns, beginning with the fir
   assert.deepEqual(found("1", "2", "3", "::1"), ["1", "::1", "2", "3"]);
 });
 
-Deno.test("the first address alone is tried while it may answer", async () => {
+Deno.test("only the first address is tried while it may answer in time", async () => {
   const race = startRace(["a", "b"]);
   race.timers.advance(249);
   await nextTurn();
@@ -97,7 +97,7 @@ Deno.test("the first address alone is tried while it may answer", async () => {
   assert.equal(race.timers.running, 0);
 });
 
-Deno.test("the next address is tried beside a slow one, and the first that answers counts", async () => {
+Deno.test("the next address is tried beside a slow one, and the first that answers wins", async () => {
   const race = startRace(["a", "b", "c"]);
   race.timers.advance(250);
   await nextTurn();
@@ -158,7 +158,7 @@ Deno.test("a race that all addresses lose prefers other reasons over a missing a
   await assert.rejects(raceAddresses(["a", "a"], fail, signal), missing);
 });
 
-Deno.test("a race ends with its signal", async () => {
+Deno.test("a race ends when its signal aborts", async () => {
   const leaving = new AbortController();
   const race = startRace(["a", "b"], leaving.signal);
   race.timers.advance(250);

@@ -97,7 +97,7 @@ Deno.test("a certificate of an unknown authority or for another host is rejected
   assert.equal(reasonOf(failure), "the TLS handshake failed");
 });
 
-Deno.test("HTTP/1.1 is spoken with a server that offers HTTP/2, too, and not with one that offers nothing else", async () => {
+Deno.test("a dial agrees on HTTP/1.1 with a server that also offers HTTP/2, and rejects one that offers only HTTP/2", async () => {
   await using upstream = await startSecureUpstream((_, response) =>
     response.end("ok")
   );
@@ -131,7 +131,7 @@ Deno.test("a body without a length that ends without TLS's close_notify is cut o
   });
 });
 
-/** Sends a request in a process of its own, and prints the status or why there is none. */
+/** Sends a request in a separate process, and returns the status or the reason of the failure. */
 const SENDER = `
 const [{ openNetwork }, { reasonOf }, url] = [
   await import(Deno.args[0]),
@@ -168,7 +168,7 @@ async function sendWith(
   return decoder.decode(stdout).trim() || decoder.decode(stderr);
 }
 
-Deno.test("DENO_CERT and the variables of proxies count in the program", async () => {
+Deno.test("the program uses DENO_CERT and the variables of proxies", async () => {
   await using upstream = startRawUpstream(
     (connection) => say(connection, ANSWER),
     testCertificate,
@@ -214,7 +214,7 @@ Deno.test("a proxy gets a request for a tunnel to an origin with TLS, with crede
   }
 });
 
-Deno.test("a tunnel to an IPv6 address has its brackets", async () => {
+Deno.test("a request for a tunnel to an IPv6 address has brackets", async () => {
   await using proxy = startScriptedProxy("HTTP/1.1 502 Bad Gateway\r\n\r\n");
   using client = open({ HTTPS_PROXY: `127.0.0.1:${proxy.port}` });
   await failureOf(send(client, "https://[fd00::1]:8443/"));
@@ -246,7 +246,7 @@ Deno.test("a tunnel that a proxy rejects is a failure to connect, with a reason 
   }
 });
 
-Deno.test("a request that is aborted while a proxy is silent ends, and its connection closes", async () => {
+Deno.test("aborting a request closes its connection to a silent proxy", async () => {
   const closed = Promise.withResolvers<void>();
   const heard = Promise.withResolvers<void>();
   await using proxy = startRawUpstream(async (connection) => {
@@ -265,7 +265,7 @@ Deno.test("a request that is aborted while a proxy is silent ends, and its conne
   await within(closed.promise, "the connection to be closed");
 });
 
-Deno.test("a proxy forwards plain HTTP for a whole address and its credentials, over a connection that is kept", async () => {
+Deno.test("a proxy gets plain HTTP with whole URLs and credentials, over one kept connection", async () => {
   await using proxy = startKeepAliveUpstream(() => "answer");
   using client = open({ HTTP_PROXY: proxy.url.replace("//", "//me:secret@") });
   for (const path of ["/v1?a=b", "/v2"]) {
@@ -281,7 +281,7 @@ Deno.test("a proxy forwards plain HTTP for a whole address and its credentials, 
   );
 });
 
-Deno.test("a dial that is aborted leaves no connection open, whenever it is aborted", async () => {
+Deno.test("a dial leaves no connection open, whenever it is aborted", async () => {
   const server = startTcpServer(listenToEnd);
   const { port } = server;
   const origin = { isSecure: false, hostname: "127.0.0.1", port };
@@ -294,7 +294,7 @@ Deno.test("a dial that is aborted leaves no connection open, whenever it is abor
       () => {},
     );
     setTimeout(() => leaving.abort(), 0);
-    // The connection is there, and the abort too, before the platform reports either.
+    // The connection opens and the signal aborts before the platform reports either.
     Atomics.wait(pause, 0, 0, 1);
     await within(dialing, "the dial");
   }
@@ -340,7 +340,7 @@ Deno.test("a proxy that speaks HTTP over TLS carries plain HTTP and tunnels, and
   );
 });
 
-Deno.test("a request does not go past a proxy whose address is not valid", async () => {
+Deno.test("a request fails if its proxy's address is not valid, and does not go around the proxy", async () => {
   await using upstream = startRawUpstream(() => assert.fail("A request came"));
   using network = openNetwork((name) =>
     name === "ALL_PROXY" ? "socks4://127.0.0.1:1" : undefined
@@ -349,7 +349,7 @@ Deno.test("a request does not go past a proxy whose address is not valid", async
   assert.equal(reasonOf(failure), "the address of the proxy is not valid");
 });
 
-/** Connects with a server through a connection of this machine. */
+/** Connects to a server through a loopback. */
 async function connectTo(talk: Talk) {
   const upstream = startRawUpstream(talk);
   const port = Number(new URL(upstream.url).port);
@@ -389,12 +389,12 @@ async function readText(connection: Deno.Conn): Promise<string> {
   }
 }
 
-Deno.test("an answer arrives whole although its sender reads nothing more and closes", async () => {
+Deno.test("a response arrives completely even if its sender has stopped reading and closes", async () => {
   for (let round = 0; round < 20; round++) {
     await using scene = await connectTo((connection) =>
       say(connection, "an early answer")
     );
-    // The server cuts it off somewhere.
+    // The server cuts the upload off at some point.
     const sending = say(scene.near, "x".repeat(3_000_000)).catch(() => {});
     const text = await within(readText(scene.near), "the answer");
     assert.equal(text, "an early answer");
@@ -403,7 +403,7 @@ Deno.test("an answer arrives whole although its sender reads nothing more and cl
   }
 });
 
-Deno.test("the end of either side ends the other", async (t) => {
+Deno.test("closing either side of a loopback closes the other", async (t) => {
   await t.step("the gateway closes", async () => {
     const closed = Promise.withResolvers<void>();
     await using scene = await connectTo(async (connection) => {

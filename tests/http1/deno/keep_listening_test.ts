@@ -12,7 +12,7 @@ interface FakeListener extends OpenListener {
   closed: boolean;
 }
 
-/** What the platform does when a listener is to be opened. */
+/** The platform's result when a listener is opened. */
 interface Scene {
   fails: boolean;
   cause: unknown;
@@ -46,7 +46,7 @@ function begin() {
     timers,
   });
   const events = () => log.entries.map(({ event }) => event);
-  /** Lets time pass, a little at a time, and what follows from it happen. */
+  /** Advances the clock in small steps, and runs due work after each. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 100) {
       timers.advance(100);
@@ -68,7 +68,7 @@ Deno.test("keepListening() fails when the first listener fails", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("renew() listens at the same port beside the old listener, which then accepts no more", async () => {
+Deno.test("renew() listens at the same port before it closes the old listener", async () => {
   const { listener, opened, ports, events } = begin();
   listener.renew();
   assert.deepEqual(ports, [undefined, 4000]);
@@ -91,7 +91,7 @@ Deno.test("renew() keeps the old listener when the new one fails, and logs the r
   await listener.close();
 });
 
-Deno.test("renew() closes the old listener first where the platform shares no port", async () => {
+Deno.test("renew() closes the old listener first if the platform cannot share a port", async () => {
   const { scene, listener, opened, events, pass } = begin();
   scene.fails = true;
   scene.cause = new Deno.errors.AddrInUse();
@@ -118,7 +118,7 @@ Deno.test("renew() tries again with growing pauses, and logs no attempt", async 
   await listener.close();
 });
 
-Deno.test("renew() does nothing after a close, which ends the attempts, too", async () => {
+Deno.test("close() ends the attempts of renew(), and later calls do nothing", async () => {
   const { scene, listener, opened, timers, pass } = begin();
   scene.fails = true;
   scene.cause = new Deno.errors.AddrInUse();
@@ -134,7 +134,7 @@ Deno.test("renew() does nothing after a close, which ends the attempts, too", as
 const MODULE =
   new URL("../../../src/gateway/process/signals.ts", import.meta.url).href;
 
-/** Says what it hears, each in a line; ends after two signals to stop. */
+/** Prints each signal that it receives; ends after two signals to stop. */
 const PROGRAM = `
   import { nextStopSignal, onHangup } from ${JSON.stringify(MODULE)};
   onHangup(() => console.log("hangup"));
@@ -182,7 +182,7 @@ testNeeding(
   },
 );
 
-/** Throws in every way that nobody catches. */
+/** Throws an uncaught error of every kind. */
 const FAILING_PROGRAM = `
   import { reportUncaught } from ${JSON.stringify(MODULE)};
   reportUncaught((error) => console.log(error));
@@ -191,7 +191,7 @@ const FAILING_PROGRAM = `
   setTimeout(() => Promise.reject("canary"));
 `;
 
-Deno.test("reportUncaught() prints the class of an uncaught error, and nothing of its message", async () => {
+Deno.test("reportUncaught() prints the class of an uncaught error, but not its message", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", FAILING_PROGRAM],
     stdin: "null",

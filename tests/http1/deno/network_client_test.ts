@@ -77,7 +77,7 @@ Deno.test("the network client sends every kind of body with its length", async (
   }
 });
 
-Deno.test("the network client sends no request twice, at any point of a break", async (t) => {
+Deno.test("the network client sends no request twice, wherever the connection breaks", async (t) => {
   const takes: Readonly<Record<string, number>> = {
     "nothing of the body": 0,
     "a part of the body": MIB,
@@ -138,7 +138,7 @@ function listen(): {
   return { listener, port: listener.addr.port };
 }
 
-Deno.test("the network client ends a TLS handshake that stalls when the request is aborted, and leaves nothing open", async () => {
+Deno.test("aborting a request ends its stalled TLS handshake, and leaves no connection open", async () => {
   using network = open();
   const { listener, port } = listen();
   const accepted = listener.accept();
@@ -168,7 +168,7 @@ function postNetworkRaces(
   );
 }
 
-Deno.test("a connection that its server ends after an answer is given up, and not used again", async () => {
+Deno.test("a connection that its server closes after a response is closed and not used again", async () => {
   using network = openNetwork(() => undefined);
   await using upstream = startKeepAliveUpstream(() => "answer and close");
   for (let count = 1; count <= 5; count++) {
@@ -182,7 +182,7 @@ Deno.test("a connection that its server ends after an answer is given up, and no
   assert.deepEqual(connections, [0, 1, 2, 3, 4]);
 });
 
-/** The ways to a provider; each names the proxy's address after its port. */
+/** The routes to a provider; each returns the proxy's address for its port. */
 const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
   "directly": undefined,
   "behind a SOCKS proxy": (port) => `socks5://127.0.0.1:${port}`,
@@ -190,7 +190,7 @@ const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
     `socks5h://me:secret@127.0.0.1:${port}`,
 };
 
-Deno.test("a request that meets the end of its connection fails, and reaches no server twice, on every route", (t) =>
+Deno.test("a request fails when its connection ends under it, and reaches no server twice, on every route", (t) =>
   steps(t, Object.entries(WAYS), async ([way, addressOf]) => {
     await using upstream = startKeepAliveUpstream(({ turn }) =>
       turn < 2 ? "answer" : "close"
@@ -222,7 +222,7 @@ Deno.test("a request that meets the end of its connection fails, and reaches no 
     assert.equal(proxy.requests.length, addressOf === undefined ? 0 : 4);
   }));
 
-Deno.test("a response that ends with one direction of its connection is whole, and the other direction is closed", async () => {
+Deno.test("a response is complete when its server ends one direction, and the client closes the other", async () => {
   using network = openNetwork(() => undefined);
   const closed = Promise.withResolvers<void>();
   await using upstream = startRawUpstream(async (connection) => {

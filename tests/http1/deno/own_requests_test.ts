@@ -23,7 +23,7 @@ type Network = ReturnType<typeof openNetwork>;
 
 const deadline = () => AbortSignal.timeout(20_000);
 
-/** Every kind of request that the program sends: each reaches `base`, a server with a name. */
+/** Every kind of request that the program sends. Each goes to `base`, a server with a name. */
 const KINDS: Readonly<
   Record<string, (network: Network, base: string) => Promise<unknown>>
 > = {
@@ -76,7 +76,7 @@ const KINDS: Readonly<
     requestGateway({ url: `${base}/v1/models` }, { fetch, deadline }),
 };
 
-/** A server that notes the paths of its requests. */
+/** A server that records the paths of its requests. */
 function startServer() {
   const paths: string[] = [];
   const server = Deno.serve(
@@ -109,13 +109,13 @@ const FORMS = (port: number) => [
 ];
 
 for (const [kind, send] of Object.entries(KINDS)) {
-  Deno.test(`NO_PROXY has one meaning: ${kind} goes past the proxy for every form of an entry`, async () => {
+  Deno.test(`NO_PROXY keeps ${kind} from the proxy with every form of an entry`, async () => {
     await using server = startServer();
     await using proxy = startScriptedProxy(REFUSED);
     const proxied = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
     const sendWith = async (env: Readonly<Record<string, string>>) => {
       using network = openNetwork((name) => env[name]);
-      // A refusal of what the server says is no matter: the request has been there.
+      // The caller may reject the response: the request has arrived.
       const sending = send(network, server.base).catch(() => {});
       await within(sending, "the end of the request");
     };
@@ -135,7 +135,7 @@ for (const [kind, send] of Object.entries(KINDS)) {
   });
 }
 
-/** The commands that send requests to a server, and the paths that they ask for. */
+/** The commands that send requests to a server, with their paths. */
 const COMMANDS: Readonly<
   Record<string, readonly [args: readonly string[], path: string]>
 > = {
@@ -144,7 +144,7 @@ const COMMANDS: Readonly<
   login: [["login"], "/token"],
 };
 
-Deno.test("the commands read NO_PROXY as the server does", async (t) => {
+Deno.test("the commands use NO_PROXY as the server does", async (t) => {
   for (const [name, [args, path]] of Object.entries(COMMANDS)) {
     await t.step(name, async () => {
       await using server = startServer();

@@ -54,7 +54,7 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return unanswered(failure).message;
 }
 
-Deno.test("a SOCKS proxy gets names, IPv4 and IPv6 addresses as they are, and carries TLS", async () => {
+Deno.test("a SOCKS proxy gets names, IPv4 and IPv6 addresses unresolved, and carries TLS", async () => {
   await using plain = startRawUpstream((connection) => say(connection, ANSWER));
   await using secure = startRawUpstream(
     (connection) => say(connection, ANSWER),
@@ -105,7 +105,7 @@ Deno.test("a SOCKS proxy gets the credentials of its address when it requests th
   );
 });
 
-Deno.test("any kind of bound address in a SOCKS reply is read, and not a byte more", async () => {
+Deno.test("a SOCKS reply is read exactly to its end, with any kind of bound address", async () => {
   const replies = [
     [5, 0, 0, 1, 1, 2, 3, 4, 0, 80],
     [5, 0, 0, 4, ...new Array<number>(16).fill(1), 0, 80],
@@ -123,7 +123,7 @@ Deno.test("any kind of bound address in a SOCKS reply is read, and not a byte mo
   }
 });
 
-Deno.test("each refusal of a SOCKS proxy is a failure to connect with a reason of its own, and without the address", async (t) => {
+Deno.test("each refusal of a SOCKS proxy is a failure to connect with its own reason, without the address", async (t) => {
   const refused = (code: number) => [5, code, 0, 1, 0, 0, 0, 0, 0, 0];
   const refusals: readonly (readonly [reply: readonly number[], RegExp])[] = [
     [refused(1), /: the proxy failed\. /],
@@ -152,7 +152,7 @@ Deno.test("each refusal of a SOCKS proxy is a failure to connect with a reason o
   }
 });
 
-Deno.test("a name that is too long for SOCKS, and a server that is no SOCKS proxy, are failures to connect", async () => {
+Deno.test("a name that is too long for SOCKS and a server that is not a SOCKS proxy cause a failure to connect", async () => {
   await using proxy = startSocksProxy({});
   using client = openBehind(`socks5://127.0.0.1:${proxy.port}`);
   assert.match(
@@ -175,7 +175,7 @@ Deno.test("a name that is too long for SOCKS, and a server that is no SOCKS prox
   );
 });
 
-Deno.test("a connection to a SOCKS proxy that falls silent at any step closes at the connect timeout and when the caller leaves", async (t) => {
+Deno.test("a connection to a silent SOCKS proxy closes at the connect timeout or when the caller leaves, at any step", async (t) => {
   const steps: Readonly<Record<string, readonly number[]>> = {
     "before it chose a method": [],
     "after it chose a method": [5, 0],
@@ -211,7 +211,7 @@ Deno.test("a connection to a SOCKS proxy that falls silent at any step closes at
   }
 });
 
-/** Finds the way to an address under these variables. */
+/** Returns the route to an address with these variables. */
 function routeTo(
   url: string,
   variables: Readonly<Record<string, string>>,
@@ -229,7 +229,7 @@ function via(hostname: string, port: number, credentials?: string): ProxyRoute {
   return { kind: "proxy", proxy: { hostname, port, isSecure: false, headers } };
 }
 
-Deno.test("each scheme has its variable, in upper or lower case, and ALL_PROXY is for both", () => {
+Deno.test("each scheme has its variable, in upper or lower case, and ALL_PROXY applies to both", () => {
   const plain = "http://a.example/";
   const secure = "https://a.example/";
   const proxy = "http://p:3128";
@@ -266,7 +266,7 @@ Deno.test("the address of a proxy may lack its scheme and port, and may have cre
   }
 });
 
-Deno.test("the address of a proxy may be of HTTP over TLS or of SOCKS5", () => {
+Deno.test("a proxy may speak HTTP over TLS or SOCKS5", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   const socks = (port: number) =>
     ({ kind: "socks", proxy: { hostname: "p", port } }) as const;
@@ -294,7 +294,7 @@ Deno.test("the address of a proxy may be of HTTP over TLS or of SOCKS5", () => {
   }
 });
 
-Deno.test("an invalid proxy address never counts as no proxy", () => {
+Deno.test("an invalid proxy address never means a direct connection", () => {
   const proxies = [
     ...["http://", "http://:1", "socks5://", "socks4://p", "ftp://p", "p:x"],
     `socks5://${"u".repeat(256)}@p`,

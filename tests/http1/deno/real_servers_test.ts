@@ -32,7 +32,7 @@ function open(): HttpClient & Disposable {
 
 let lastId = 0;
 
-/** Sends a request that the server can know again. */
+/** Sends a request with an id, so that the server can count it. */
 function post(
   client: HttpClient,
   url: string,
@@ -48,7 +48,7 @@ function post(
   return within(sent, "the response");
 }
 
-/** Asks for a file, and again where the request met the end of its connection. */
+/** Requests a file, again if the server closed the connection under the request. */
 async function get(client: HttpClient, url: string): Promise<HttpResponse> {
   const { signal } = new AbortController();
   const request = { url, headers: [], connectMs: 0, signal };
@@ -67,7 +67,7 @@ function isRace(cause: unknown): boolean {
     cause.progress.isReused && !cause.progress.hasAnswer;
 }
 
-/** Sends a request, and another one in place of one that met the end of its connection. */
+/** Sends a request, and another one if the server closed the connection under it. */
 async function ask(
   client: HttpClient,
   url: string,
@@ -89,7 +89,7 @@ async function ask(
 const EARLY = "an answer before the body is sent";
 const DROP = "a close after each answer that nothing announces";
 
-/** What a server of `tests/fixtures/servers` is asked. */
+/** The requests to a server of `tests/fixtures/servers`. */
 const EXAM: Readonly<
   Record<string, (client: HttpClient, base: string) => Promise<void>>
 > = {
@@ -137,7 +137,7 @@ function basesOf([plain = "", secure = ""]: readonly string[]): string[] {
   return [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${secure}`];
 }
 
-/** Puts a server through the exam, plain and over TLS. */
+/** Examines a server, plain and over TLS. */
 async function examine(
   t: Deno.TestContext,
   ports: readonly string[],
@@ -200,7 +200,8 @@ Deno.test({
       await hasProgram("python3", ["-c", "import uvicorn, h11"])) &&
       "there is no uvicorn with h11 here",
   ),
-  // It resets the connection of an early answer before all of that has left: a bare socket loses one of a hundred, too.
+  // It may reset the connection before an early response has left completely: even a bare socket loses one of a
+  // hundred.
   fn: (t) =>
     examineProgram(
       t,
@@ -209,10 +210,10 @@ Deno.test({
     ),
 });
 
-/** Set to try Go's server where its library is not compiled yet, which takes a minute. */
+/** Set to try Go's server even if its library must be compiled first, which takes a minute. */
 const GO_VARIABLE = "TEST_GO_SERVER";
 
-/** Returns true when Go has compiled the library of the server before: the server itself takes a second. */
+/** Returns true when Go has compiled the server's library already: then the server takes a second. */
 async function hasCompiledGo(): Promise<boolean> {
   if (!await hasProgram("go", ["version"])) return false;
   const { stdout } = await new Deno.Command("go", {

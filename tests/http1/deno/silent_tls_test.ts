@@ -27,7 +27,7 @@ import { steps } from "../../support/steps.ts";
 
 const CONNECT_MS = 5000;
 
-/** A server that accepts connections, reads what comes and never answers by itself. */
+/** A server that accepts connections and reads from them, but never answers by itself. */
 interface SilentServer extends AsyncDisposable {
   /** Resolves for the next connection when its first bytes have arrived. */
   next(): Promise<{
@@ -71,7 +71,7 @@ function startSilentServer(port: number, upstreamPort = 0): SilentServer {
   };
 }
 
-/** The age at which a handshake speaks for a silent server, in milliseconds. */
+/** The age at which a handshake makes its server count as silent, in milliseconds. */
 const SILENT_MS = 1000;
 
 /** The most handshakes with one server that may keep their descriptors. */
@@ -112,7 +112,7 @@ function assertLate(sending: Promise<unknown>): Promise<void> {
 
 const ESTABLISHED = "HTTP/1.1 200 OK\r\n\r\n";
 
-/** The ways to a server on this machine; each starts a proxy, or none. */
+/** The routes to a server on this machine; each starts its proxy, if it has one. */
 const WAYS: Readonly<
   Record<
     string,
@@ -130,7 +130,7 @@ const WAYS: Readonly<
   },
 };
 
-Deno.test("an unanswered TLS handshake ends with the connect timeout or the caller, and at most the first keeps its descriptor, on every route", (t) =>
+Deno.test("an unanswered TLS handshake ends at the connect timeout or when the caller leaves, and at most one keeps its descriptor", (t) =>
   steps(t, Object.entries(WAYS), async ([, startProxy]) => {
     const port = freePort();
     const { url: proxyUrl, proxy } = startProxy(port);
@@ -198,7 +198,7 @@ Deno.test("a server that leaves some handshakes unanswered serves the others, an
     const failing = assertLate(client.send(url));
     const { closed } = await server.next();
     client.timers.advance(SILENT_MS);
-    // The handshake that hangs makes the next one take the detour, which works.
+    // The hanging handshake makes the next one take the detour, which works.
     const serving = client.send(url);
     await server.pass();
     assert.equal(await bodyOf(await serving), "hello");
@@ -209,7 +209,7 @@ Deno.test("a server that leaves some handshakes unanswered serves the others, an
   }
 });
 
-Deno.test("a request to a server that was silent is aborted at any moment, and leaves nothing open", async () => {
+Deno.test("a request to a silent server leaves no connection open, whenever it is aborted", async () => {
   const port = freePort();
   const dial = createDial(() => ({ kind: "direct" }));
   const origin = { isSecure: true, hostname: "127.0.0.1", port };
@@ -280,7 +280,7 @@ Deno.test("tryTls() and listen() report an unusable certificate or key in the ga
     );
   }));
 
-Deno.test("a valid certificate and key pass, and so does a listener without TLS", () => {
+Deno.test("tryTls() finds no fault in a valid certificate and key, or without them", () => {
   assert.equal(tryTls(testCertificate), undefined);
   assert.equal(tryTls(undefined), undefined);
 });

@@ -11,7 +11,7 @@ import { until, within } from "../../support/within.ts";
 /** The age from which an unfinished handshake is slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
-/** The number of slow ones from which further connections take the detour. */
+/** The number of slow handshakes from which further connections take the detour. */
 const MANY_SLOW = 16;
 
 /** The most unfinished handshakes on the detour. */
@@ -26,7 +26,7 @@ const CALM_MS = 60_000;
 /** The beginning of a client's first message. */
 const HALF_HELLO = Uint8Array.of(0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3);
 
-/** The names of the platform's own connections, which a caller on the detour does not get. */
+/** The class names of the platform's own connections, which a caller on the detour does not get. */
 type Way = "direct" | "detour";
 
 /** Listens on a clock that stands still, and echoes. */
@@ -46,7 +46,7 @@ function begin() {
   const { port } = listener.addr;
   const callers: Deno.Conn[] = [];
 
-  /** A caller who stops in the middle of its handshake. */
+  /** A caller whose handshake stalls. */
   async function stop(): Promise<{ readonly isCut: () => boolean }> {
     const caller = await Deno.connect({ hostname: "127.0.0.1", port });
     callers.push(caller);
@@ -65,8 +65,8 @@ function begin() {
     stopMany: (count: number) =>
       Promise.all(Array.from({ length: count }, stop)),
     /**
-     * A caller who sends a word and gets it back; returns the way that it took. It connects again
-     * while a listener ends, which resets connections that are being opened.
+     * Sends a word and receives it back; returns the route that it took. It connects again if a closing listener
+     * resets the connection.
      */
     async speak(certificate = testCertificate): Promise<Way | undefined> {
       let caller: Deno.TlsConn | undefined;
@@ -133,7 +133,7 @@ async function echo(socket: Duplex): Promise<void> {
   }
 }
 
-Deno.test("a few TLS handshakes that stop half way change nothing for other callers", async () => {
+Deno.test("a few stalled TLS handshakes change nothing for other callers", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW - 1);
   assert.equal(await scene.speak(), "direct");
@@ -141,7 +141,7 @@ Deno.test("a few TLS handshakes that stop half way change nothing for other call
   assert.equal(await scene.speak(), "direct");
 });
 
-Deno.test("after many TLS handshakes that stop half way, others end after 30 seconds, and those of whom there are most give way at once", async () => {
+Deno.test("after many stalled TLS handshakes, further ones end after 30 seconds, and the peer with the most loses its oldest at once", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");
@@ -161,7 +161,7 @@ Deno.test("after many TLS handshakes that stop half way, others end after 30 sec
   assert.equal(await scene.speak(), "detour");
 });
 
-Deno.test("TLS handshakes that stopped half way count against the listener of the next certificate", async () => {
+Deno.test("stalled TLS handshakes also count for the listener of the next certificate", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");
@@ -170,7 +170,7 @@ Deno.test("TLS handshakes that stopped half way count against the listener of th
   assert.equal(await scene.speak(nextTestCertificate), "detour");
 });
 
-Deno.test("callers reach the platform's TLS directly again after a minute without a handshake that stops half way", async () => {
+Deno.test("callers reach the platform's TLS directly again after a minute without a stalled handshake", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");
@@ -185,10 +185,10 @@ Deno.test("callers reach the platform's TLS directly again after a minute withou
   }, "the detour to end");
 });
 
-/** More than the buffers on the way hold. */
+/** More bytes than all buffers between the two ends hold. */
 const LONG = new Uint8Array(32 * 1024 * 1024);
 
-Deno.test("a caller on the detour gets all that was written before its connection closed", async () => {
+Deno.test("a caller on the detour receives all bytes that were written before its connection closed", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");

@@ -6,7 +6,7 @@ import { createDeadlines } from "../../../src/base/time/deadlines.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { nextTurn } from "../../support/settle.ts";
 
-/** The reads that the platform ends in one turn of its event loop. */
+/** The number of reads that the platform completes in one turn of its event loop. */
 const READS_PER_TURN = 128;
 
 const SOCKETS = 256;
@@ -17,18 +17,18 @@ const REQUEST = new TextEncoder().encode(
   "GET / HTTP/1.1\r\nhost: a\r\n\r\n",
 );
 
-/** A caller's socket, and the number of its answers. */
+/** A caller's socket, and the number of its responses. */
 interface Caller {
   answers: number;
-  /** Ends the read that waits. */
+  /** Completes the waiting read. */
   onBytes: ((bytes: number) => void) | undefined;
   into: Uint8Array;
 }
 
 /**
- * The platform's sockets, with callers who send their next request as soon as they have an answer.
- * In a turn, the platform ends a number of reads. First come the sockets whose bytes have arrived
- * since the last turn, then those that it left over, the last one first.
+ * The platform's sockets, with callers who send their next request as soon as they have a response. In a turn, the
+ * platform completes a number of reads: first of sockets whose bytes have arrived since the last turn, then of those
+ * that it left over, the last one first.
  */
 function createPlatform() {
   let arrived: Caller[] = [];
@@ -73,7 +73,7 @@ function createPlatform() {
   };
 }
 
-Deno.test("of more callers than the platform reads in a turn, none is served much more often than another", async () => {
+Deno.test("no caller is served much more often than another, even if there are more than the platform reads in a turn", async () => {
   const platform = createPlatform();
   const server = createHttp1Server({
     handler: () =>

@@ -14,7 +14,7 @@ function parse(...lines: readonly string[]) {
 const POST = "POST /v1/x?y=1 HTTP/1.1";
 const HOST = "host: a";
 
-Deno.test("a request's head gives its method, target, headers and framing", () => {
+Deno.test("parseRequestHead() returns the method, target, headers and framing", () => {
   const head = parse(POST, "Host: a", "X: 1", "x: 2", "Content-Length: 007");
   assert.equal(head.method, "POST");
   assert.equal(head.target, "/v1/x?y=1");
@@ -41,7 +41,7 @@ const FRAMINGS: Readonly<Record<string, readonly [string[], string]>> = {
   ],
 };
 
-Deno.test("the end of a body has one reading", async (t) => {
+Deno.test("the end of a body is unambiguous", async (t) => {
   await steps(
     t,
     Object.entries(FRAMINGS),
@@ -60,7 +60,7 @@ const PERSISTENCE: Readonly<Record<string, readonly [string[], boolean]>> = {
   ],
 };
 
-Deno.test("a socket is kept for HTTP/1.1 whose caller does not close it", async (t) => {
+Deno.test("a socket is kept for HTTP/1.1 unless the caller closes it", async (t) => {
   await steps(
     t,
     Object.entries(PERSISTENCE),
@@ -69,7 +69,7 @@ Deno.test("a socket is kept for HTTP/1.1 whose caller does not close it", async 
   );
 });
 
-Deno.test("a caller that expects a 100 holds its body back, where it has one", () => {
+Deno.test("a caller that expects a 100 holds its body back, if it has one", () => {
   const expect = "Expect: 100-Continue";
   const awaits = (...lines: readonly string[]) =>
     parse(POST, HOST, ...lines).awaitsContinue;
@@ -78,7 +78,7 @@ Deno.test("a caller that expects a 100 holds its body back, where it has one", (
   assert.equal(awaits("content-length: 1"), false);
 });
 
-/** Faults of the first line, of codings and of the whole; `framing.ts` has those of lengths and fields. */
+/** Faults of the first line, of codings and of whole heads; `framing.ts` has those of lengths and fields. */
 const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   "another protocol": [["SSH-2.0"], /does not begin as HTTP\/1\.1/],
   "HTTP/2": [["PRI * HTTP/2.0"], /does not begin/],
@@ -112,7 +112,7 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
     ["GET http://a/v1/models?x#y HTTP/1.1", HOST],
     /target has a fragment/,
   ],
-  // The body is rejected for these, too, so that no status shows who did it.
+  // Their bodies are rejected, too, so that the status does not show whether the head was.
   "an unknown coding": [[POST, HOST, "transfer-encoding: x"], /end in chunk/],
   "chunks that are not last": [
     [POST, HOST, "transfer-encoding: chunked, x"],
@@ -132,7 +132,7 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
   ],
 };
 
-Deno.test("a head with more than one reading, or none, is refused with its fault", async (t) => {
+Deno.test("an ambiguous or malformed head is refused with its fault", async (t) => {
   await steps(t, Object.entries(REFUSED), ([, [lines, fault]]) => {
     const head = parse(...lines);
     assert.match(head.fault ?? "", fault);
@@ -152,7 +152,7 @@ const HOSTS = {
   ],
 };
 
-Deno.test("a host header holds a host and its port, or nothing", async (t) => {
+Deno.test("a host header holds a host with or without a port, or nothing", async (t) => {
   const faultOf = (host: string) => parse(POST, `host: ${host}`).fault;
   await steps(t, HOSTS.good.map((host) => `"${host}"`), (name) => {
     assert.equal(faultOf(name.slice(1, -1)), undefined);
@@ -174,7 +174,7 @@ Deno.test("HTTP/1.0 needs no host, and a target may have any form without a frag
   await steps(t, rows, (row) => assert.equal(parse(row).fault, undefined));
 });
 
-Deno.test("what cannot become a head is refused before its end", () => {
+Deno.test("bytes that cannot become a head are refused before its end", () => {
   assert.equal(findRequestEnd(bytesOf("POST"), 0), undefined);
   assert.equal(findRequestEnd(bytesOf("GET / HT"), 0), undefined);
   assert.equal(findRequestEnd(bytesOf("GET / HTTP/1.1\r\n\r\nx"), 0), 18);

@@ -83,7 +83,7 @@ function chunked(...chunks: readonly string[]): string {
     chunks.join("");
 }
 
-/** A body of a response that the test continues. */
+/** The body of a response, which the test sends in parts. */
 function openBody() {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   const cancelled = Promise.withResolvers<void>();
@@ -114,7 +114,7 @@ Deno.test("a request names the address at the other end of its socket", async ()
   }
 });
 
-Deno.test("a response that is whole has a content-length and goes out in one write with its head", async () => {
+Deno.test("a response with a complete body has a content-length and is written at once with its head", async () => {
   const { duplex, server, requests } = open(() =>
     new Response("hello", { headers: { "x-a": "b" } })
   );
@@ -129,7 +129,7 @@ Deno.test("a response that is whole has a content-length and goes out in one wri
   await server.close();
 });
 
-Deno.test("what waits in a provider's socket takes two reads and goes out in one write with the head", async () => {
+Deno.test("bytes that wait in a provider's socket take two reads and are written at once with the head", async () => {
   const provider = createScriptedDuplex();
   const event = `data: ${"x".repeat(250)}\n\n`;
   const chunk = `${event.length.toString(16)}\r\n${event}\r\n`;
@@ -143,7 +143,7 @@ Deno.test("what waits in a provider's socket takes two reads and goes out in one
   provider.read = async (into) => {
     reads++;
     const count = await read(into);
-    // The platform's own read takes as many turns.
+    // The platform's own read takes the same number of turns.
     await undefined;
     return count;
   };
@@ -196,7 +196,7 @@ Deno.test("the date of a provider's response is kept, and its connection headers
   await server.close();
 });
 
-Deno.test("the span of a request ends once, with the status or without one when the response was cut", async (t) => {
+Deno.test("the span of a request ends once, with the status, or without one if the response was cut", async (t) => {
   const broken = () => {
     const duplex = createScriptedDuplex();
     duplex.breakWrites(new Error("reset"));
@@ -224,7 +224,7 @@ Deno.test("the span of a request ends once, with the status or without one when 
   );
 });
 
-Deno.test("requests on one socket are served in their order, also when they arrive together", async () => {
+Deno.test("requests on one socket are served in order, even when they arrive together", async () => {
   const { duplex, server, requests } = open(({ url }) => new Response(url));
   duplex.give(GET + post("xy") + LAST);
   await within(duplex.closed, "the end");
@@ -253,7 +253,7 @@ Deno.test("one empty line before a request is skipped, and a second one is a fau
   await server.close();
 });
 
-Deno.test("a response that arrives in parts goes out in chunks as they come", async () => {
+Deno.test("a response that arrives in parts is written in chunks as they arrive", async () => {
   const body = openBody();
   const { duplex, server } = open(() => new Response(body.stream));
   duplex.give(GET);
@@ -288,7 +288,7 @@ Deno.test("HTTP/1.0 gets a body without chunks that ends with the socket", async
   await server.close();
 });
 
-Deno.test("a response without a body, or to HEAD, has none", async () => {
+Deno.test("a response without a body, or to HEAD, is written without one", async () => {
   const body = openBody();
   const { duplex, server } = open(({ method }) =>
     method === "HEAD"
@@ -350,7 +350,7 @@ Deno.test("a body is read whole or as a stream, and the next request follows it"
   }
 });
 
-Deno.test("a body of many reads is not changed by the bytes after it", async (t) => {
+Deno.test("a body of many reads does not contain the bytes after it", async (t) => {
   const long = "x".repeat(300_000);
   await steps(t, Object.entries(READINGS), async ([, read]) => {
     const { duplex, server } = open(async (request) =>
@@ -364,7 +364,7 @@ Deno.test("a body of many reads is not changed by the bytes after it", async (t)
   });
 });
 
-Deno.test("a body that is read once is read into the same memory again and again", async () => {
+Deno.test("a body that is read once through openBody() reuses the same memory", async () => {
   for (const text of [post("x".repeat(3e6)), chunkedBody(3e6)]) {
     const duplex = createScriptedDuplex();
     const { read } = duplex;
@@ -392,7 +392,7 @@ function chunkedBody(bytes: number): string {
   return chunked(chunk.repeat(bytes / 10_000), "0\r\n\r\n");
 }
 
-Deno.test("the bytes that wait behind a request are bounded", async () => {
+Deno.test("the bytes that are read ahead after a request are bounded", async () => {
   const body = openBody();
   const { duplex, server, requests } = open(() => new Response(body.stream));
   duplex.give(GET);
@@ -405,7 +405,7 @@ Deno.test("the bytes that wait behind a request are bounded", async () => {
   await server.close();
 });
 
-Deno.test("a body that is always ready goes out in parts", async () => {
+Deno.test("a body that is always ready is written in parts", async () => {
   let left = 100;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -423,7 +423,7 @@ Deno.test("a body that is always ready goes out in parts", async () => {
 });
 
 for (const way of ["whole", "as a stream"]) {
-  Deno.test(`a caller who waits for a 100 gets it when its body is read ${way}, once, and not before`, async () => {
+  Deno.test(`a caller who waits for a 100 gets it once, when its body is read ${way}`, async () => {
     const go = Promise.withResolvers<void>();
     const { duplex, server } = open(async (request) => {
       const stream = way === "whole" ? undefined : request.body;
@@ -444,7 +444,7 @@ for (const way of ["whole", "as a stream"]) {
   });
 }
 
-Deno.test("a caller who waits for a 100 and gets another response gets no second request", async () => {
+Deno.test("a caller who waits for a 100 and gets a final response cannot send a second request", async () => {
   const { duplex, server } = open(() => new Response("no", { status: 413 }));
   duplex.give(
     "POST /b HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\nexpect: 100-continue\r\n\r\n",
@@ -456,7 +456,7 @@ Deno.test("a caller who waits for a 100 and gets another response gets no second
   await server.close();
 });
 
-/** Requests whose body has arrived, by its size and way. */
+/** Requests whose body has arrived, by its length and framing. */
 const LEAVERS: Readonly<Record<string, string>> = {
   "without a body": GET,
   "with a short body": post("x"),
@@ -501,7 +501,7 @@ Deno.test("a caller who leaves during a silent response cancels its body", async
   await server.close();
 });
 
-Deno.test("a caller who takes nothing and leaves cancels the body of the response", async () => {
+Deno.test("a caller who leaves without taking a byte cancels the body of the response", async () => {
   const body = openBody();
   const { duplex, server } = open(
     () => new Response(body.stream),
@@ -515,7 +515,7 @@ Deno.test("a caller who takes nothing and leaves cancels the body of the respons
   await server.close();
 });
 
-Deno.test("a caller who takes nothing of a stream for ten minutes is cut off, and the stream knows why", async () => {
+Deno.test("a caller who takes no byte of a stream for ten minutes is cut off, and the stream ends as stalled", async () => {
   const timers = createFakeTimers();
   const ends: string[] = [];
   const source = openBody();
@@ -545,7 +545,7 @@ Deno.test("a caller who takes nothing of a stream for ten minutes is cut off, an
   await server.close();
 });
 
-Deno.test("a caller who takes a part of a stream has not stopped reading", async () => {
+Deno.test("a caller who takes part of a stream is not cut off", async () => {
   const timers = createFakeTimers();
   const ends: string[] = [];
   const source = openBody();
@@ -581,7 +581,7 @@ Deno.test("a caller who takes a part of a stream has not stopped reading", async
   await server.close();
 });
 
-Deno.test("a caller who takes nothing of a whole response for eleven minutes is cut off", async () => {
+Deno.test("a caller who takes no byte of a complete response for eleven minutes is cut off", async () => {
   const { duplex, server, timers } = open(
     () => new Response("hello"),
     createScriptedDuplex({ takes: 10 }),
@@ -597,7 +597,7 @@ Deno.test("a caller who takes nothing of a whole response for eleven minutes is 
   await server.close();
 });
 
-Deno.test("the signal of a request that got its response does not abort", async () => {
+Deno.test("the signal of a request does not abort after its response", async () => {
   const { duplex, server, requests } = open(() => new Response("x"));
   duplex.give(GET);
   await received(duplex, "x");
@@ -608,7 +608,7 @@ Deno.test("the signal of a request that got its response does not abort", async 
   await server.close();
 });
 
-Deno.test("a caller who leaves within its body fails the reading", async () => {
+Deno.test("reading a body fails when the caller leaves within it", async () => {
   const failed = Promise.withResolvers<unknown>();
   const { duplex, server } = open(async (request) => {
     await request.bytes().catch(failed.resolve);
@@ -622,7 +622,7 @@ Deno.test("a caller who leaves within its body fails the reading", async () => {
   await server.close();
 });
 
-Deno.test("a reading that is given up ends at once, and the rest of the body is dropped", async () => {
+Deno.test("cancelling a reader of a body ends its read at once, and the rest of the body is dropped", async () => {
   const { duplex, server } = open(async (request) => {
     if (request.method === "GET") return new Response("second");
     const reader = request.openBody?.();
@@ -638,7 +638,7 @@ Deno.test("a reading that is given up ends at once, and the rest of the body is 
   await server.close();
 });
 
-Deno.test("malformed chunks fail the reading, and the socket ends after the response", async () => {
+Deno.test("reading malformed chunks fails, and the socket closes after the response", async () => {
   const { duplex, server, requests } = open(async (request) => {
     const why = await request.bytes().then(() => "none", String);
     return new Response(why, { status: 400, headers: { connection: "close" } });
@@ -652,7 +652,7 @@ Deno.test("malformed chunks fail the reading, and the socket ends after the resp
   await server.close();
 });
 
-Deno.test("a head that cannot be read reaches the handler as a fault, and nothing after it is served", async () => {
+Deno.test("a malformed head reaches the handler as a fault, and no request after it is served", async () => {
   const { duplex, server, requests } = open(({ fault }) =>
     new Response(fault ?? "", { status: 400 })
   );
@@ -664,7 +664,7 @@ Deno.test("a head that cannot be read reaches the handler as a fault, and nothin
   await server.close();
 });
 
-Deno.test("a response whose body breaks is cut, with all that came before", async () => {
+Deno.test("a response whose body fails is cut after the bytes before the failure", async () => {
   const body = openBody();
   const { duplex, server } = open(() => new Response(body.stream));
   duplex.give(GET);
@@ -703,7 +703,7 @@ Deno.test("a slow caller slows the reading of the response's body", async () => 
   await server.close();
 });
 
-Deno.test("the rest of a body that nobody read is dropped before the next request", async () => {
+Deno.test("the unread rest of a body is dropped before the next request", async () => {
   const { duplex, server } = open(({ url }) => new Response(url));
   const [head = "", rest = ""] = post("x".repeat(100_000)).split(/(?<=x{10})/);
   duplex.give(head);
@@ -714,7 +714,7 @@ Deno.test("the rest of a body that nobody read is dropped before the next reques
   await server.close();
 });
 
-Deno.test("the rest of a body that does not come ends the socket after 10 seconds", async () => {
+Deno.test("the socket closes if the rest of a body does not arrive within 10 seconds", async () => {
   const { duplex, server, timers } = open(({ url }) => new Response(url));
   duplex.give(post("hello").slice(0, -1));
   await received(duplex, "http://h/b");
@@ -726,7 +726,7 @@ Deno.test("the rest of a body that does not come ends the socket after 10 second
   await server.close();
 });
 
-Deno.test("a caller that sends on gets its last response before the socket closes", async () => {
+Deno.test("a caller that goes on sending gets its last response before the socket closes", async () => {
   const headers = { connection: "close" };
   const { duplex, server, timers } = open(() =>
     new Response("no", { status: 413, headers })
@@ -740,7 +740,7 @@ Deno.test("a caller that sends on gets its last response before the socket close
   await server.close();
 });
 
-Deno.test("a caller that takes nothing of the end of the socket is cut off, too", async () => {
+Deno.test("the socket closes after two seconds even if ending its writes never completes", async () => {
   const headers = { connection: "close" };
   const never = Promise.withResolvers<void>().promise;
   const { duplex, server, timers } = open(
@@ -755,7 +755,7 @@ Deno.test("a caller that takes nothing of the end of the socket is cut off, too"
   await server.close();
 });
 
-Deno.test("a head that stops keeps no more than twice what it has sent", async () => {
+Deno.test("an incomplete head takes at most twice its bytes of memory", async () => {
   const duplex = createScriptedDuplex();
   const { read } = duplex;
   let keptBytes = 0;
@@ -778,7 +778,7 @@ Deno.test("a head that stops keeps no more than twice what it has sent", async (
   duplex.close();
 });
 
-Deno.test("a head must be complete 30 seconds after its first byte, and the first one after the socket was opened", async (t) => {
+Deno.test("a socket closes if a head is incomplete 30 seconds after its first byte, or the first one after the opening", async (t) => {
   for (const begun of ["", "GET /a HTT", GET + "GET /a HTT"]) {
     await t.step(`after "${begun}"`, async () => {
       const { duplex, server, timers } = open(() => new Response("x"));
@@ -793,7 +793,7 @@ Deno.test("a head must be complete 30 seconds after its first byte, and the firs
   }
 });
 
-Deno.test("a socket may rest between two requests without a limit, and leaves no timer", async () => {
+Deno.test("a socket may be idle between two requests without a limit, and has no timer then", async () => {
   const { duplex, server, timers } = open(() => new Response("x"));
   duplex.give(GET);
   await received(duplex, "x");
