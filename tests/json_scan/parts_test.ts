@@ -20,7 +20,7 @@ Deno.test("BitStack returns its bits, the last one first, at any depth", () => {
   }
 });
 
-Deno.test("BitStack behaves like a list when it grows and shrinks in turn", () => {
+Deno.test("BitStack behaves like a list while it grows and shrinks by turns", () => {
   const random = createRandom(1);
   const list: boolean[] = [];
   const stack = new BitStack();
@@ -48,7 +48,7 @@ const LISTS: Place = { member: () => ({ wantsString: "in_list" }) };
 
 type Found = readonly [text: string | undefined, unit: number];
 
-/** What is found in a value that comes in pieces of so many bytes. */
+/** Returns the strings that are found in a value in pieces of `size` bytes. */
 function find(text: string, place: Place, pieceBytes = Infinity): Found[] {
   const found: Found[] = [];
   const strings = new StringFinder(
@@ -57,7 +57,7 @@ function find(text: string, place: Place, pieceBytes = Infinity): Found[] {
   );
   const bytes = new TextEncoder().encode(text);
   for (let start = 0; start < bytes.length; start += pieceBytes) {
-    // A copy that is overwritten: nothing of a piece may be needed later.
+    // The copy is overwritten afterwards, so that the finder must not keep it.
     const piece = bytes.slice(start, start + pieceBytes);
     strings.push(piece);
     piece.fill(0);
@@ -108,7 +108,7 @@ Deno.test("StringFinder finds the strings at its places, in pieces of any length
   }
 });
 
-/** Objects with a name, in which more of them may stand. */
+/** Objects with a name, which may contain further ones. */
 const UNITS: Place = {
   isUnit: true,
   member: (name) =>
@@ -142,7 +142,7 @@ Deno.test("StringFinder accepts names in any case, also with special case mappin
   }
 });
 
-Deno.test("StringFinder keeps nothing of a long string, and continues after it", () => {
+Deno.test("StringFinder drops a long string, and continues after it", () => {
   for (const pieceBytes of [100, 100_000]) {
     const found = find(`["${"x".repeat(2000)}","a"]`, MODELS, pieceBytes);
     assert.deepEqual(found, [[undefined, 0], ["a", 0]]);

@@ -24,7 +24,7 @@ function bytesOf(...parts: readonly (string | readonly number[])[]) {
   );
 }
 
-/** The watched values as they stand in `bytes`. */
+/** Returns the texts of the watched values in `bytes`. */
 function scanned(
   bytes: Uint8Array,
   keys: readonly string[] = KEYS,
@@ -48,7 +48,7 @@ function refusal(bytes: Uint8Array): JsonScanError {
   return fail(`accepted ${JSON.stringify(new TextDecoder().decode(bytes))}`);
 }
 
-Deno.test("JsonObjectScan returns the span of each watched value, without the space around it", async (t) => {
+Deno.test("JsonObjectScan returns the span of each watched value, without the white space around it", async (t) => {
   const values = [
     `"glm-5.1"`,
     `""`,
@@ -76,7 +76,7 @@ Deno.test("JsonObjectScan returns the span of each watched value, without the sp
   });
 });
 
-Deno.test("JsonObjectScan leaves out a key that is not there", () => {
+Deno.test("JsonObjectScan returns nothing for an absent key", () => {
   deepEqual(scanned(bytesOf("{}")), {});
   deepEqual(scanned(bytesOf(" {\n} ")), {});
   deepEqual(scanned(bytesOf(`{"a":1}`)), {});
@@ -112,7 +112,7 @@ Deno.test("JsonObjectScan compares keys after decoding their escapes", async (t)
   });
 });
 
-Deno.test("JsonObjectScan rejects a key that differs from a watched one in case only, because some parsers accept it", async (t) => {
+Deno.test("JsonObjectScan rejects a key that differs from a watched one only in case, because some parsers accept it", async (t) => {
   const bodies = [
     `{"Model":1}`,
     `{"model":1,"MODEL":2}`,
@@ -183,7 +183,7 @@ Deno.test("JsonObjectScan rejects a duplicate watched key at the top level", asy
   }
 });
 
-Deno.test("JsonObjectScan accepts duplicates deeper down, and of other keys", () => {
+Deno.test("JsonObjectScan accepts duplicates of other keys, and of watched keys in nested objects", () => {
   const nested = `{"model":1,"model":2,"stream":[{"stream":1,"stream":2}]}`;
   const document =
     `{"a":${nested},"a":${nested},"__proto__":1,"model":"m","__proto__":2}`;
@@ -212,7 +212,7 @@ Deno.test("JsonObjectScan accepts everything that JSON.parse accepts", async (t)
   }
 });
 
-Deno.test("JsonObjectScan rejects everything but exactly one JSON object, and names the place", async (t) => {
+Deno.test("JsonObjectScan rejects everything except exactly one JSON object, and names the offset", async (t) => {
   const cases: [body: string, reason: JsonScanReason, offset: number][] = [
     ["", "syntax", 0],
     [" \r\n\t", "syntax", 4],
@@ -319,7 +319,7 @@ Deno.test("JsonObjectScan rejects everything but exactly one JSON object, and na
   }
 });
 
-Deno.test("JsonObjectScan rejects bytes that are not UTF-8, and names the place", async (t) => {
+Deno.test("JsonObjectScan rejects bytes that are not UTF-8, and names the offset", async (t) => {
   const cases: [name: string, bytes: number[], offset: number][] = [
     ["a stray continuation byte", [0x80], 0],
     ["a lead byte of nothing", [0xff], 0],
@@ -343,7 +343,7 @@ Deno.test("JsonObjectScan rejects bytes that are not UTF-8, and names the place"
   });
 });
 
-Deno.test("JsonObjectScan judges every sequence of UTF-8 as TextDecoder does", () => {
+Deno.test("JsonObjectScan accepts the same byte sequences as TextDecoder", () => {
   const borders = [0x22, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0];
   const sequences: number[][] = [];
   for (let lead = 0x80; lead < 0x100; lead++) {
@@ -365,7 +365,7 @@ Deno.test("JsonObjectScan judges every sequence of UTF-8 as TextDecoder does", (
   }
 });
 
-Deno.test("JsonObjectScan judges every escape as JSON.parse does", () => {
+Deno.test("JsonObjectScan accepts the same escapes as JSON.parse", () => {
   for (let byte = 0; byte < 0x100; byte++) {
     for (const tail of ["", "0", "00e9", "00E9", "00eg", "-001", " 001"]) {
       const bytes = bytesOf(`{"model":"\\`, [byte], `${tail}"}`);
@@ -394,7 +394,7 @@ Deno.test("JsonObjectScan checks every byte of a string, at every position and a
   }
 });
 
-Deno.test("JsonObjectScan reads its view of a buffer and nothing around it", () => {
+Deno.test("JsonObjectScan reads only its view of a buffer", () => {
   const document = bytesOf(`{"model":"m"}`);
   for (let offset = 0; offset < 9; offset++) {
     for (const around of [`"`, "}", "a", "é"]) {
@@ -458,7 +458,7 @@ Deno.test("JsonObjectScan counts objects, arrays, members and levels in pieces o
   }
 });
 
-Deno.test("JsonObjectScan matches each bracket with its own, at every depth", () => {
+Deno.test("JsonObjectScan rejects a wrong closing bracket at every depth", () => {
   for (let depth = 1; depth <= 100; depth++) {
     for (const wrong of new Set([0, 1, 31, 32, 33, 63, 64, depth - 1])) {
       if (wrong >= depth) continue;
@@ -476,7 +476,7 @@ Deno.test("JsonObjectScan finds a key after 300,000 others", () => {
   deepEqual(scanned(document), { model: `"last"` });
 });
 
-Deno.test("JsonObjectScan reports a fault with an instruction, and quotes nothing of the body", () => {
+Deno.test("JsonObjectScan reports a fault with a remedy, and quotes nothing of the body", () => {
   const cases: [body: string, fault: string][] = [
     ["", "it is empty. Send one JSON object."],
     [" \n", "it is empty. Send one JSON object."],
@@ -511,7 +511,10 @@ Deno.test("JsonObjectScan reports a fault with an instruction, and quotes nothin
   );
 });
 
-/** What a scan makes of a document that comes in pieces of at most `maxBytes`, whose memory goes elsewhere. */
+/**
+ * Scans a document in pieces of `nextBytes()` bytes, each of which is detached afterwards. Returns the result or the
+ * error.
+ */
 function scanPieces(
   document: Uint8Array,
   nextBytes: () => number,
@@ -531,7 +534,7 @@ function scanPieces(
   }
 }
 
-Deno.test("JsonObjectScan judges a document in any pieces like the whole", () => {
+Deno.test("JsonObjectScan has the same result for a document in any pieces", () => {
   const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
   let refused = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -548,7 +551,7 @@ Deno.test("JsonObjectScan judges a document in any pieces like the whole", () =>
   ok(refused > ROUNDS / 10 && refused < ROUNDS, `${refused} refused`);
 });
 
-Deno.test("JsonObjectScan judges every position of a long text in any pieces like in the whole", () => {
+Deno.test("JsonObjectScan has the same result for a long text cut at any position", () => {
   const text = `${"plain ".repeat(30)}é👩🏽‍💻\\n${"x".repeat(70)}\\u00e9你好`;
   const document = bytesOf(`{"a":"${text.repeat(3)}","model":"${text}"}`);
   const whole = scanPieces(document, () => Infinity);
@@ -560,7 +563,7 @@ Deno.test("JsonObjectScan judges every position of a long text in any pieces lik
   }
 });
 
-Deno.test("JsonObjectScan keeps a watched value that is no longer than 4096 bytes", () => {
+Deno.test("JsonObjectScan keeps a watched value of up to 4096 bytes", () => {
   for (const [length, isKept] of [[4096, true], [4097, false]] as const) {
     const value = `"${"x".repeat(length - 2)}"`;
     const document = bytesOf(`{"model":${value},"a":1}`);
@@ -587,7 +590,7 @@ Deno.test("JsonObjectScan agrees with JSON.parse on random and on broken documen
   }
 });
 
-/** The scan must say of `bytes` what the platform's own decoder and parser say. */
+/** Checks that the scan accepts `bytes` exactly when the platform's decoder and parser do, with the same values. */
 function assertAgrees(bytes: Uint8Array, label: string): void {
   const text = () => JSON.stringify(new TextDecoder("latin1").decode(bytes));
   const verdict = judgeJsonObject(bytes, KEYS);

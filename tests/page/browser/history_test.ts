@@ -73,7 +73,7 @@ test("without any price, the days show tokens and offer no cost", async ({ page,
 });
 
 test(
-  "a limit of requests has its line, and requests are shown first where they alone are limited",
+  "a limit of requests has a line, and requests are shown first if only they are limited",
   async ({ page, answer, signIn }) => {
     const report = usageReport(ownLimit({ unit: "requests", limit: 200 }));
     const history = report.history.map((day) => ({ ...day, cost_usd: null }));
@@ -101,7 +101,7 @@ const HEIGHTS = `
 `;
 
 test(
-  "small use fills the chart below a large limit, which is named instead of drawn",
+  "a limit far above the usage is named instead of drawn, so that the bars fill the chart",
   async ({ page, answer, signIn }) => {
     answer("/v1/usage", {
       json: usageReport(ownLimit({ unit: "USD", limit: 900 })),
@@ -115,13 +115,13 @@ test(
       ["$4.50", "pale: today at this pace, the limit is 200 times this height"],
     );
     const heights = await page.evaluate<number[]>(HEIGHTS);
-    // Half of the expected day, whose bar has the full height of 140 within its borders.
+    // Half of the expected amount of today, whose bar has the full height of 140 within its borders.
     assert.ok(Math.max(...heights) > 65, heights.join());
   },
   { nowMs: NOON_MS },
 );
 
-test("a day of little use can be seen beside one of much", async ({ page, answer, signIn }) => {
+test("the bar of a day with little usage is visible beside a high one", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day, index) => ({
     ...day,
@@ -134,7 +134,7 @@ test("a day of little use can be seen beside one of much", async ({ page, answer
   assert.ok(Math.min(...heights) >= 1.9, String(Math.min(...heights)));
 });
 
-test("a cost without all of its requests is marked, and says how many it leaves out", async ({ page, answer, signIn }) => {
+test("a cost that leaves requests out is marked, with their number", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day, index) => ({
     ...day,
@@ -157,7 +157,7 @@ test("a cost without all of its requests is marked, and says how many it leaves 
   assert.ok(!(await note.innerText()).includes("leaves out"));
 });
 
-test("days without any request show one sentence, and neither bars nor tables", async ({ page, answer, signIn }) => {
+test("a history without requests is one sentence, without bars and tables", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day) => ({ ...day, requests: 0 }));
   answer("/v1/usage", { json: { ...report, history } });

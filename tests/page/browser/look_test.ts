@@ -19,7 +19,7 @@ const test = await pageTests();
 const WIDE = { width: 1200, height: 850 };
 const PHONE = { width: 360, height: 740 };
 
-/** What has the focus: its words, or what stands for them, and whether a ring shows it. */
+/** The focused control: its name, and whether a ring shows the focus. */
 async function focused(page: Page): Promise<string> {
   return await page.evaluate<string>(`
     (() => {
@@ -35,7 +35,7 @@ async function focused(page: Page): Promise<string> {
   `);
 }
 
-test("everything can be reached and used with the keyboard alone, and the focus is always seen", async ({ page, answer }) => {
+test("every control can be reached and used by keyboard, and the focus is always visible", async ({ page, answer }) => {
   const models = [{ id: "one", protocols: ["chat"] }];
   answer("/v1/models", { json: { data: models } });
   answer("/v1/usage", { json: usageReport() });
@@ -86,7 +86,7 @@ test("everything can be reached and used with the keyboard alone, and the focus 
   assert.equal(await focused(page), "token");
 });
 
-/** What a visitor may see, by name. */
+/** The scenes of the page, by name. */
 const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   "the question for a token": async () => {},
   "a refused token": async ({ page }) => {
@@ -119,7 +119,7 @@ const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   },
 };
 
-/** The ways to look at each, one after another. */
+/** The colour schemes and widths in which each scene is checked. */
 const VIEWS: Readonly<
   Record<string, readonly ["light" | "dark", typeof WIDE]>
 > = {
@@ -131,7 +131,7 @@ const VIEWS: Readonly<
 
 for (const [scene, open] of Object.entries(SCENES)) {
   test(
-    `axe finds nothing serious in ${scene}, in light and in the dark, wide and on a phone, and nothing is cut off`,
+    `axe finds nothing serious in ${scene}, light and dark, wide and on a phone, and nothing is cut off`,
     async (visit) => {
       const { page } = visit;
       await open(visit);
@@ -152,7 +152,7 @@ for (const [scene, open] of Object.entries(SCENES)) {
 }
 
 test(
-  "the height of a card follows its content, whatever is beside it",
+  "the height of a card follows its own content, not that of its neighbours",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", { json: everyState() });
     await signIn();
@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  "a phone has one row of header with any button text, and one layout for all models",
+  "on a phone, the header is one row with any button text, and all models have one layout",
   async ({ page, signIn, answer }) => {
     const ids = [
       "a",
@@ -248,7 +248,7 @@ for (const width of [640, 320]) {
   );
 }
 
-/** Returns the texts and controls of the page that lie outside of the window, except what scrolls within its own box. */
+/** Returns the texts and controls outside of the window, except those that scroll within a box. */
 async function outside(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`
     [...document.querySelectorAll(
@@ -284,7 +284,7 @@ test(
 );
 
 test(
-  "from right to left, the bars and their marks are mirrored, and nothing is cut off",
+  "in a right-to-left page, the bars and their marks are mirrored, and nothing is cut off",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", { json: everyState() });
     answer("/v1/usage", { json: usageReport(groupLimit(10)) });
@@ -312,7 +312,7 @@ test(
 );
 
 test(
-  "a name from right to left leaves the words and numbers beside it in their order",
+  "a right-to-left name does not reorder the words and numbers beside it",
   async ({ page, signIn, answer }) => {
     const name = "צוות המודלים 2";
     answer("/v1/limits", { json: listOf(entryOf(name)) });
@@ -341,7 +341,7 @@ test("the page follows the reader's choice of light or dark while it is open", a
   assert.notEqual(await ground(), light);
 });
 
-test("nothing on the page moves for readers who want no motion", async ({ page, signIn, answer }) => {
+test("nothing on the page moves for readers who prefer reduced motion", async ({ page, signIn, answer }) => {
   answer("/v1/limits", { json: listOf(entryOf("Mine")) });
   await page.emulateMedia({ reducedMotion: "reduce" });
   await signIn();
@@ -433,7 +433,7 @@ function luminance(colour: Colour): number {
   return 0.2126 * (red ?? 0) + 0.7152 * (green ?? 0) + 0.0722 * (blue ?? 0);
 }
 
-/** Returns a colour over another, as `color-mix(in srgb, …)` with a share and `transparent` shows it. */
+/** Returns a mix of two colours, like `color-mix(in srgb, …)` with a share of `transparent` over a background. */
 function mixed(over: Colour, ground: Colour, share: number): Colour {
   const part = (index: 0 | 1 | 2) =>
     share * over[index] + (1 - share) * ground[index];

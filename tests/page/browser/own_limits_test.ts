@@ -28,7 +28,7 @@ const AT_NOON = { nowMs: NOON_MS, timezoneId: "Europe/Berlin" };
 const LIST = { json: listOf(entryOf("GLM team", { limits: [weekOf()] })) };
 
 test(
-  "the limits of the token and its group come first, with the rest, the use and the reset",
+  "the limits of the token and its group come first, with their remainder, usage and reset",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", LIST);
     answer("/v1/usage", {
@@ -62,7 +62,7 @@ test(
     );
     const bar = page.getByRole("meter", { name: "1 month money" });
     assert.equal(await bar.getAttribute("aria-valuenow"), "0");
-    // Ten and a half of November's thirty days are left, and half of the day.
+    // Of November, ten and a half of thirty days are left; of the day, half.
     assert.deepEqual(
       await page.locator("#own-cards .mark").evaluateAll((marks) =>
         marks.map((mark) => mark.getAttribute("style"))
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  "the summary shows that a limit rejects requests before it is used up",
+  "the summary names a limit that rejects larger requests before it is used up",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", LIST);
     answer("/v1/usage", { json: usageReport(groupLimit(48.8)) });
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  "a card warns once, in the line of its name, and shows no use beside the rest",
+  "a card has one warning, beside its name, and shows only the remainder of a window",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", LIST);
     answer("/v1/usage", { json: usageReport(groupLimit(50)) });
@@ -111,7 +111,7 @@ test(
 );
 
 test(
-  "the limits are shown when the quotas cannot be read, and stay when the usage cannot",
+  "the limits are shown when the quotas cannot be read, and remain when the usage cannot",
   async ({ page, signIn, answer, runFor }) => {
     const usage = { json: usageReport(groupLimit(50)) };
     answer("/v1/limits", {
@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  "limits that cannot be read again show their age",
+  "limits show their age when later ones cannot be read",
   async ({ page, signIn, answer, runFor }) => {
     const runUntil = (holds: () => Promise<boolean>, what: string) =>
       until(async () => {
@@ -178,7 +178,7 @@ test(
 );
 
 test(
-  "a text replaces limits that could not be read",
+  "a sentence replaces limits that could not be read",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", LIST);
     answer("/v1/usage", { status: 500, json: {} });
@@ -192,7 +192,7 @@ test(
   AT_NOON,
 );
 
-test("the page explains the bars of limits, and those of quotas, where they are shown", async ({ page, signIn, answer }) => {
+test("the page explains the bars of limits and of quotas if it shows them", async ({ page, signIn, answer }) => {
   const usage = { json: usageReport(groupLimit(50)) };
   answer("/v1/usage", usage);
   answer("/v1/limits", { json: listOf(entryOf("GLM team")) });
@@ -208,7 +208,7 @@ test("the page explains the bars of limits, and those of quotas, where they are 
   assert.match(await legend.innerText(), / Each quota is shared by everyone/);
 });
 
-test("a token without limits, or a gateway that does not report them, leaves their part out", async ({ page, signIn, answer }) => {
+test("the page has no part for limits if there are none, or the gateway does not report them", async ({ page, signIn, answer }) => {
   answer("/v1/limits", LIST);
   for (const json of [usageReport(), { error: { message: "No such path" } }]) {
     answer("/v1/usage", { json });
@@ -219,7 +219,7 @@ test("a token without limits, or a gateway that does not report them, leaves the
 });
 
 test(
-  "the page shows the limits of a real gateway, and a rejected request names its address",
+  "the page shows the limits of a real gateway, and a rejected request names the page's address",
   async ({ page, signIn, asked }) => {
     await signIn();
     const card = page.locator("#own-cards .card");
@@ -273,7 +273,7 @@ test("a model is tried from the page in the protocol of each client, with the ta
   }
 });
 
-test("a trial uses the model's native protocol where the client speaks it, and none without a model", async ({ page, signIn, answer, asked }) => {
+test("a trial uses the model's native protocol if the client speaks it, and needs a model", async ({ page, signIn, answer, asked }) => {
   const protocols = ["chat", "messages", "responses"];
   const models = [
     { id: "demo-b", protocols, native_protocols: ["messages"] },
@@ -295,7 +295,7 @@ test("a trial uses the model's native protocol where the client speaks it, and n
   assert.equal(await page.locator("#try").isDisabled(), true);
 });
 
-test("a trial ends at the first failed step, with the reason and an instruction", async ({ page, signIn }) => {
+test("a trial ends at the first failed step, with the reason and a remedy", async ({ page, signIn }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   const cases: readonly [string, RegExp][] = [
@@ -318,7 +318,7 @@ test("a trial ends at the first failed step, with the reason and an instruction"
 
 const ANSWER = { json: { choices: [{ message: { content: "OK" } }] } };
 
-test("a trial finds a proxy that streams nothing, and a model that calls no tool", async ({ page, signIn, answer, context }) => {
+test("a trial detects a proxy that buffers streams, and a model that calls no tool", async ({ page, signIn, answer, context }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   await page.selectOption("#model", "demo-a");
@@ -366,7 +366,7 @@ test("a trial reports an absent gateway and a rejected token", async ({ page, si
   );
 });
 
-test("another choice ends a trial, and the next token shows nothing of it", async ({ page, signIn, context }) => {
+test("another choice ends a trial, and the page shows nothing of it for the next token", async ({ page, signIn, context }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   await page.selectOption("#model", "demo-a");

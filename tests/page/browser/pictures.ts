@@ -1,6 +1,6 @@
 /**
- * Draws the page. Without arguments, it writes docs/page.png. With a folder, it writes there how each scene looks, in
- * light and in the dark, at the widths of a phone, a tablet and a desktop.
+ * Draws the page. Without arguments, it writes docs/page.png. With a folder, it writes a picture of each scene there,
+ * light and dark, at the widths of a phone, a tablet and a desktop.
  */
 import {
   balanceOf,
@@ -68,7 +68,7 @@ const FAILING = entryOf("OpenRouter", {
   limits: [balanceOf(12.4, "USD")],
 });
 
-/** What the page shows in each scene: the quotas, and the usage. */
+/** The quotas and the usage of each scene. */
 const SCENES: Readonly<Record<string, [unknown, unknown?]>> = {
   none: [listOf()],
   one: [listOf(GLM), usageReport(ownLimit())],

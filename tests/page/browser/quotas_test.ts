@@ -31,7 +31,7 @@ test(
 );
 
 test(
-  "the page expresses every state and every level of a window in words",
+  "the page has words for every state of a connection and every level of a window",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", { json: everyState() });
     await signIn();
@@ -94,7 +94,7 @@ test(
   AT_NOON,
 );
 
-/** What is to be read of each reason for which there is no quota. */
+/** The text for each reason for a missing quota. */
 const REASONS = {
   configuration_required: "Setting missing",
   unauthorized: "Key rejected",
@@ -106,7 +106,7 @@ const REASONS = {
   constructor: "Quota not available",
 };
 
-test("the page explains each reason for a missing quota, and accepts an unknown one", async ({ page, signIn, answer }) => {
+test("the page explains each reason for a missing quota, even an unknown one", async ({ page, signIn, answer }) => {
   const entries = Object.keys(REASONS).map((reason) =>
     entryOf(reason, {
       status: "unavailable",
@@ -157,7 +157,7 @@ test("the page shows no warning for a quota that comes with the next answer", as
   assert.equal(await colour(".badge"), await colour(".service"));
 });
 
-test("the displayed use and the displayed rest make 100%", async ({ page, signIn, answer }) => {
+test("the displayed shares used and left add up to 100%", async ({ page, signIn, answer }) => {
   const shares = [0, 0.04, 12.34, 33.33, 66.15, 81.49, 99.96, 100, 120];
   answer("/v1/limits", {
     json: listOf(
@@ -184,7 +184,7 @@ test("the displayed use and the displayed rest make 100%", async ({ page, signIn
 });
 
 test(
-  "the page shows the reader's own use of a window, if it is known",
+  "the page shows the reader's own usage of a window, if it is known",
   async ({ page, signIn, answer }) => {
     const entry = entryOf("Ours", { limits: [shareOf(70), weekOf()] });
     const [known] = entry.limits;
@@ -210,7 +210,7 @@ test(
 );
 
 test(
-  "the length of a bar is the rest, and its mark is the remaining time",
+  "the length of a bar is the remainder, and its mark is the remaining time",
   async ({ page, signIn, answer }) => {
     const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));
     answer("/v1/limits", {
@@ -319,7 +319,7 @@ test(
 );
 
 test(
-  "a connection whose requests fail comes first and says so, whatever is left of its quota",
+  "a connection whose requests fail comes first, with a warning, whatever is left of its quota",
   async ({ page, signIn, answer }) => {
     const until = "2026-11-20T12:05:00.000Z";
     answer("/v1/limits", {
@@ -362,7 +362,7 @@ test(
   AT_NOON,
 );
 
-test("the summary names no empty balance where money is left in another currency", async ({ page, signIn, answer }) => {
+test("the summary names no empty balance while money is left in another currency", async ({ page, signIn, answer }) => {
   answer("/v1/limits", {
     json: listOf(
       entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),

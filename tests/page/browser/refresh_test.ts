@@ -13,7 +13,7 @@ import { elapsedShare } from "../../../src/page/browser/pace.js";
 
 const test = await pageTests();
 
-/** The page's clock stands still and goes on when a test says so. */
+/** The clock of the page runs only when a test advances it. */
 const STILL = { nowMs: NOON_MS };
 
 const LIST = { json: listOf(entryOf("Mine", { limits: [weekOf()] })) };
@@ -34,7 +34,7 @@ const UNAUTHORIZED = {
   json: { error: { message: "The token is unknown" } },
 };
 
-/** How often the quotas were asked for. */
+/** The number of requests for the quotas. */
 function times(asked: readonly string[]): number {
   return asked.filter((path) => path === "/v1/limits").length;
 }
@@ -49,7 +49,7 @@ async function setVisibility(page: Page, state: string): Promise<void> {
 }
 
 test(
-  "the page reads again after refresh_after_seconds and no sooner, even after a press of the button",
+  "the page reads again after refresh_after_seconds, and the button does not make it sooner",
   async ({ page, signIn, answer, asked, runFor }) => {
     const refresh = page.locator("#refresh");
     answer("/v1/limits", {
@@ -73,7 +73,7 @@ test(
 );
 
 test(
-  "a hidden page sends nothing until it is visible again",
+  "a hidden page sends no requests until it is visible again",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  "a reloaded page shows its last reading and reads no sooner than before",
+  "a reloaded page shows its last reading, and the next one comes no sooner",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -166,7 +166,7 @@ test(
 );
 
 test(
-  "a page retries an absent gateway with growing pauses, and continues as before when it is back",
+  "a page retries an unreachable gateway with growing pauses, and then continues as before",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -199,7 +199,7 @@ test(
 );
 
 test(
-  "a press retries an absent gateway at once, and hides the last failure meanwhile",
+  "the button retries an unreachable gateway at once, and hides the last failure meanwhile",
   async ({ page, signIn, answer, asked, context, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -228,7 +228,7 @@ test(
 );
 
 test(
-  "missing models cause no earlier reading of quotas",
+  "the quotas are not read sooner because the models are missing",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     answer("/v1/models", "offline");
@@ -281,7 +281,7 @@ test(
 );
 
 test(
-  "the page requests a new token, with the reason, when its own is no longer valid",
+  "the page asks for a new token, with the reason, when its token is no longer valid",
   async ({ page, signIn, answer, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -319,7 +319,7 @@ Deno.test("elapsedShare() divides each month by its own length", () => {
     ["2026-02-15T00:00Z", "2026-03-01T00:00:00Z", 14 / 28],
     ["2028-02-15T12:00Z", "2028-03-01T00:00:00Z", 14.5 / 29],
     ["2026-12-31T00:00Z", "2027-01-01T00:00:00Z", 30 / 31],
-    // A month of a subscription begins on its own day.
+    // A month of a subscription may begin on any day.
     ["2026-03-17T06:00Z", "2026-04-17T06:00:00Z", 0],
     ["2026-03-30T00:00Z", "2026-03-31T00:00:00Z", 30 / 31],
   ];
@@ -365,7 +365,7 @@ Deno.test("elapsedShare() is null when the window, its reset or its length is un
   assert.equal(shareAt(now, ["unknown", reset]), null);
   assert.equal(shareAt(now, ["five_hour", reset]), null);
   assert.equal(shareAt(now, ["five_hour", reset], { period_count: 0 }), null);
-  // The reset is over, or further away than the window is long.
+  // The reset has passed, or is further away than the length of the window.
   assert.equal(shareAt(now, ["monthly", "2026-11-15T00:00:00Z"]), null);
   assert.equal(shareAt(now, ["daily", "2026-11-20T00:00:00Z"]), null);
 });

@@ -30,7 +30,7 @@ const CHAT = ["everywhere", "it's/chat only"];
 const MESSAGES = ["everywhere", "claude"];
 const ALL = ["everywhere", "it's/chat only", "claude", "gpt"];
 
-/** What each client can ask of these models. */
+/** The models that each client supports. */
 const FITTING = {
   "Claude Code": MESSAGES,
   "Codex CLI": ["everywhere", "gpt"],
@@ -69,7 +69,7 @@ async function copied(
   return await readClipboard(page);
 }
 
-test("each client is offered the models that it supports, with the number of others", async ({ page, signIn, answer }) => {
+test("each client offers the models that it supports, with the number of the others", async ({ page, signIn, answer }) => {
   answer("/v1/models", MODELS);
   await signIn();
   assert.deepEqual(
@@ -99,7 +99,7 @@ test("the settings of every client name this gateway and the chosen model, and s
       await page.selectOption("#model", model);
       const texts = (await page.locator("pre").allInnerTexts()).join("\n");
       assert.ok(texts.includes(gateway.url), client);
-      // A shell has its own way to write an apostrophe.
+      // A shell writes an apostrophe in its own way.
       assert.ok(texts.replaceAll(`'\\''`, "'").includes(model), texts);
       assert.ok(texts.includes("YOUR_TOKEN"), client);
       assert.equal((await page.content()).includes(ALICE_TOKEN), false);
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  "a copy button keeps its place and width, and copies again at once",
+  "a copy button keeps its position and width, and can copy again at once",
   async ({ page, signIn }) => {
     await signIn();
     const button = page.locator(".snippet").nth(1).locator("button").nth(1);
@@ -171,7 +171,7 @@ test(
   },
 );
 
-test("a text is copied where a browser has no clipboard for pages, and the focus stays", async ({ page, context, gateway, signIn }) => {
+test("a text is copied even if the browser has no clipboard API, and the focus stays", async ({ page, context, gateway, signIn }) => {
   await context.addInitScript(
     `Object.defineProperty(navigator, "clipboard", { value: undefined })`,
   );
@@ -199,7 +199,7 @@ test("a press on a model selects it in the settings, for another client if neces
   assert.equal(await page.evaluate("document.activeElement.id"), "model");
 });
 
-test("a command is below the export that it needs, and a file above it", async ({ page, signIn }) => {
+test("the export of a token is above a command that needs it, and below a file", async ({ page, signIn }) => {
   await signIn();
   const texts = async (client: string) => {
     await pickClient(page, client);
@@ -247,7 +247,7 @@ test("an unlisted model is in the whole list and in a search, and can be set up"
   assert.match(await page.locator("pre").first().innerText(), /hidden/);
 });
 
-/** The id of what has the focus. */
+/** The id of the focused element. */
 async function focusedId(page: Page): Promise<string> {
   return await page.evaluate<string>("document.activeElement.id");
 }
@@ -256,7 +256,7 @@ async function stored(page: Page): Promise<string> {
   return await page.evaluate<string>("JSON.stringify(sessionStorage)");
 }
 
-test("the page shows the windows of each connection for a token, with the use, the rest and the reset", async ({ page, signIn }) => {
+test("the page shows the windows of a token's connections, with their usage, remainder and reset", async ({ page, signIn }) => {
   await signIn();
   assert.deepEqual(await page.locator(".card h3 .card-name").allInnerTexts(), [
     "Demo A",
@@ -348,7 +348,7 @@ test("the page forgets the token on request", async ({ page, signIn, asked }) =>
   assert.deepEqual(asked.slice(before), ["/"]);
 });
 
-test("the page shows nothing of one token to the next", async ({ page, signIn, answer }) => {
+test("the page shows nothing of one token to the user of the next", async ({ page, signIn, answer }) => {
   await signIn();
   await page.getByRole("button", { name: "Forget token" }).click();
   const nothing = { json: { object: "list", data: [] } };

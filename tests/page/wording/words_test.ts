@@ -36,7 +36,7 @@ Deno.test("amountText() shows money below a cent", () => {
   ]);
 });
 
-Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, with what they cost more", () => {
+Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, with their extra cost", () => {
   assert.equal(
     dearTurnsText([
       { ...turns("edited", 3, "tools"), cost_usd: 1.504 },
@@ -48,7 +48,7 @@ Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, w
   );
 });
 
-Deno.test("dearTurnsText() has words for each part, for newer causes too, and none without turns", () => {
+Deno.test("dearTurnsText() has words for each part and for unknown causes, and returns undefined without turns", () => {
   const cases: readonly (readonly [string | null, string])[] = [
     ["system", "the system prompt changed"],
     ["instructions", "the system prompt changed"],
@@ -67,7 +67,7 @@ Deno.test("dearTurnsText() has words for each part, for newer causes too, and no
   assert.equal(dearTurnsText([]), undefined);
 });
 
-Deno.test("historyText() names no day before the first use, and no pace, week or price that there is not", () => {
+Deno.test("historyText() leaves out days before the first use, and an absent pace, week or price", () => {
   const empty = {
     ...{ requests: 0, input_tokens: 0, cached_input_tokens: 0 },
     ...{ cache_write_tokens: 0, output_tokens: 0, cost_usd: null },
@@ -111,7 +111,7 @@ Deno.test("historyText() names no day before the first use, and no pace, week or
   }
 });
 
-Deno.test("historyOf() knows the smallest limit of a day on everything", () => {
+Deno.test("historyOf() returns the smallest daily limit on all models and connections", () => {
   const limits = [5, 3, 9].map((limit) => ownLimit({ unit: "USD", limit }));
   const some = ownLimit({ unit: "USD", limit: 1, models: ["glm-5.1"] });
   const history = historyOf(usageReport(...limits, some));
@@ -120,7 +120,7 @@ Deno.test("historyOf() knows the smallest limit of a day on everything", () => {
 
 type LimitUsage = UsageReport["limits"][number];
 
-/** The name of a limit and what is left of it. */
+/** Returns the name of a limit and its remainder. */
 function wordsOf(limit: LimitUsage): string {
   const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
   assert.ok(window !== undefined);
@@ -137,7 +137,7 @@ Deno.test("ownLimits() puts the token's limits before those of its group", () =>
   ]);
 });
 
-Deno.test("ownLimits() names the counted models and connections of a limit, and its rest in its unit", () => {
+Deno.test("ownLimits() names the models and connections that a limit counts, and its remainder in its unit", () => {
   const cases: readonly [LimitUsage, string][] = [
     [ownLimit(), "1 day tokens: 3,750,000 of 5,000,000 left"],
     [groupLimit(48.8), "1 month money: $1.20 of $50.00 left"],
@@ -219,7 +219,7 @@ Deno.test("ownLimits() leaves out a limit that it cannot read", () => {
   assert.equal(ownLimits(report)?.[0]?.limits.length, 1);
 });
 
-Deno.test("usedText() shows a tiny use as use", () => {
+Deno.test("usedText() never shows a tiny use as 0", () => {
   const usedOf = (limit: LimitUsage) => {
     const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
     return window && usedText(window);
@@ -229,7 +229,7 @@ Deno.test("usedText() shows a tiny use as use", () => {
   assert.equal(usedOf(ownLimit({ ...parts, used: 0 })), "0% used");
 });
 
-Deno.test("withLocalTimes() replaces every instant of the gateway's errors, and nothing else", () => {
+Deno.test("withLocalTimes() replaces only the instants in the gateway's errors", () => {
   const at = localTime(Date.UTC(2026, 0, 1, 0, 10));
   const cases: readonly [string, string][] = [
     ["It will reset at 2026-01-01T00:10:00Z.", `It will reset at ${at}.`],
