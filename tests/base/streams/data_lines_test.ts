@@ -235,7 +235,7 @@ Deno.test("DataLines returns the same lines for any division into chunks", () =>
 });
 
 testNeeding(
-  "DataLines gives the same lines for any cut of a recorded stream",
+  "DataLines returns the same lines for any division of a recorded stream",
   !hasRecordings() && "there are no recordings here",
   () => {
     const random = createRandom(11);

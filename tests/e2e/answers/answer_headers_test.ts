@@ -107,7 +107,7 @@ Deno.test("every answer has the gateway's request id; the upstream's own goes to
   });
 });
 
-Deno.test("a Messages answer keeps the upstream's request-id, where its SDK looks for it", async () => {
+Deno.test("a Messages answer keeps the upstream's request-id header, because Anthropic's SDK reads it", async () => {
   await using upstream = startUpstream(() =>
     Response.json({}, { headers: { "request-id": "req_upstream" } })
   );
@@ -148,7 +148,7 @@ Deno.test("x-codex-turn-state is forwarded in both directions", async () => {
   assert.equal(response.headers.get("x-codex-turn-state"), "ts-1+1");
 });
 
-Deno.test("answers without a body pass", async (t) => {
+Deno.test("answers without a body are forwarded", async (t) => {
   for (const status of [204, 205, 304]) {
     await t.step(String(status), async () => {
       await using upstream = startUpstream(() =>
@@ -157,7 +157,7 @@ Deno.test("answers without a body pass", async (t) => {
       await using gateway = await startGateway(familiesFile(upstream.url));
       const response = await gateway.ask("chat");
       if (status === 304) {
-        // A redirection, which is no answer to a POST.
+        // A redirection is not an answer to a POST.
         assert.equal(response.status, 502);
         await response.body?.cancel();
       } else {
@@ -207,7 +207,7 @@ function encoded(
   return new Response(new Uint8Array(bytes), { headers: all });
 }
 
-Deno.test("an answer that is compressed without a request is decompressed, and its tokens are counted", async (t) => {
+Deno.test("an answer that the provider compresses unasked is decompressed, and its tokens are counted", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [encoding, compress] of Object.entries(ENCODINGS)) {
@@ -215,7 +215,7 @@ Deno.test("an answer that is compressed without a request is decompressed, and i
       await t.step(`${encoding}: ${name}`, async () => {
         upstream.play(() => encoded(compress(text), encoding, headers));
         const response = await gateway.ask("chat");
-        // A proxy then compresses no stream, and holds none back.
+        // With `identity`, a proxy neither compresses nor holds back a stream.
         const isStream = headers === SSE_HEADERS;
         assert.equal(
           response.headers.get("content-encoding"),
@@ -232,7 +232,7 @@ Deno.test("an answer that is compressed without a request is decompressed, and i
   }
 });
 
-Deno.test("an error that is compressed without a request is decompressed", async () => {
+Deno.test("an error that the provider compresses unasked is decompressed", async () => {
   const text = `{"error":{"message":"Nö"}}`;
   await using upstream = startUpstream(() =>
     new Response(new Uint8Array(gzipSync(text)), {
@@ -283,7 +283,7 @@ Deno.test("an answer in an unknown encoding is 502", async (t) => {
   });
 });
 
-Deno.test("an answer that violates its encoding breaks off for the caller", async () => {
+Deno.test("an answer whose compression is invalid breaks off for the caller", async () => {
   const cut = gzipSync("x".repeat(100_000)).subarray(0, -20);
   await using upstream = startUpstream(() =>
     encoded(cut, "gzip", JSON_HEADERS)

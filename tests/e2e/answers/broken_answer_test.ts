@@ -80,7 +80,7 @@ Deno.test("the caller's socket gets no last chunk of a broken stream", async () 
   assert.doesNotMatch(text, /\r\n0\r\n/);
 });
 
-Deno.test("short JSON that breaks off is 502, because none of it was sent", async (t) => {
+Deno.test("short JSON that breaks off is 502, because no byte of it was sent", async (t) => {
   const answer =
     'content-type: application/json\r\ncontent-length: 99\r\n\r\n{"id":';
   await using upstream = startRawUpstream(cutAfter(answer));
@@ -146,7 +146,7 @@ const FRAMINGS: Readonly<Record<string, (body: Uint8Array) => Uint8Array[]>> = {
   ],
 };
 
-/** Starts an upstream whose responses all end well at the level of HTTP. */
+/** Starts an upstream whose responses all are complete HTTP messages. */
 function answering(headers: string, framing: string, body: Uint8Array) {
   return startRawUpstream(async (connection) => {
     const parts = [
@@ -159,7 +159,7 @@ function answering(headers: string, framing: string, body: Uint8Array) {
 
 const EVENTS = "content-type: text/event-stream";
 
-/** An answer as the caller and the log receive it. */
+/** An answer as the caller receives it, and its log line. */
 async function readAnswer(gateway: RunningGateway, protocol: Protocol) {
   const response = await gateway.ask(protocol);
   const read = await within(readToEnd(response.body), "the answer to end");
@@ -190,7 +190,7 @@ Deno.test("a native stream that ends without its protocol's last event is cut", 
   }
 });
 
-Deno.test("a native stream that ends with its protocol's error ends regularly, and the log has the failure", (t) =>
+Deno.test("a native stream that ends with its protocol's error is complete, and the log has the failure", (t) =>
   steps(t, PROTOCOLS, async (protocol) => {
     const { start, output, error } = WIRES[protocol];
     const failure = { ...error("overloaded_error", "No"), type: "error" };
@@ -205,7 +205,7 @@ Deno.test("a native stream that ends with its protocol's error ends regularly, a
     assert.equal(received.line.reason, "its answer ended with an error");
   }));
 
-/** Long enough to be forwarded in chunks. */
+/** A text that is long enough to be forwarded in chunks. */
 const LONG = `{"choices":[{"message":{"content":"${"x".repeat(100_000)}"}}]}`;
 const SHORT = `{"choices":[{"message":{"content":"x"}}]}`;
 const JSON_TYPES = {
@@ -213,7 +213,7 @@ const JSON_TYPES = {
   "no type": "x-nothing: 1",
 };
 
-Deno.test("a native answer whose JSON ends too early never looks whole", async (t) => {
+Deno.test("a native answer whose JSON ends too early never looks complete", async (t) => {
   for (const [type, header] of Object.entries(JSON_TYPES)) {
     for (const framing of Object.keys(FRAMINGS)) {
       for (const [name, text] of Object.entries({ LONG, SHORT })) {
@@ -290,7 +290,7 @@ Deno.test("a translated answer that ends too early is 502", async (t) => {
 
 for (const status of ["200 OK", "400 Bad Request"]) {
   for (const protocol of PROTOCOLS) {
-    Deno.test(`an answer of ${protocol} with ${status} with a content-length beside its chunks is rejected`, async () => {
+    Deno.test(`a ${protocol} answer with status ${status} that has both chunks and a content-length is rejected`, async () => {
       const { answer } = WIRES[protocol];
       const body = JSON.stringify(
         status === "200 OK"

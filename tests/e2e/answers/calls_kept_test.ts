@@ -19,7 +19,7 @@ import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { steps } from "../../support/steps.ts";
 
-// Calls of tools on their whole way: from the official SDKs to a provider of Chat Completions, and back.
+// Tool calls from a provider of Chat Completions to the official SDKs, and back.
 
 const NAME = "21st-magic";
 
@@ -40,7 +40,7 @@ function fileOf(...urls: readonly string[]): Record<string, unknown> {
   });
 }
 
-/** Plays an answer in the form that the request wants. */
+/** Plays an answer in the form that the request selects. */
 function play(
   upstream: ScriptedUpstream,
   answer: (request: JsonObject, turn: number) => {
@@ -119,7 +119,7 @@ function checkSession(seen: readonly JsonObject[], ids: readonly string[]) {
   }
 }
 
-Deno.test("Anthropic's SDK keeps the calls of a session apart that a provider numbers alike", async (t) => {
+Deno.test("Anthropic's SDK gets different ids for the calls of a session, even if the provider repeats its ids", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileOf(upstream.url));
   const sdk = new Anthropic({
@@ -171,7 +171,7 @@ Deno.test("Anthropic's SDK keeps the calls of a session apart that a provider nu
   );
 });
 
-Deno.test("OpenAI's SDK keeps the calls of a session apart that a provider numbers alike", async (t) => {
+Deno.test("OpenAI's SDK gets different ids for the calls of a session, even if the provider repeats its ids", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileOf(upstream.url));
   const sdk = new OpenAI({
@@ -234,7 +234,7 @@ Deno.test("OpenAI's SDK keeps the calls of a session apart that a provider numbe
   );
 });
 
-/** Answers that promise a call and have none that a client could run. */
+/** Answers that announce a tool call but have none that a client could run. */
 const BROKEN: Readonly<Record<string, JsonObject>> = {
   "no call": { role: "assistant", content: null },
   "an empty list of calls": {
@@ -264,7 +264,7 @@ function askFor(
   return gateway.call(PATHS[protocol], ask(protocol, body));
 }
 
-Deno.test("another provider answers when the first promises a call and sends none", async (t) => {
+Deno.test("another provider answers when the first announces a tool call but sends none", async (t) => {
   await using bad = startUpstream();
   await using good = startUpstream();
   await using gateway = await startGateway(fileOf(bad.url, good.url));
@@ -284,7 +284,7 @@ Deno.test("another provider answers when the first promises a call and sends non
   });
 });
 
-Deno.test("a caller gets an error when the only provider promises a call and sends none", async (t) => {
+Deno.test("a caller gets an error when the only provider announces a tool call but sends none", async (t) => {
   await using bad = startUpstream();
   const cases = Object.entries(BROKEN).flatMap(([name, message]) =>
     CALLERS.map((protocol) =>
@@ -292,7 +292,7 @@ Deno.test("a caller gets an error when the only provider promises a call and sen
     )
   );
   await steps(t, cases, async ([, protocol, message]) => {
-    // Each gateway is new, because one that saw several broken answers lets the connection rest.
+    // Each gateway is new, because the connection cools down after several broken answers.
     const start = () =>
       startGateway(fileOf(bad.url), { timers: hurriedTimers });
     for (const stream of [false, true]) {

@@ -15,10 +15,10 @@ const MIB = 1024 * 1024;
 
 const WHOLE_MIB = 64;
 
-/** The most that is buffered in the gateway, in this test and in both sockets. */
+/** The most MiB that the gateway, this test and both sockets buffer. */
 const MAX_AHEAD_MIB = 48;
 
-/** Returns a body of a text and `mib` MiB more, and counts the MiB that were read. */
+/** Returns a body of a text and `mib` further MiB, and counts the MiB that were read. */
 function longBody(start: string, piece: string, mib: number, end = "") {
   const encoder = new TextEncoder();
   const bytes = encoder.encode(piece.repeat(MIB / piece.length));
@@ -43,7 +43,7 @@ function longBody(start: string, piece: string, mib: number, end = "") {
 
 const TRANSLATED = { model: "model-b" };
 
-Deno.test("a long JSON answer passes as it arrives, and little of it is read ahead of its reader", async () => {
+Deno.test("a long JSON answer is forwarded as it arrives, and little of it is read ahead of the caller", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, taken } = longBody(`{"text":"`, "x", WHOLE_MIB, `"}`);
@@ -107,7 +107,7 @@ Deno.test("a translated stream whose event never ends becomes an error, and the 
   assert.equal(line.failure, "oversized");
 });
 
-Deno.test("a native stream whose event never ends passes while its caller reads it", async () => {
+Deno.test("a native stream whose event never ends is forwarded while its caller reads", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, cancelled } = longBody("data: ", "x", Infinity);
@@ -138,7 +138,7 @@ const CHUNKS = [
 const USAGE = { prompt_tokens: 3, completion_tokens: 5000, total_tokens: 5003 };
 
 // "Requests with max_tokens > 4096 must have stream=true": https://github.com/nullclaw/nullclaw/pull/231
-Deno.test("a long whole answer of Fireworks is requested as a stream, and arrives whole with its usage", async () => {
+Deno.test("a long whole answer is requested from Fireworks as a stream, and arrives whole with its usage", async () => {
   await using upstream = startUpstream((seen) => {
     const body = parseJson(seen.text());
     assert.ok(isJsonObject(body));

@@ -65,7 +65,7 @@ function answer(isStream: boolean): Response {
 
 for (const isStream of [true, false]) {
   const how = isStream ? "streamed" : "whole";
-  Deno.test(`a chat caller gets two messages as paragraphs, and the model gets them back apart, ${how}`, async () => {
+  Deno.test(`a chat caller gets two messages as paragraphs, and the model gets them back as two messages, ${how}`, async () => {
     await using upstream = startUpstream(() => answer(isStream));
     await using gateway = await startGateway(pairsFile(upstream.url));
     const question = { role: "user", content: "Look" };

@@ -67,7 +67,7 @@ Deno.test("a native connection passes bodies byte for byte and the log counts th
   });
 });
 
-Deno.test("a model's name is replaced at its place only, also after megabytes", async (t) => {
+Deno.test("a model's name is replaced only in the field `model`, even after megabytes of other text", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const text = JSON.stringify("renamed-a ".repeat(300_000));
@@ -85,7 +85,7 @@ Deno.test("a model's name is replaced at its place only, also after megabytes", 
   });
 });
 
-Deno.test("a native answer that arrives byte by byte passes unchanged", async (t) => {
+Deno.test("a native answer that arrives byte by byte is forwarded unchanged", async (t) => {
   let current: NativeExchange | undefined;
   const fetch: Fetch = () => {
     const { answer, status = 200, headers } = current ?? {};
@@ -214,7 +214,7 @@ testNeeding(
 );
 
 testNeeding(
-  "every recorded refusal of a key is 502, without a word of the provider",
+  "every recorded refusal of a key is 502, without the provider's text",
   ignore && "there are no recordings here",
   async (t) => {
     assert.ok(refusals.some(({ status }) => status === 400));

@@ -31,7 +31,7 @@ const WHOLE_MIB = 128;
 
 const CHAT_EVENT = WIRES.chat.output;
 
-/** The most that the system buffers for two sockets. */
+/** The most MiB that the system buffers for two sockets. */
 const BUFFERED_MIB = 48;
 
 const END = "data: [DONE]\n\n";
@@ -153,7 +153,7 @@ for (
     ["translated", "model-b", "messages"],
   ] as const
 ) {
-  Deno.test(`a caller whose socket takes nothing for ten minutes loses its slot and its upstream, ${mode}`, async () => {
+  Deno.test(`a caller who takes no byte for ten minutes loses its slot and its upstream request, ${mode}`, async () => {
     const { start, output } = WIRES[wire];
     const { upstream, sent } = startFastUpstream(output, Infinity, { start });
     await using _ = upstream;
@@ -184,7 +184,7 @@ for (
     ["translated", "B", "model-b", "messages"],
   ] as const
 ) {
-  Deno.test(`a caller whose socket takes nothing for a minute loses its slot to one who waits, ${mode}`, async () => {
+  Deno.test(`a caller who takes no byte for a minute loses its slot to a waiting caller, ${mode}`, async () => {
     const { start, output } = WIRES[wire];
     const { upstream, sent } = startFastUpstream(output, Infinity, { start });
     await using _ = upstream;
@@ -221,7 +221,7 @@ for (
   });
 }
 
-/** Heartbeats without a blank line are slow to read and have no meaning. */
+/** Heartbeats, which are slow to read and have no meaning. */
 const HEARTBEATS = new TextEncoder().encode(
   ": keep-alive\n\ndata: ping\n\n".repeat(32 * 1024),
 );
@@ -233,8 +233,8 @@ const PIECES: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {
 };
 
 /**
- * The chunks of an answer, which are 10 MiB. After 16 MiB without output the gateway ends an answer and tries again, so
- * more would make the speed of the machine decide what a test sees.
+ * The chunks of an answer, which are 10 MiB. After 16 MiB without output, the gateway ends an answer and tries again,
+ * so that with more chunks the result would depend on the machine's speed.
  */
 const MOST_CHUNKS = 12;
 
@@ -344,7 +344,7 @@ async function checkLive({ url }: ServedGateway): Promise<void> {
 }
 
 for (const encoding of Object.keys(PIECES)) {
-  Deno.test(`while an answer inflates to empty bytes, ${encoding}, other requests are served and its caller may leave`, async (t) => {
+  Deno.test(`while an answer inflates to output without content, ${encoding}, other requests are served and its caller may leave`, async (t) => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream);
@@ -364,7 +364,7 @@ for (const encoding of Object.keys(PIECES)) {
     }
   });
 
-  Deno.test(`an answer that inflates to empty bytes, ${encoding}, ends at the deadline of the first output`, async () => {
+  Deno.test(`an answer that inflates to output without content, ${encoding}, ends at the deadline of the first output`, async () => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream, { first_output: 1500 });
@@ -387,7 +387,7 @@ for (const encoding of Object.keys(PIECES)) {
   });
 
   testNeeding(
-    `SIGTERM cuts answers that bring nothing as fast as they can, ${encoding}`,
+    `SIGTERM cuts answers that arrive at full speed without output, ${encoding}`,
     Deno.build.os === "windows" && "Windows has no such signals",
     async () => {
       const { upstream, cancels, pieces } = startUpstreamOf(encoding);
@@ -404,7 +404,7 @@ for (const encoding of Object.keys(PIECES)) {
   );
 }
 
-Deno.test("an answer that inflates to more than 16 MiB without output is broken", async (t) => {
+Deno.test("an answer that inflates to more than 16 MiB before its first output counts as broken", async (t) => {
   const { "a native stream": _, ...translated } = MODES;
   const comments = new TextEncoder().encode(": keep-alive\n\n".repeat(1 << 16));
   const bomb = Uint8Array.from(gzipSync(comments));

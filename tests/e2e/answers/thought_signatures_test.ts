@@ -321,7 +321,7 @@ const LOOPS = { messages: messagesLoop, responses: responsesLoop };
 for (const [name, startLoop] of Object.entries(LOOPS)) {
   for (const isStream of [true, false]) {
     const how = isStream ? "streamed" : "whole";
-    Deno.test(`a ${name} caller's tool loop with Gemini 3 runs to its end, ${how}`, async () => {
+    Deno.test(`a ${name} caller can finish a tool loop with Gemini 3, ${how}`, async () => {
       await using scene = await startScene();
       const loop = startLoop(scene.gateway, { isStream });
       assert.deepEqual(await loop.step(), ["Köln", "Bonn"]);
@@ -358,7 +358,7 @@ for (const [name, startLoop] of Object.entries(LOOPS)) {
   }
 }
 
-Deno.test("a chat caller's tool loop with Gemini 3 carries the signatures itself", async () => {
+Deno.test("a chat caller returns Gemini 3's signatures itself in a tool loop", async () => {
   await using scene = await startScene();
   const step = chatLoop(scene.gateway);
   assert.deepEqual(await step(), ["Köln", "Bonn"]);

@@ -90,7 +90,7 @@ for (const pair of PAIRS) {
     }
   });
 
-  Deno.test(`a ${from} caller of a ${to} upstream gets a stream of its one object, and one object of its stream`, async () => {
+  Deno.test(`a ${from} caller of a ${to} upstream gets its whole answer as a stream, and its stream as a whole answer`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(
       pairsFile(upstream.url, { stream_only: true }),
@@ -132,10 +132,7 @@ async function callForStream(
   return { response, frames };
 }
 
-/**
- * Returns the sample after both codecs, the upstream's and the caller's. Their own tests judge
- * them.
- */
+/** Returns the sample after the upstream's and the caller's codec, which have their own tests. */
 function throughBoth({ from, to, model }: Pair, name: string) {
   let answer = sampleAnswer(name);
   for (const protocol of [to, from]) {

@@ -30,7 +30,7 @@ for (const [from, to, field] of HINTS) {
   const model = modelOf(from, to);
   const [name = ""] = Object.keys(field);
   const body = hello(from, { model, ...field });
-  Deno.test(`fields of a ${from} caller that a ${to} upstream does not accept are dropped and named, in the answer and in the log`, async () => {
+  Deno.test(`fields of a ${from} caller that a ${to} upstream does not accept are dropped, and named in the response and the log`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(pairsFile(upstream.url));
     for (const stream of [true, false]) {
@@ -77,7 +77,7 @@ const REFUSED: readonly (readonly [
   ["responses", "chat", { background: true }],
 ];
 
-Deno.test("a loss that changes the answer, and a reference to stored state, is rejected by name before any request", async (t) => {
+Deno.test("a field whose loss would change the answer, or that refers to stored state, is rejected by name", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(pairsFile(upstream.url));
   for (const [from, to, field] of REFUSED) {
@@ -100,7 +100,7 @@ Deno.test("a loss that changes the answer, and a reference to stored state, is r
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a connection's force and omit change the upstream's request, and the removed fields are named", async (t) => {
+Deno.test("a connection's `force` and `omit` change the upstream's request, and the response names the removed fields", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     pairsFile(upstream.url, { force: { store: false }, omit: ["temperature"] }),

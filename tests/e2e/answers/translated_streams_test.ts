@@ -28,7 +28,7 @@ const BROKEN: Readonly<Record<Protocol, RegExp>> = {
   responses: /\n\nevent: response\.failed\ndata: \{[^\n]*\}\n\n$/,
 };
 
-/** The mark that only a complete stream may have. */
+/** The end mark, which only a complete stream may have. */
 const WHOLE: Readonly<Record<Protocol, RegExp>> = {
   chat: /\[DONE\]|"finish_reason":"/,
   messages: /message_stop|"stop_reason":"/,
@@ -90,7 +90,7 @@ for (const { from, to, model } of PAIRS) {
     });
   });
 
-  Deno.test(`a ${from} stream of a ${to} upstream that falls silent is kept alive, and ended at the deadline`, async () => {
+  Deno.test(`a ${from} stream of a ${to} upstream that falls silent gets keep-alives, and ends at the deadline`, async () => {
     await using upstream = startUpstream();
     const timers = createFakeTimers();
     await using gateway = await startGateway(
@@ -158,7 +158,7 @@ for (const { from, to, model } of PAIRS) {
   Deno.test(`a ${from} caller that disconnects ends the request to a ${to} upstream`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(pairsFile(upstream.url));
-    await t.step("before there is an answer", async () => {
+    await t.step("before the answer begins", async () => {
       upstream.play(noAnswer);
       const leave = new AbortController();
       const call = gateway.call(PATHS[from], {
@@ -231,22 +231,25 @@ for (const { from, to, model } of PAIRS) {
       }
     }
     for (const status of [401, 403]) {
-      await t.step(`${status} is the gateway's matter`, async () => {
-        await using gateway = await startGateway(pairsFile(upstream.url), {
-          timers: hurriedTimers,
-        });
-        upstream.play(() => Response.json(errorBody(to, status), { status }));
-        const response = await gateway.ask(from, body);
-        const error = await readError(response, from);
-        assert.equal(error.status, 502);
-        assert.doesNotMatch(error.message, /Words of the provider/);
-        assert.equal(
-          (await gateway.lines.of(response)).error,
-          "upstream_authentication",
-        );
-      });
+      await t.step(
+        `${status} concerns the gateway's key, and is 502`,
+        async () => {
+          await using gateway = await startGateway(pairsFile(upstream.url), {
+            timers: hurriedTimers,
+          });
+          upstream.play(() => Response.json(errorBody(to, status), { status }));
+          const response = await gateway.ask(from, body);
+          const error = await readError(response, from);
+          assert.equal(error.status, 502);
+          assert.doesNotMatch(error.message, /Words of the provider/);
+          assert.equal(
+            (await gateway.lines.of(response)).error,
+            "upstream_authentication",
+          );
+        },
+      );
     }
-    await t.step("an answer that is no answer", async () => {
+    await t.step("an answer that is not JSON", async () => {
       for (
         const [status, text] of [[200, "<html>"], [502, "<html>"]] as const
       ) {

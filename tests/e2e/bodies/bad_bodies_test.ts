@@ -62,7 +62,7 @@ Deno.test("an ambiguous or invalid body is 400 in the path's protocol", async (t
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** Bodies that look dangerous, but which the upstream must judge. */
+/** Bodies that look dangerous, but that the gateway leaves to the upstream. */
 const PASSED: Readonly<Record<string, string>> = {
   "depth 100,000": `{"x":${"[".repeat(1e5)}${
     "]".repeat(1e5)
@@ -79,7 +79,7 @@ const PASSED: Readonly<Record<string, string>> = {
   },"model":"model-a"}`,
 };
 
-Deno.test("unusual but valid bodies pass byte for byte", async (t) => {
+Deno.test("unusual but valid bodies are forwarded byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(PASSED), async ([, body]) => {
@@ -104,7 +104,7 @@ Deno.test("content types that are not JSON are 415", async (t) => {
     assert.equal(error.type, "invalid_request_error");
   });
   await t.step(
-    "another name of JSON is sent as the caller wrote it",
+    "another content type of JSON is forwarded unchanged",
     async () => {
       const headers = { "content-type": "Application/VND.api+json" };
       const request = ask("chat", hello("chat"), headers);
@@ -140,10 +140,7 @@ const ROUTES: readonly (readonly [
   ["/api/v1/responses/compact", "responses", "model-c", 32],
 ];
 
-/**
- * One route for each limit, for bodies whose length is slow to find; the code is the same for every
- * route.
- */
+/** One route for each limit, for tests of bodies whose length is slow to find. All routes share the code. */
 const ROUTE_BY_LIMIT = [
   ...new Map(ROUTES.map((row) => [row[3], row])).values(),
 ];
@@ -153,7 +150,7 @@ for (const way of ["with its length", "chunked"] as const) {
   const wrap = (bytes: Uint8Array<ArrayBuffer>) =>
     way === "chunked" ? streamOf(bytes) : bytes;
 
-  Deno.test(`a body of exactly the route's limit passes whole, ${way}`, async (t) => {
+  Deno.test(`a body of exactly the route's limit is forwarded completely, ${way}`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
     for (const [path, protocol, model, mib] of routes) {
@@ -207,7 +204,7 @@ Deno.test("an endless body is rejected as soon as it is too long", async (t) => 
 const UNREAD_BODY_MIB = 1024 * 1024;
 const PIECE = new Uint8Array(UNREAD_BODY_MIB).fill(32);
 
-/** The header of a body that would take hours. */
+/** The content-length of a body that would take hours. */
 const ENDLESS = "content-length: 1000000000000";
 
 /** Invalid requests, and their responses. */
@@ -229,20 +226,23 @@ function headUnreadBody(start: string): string {
   return `${line}\r\nhost: a\r\ncontent-type: application/json\r\n${ENDLESS}\r\n\r\n`;
 }
 
-Deno.test("a body with a huge length gets a response, and its connection closes", async (t) => {
+Deno.test("a request with a huge content-length gets a response, and its connection closes", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [name, [start, status]] of Object.entries(UNREAD_BODY_REFUSED)) {
-    await t.step(`${name}, to a caller that sends nothing of it`, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(headUnreadBody(start));
-      const text = await socket.readAll();
-      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
-      assert.match(text, /\r\nconnection: close\r\n/i);
-      assert.match(text, /x-request-id/i);
-      assert.doesNotMatch(text, /\r\n0\r\n/);
-      if (status !== 200) assert.match(text, /"message":/);
-    });
-    await t.step(`${name}, to a caller that keeps sending`, async () => {
+    await t.step(
+      `${name}, for a caller that sends none of the body`,
+      async () => {
+        using socket = await connectRaw(gateway.port);
+        await socket.write(headUnreadBody(start));
+        const text = await socket.readAll();
+        assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+        assert.match(text, /\r\nconnection: close\r\n/i);
+        assert.match(text, /x-request-id/i);
+        assert.doesNotMatch(text, /\r\n0\r\n/);
+        if (status !== 200) assert.match(text, /"message":/);
+      },
+    );
+    await t.step(`${name}, for a caller that keeps sending`, async () => {
       using socket = await connectRaw(gateway.port);
       await socket.write(headUnreadBody(start));
       const flood = async () => {
@@ -255,7 +255,7 @@ Deno.test("a body with a huge length gets a response, and its connection closes"
   }
 });
 
-Deno.test("a body that is just too long gets a clean answer at once", async () => {
+Deno.test("a request with a slightly too long body gets a complete response at once", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const answer = await sendRaw(
     gateway.port,
@@ -268,7 +268,7 @@ Deno.test("a body that is just too long gets a clean answer at once", async () =
   assert.equal(answer.isWhole, true);
 });
 
-Deno.test("a rejected body of unknown length is read up to a limit", async (t) => {
+Deno.test("the rest of a rejected body of unknown length is read up to a limit", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(
     `100000\r\n${" ".repeat(UNREAD_BODY_MIB)}\r\n`,
@@ -291,7 +291,7 @@ Deno.test("a rejected body of unknown length is read up to a limit", async (t) =
   });
 });
 
-Deno.test("a rejected body of unknown length that ends soon gets a clean answer", async () => {
+Deno.test("a request with a rejected body of unknown length gets a complete response if the body ends soon", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const answer = await sendRaw(
     gateway.port,

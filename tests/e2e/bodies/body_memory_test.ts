@@ -80,7 +80,7 @@ function bodyOf(protocol: Protocol, length = 0): string {
   return hello(protocol, { model: "model-1", stream: true }).padEnd(length);
 }
 
-/** A provider that never answers, and notes the length of each body. */
+/** A provider that never answers, and records the length of each body. */
 function silentProvider() {
   const bodies: Promise<number>[] = [];
   const fetch: Fetch = (_url, init) => {
@@ -90,7 +90,7 @@ function silentProvider() {
   return { fetch, bodies };
 }
 
-Deno.test("a body without memory is 503 with Retry-After in each protocol, by its length before it is read", (t) =>
+Deno.test("a body that does not fit into memory is 503 with Retry-After in each protocol, before it is read", (t) =>
   steps(t, PROTOCOLS, async (protocol) => {
     const { fetch } = silentProvider();
     const gateway = await openGateway({
@@ -189,7 +189,7 @@ for (const { mode, upstream } of CASES) {
     assert.equal(gateway.admission.active, 0);
   });
 
-  Deno.test(`a ${mode} body is kept while another connection may need it, and sent whole again`, async () => {
+  Deno.test(`a ${mode} body is kept while another connection may need it, and is sent again completely`, async () => {
     const sent: number[] = [];
     const held: number[] = [];
     const gateway = await openGateway({
@@ -208,7 +208,7 @@ for (const { mode, upstream } of CASES) {
     assert.equal(response.status, 500);
     const [first = 0] = sent;
     assert.deepEqual(sent, [first, first, first]);
-    // After a refusal that teaches, the third is translated again.
+    // The gateway learns from the refusals, and translates the third request again.
     const each = mode === "native" ? 10_000 : 10_000 + first;
     assert.deepEqual(held, [each, each, each]);
     assert.equal(gateway.state().bodyMemoryBytes, 0);
@@ -239,7 +239,7 @@ Deno.test("any ending of a request frees its memory", async (t) => {
       });
     }
   }
-  await t.step("a body that is no JSON", async () => {
+  await t.step("a body that is not JSON", async () => {
     const { fetch } = silentProvider();
     const gateway = await openGateway({
       protocol: "chat",
@@ -253,7 +253,7 @@ Deno.test("any ending of a request frees its memory", async (t) => {
   });
 });
 
-/** Long enough for a thread. */
+/** The length of a body that a thread translates. */
 const LONG_BODY_BYTES = 256 * 1024 + 1000;
 
 async function openThreaded(protocol: Protocol) {
@@ -274,7 +274,7 @@ async function openThreaded(protocol: Protocol) {
   return { ...fake, bodies, gateway, translationPool };
 }
 
-/** Waits until a thread has an order, for a limited time. */
+/** Waits until a thread has begun a translation, for a limited time. */
 async function ordered(threads: readonly FakeThread[], index: number) {
   for (let turn = 0; turn < 1000; turn++) {
     if ((threads[index]?.orders.length ?? 0) > 0) return;
@@ -283,7 +283,7 @@ async function ordered(threads: readonly FakeThread[], index: number) {
   throw new Error(`Waited in vain for an order to thread ${index}`);
 }
 
-Deno.test("a caller that leaves while its long body is translated ends that thread, and the next body gets another", async () => {
+Deno.test("a caller that leaves while a thread translates its long body ends that thread, and the next body gets another one", async () => {
   const { threads, bodies, gateway, translationPool } = await openThreaded(
     "chat",
   );
@@ -307,7 +307,7 @@ Deno.test("a caller that leaves while its long body is translated ends that thre
   translationPool.close();
 });
 
-Deno.test("a thread that dies is an error 500 in each protocol", (t) =>
+Deno.test("a request whose translating thread dies is 500 in each protocol", (t) =>
   steps(t, PROTOCOLS, async (protocol) => {
     const { threads, gateway, translationPool } = await openThreaded(protocol);
     const responding = gateway.handler(

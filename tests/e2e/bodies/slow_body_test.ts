@@ -63,7 +63,7 @@ Deno.test("a body that does not arrive in time is 408, and the slot is free agai
         const error = errorAnswer(answer, protocol);
         assert.equal(error.status, 408);
         assert.equal(answer.isWhole, true);
-        // Deno adds another one when it was to read the whole body at once.
+        // Deno adds a second `close` when it should read the whole body at once.
         assert.match(answer.headers.get("connection") ?? "", /^close\b/);
         assert.equal(error.type, "timeout_error");
         const line = await gateway.lines.requests.next();
@@ -115,7 +115,7 @@ Deno.test("a body that breaks off reaches no upstream and is logged as a disconn
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("bytes after the declared length are no part of the body", async () => {
+Deno.test("bytes after the declared length are not part of the body", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = hello("chat");
@@ -184,7 +184,7 @@ const SILENT: Readonly<Record<string, string>> = {
   ) + "\x1f",
 };
 
-Deno.test("200 silent uploads of one token cost another token no request", async (t) => {
+Deno.test("200 silent uploads of one token do not make a request of another token fail", async (t) => {
   await using upstream = startUpstream();
   await steps(t, Object.entries(SILENT), async ([, begun]) => {
     await using gateway = await startGateway(crowdedFile(upstream.url));

@@ -45,7 +45,7 @@ function fileFor(url: string): Record<string, unknown> {
   };
 }
 
-Deno.test("a model of others and an unknown model get the same response, to the last byte", async (t) => {
+Deno.test("an unassigned model and an unknown model get byte-identical responses", async (t) => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const missing = [
     { name: "not assigned", model: "model-b", token: BOB_TOKEN },
@@ -85,7 +85,7 @@ Deno.test("a model of others and an unknown model get the same response, to the 
   }
 });
 
-Deno.test("/models lists no model of others and no disabled one", async () => {
+Deno.test("/models lists no unassigned and no disabled model", async () => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const idsOf = async (token: string) => {
     const headers = credentials("chat", token);
@@ -109,7 +109,7 @@ Deno.test("/models lists no model of others and no disabled one", async () => {
   );
 });
 
-Deno.test("a model of several connections is served by the caller's first one", async () => {
+Deno.test("the caller's first connection serves a model of several connections", async () => {
   await using upstream = startUpstream();
   const models = ["shared"];
   await using gateway = await startGateway({

@@ -170,7 +170,7 @@ const RAW_LINES: Readonly<Record<string, readonly [number, string]>> = {
   ],
 };
 
-Deno.test("credentials that no client sends are rejected, and the gateway continues to serve", async (t) => {
+Deno.test("credentials that no normal client sends are rejected, and the gateway continues to serve", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   await steps(t, Object.entries(RAW_LINES), async ([, [status, lines]]) => {
@@ -270,7 +270,7 @@ for (const status of [400, 403, 404, 429, 500]) {
     }));
 }
 
-Deno.test("an error without the key passes byte for byte", async () => {
+Deno.test("an error that does not contain the key is forwarded byte for byte", async () => {
   const body = '{"error" : {"message":"sk-upstream is no model"}}';
   await using upstream = startUpstream(() =>
     new Response(body, {
@@ -356,7 +356,7 @@ const WHOLE_ANSWERS = {
   },
 };
 
-Deno.test("a whole answer that quotes the key arrives without it, native or translated, as one object or as a stream", async () => {
+Deno.test("a whole answer that quotes the key arrives without it, native or translated, whole or streamed", async () => {
   await using upstream = startUpstream(({ path }) =>
     Response.json(WHOLE_ANSWERS[protocolOfPath(path)])
   );

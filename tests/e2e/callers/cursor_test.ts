@@ -73,7 +73,7 @@ function fileOf(url: string): Record<string, unknown> {
     connections: CONNECTIONS.map(({ protocol }) =>
       familyConnection(FILE[protocol], url, {
         endpoints: { [protocol]: `${url}/v1` },
-        // OpenAI itself takes custom tools unchanged.
+        // OpenAI itself accepts custom tools unchanged.
         ...(protocol === "responses" && { service: "openai" }),
       })
     ),
@@ -111,7 +111,7 @@ async function readChat(response: Response): Promise<
 }
 
 for (const { protocol, model, call } of CONNECTIONS) {
-  Deno.test(`a Responses body for Chat Completions is sent to a ${protocol} connection in its protocol, and answered as Chat`, async () => {
+  Deno.test(`a Responses body on the path of Chat is sent to a ${protocol} connection in its protocol, and answered as Chat`, async () => {
     await using upstream = startUpstream((seen) =>
       upstreamAnswer(protocol, TEXT, bodyOf(seen).stream === true)
     );
@@ -181,7 +181,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
   });
 }
 
-Deno.test("such a body goes to the Responses endpoint of a connection before its Chat endpoint, without Chat's fields", async () => {
+Deno.test("a Responses body on the path of Chat goes to the connection's Responses endpoint if it has one, without Chat's fields", async () => {
   await using upstream = startUpstream(() =>
     upstreamAnswer("responses", TEXT, true)
   );
@@ -216,7 +216,7 @@ Deno.test("a body with an empty list of messages beside its input is a Responses
   }
 });
 
-Deno.test("an uncertain body passes byte for byte in the protocol of its path", async (t) => {
+Deno.test("an ambiguous body is forwarded byte for byte in the protocol of its path", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const messages = [{ role: "user", content: "Hi" }];
@@ -242,7 +242,7 @@ Deno.test("an uncertain body passes byte for byte in the protocol of its path", 
   });
 });
 
-Deno.test("an error of such a request has the shape of Chat", async () => {
+Deno.test("an error for a Responses body on the path of Chat has the shape of Chat", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ error: { message: "no such thing", type: "x" } }, {
       status: 400,

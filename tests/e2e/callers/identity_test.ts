@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const signer = await createSigner();
 const keys = () => Response.json({ keys: [signer.jwk] });
 
-/** A token of the gateway whose name is the claim of a JWT. */
+/** A token of the gateway with the same name as the subject of a JWT. */
 const NAMESAKE = "mg_namesake";
 
 /** Starts a provider, an issuer and a gateway that trusts it. */
@@ -82,7 +82,7 @@ function send(
   return gateway.call(PATHS[protocol], init);
 }
 
-/** Sends it and returns its status. */
+/** Sends that request and returns its status. */
 async function statusOf(
   gateway: RunningGateway,
   token: string,
@@ -100,7 +100,7 @@ async function usageOf(gateway: RunningGateway, token: string) {
   return await response.json();
 }
 
-Deno.test("a JWT is served in every protocol, and no part of it reaches the provider or the log", async () => {
+Deno.test("a caller with a JWT is served in every protocol, and no part of the JWT reaches the provider or the log", async () => {
   await using scene = await openScene({
     rules: [{ connections: ["*"], group: "platform" }],
   });
@@ -123,7 +123,7 @@ Deno.test("a JWT is served in every protocol, and no part of it reaches the prov
   assert.equal(issuer.requests.items.length, 1);
 });
 
-Deno.test("an issuer's caller and a token of the same name share nothing", async () => {
+Deno.test("a caller of an issuer and a token of the same name share no limits and no usage", async () => {
   await using scene = await openScene({
     rules: [{ connections: ["*"], limits: [{ window: "day", requests: 1 }] }],
   });
@@ -179,7 +179,7 @@ Deno.test("each refusal of a JWT has the shape of the protocol", async (t) => {
   }
 });
 
-Deno.test("while an issuer is away, its callers wait and all others are served", async (t) => {
+Deno.test("while an issuer is unreachable, its callers get 503 and all others are served", async (t) => {
   await using scene = await openScene();
   const { gateway, issuer } = scene;
   issuer.play(() => new Response("secret page", { status: 500 }));
@@ -259,7 +259,7 @@ testNeeding(
       const init = ask("chat", undefined, credentials("chat", token));
       return (await askOnce(gateway.url + PATHS.chat, init)).status;
     };
-    // Each request has a connection of its own, so that both threads get some.
+    // Each request has its own connection, so that both threads get some.
     for (let count = 0; count < 12; count++) {
       assert.equal(await statusOf(`u-${count}`), 200);
       assert.equal(await statusOf(`u-${count}`, stranger), 401);
@@ -269,7 +269,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a file of keys is watched: a rotation needs no restart",
+  "a file of keys is watched, so that a rotation needs no restart",
   Deno.build.os === "windows" && "Windows has no such links and signals",
   async () => {
     const next = await createSigner("k2");

@@ -30,7 +30,7 @@ function fileFor(url: string, token: Readonly<Record<string, unknown>> = {}) {
   });
 }
 
-Deno.test("a model that is requested by an alias is sent with the provider's name, and logged with its id", async () => {
+Deno.test("a model that is requested by an alias is sent by the provider's name, and logged by its id", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const response = await gateway.ask("chat", `{"model":"${ALIAS}","x":1.0}`);
@@ -72,7 +72,7 @@ Deno.test("an alias of a model that a token may not use is an unknown model", as
   assert.deepEqual(upstream.requests.items, []);
 });
 
-Deno.test("a body must not name an alias among the models that the provider may choose", async () => {
+Deno.test("a body that names an alias among the models for the provider to choose from is rejected", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const response = await gateway.ask(
@@ -153,7 +153,7 @@ Deno.test("a renamed model changes only the bytes of its name", async (t) => {
 
 const MIB = 1024 * 1024;
 
-/** Names that would be harmful in a path, in a header or in a log line. */
+/** Names that could do harm in a path, a header or a log line. */
 const ODD: Readonly<Record<string, string>> = {
   "a way up": "../../admin?x=1#y",
   "an encoded way up": "%2e%2e%2fadmin",
@@ -165,7 +165,7 @@ const ODD: Readonly<Record<string, string>> = {
 /** A log line holds at most the beginning of a name. */
 const MAX_LINE_BYTES = 4096;
 
-Deno.test("a model's name is data: rejected by name, on one log line, and in no path or header", async (t) => {
+Deno.test("an odd model name is rejected, fills one log line, and reaches no path or header", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -205,7 +205,7 @@ function called(text: string): string {
   });
 }
 
-Deno.test("a tool's arguments and result are data, natively and translated", async (t) => {
+Deno.test("a tool's arguments and result change no path, header or log line, natively and translated", async (t) => {
   await using upstream = startUpstream(({ path }) =>
     Response.json(WIRES[protocolOfPath(path)].answer)
   );

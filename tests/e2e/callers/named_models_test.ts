@@ -69,7 +69,7 @@ Deno.test("a provider may choose only among the token's models on the connection
     ["tools", [{ type: "advisor_20260301", model: "upstream-secret" }]],
     ["extra_body", { models: ["upstream-secret"] }],
     ["compound_custom", { models: { answering_model: "upstream-secret" } }],
-    // A model that only makes images may be unknown, but must not be another token's.
+    // A model that only generates images may be unknown, but must not be another token's.
     ["tools", [{ type: "image_generation", model: "upstream-secret" }]],
     ["tools", [{ type: "openrouter:fusion" }]],
   ];
@@ -97,7 +97,7 @@ Deno.test("a provider may choose only among the token's models on the connection
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a translation within one protocol rejects other models at any place of the body", async (t) => {
+Deno.test("a translation within one protocol rejects unassigned models anywhere in the body", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(minimalFile({
     connections: [
@@ -144,7 +144,7 @@ Deno.test("a translation within one protocol rejects other models at any place o
   }
 });
 
-Deno.test("a body that names only the token's models passes byte for byte", async (t) => {
+Deno.test("a body that names only the token's models is forwarded byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const cases: readonly (readonly [fields: JsonObject, token?: string])[] = [
@@ -166,7 +166,7 @@ Deno.test("a body that names only the token's models passes byte for byte", asyn
   }
 });
 
-Deno.test("a connection with a named model that is not the token's is left out, and the next one serves", async () => {
+Deno.test("a connection is skipped if a body names a model of it that is not the token's, and the next one serves", async () => {
   await using upstream = startUpstream();
   const models = (other: string) => ["model-a", other];
   await using gateway = await startGateway(minimalFile({
@@ -190,7 +190,7 @@ Deno.test("a connection with a named model that is not the token's is left out, 
   assert.equal(error.param, "models");
 });
 
-Deno.test("a translated request carries no such field, and names it as dropped", async (t) => {
+Deno.test("a translated request drops the fields that name models, and the response names them", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const fields = {

@@ -63,7 +63,7 @@ function askWith(version: string, header = "anthropic-version"): RequestInit {
   return { ...init, headers };
 }
 
-Deno.test("another vendor has its own version header and legacy paths", async () => {
+Deno.test("another `messages_vendor` has its own version header and legacy paths", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { messages_vendor: "acme" }),
@@ -136,7 +136,7 @@ Deno.test("no request goes to an address that a caller names: the upstream is al
   });
 });
 
-Deno.test("a picture's address is forwarded unchanged and never fetched", async (t) => {
+Deno.test("a picture's URL is forwarded unchanged and never fetched", async (t) => {
   await using elsewhere = startUpstream();
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url), {
@@ -156,7 +156,7 @@ Deno.test("a picture's address is forwarded unchanged and never fetched", async 
   });
 });
 
-Deno.test("an ambiguous request is rejected, and nothing after it is served", async (t) => {
+Deno.test("an ambiguous request is rejected, and no request after it is served", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(REFUSED), async ([, request]) => {
@@ -167,7 +167,7 @@ Deno.test("an ambiguous request is rejected, and nothing after it is served", as
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** The server finds the end of these bodies, but does not decode the coding below the chunks. */
+/** The server finds the end of these bodies, but does not decode the coding within the chunks. */
 const CODED: Readonly<Record<string, string>> = {
   "an unknown coding": head("transfer-encoding: x", CHUNKED) + CHUNKS,
   "a compression": head("transfer-encoding: gzip, chunked") + CHUNKS,
@@ -189,7 +189,7 @@ Deno.test("an ambiguous request is rejected in the protocol of its path", async 
   });
 });
 
-Deno.test("a body with a coding below its chunks is rejected in the caller's protocol", async (t) => {
+Deno.test("a body with another coding within its chunks is rejected in the caller's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(CODED), async ([, request]) => {
@@ -217,7 +217,7 @@ const BEGUN_CHUNKS: Readonly<Record<string, string>> = {
   "its second chunk": "1\r\n{\r\n",
 };
 
-Deno.test("a chunk that breaks while its body is read is 400 in the caller's protocol, and ends the connection", async (t) => {
+Deno.test("a malformed chunk that arrives while the body is read is 400 in the caller's protocol, and ends the connection", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -243,7 +243,7 @@ Deno.test("a chunk that breaks while its body is read is 400 in the caller's pro
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** Unusual requests with only one reading. */
+/** Unusual but unambiguous requests. */
 const SERVED: Readonly<Record<string, string>> = {
   "a length with zeros before it": head(`content-length: 000${BODY.length}`) +
     BODY,
@@ -271,7 +271,7 @@ Deno.test("an unusual but unambiguous request reaches the upstream once, with it
   }
 });
 
-Deno.test("a body that looks like a request is not served when its own request is rejected unread", async () => {
+Deno.test("an unread body that looks like a request is not served", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   using socket = await connectRaw(gateway.port);

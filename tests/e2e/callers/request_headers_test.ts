@@ -23,7 +23,7 @@ import { steps } from "../../support/steps.ts";
 /** Headers that the gateway itself sends upstream. */
 const OWN = ["host", "content-length", "accept-encoding", "authorization"];
 
-/** Headers that the network client adds when the caller sends none. */
+/** Headers that the network client adds if the caller does not send them. */
 const DEFAULTS = ["accept", "user-agent"];
 
 /** Headers of clients that upstreams obey. */
@@ -50,7 +50,7 @@ const PASSED = {
   "x-unheard-of": "1, 2;q=0.5",
 };
 
-/** Headers of agents, SDKs and editors about a session, or with wishes for a provider. */
+/** Headers of agents, SDKs and editors about a session, or with options for a provider. */
 const AGENTS = {
   "copilot-integration-id": "vscode-chat",
   "editor-version": "vscode/1.99.0",
@@ -243,7 +243,7 @@ function modelFor(url: string): string | undefined {
 }
 
 testNeeding(
-  "all that real clients say in headers reaches the upstream, and nothing else does",
+  "exactly the public headers of real clients reach the upstream",
   recorded.length === 0 && "there are no recordings here",
   async (t) => {
     await using upstream = startUpstream();

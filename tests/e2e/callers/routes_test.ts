@@ -127,7 +127,7 @@ Deno.test("every own path of the gateway responds to GET", async (t) => {
   });
 });
 
-Deno.test("agents' probes with HEAD get a response without a credential", async (t) => {
+Deno.test("agents' probes with HEAD need no credential", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   await steps(t, [...PROBES, "/livez", "/readyz", "/healthz"], async (path) => {
     const response = await gateway.call(path, { method: "HEAD" });
@@ -141,7 +141,7 @@ Deno.test("a wrong method is 405 and names the right one, in the path's protocol
   const paths = RELAYED.flatMap(([, , paths]) => paths);
   for (const path of new Set([...paths, ...ANSWERED, ...PROBES])) {
     const allow = allowOf(path);
-    await t.step(`${path} takes ${allow}`, async () => {
+    await t.step(`${path} accepts ${allow}`, async () => {
       for (const method of ALL_METHODS) {
         if (allow.split(", ").includes(method)) continue;
         const response = await gateway.call(path, { method, headers: HEADERS });
@@ -186,7 +186,7 @@ function get(target: string, host = "gateway"): string {
     `authorization: Bearer ${ALICE_TOKEN}\r\nconnection: close\r\n\r\n`;
 }
 
-/** Targets in which a URL parser would find a path of ours. */
+/** Targets that a URL parser would resolve to a path of ours. */
 const DETOURS = [
   "/x/%2e%2e/v1/models",
   "/x/../v1/models",
@@ -225,7 +225,7 @@ Deno.test("a caller's host changes nothing, even when it is invalid in a URL", a
     const query = await sendRaw(gateway.port, get("/v1/limits?x", host));
     assert.equal(errorAnswer(query, "chat").status, 400);
   });
-  // Only the missing model lists of providers that do not exist.
+  // The only lines are about the model lists, because the providers do not exist.
   const others = gateway.lines.others.items.filter(({ event }) =>
     event !== "model_list_unread"
   );
@@ -238,7 +238,7 @@ Deno.test("a target in absolute form is served by its path", async () => {
   assert.equal((await sendRaw(gateway.port, get(target))).status, 200);
 });
 
-Deno.test("targets that are no path are unknown", async (t) => {
+Deno.test("a target that is not a path is unknown", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   await steps(t, ["OPTIONS *", "CONNECT gateway:80"], async (start) => {
     const request = get("/").replace("GET /", start);
@@ -247,7 +247,7 @@ Deno.test("targets that are no path are unknown", async (t) => {
   });
 });
 
-/** Hosts that are none; some contain a path of ours, before a target without one, and the reverse. */
+/** Invalid hosts. Some contain a path of ours before a target without one, or the reverse. */
 const INVALID_HOSTS: readonly (readonly [target: string, host: string])[] = [
   ["/nope", "x/v1/models?"],
   ["/nope", "x/v1/models#"],
@@ -283,7 +283,7 @@ Deno.test("a request with an invalid host is refused, with any target", async (t
   }
 });
 
-Deno.test("a host that contains a path reaches no model", async () => {
+Deno.test("a host header that contains a path reaches no model", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const headers: [string, string][] = [

@@ -152,7 +152,7 @@ async function askSecretly(
 ): Promise<void> {
   const address = `${url}${path}?key=${CANARIES.query}`;
   const answer = await askOnce(address, init).catch(() => undefined);
-  // A broken stream is no answer. The test checks its printed lines at the end.
+  // A broken stream has no response to check. The test checks the printed lines at the end.
   const text = answer?.text ?? "";
   assert.deepEqual(findCanaries(text, UPSTREAM_SECRETS), []);
 }
@@ -210,7 +210,7 @@ function refusedRequests(): readonly RefusedRequest[] {
       `{"model":"model-a","stream":"${prompt}"}`,
       `["${prompt}"]`,
       hello(protocol, { model: "unreachable", user: prompt }),
-      // A translated request whose fields no translation knows.
+      // A translated request with fields that no codec knows.
       hello(protocol, {
         model: protocol === "chat" ? "model-b" : "model-a",
         [conversation]: { [prompt]: prompt },
@@ -244,7 +244,7 @@ function refusedRequests(): readonly RefusedRequest[] {
   });
 }
 
-Deno.test("no secret, prompt or answer is logged, with any behavior of the upstream", async (t) => {
+Deno.test("no secret, prompt or answer is logged, whatever the upstream does", async (t) => {
   const scripts = {
     ...SCRIPTS,
     ...Object.fromEntries(STATUSES.map((one) => [String(one), failing(one)])),
@@ -268,7 +268,7 @@ Deno.test("no secret, prompt or answer is logged, with any behavior of the upstr
   });
 });
 
-Deno.test("no secret, prompt or answer is printed by the program, with any behavior of its callers", async () => {
+Deno.test("the program prints no secret, prompt or answer, whatever its callers do", async () => {
   await using upstream = startUpstream(SCRIPTS.JSON);
   await using gateway = await serveFile(fileFor(upstream.url));
   await askEverything(gateway.url);

@@ -28,7 +28,7 @@ const ISSUERS: Readonly<Record<string, string>> = {
   "/aws/token": "https://sts.eu-central-1.amazonaws.com/",
 };
 
-/** What callers send to each cloud: the path at the gateway, and the end of that at the cloud. */
+/** The request for each cloud: the path at the gateway, and the end of the path at the cloud. */
 const CLOUDS: Readonly<Record<string, readonly [string, string]>> = {
   anthropic: ["/v1/messages", "/messages"],
   openai: ["/v1/responses", "/responses"],
@@ -44,7 +44,7 @@ type Answer = (
   path: string,
 ) => Response | undefined;
 
-/** Five clouds at one address with TLS, which accept the tokens of their issuers alone. */
+/** Five clouds at one address with TLS. Each accepts only the tokens of its issuer. */
 function openClouds(answerFirst: Answer) {
   const issuers = openIssuers(new Date(Date.now() + 3_600_000).toISOString());
   const given = new Set<string>();
@@ -208,7 +208,7 @@ function keylessFile(
 interface KeylessOptions {
   /** Further entries of `identity`. */
   readonly issuers?: readonly object[];
-  /** Answers what it wants to in place of the clouds. */
+  /** Answers requests in place of the clouds; `undefined` leaves one to them. */
   readonly answer?: Answer;
 }
 
@@ -287,7 +287,7 @@ export async function openKeyless(
 const CREDENTIAL_REGEXP =
   /[\w-]{10,}\.[\w-]{10,}\.[\w-]{2,}|\b(sk-|AKIA|ASIA|AIza|mg_)[\w-]{8,}/g;
 
-/** Returns the texts of a process and its folders, by their place. */
+/** Returns the texts of a process and its folders, by their location. */
 async function textsOf(
   gateway: ServedGateway,
   folders: readonly string[],
@@ -300,7 +300,7 @@ async function textsOf(
   }
   const { pid } = gateway;
   const environment = await ofProcess(pid, "environ");
-  // Those of the machine that runs the test are not of the gateway.
+  // The variables of the machine that runs the test do not belong to the gateway.
   const others = Object.entries(Deno.env.toObject()).map((pair) =>
     pair.join("=")
   );

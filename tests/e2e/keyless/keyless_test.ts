@@ -8,7 +8,7 @@ import {
 import { assertKeyless, lastingSecrets, openKeyless } from "./keyless_scene.ts";
 
 testNeeding(
-  "one configuration without a secret serves five clouds, and nothing of it lives for over an hour",
+  "one configuration without a secret serves five clouds, and no credential lives for over an hour",
   Deno.build.os !== "linux" &&
     "only Linux shows the environment of a process",
   async () => {
@@ -38,7 +38,7 @@ Deno.test("the search for lasting secrets finds keys, and tokens that live for o
   );
 });
 
-Deno.test("200 streams go on while their token is revoked and renewed, and no request fails", async () => {
+Deno.test("200 streams continue while their token is revoked and renewed, and no request fails", async () => {
   await using scene = await openKeyless();
   const { clouds, ask } = scene;
   const streams = await Promise.all(

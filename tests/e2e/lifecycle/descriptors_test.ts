@@ -147,7 +147,7 @@ for (const host of ["127.0.0.1", "localhost"]) {
   });
 }
 
-/** Few descriptors, and more handshakes that stop half way. */
+/** A low limit of descriptors, and more stalled handshakes than that. */
 const FEW_DESCRIPTORS = 256;
 const HALF_HANDSHAKES = 400;
 
@@ -182,7 +182,7 @@ Deno.test({
       // One half sends nothing, the other the beginning of its first message.
       if (count % 2 === 0) await socket.write("\x16\x03\x01\x00\xc8");
     }
-    // Connections that are being opened may be reset, once.
+    // The first attempt may fail: a connection that is being opened may be reset.
     await until(
       () => within(send(), "an answer").then((one) => one === 200, () => false),
       "a caller to be served",
@@ -197,7 +197,7 @@ const CONNECTIONS = 300;
 const REQUEST =
   `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${ALICE_TOKEN}\r\n\r\n`;
 
-Deno.test(`${CONNECTIONS} idle connections delay no other, may send at any time, and delay no stop`, async () => {
+Deno.test(`${CONNECTIONS} idle connections delay no other connection and no stop, and may send at any time`, async () => {
   await using upstream = startUpstream();
   await using gateway = await serveFile(
     familiesFile(upstream.url, { server: { port: 0 } }),
@@ -223,11 +223,11 @@ Deno.test(`${CONNECTIONS} idle connections delay no other, may send at any time,
   assert.equal((await within(gateway.ended, "the end")).code, 0);
 });
 
-// The soak's mixed traffic, as far as it runs within seconds.
+// The mixed traffic of the soak, shortened to seconds.
 
 const REQUESTS = 300;
 
-/** One caller in so many disconnects. */
+/** One of this many callers disconnects. */
 const LEAVING = 5;
 
 /**
@@ -236,7 +236,7 @@ const LEAVING = 5;
  */
 const CALLERS = 16;
 
-/** The stages at which they disconnect. */
+/** The stages at which callers disconnect. */
 const STAGES: readonly Stage[] = [
   "in the head",
   "in the body",
@@ -244,7 +244,7 @@ const STAGES: readonly Stage[] = [
   "in mid-stream",
 ];
 
-/** Half a head is not recognised as a request. */
+/** The stage before the gateway recognises a request. */
 const UNHEARD: Stage = "in the head";
 
 const random = createRandom(32);
@@ -284,7 +284,7 @@ async function descriptorsOf(pid: number): Promise<number> {
   return new TextDecoder().decode(stdout).split("\n").length;
 }
 
-Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, the others get the right answers, and nothing remains`, async () => {
+Deno.test(`when a fifth of ${REQUESTS} requests over all pairs of protocols leave, the others get the right answers, and nothing leaks`, async () => {
   await using scene = await startScene();
   const settle = (left: number) =>
     until(

@@ -144,7 +144,7 @@ async function checkCut({ model, rest }: Begun): Promise<void> {
 }
 
 testNeeding(
-  "what still runs after drain_seconds is cut and does not look complete, exit 0",
+  "a stream that still runs after drain_seconds is cut and does not look complete, and the exit code is 0",
   Deno.build.os === "windows" && "Windows has no such signals",
   async () => {
     const gate = Promise.withResolvers<void>();
@@ -155,7 +155,7 @@ testNeeding(
     for (const stream of streams) await checkCut(stream);
     assert.equal((await within(gateway.ended, "the exit")).code, 0);
     assert.equal(gateway.lines("cut")[0]?.requests, 10);
-    // Natively and translated, the provider did not break them off.
+    // The log does not blame the provider for the cut.
     for (const { level, ended, failure, reason } of gateway.lines("request")) {
       assert.deepEqual([level, ended, failure, reason], [
         ...["warn", "error", undefined, "the gateway shuts down"],
@@ -166,7 +166,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a second signal cuts what runs at once",
+  "a second signal cuts running streams at once",
   Deno.build.os !== "linux" && "only Linux deals connections out to threads",
   async (t) => {
     for (const workers of [1, 2]) {
@@ -280,7 +280,7 @@ async function keepAsking(
   let asked = 0;
   while (!signal.aborted) {
     asked++;
-    // Each request is a session of its own, so that both replicas are asked.
+    // Each request has its own session, so that both replicas get some.
     const session = { "x-claude-code-session-id": crypto.randomUUID() };
     const question = ask("chat", hello("chat", { stream }), session);
     const answer = await fetch(url + PATHS.chat, { ...question, client });
@@ -363,7 +363,7 @@ async function restartInTurn(
     await old[Symbol.asyncDispose]();
     const young = await serve(Number(new URL(old.url).port));
     gateways[index] = young;
-    // A request that it refused just before it listened must have reached the other one.
+    // A request that the new gateway refused just before it listened must have reached the other one.
     await until(
       () => young.lines("request").length > LOOPS,
       "the new one to be asked",

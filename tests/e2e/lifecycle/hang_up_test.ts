@@ -93,10 +93,10 @@ Deno.test("a caller that leaves before the upstream answers ends the upstream's 
   assert.equal(gateway.lines.requests.items.length, 6);
 });
 
-/** More than a server reads with the head of a request. */
+/** A body longer than a server reads with the head of a request. */
 const LONG_TEXT = "x".repeat(100_000);
 
-Deno.test("a caller with a long request that leaves before the upstream answers ends the upstream's request", async (t) => {
+Deno.test("a caller with a long body that leaves before the upstream answers ends the upstream's request", async (t) => {
   await steps(t, PROTOCOLS, async (protocol) => {
     const asked = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
@@ -209,7 +209,7 @@ const ENDS = {
     `event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n`,
 } as const;
 
-Deno.test("a caller that leaves right after the last event has the complete answer", async (t) => {
+Deno.test("a caller that leaves right after the last event counts as having the complete answer", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, PROTOCOLS, async (protocol) => {
@@ -379,7 +379,7 @@ Deno.test("hundreds of callers that disconnect leave nothing running, at any sta
           () => gateway.admission.active === 0 && account.open === 0,
           "every request to end",
         );
-        // Half a head is not recognised as a request.
+        // The gateway does not recognise half a head as a request.
         if (sends !== "half the head") logged += HANG_UPS;
         const { items } = gateway.lines.requests;
         await until(() => items.length === logged, "a line about each");

@@ -24,7 +24,7 @@ async function openFolder() {
   const path = await Deno.makeTempDir();
   return {
     path,
-    /** Writes the tokens of these names to a file, and moves it to its place. */
+    /** Writes the tokens of these names to a file, and renames it into the folder. */
     async put(file: string, ...names: string[]): Promise<void> {
       const tokens = names.map((name) =>
         tokenFile({ name, sha256: sha256Hex(`mg_${name}`) })
@@ -197,7 +197,7 @@ async function removeBob(
   });
 }
 
-/** What arrived of a response. */
+/** The part of a response that arrived. */
 interface Rest {
   readonly text: string;
   readonly isBroken: boolean;

@@ -17,7 +17,7 @@ import { until } from "../../support/within.ts";
 import { ask, PATHS } from "../../support/wire/ask.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
-/** So many connections reach all of four threads, except once in ten thousand times. */
+/** The number of connections that reach all of four threads, except once in ten thousand times. */
 const CONNECTIONS = 40;
 
 /** Gateways that share their counts. */
@@ -28,7 +28,7 @@ interface Scene {
   readonly hasStore: boolean;
 }
 
-/** Without threads, tests/simulation holds the same of one gateway, of replicas, and after a restart. */
+/** Without threads, tests/simulation checks the same for one gateway, for replicas, and after a restart. */
 const SCENES: readonly Scene[] = [
   { name: "four threads", replicas: 1, workers: 4, hasStore: false },
   { name: "two replicas of threads", replicas: 2, workers: 2, hasStore: true },
@@ -103,7 +103,7 @@ function open(
   return {
     start,
     configure: reload,
-    /** Waits until every thread reports so much. With a store, a busy machine may delay it. */
+    /** Waits until every thread reports this usage. With a store, a busy machine may delay it. */
     async expectUsed(wanted: number): Promise<void> {
       const read = async () =>
         (await usages()).map(({ limits: [limit] }) => limit?.used);
@@ -153,7 +153,7 @@ for (const scene of SCENES) {
           await gateways.configure(limits);
           await gateways.expectUsed(19);
           assert.deepEqual(await gateways.ask(1), [200]);
-          // When a busy machine delays the store's reply, the memory decides.
+          // If a busy machine delays the store's reply, the gateway decides by its own counts.
           await gateways.expectUsed(20);
           assert.deepEqual(
             new Set(await gateways.ask(CONNECTIONS)),
@@ -161,7 +161,7 @@ for (const scene of SCENES) {
           );
         });
 
-        await t.step("a limit that was taken out and put back", async () => {
+        await t.step("a limit that was removed and restored", async () => {
           await gateways.configure([]);
           assert.deepEqual(new Set(await gateways.ask(5)), new Set([200]));
           await gateways.configure(limits);

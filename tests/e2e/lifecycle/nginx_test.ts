@@ -113,7 +113,7 @@ Deno.test({
   },
 });
 
-/** The paths of the protocols, and a path of none. */
+/** The paths of the protocols, and a path of no protocol. */
 const ERROR_PATHS: readonly (readonly [path: string, protocol: Protocol])[] = [
   ...PROTOCOLS.map((protocol) => [PATHS[protocol], protocol] as const),
   ["/api/anthropic/v1/messages?beta=true", "messages"],

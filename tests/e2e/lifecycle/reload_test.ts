@@ -44,7 +44,7 @@ async function lineNumber(
 }
 
 testNeeding(
-  "a running stream goes on with the configuration that it began with, new requests have the new one",
+  "a running stream keeps the configuration with which it began, and new requests use the new one",
   ignore && "Windows has no such links and signals",
   async (t) => {
     const answer = openAnswer();
@@ -149,7 +149,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 const ROUNDS = 1_000;
 
 testNeeding(
-  `a configuration that is changed in every way ${ROUNDS} times costs no request`,
+  `no request fails while the configuration is changed ${ROUNDS} times in every way`,
   ignore && "Windows has no such links and signals",
   async () => {
     await using upstream = startUpstream();
@@ -172,7 +172,7 @@ testNeeding(
       return headers.get("authorization") === "Bearer key-last";
     }, "the last configuration");
     await gateway.line("config_applied");
-    // Files that change all the time are used now and then, at a moment that may be a good one.
+    // A file that changes constantly may be read just while it is valid, so the last change is made alone.
     await CHANGES["made invalid"]?.(gateway.path, "");
     await gateway.line("config_rejected");
     assert.equal((await askOnce(url, ask("chat"))).status, 200);
@@ -180,7 +180,7 @@ testNeeding(
   },
 );
 
-Deno.test("an invalid edit is reported once, and so is the return to the valid file", async () => {
+Deno.test("an invalid edit and the return to the valid file are each reported once", async () => {
   await using upstream = startUpstream(() => Response.json({}));
   const good = fileWith("key-1", upstream.url);
   await using gateway = await serveFile(good);
@@ -197,7 +197,7 @@ Deno.test("an invalid edit is reported once, and so is the return to the valid f
   assert.equal(gateway.lines("config_unchanged").length, 1);
 });
 
-Deno.test("a port that is changed and changed back needs no restart any more", async () => {
+Deno.test("a port that is changed and changed back leaves no warning about a restart", async () => {
   await using upstream = startUpstream(() => Response.json({}));
   await using gateway = await serveFile(fileWith("key-1", upstream.url));
   await gateway.rewrite(fileWith("key-1", upstream.url, { port: 1 }));

@@ -96,7 +96,7 @@ for (const workers of [1, 2]) {
         () => gateway.lines("listener_renewed").length === workers,
         "every thread to renew its listener",
       );
-      // The old listener may have a connection left to accept.
+      // The old listener may still accept a connection.
       await until(
         () => shows(gateway.url, nextTestCertificate.cert),
         "the next certificate",
@@ -116,7 +116,7 @@ for (const workers of [1, 2]) {
 }
 
 unixTest(
-  "a certificate is replaced again and again, and no request is lost",
+  "no request fails while the certificate is replaced several times",
   async () => {
     await using upstream = startUpstream();
     await using directory = await openTempFolder();
@@ -144,7 +144,7 @@ unixTest(
 );
 
 unixTest(
-  "a TLS port that another gateway has is not shared with it",
+  "a gateway does not share the TLS port of another gateway",
   async () => {
     await using directory = await openTempFolder();
     await using gateway = await serveTls(
@@ -204,7 +204,7 @@ async function openKeyScene() {
 }
 
 unixTest(
-  "a key in a file is taken over when the file is written in place",
+  "a key in a file takes effect when the file is written in place",
   async () => {
     await using scene = await openKeyScene();
     assert.equal(await scene.shown(), `Bearer ${FIRST}`);
@@ -217,7 +217,7 @@ unixTest(
 );
 
 unixTest(
-  "a key file that is missing keeps the key in use, and is reported again on request",
+  "a missing key file leaves the old key in use, and SIGHUP reports it again",
   async () => {
     await using scene = await openKeyScene();
     await Deno.remove(scene.path);
@@ -233,7 +233,7 @@ unixTest(
 );
 
 unixTest(
-  "SIGHUP without a change and another key end a provider's long wait",
+  "SIGHUP without a change ends a provider's long wait, and so does another key",
   async () => {
     await using scene = await openKeyScene();
     const { gateway, upstream, status } = scene;

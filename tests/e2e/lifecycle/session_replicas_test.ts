@@ -124,7 +124,7 @@ interface Outcome {
   /** The port of the replica that relayed it; `undefined` when it is unknown. */
   readonly replica: number | undefined;
   readonly kind: "whole" | "cut" | "refused";
-  /** The response, when it is incomplete. */
+  /** The response, if it is incomplete. */
   readonly fault: string;
 }
 

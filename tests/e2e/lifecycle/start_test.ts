@@ -27,7 +27,7 @@ import { openTempFolder, type TempFolder } from "../../support/temp_folder.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** Creates a folder with one file, whose path it has. */
+/** Creates a folder with one file, and returns the path of the file. */
 async function fileOf(text: string): Promise<TempFolder> {
   const folder = await openTempFolder();
   const path = `${folder.path}/gateway.yaml`;
@@ -195,7 +195,7 @@ class OddError extends Error {
   readonly secret = CANARY;
 }
 
-Deno.test("an unforeseen exception is 500 in the caller's protocol, and frees the request's place", async (t) => {
+Deno.test("an unexpected exception is 500 in the caller's protocol, and frees the request's slot", async (t) => {
   const client: HttpClient = {
     send: () =>
       Promise.resolve({

@@ -80,7 +80,7 @@ async function usageOf({ url }: ServedGateway) {
 }
 
 testNeeding(
-  "replicas, with threads or without, hold a token's limits together, exactly, and count over a restart",
+  "replicas, with threads or without, enforce a token's limits together and exactly, even across a restart",
   [
     storeProgram === undefined && "there is no Valkey or Redis here",
     Deno.build.os !== "linux" && "only Linux deals connections out to threads",
@@ -98,7 +98,7 @@ testNeeding(
     const all = [one, two, three];
     for (const replica of all) await untilStore(replica, "connected");
     const statuses: number[] = [];
-    // One after another: when a busy machine delays the store's reply, the memory decides.
+    // One after another, because a replica decides by its own counts if a busy machine delays the store's reply.
     for (let count = 0; count < 36; count++) {
       const { url } = all[count % all.length] ?? one;
       statuses.push((await askOnce(url + PATHS.chat, ask("chat"))).status);
@@ -126,7 +126,7 @@ testNeeding(
 );
 
 testNeeding(
-  "replicas, with threads or without, share quotas and cool-downs by a store, and serve on when it is gone",
+  "replicas, with threads or without, share quotas and cool-downs through a store, and serve without it",
   [
     storeProgram === undefined && "there is no Valkey or Redis here",
     Deno.build.os !== "linux" && "only Linux deals connections out to threads",
@@ -152,7 +152,7 @@ testNeeding(
         (await askOnce(two.url + PATHS.chat, ask("chat"))).status === 503,
       "the other replica to know",
     );
-    // Another thread may receive a request before it knows.
+    // Another thread may receive a request before it knows of the cool-down.
     assert.ok(asked(/chat/) <= 3);
 
     const headers = ask("chat").headers ?? {};
@@ -180,7 +180,7 @@ testNeeding(
     await server.restart();
     for (const replica of both) {
       await untilStore(replica, "connected");
-      // A busy machine can make the store late before that, too.
+      // A busy machine may also delay the store before that.
       const failures = replica.lines("shared_store_away")
         .map(({ failure }) => failure)
         .filter((failure) => failure !== "silent");
@@ -196,7 +196,7 @@ testNeeding(
   },
 );
 
-/** Starts the store of this machine as one that demands a password. */
+/** Starts this machine's Valkey or Redis with a password. */
 async function startLockedServer(first: string): Promise<LockedStore> {
   const server = await startStoreServer(["--requirepass", first]);
   let password = first;
@@ -250,7 +250,7 @@ async function testPassword(
   await using replica = await serve();
   await untilStore(replica, "connected");
 
-  // The file first: the connection that the store knows stays.
+  // If the file changes first, the authenticated connection to the store stays.
   await Deno.writeTextFile(secret, "canary-second");
   await until(
     () => replica.lines("config_applied").length === 1,
@@ -263,7 +263,7 @@ async function testPassword(
     "the store to accept the second password",
   );
 
-  // The store first: a person has to write the file, and the log says so.
+  // If the store changes first, the log names the problem until a person writes the file.
   await store.changePassword("canary-third");
   const lastFailure = ({ lines }: ServedGateway) =>
     lines("shared_store_away").at(-1)?.failure;

@@ -17,7 +17,7 @@ interface Front {
   start(gatewayPort: number, port: number): Promise<RunningProxy>;
 }
 
-/** Proxies with plain settings, in which nobody has thought of streams. */
+/** Proxies with default settings, which are not made for streams. */
 const FRONTS: Readonly<Record<string, Front>> = {
   "nginx as it comes": {
     lack: !await hasNginx() && "there is no nginx here",
@@ -39,7 +39,7 @@ const FRONTS: Readonly<Record<string, Front>> = {
     start: (gatewayPort, port) =>
       startCaddy(caddySite(gatewayPort, port), port),
   },
-  // Caddy 2.6 compresses in spite of `no-transform`, and keeps what it compresses back.
+  // Caddy 2.6 compresses in spite of `no-transform`, and holds the compressed bytes back.
   "Caddy that compresses everything": {
     lack: !await hasCaddy() && "there is no Caddy here",
     start: (gatewayPort, port) =>

@@ -36,14 +36,14 @@ import { steps } from "../../support/steps.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
 
-/** So many connections reach both threads, except once in 2 to the power of 39 times. */
+/** The number of connections that reach both threads, except once in 2 to the power of 39 times. */
 const REQUESTS = 40;
 
 /** Only Linux distributes connections to threads. */
 const ignore = Deno.build.os !== "linux";
 
 testNeeding(
-  "two workers share a port: requests reach both, metrics are summed, a reload and a drain reach both",
+  "two workers share a port: requests, a reload and a drain reach both, and their metrics are summed",
   ignore && "only Linux deals connections out to threads",
   async (t) => {
     await using upstream = startUpstream();
@@ -102,7 +102,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a drain of two workers lets what they run end",
+  "a drain of two workers lets their running requests end",
   ignore && "only Linux deals connections out to threads",
   async () => {
     const gate = Promise.withResolvers<void>();
@@ -136,7 +136,7 @@ testNeeding(
 );
 
 testNeeding(
-  "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
+  "workers enforce the max_concurrent of a token, a connection and the gateway together, exactly",
   ignore && "only Linux deals connections out to threads",
   async (t) => {
     let gate = Promise.withResolvers<void>();
@@ -208,12 +208,12 @@ function beginning(bytes: number): readonly (string | Uint8Array)[] {
   return [`${lines.join("\r\n")}\r\n\r\n`, new Uint8Array(bytes).fill(0x20)];
 }
 
-/** The uploads that a token begins: their number, and the part that is sent. */
+/** The uploads that a token begins: their number, and how many bytes of each are sent. */
 const BEGUN: Readonly<Record<string, readonly [count: number, bytes: number]>> =
   { "silent": [200, 1], "that fill the memory": [24, 6 * MIB] };
 
 testNeeding(
-  "uploads of one token cost another token no request in any worker",
+  "uploads of one token do not make a request of another token fail, in any worker",
   ignore && "only Linux deals connections out to threads",
   async (t) => {
     await using upstream = startUpstream();
@@ -281,7 +281,7 @@ testNeeding(
         const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
         assert.ok(status === 429 || status === 503, String(status));
       }
-      // A request may arrive before the news of the first one.
+      // A request may reach a thread before the first one's cool-down does.
       assert.ok(asked(/chat/) <= 2, `asked ${asked(/chat/)} times`);
     });
     await t.step("quotas", async () => {
@@ -333,7 +333,7 @@ testNeeding(
 );
 
 testNeeding(
-  "workers that cannot listen say so once and end the program",
+  "workers that cannot listen report it once and end the program",
   ignore && "only Linux deals connections out to threads",
   async () => {
     await using taken = startUpstream();
@@ -343,7 +343,7 @@ testNeeding(
   },
 );
 
-Deno.test("workers: auto is one thread a core", () => {
+Deno.test("`workers: auto` means one thread for each core", () => {
   const count = workerCount("auto", createMemoryLog());
   assert.equal(count, ignore ? 1 : navigator.hardwareConcurrency);
 });
@@ -364,7 +364,7 @@ async function startMortals(
 ): Promise<Serving> {
   const file = familiesFile(upstreamUrl, {
     server: { port: 0 },
-    // A request that dies with its thread occupies the only place.
+    // A request that dies with its thread occupies the only slot.
     tokens: [tokenFile({ max_concurrent: 1 })],
     connections: [
       familyConnection("A", upstreamUrl),
@@ -393,7 +393,7 @@ async function startMortals(
 }
 
 testNeeding(
-  "a thread that dies of an error nobody catches is logged without the error's words, gives back what it held and is replaced, while the other serves",
+  "a thread that dies of an uncaught error is logged without the message, frees its slots and is replaced, while the other serves",
   Deno.build.os !== "linux" && "only Linux deals connections out to threads",
   async () => {
     await using upstream = startUpstream();
@@ -433,7 +433,7 @@ async function askToDie(url: string): Promise<string> {
   return await socket.readAll();
 }
 
-/** So many connections reach both threads, except once in 2 to the power of 19 times. */
+/** The number of connections that reach both threads, except once in 2 to the power of 19 times. */
 const WORKER_REQUESTS = 20;
 
 async function isServed(url: string): Promise<boolean> {

@@ -115,7 +115,7 @@ async function checkTold(
   assert.equal(line.connection, "first");
 }
 
-Deno.test("three flagged prompts get one error each, and cause no cool-down", async (t) => {
+Deno.test("each of three flagged prompts gets one error, and they cause no cool-down", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       await using scene = await open(way, MODERATED);
@@ -163,7 +163,7 @@ Deno.test("a refusal that is not about the content is tried on another connectio
   }
 });
 
-Deno.test("a refusal that is not about the content is 502 without another connection", async (t) => {
+Deno.test("a refusal that is not about the content is 502 if there is no other connection", async (t) => {
   for (const refusal of [...GATEWAY_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
     await t.step(refusal.name, async () => {
       for (const way of WAYS) {
@@ -268,7 +268,7 @@ const startFrozen = (file: Readonly<Record<string, unknown>>) =>
 
 let asked = 0;
 
-/** Sends a request, which always succeeds, in a conversation of its own, and returns its connection. */
+/** Sends a request in a new conversation, checks that it succeeds, and returns its connection. */
 async function servedBy(
   gateway: RunningGateway,
   protocol: Protocol,
@@ -292,7 +292,7 @@ async function servedBy(
   return attempts === undefined ? connection : "both";
 }
 
-Deno.test("a connection that breaks off during one token's request cools down for that token alone", async () => {
+Deno.test("a connection that breaks off during one token's requests cools down only for that token", async () => {
   await using bad = startRawUpstream(async (connection) => {
     const bytes = new Uint8Array(16 * 1024);
     await connection.read(bytes);

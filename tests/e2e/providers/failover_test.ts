@@ -110,7 +110,7 @@ Deno.test("another connection serves when the first cannot be reached or breaks 
     await using bad = startUpstream(undefined, testCertificate);
     await checkServed(bad.url, "unreachable");
   });
-  await t.step("never shakes hands", async () => {
+  await t.step("never answers the TLS handshake", async () => {
     const over = Promise.withResolvers<void>();
     await using bad = startRawUpstream(() => over.promise);
     await checkServed(bad.url.replace("http:", "https:"), "silent");
@@ -119,7 +119,7 @@ Deno.test("another connection serves when the first cannot be reached or breaks 
   });
 });
 
-Deno.test("after a refusal before the end of the request, another connection serves", async () => {
+Deno.test("another connection serves when the first refuses a request before its end", async () => {
   const refusal = '{"error":{"message":"Overloaded"}}';
   await using bad = startRawUpstream((connection) =>
     say(
@@ -142,7 +142,7 @@ Deno.test("after a refusal before the end of the request, another connection ser
   assert.equal(seen.text(), body);
 });
 
-Deno.test("a large body is sent whole to every tried connection, natively, renamed and translated", async () => {
+Deno.test("a large body is sent completely to every attempted connection, natively, renamed and translated", async () => {
   const text = "é".repeat(1_000_000);
   const seen: SeenRequest[] = [];
   await using upstream = startUpstream((request) => {

@@ -10,7 +10,7 @@ const SCHEMA: JsonObject = {
 
 const PICTURE = "iVBORw0KGgoAAAANSUhEUg==";
 
-/** A schema that OpenAI and Claude refuse, by its root, its list and a name. */
+/** A schema whose root, list and name OpenAI and Claude refuse. */
 const LOOSE: JsonObject = {
   anyOf: [
     { type: "object", properties: { "filter[id]": { type: "array" } } },
@@ -18,7 +18,10 @@ const LOOSE: JsonObject = {
   ],
 };
 
-/** Requests with what single providers refuse: schemas, mixed strictness, many stop strings, media, long answers. */
+/**
+ * Requests with features that some providers refuse: schemas, mixed strictness, many stop strings, media, long
+ * answers.
+ */
 export const HARD: Readonly<Partial<Record<FakeOperation, JsonObject>>> = {
   chat_completions: {
     max_completion_tokens: 20_000,

@@ -5,9 +5,10 @@ import { type Act, good, status } from "../../support/upstream/bad_provider.ts";
 import { chatToolsBesideReasoning } from "../../support/upstream/refusals.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
-// Chat Completions with tools, for a model that OpenAI and Azure serve with tools and reasoning only by Responses.
+// Chat Completions with tools, for a model that OpenAI and Azure serve with both tools and reasoning only in
+// Responses.
 
-/** Refuses as OpenAI does, and answers all else. */
+/** Refuses the requests that OpenAI refuses, and answers all others. */
 const strict: Act = (one) => {
   const isChat = one.wire === WIRES.chat;
   const url = isChat ? "/chat/completions" : "/responses";

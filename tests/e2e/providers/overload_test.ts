@@ -44,7 +44,7 @@ function startOpenUpstream() {
   const answers: OpenAnswer[] = [];
   const upstream = startUpstream(() => {
     const answer = openAnswer();
-    // While another connection could serve, a stream is held back until its first output.
+    // A stream is held back until its first output while another connection could serve.
     answer.write(`data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n`);
     answers.push(answer);
     return answer.response;
@@ -199,7 +199,7 @@ Deno.test("any ending of a request frees its slot", async (t) => {
     assert.notEqual(response.status, 503);
     assert.equal(gateway.admission.active, 0);
   });
-  await t.step("a refused body", async () => {
+  await t.step("a rejected body", async () => {
     const response = await gateway.ask("chat", "no JSON");
     await response.bytes();
     assert.equal(gateway.admission.active, 0);
@@ -220,11 +220,11 @@ const REFUSAL = JSON.stringify({
   error: { message: "Too long for this one", type: "invalid_request_error" },
 });
 
-/** A response after which the connection is closed at once, with the rest of the request unread. */
+/** A response after which the provider closes the connection at once, without reading the rest of the request. */
 const ANSWER =
   `HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`;
 
-/** Far longer than the buffers of sockets. */
+/** A text far longer than the buffers of sockets. */
 const LONG = "x".repeat(6 * MIB);
 
 /** The outcome depends on the faster side, so several requests are sent. */
@@ -240,7 +240,7 @@ const CERTIFICATE = fromFileUrl(
   new URL("../../fixtures/tls/cert.pem", import.meta.url),
 );
 
-Deno.test("an answer that arrives before the request is sent is forwarded", async (t) => {
+Deno.test("a response that arrives before the whole request is sent is forwarded", async (t) => {
   let readBytes = 0;
   const talk = async (connection: Deno.Conn) => {
     await readSome(connection, readBytes);
@@ -287,7 +287,7 @@ Deno.test("an answer that arrives before the request is sent is forwarded", asyn
       await sendAll("tls", LONG, 4);
     });
   }
-  // So short that the platform accepts the rest at once, and so long that it may not send it at once.
+  // Short enough that the platform accepts the rest at once, but long enough that it may not send it at once.
   for (const kib of [384, 250]) {
     for (const model of ["model-a", "tls"]) {
       await t.step(`during the last of ${kib} KiB to ${model}`, async () => {

@@ -175,7 +175,7 @@ Deno.test("GET /models and the catalog of Codex offer a model on every path that
       const { models } = await get("?client_version=0.169.0");
       const slugs = models.map(({ slug }: JsonObject) => slug);
       assert.equal(slugs.includes("demo-b"), b.includes("responses"));
-      // An offered path really answers.
+      // A request on an offered path succeeds.
       for (const path of ["messages", "responses"] as const) {
         for (
           const { id, protocols } of [entryOf("demo-b"), entryOf("demo-c")]
@@ -189,7 +189,7 @@ Deno.test("GET /models and the catalog of Codex offer a model on every path that
   }
 });
 
-Deno.test("a path that the family lacks stays a 400, and only the log names the option that adds it", async () => {
+Deno.test("a path that the family lacks is 400, and only the log names the option that adds it", async () => {
   await using gateway = await startDemoGateway();
   for (
     const [path, model, option] of [
@@ -244,7 +244,7 @@ Deno.test("GET /models lists the facts of the demo's providers about their model
   assert.equal(listed["demo-b-think"]?.supported_parameters, undefined);
 });
 
-Deno.test("a request to a model reads no list", async () => {
+Deno.test("a request for a model does not read the provider's model list", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(minimalFile({
     connections: [connectionFile({ endpoints: { chat: upstream.url } })],
@@ -257,7 +257,7 @@ Deno.test("a request to a model reads no list", async () => {
   assert.deepEqual(seen, ["POST /chat/completions"]);
 });
 
-Deno.test("a list is read with the connection's key, once for all callers, and the caller's is not sent", async () => {
+Deno.test("a model list is read with the connection's key, once for all callers, and without the caller's token", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ data: [{ id: "model-a", context_length: 10 }] })
   );
@@ -273,7 +273,7 @@ Deno.test("a list is read with the connection's key, once for all callers, and t
   assert.equal(seen?.headers.get("authorization"), `Bearer ${UPSTREAM_KEY}`);
 });
 
-Deno.test("a provider that repeats the connection's key in its list does not reveal it to callers", async () => {
+Deno.test("a connection's key in the provider's model list is not revealed to callers", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ data: [{ id: "model-a", display_name: UPSTREAM_KEY }] })
   );

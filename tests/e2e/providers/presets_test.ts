@@ -125,7 +125,7 @@ const SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** Requests with all that agents and SDKs send, which a translation has to fit to the provider. */
+/** Requests with all fields of agents and SDKs that a translation has to fit to the provider. */
 const RICH: Readonly<Record<FakeOperation, JsonObject>> = {
   chat_completions: {
     max_completion_tokens: 2000,
@@ -258,7 +258,7 @@ for (
       const before = received.length;
       const { status, text } = await ask(operation, RICH[operation]);
       assert.equal(status, 200, `${text}\n${received.at(-1)?.text}`);
-      // A lesson would heal a refusal that a row of the tables should avoid.
+      // The gateway would learn from a refusal, and so hide a missing row of the tables.
       assert.equal(received.length, before + 1, received.at(-2)?.text);
       const { translatedTo = main } = provider;
       assert.equal(received.at(-1)?.url, urls[translatedTo]);
@@ -294,7 +294,7 @@ const PLAIN_CHAT: JsonObject = {
   user: "u-1",
 };
 
-/** How the body for each provider differs from it; `undefined` is a field that the provider does not get. */
+/** The differences of each provider's body from that; `undefined` is a field that the provider does not get. */
 const DIFFERENCES: Readonly<
   Partial<Record<ServiceName, Readonly<Record<string, JsonValue | undefined>>>>
 > = {
@@ -350,7 +350,7 @@ function withNamedResult(): JsonObject[] {
 }
 
 for (const [name, differences] of Object.entries(DIFFERENCES)) {
-  Deno.test(`${name} gets a request of Messages in its dialect, to the last field`, async () => {
+  Deno.test(`${name} gets every field of a Messages request in its dialect`, async () => {
     assert.ok(isServiceName(name) && isFaked(name));
     const { received, ask, model } = await gatewayFor(
       name,
@@ -368,7 +368,7 @@ function isFaked(name: ServiceName): name is keyof typeof FAKE_PROVIDERS {
   return Object.hasOwn(FAKE_PROVIDERS, name);
 }
 
-Deno.test("dashscope gets instructions for a format and a tool, whose fields it rejects while it thinks", async () => {
+Deno.test("dashscope gets a format and a tool choice as instructions, because it rejects their fields while it thinks", async () => {
   const { received, ask } = await gatewayFor(
     "dashscope",
     FAKE_PROVIDERS.dashscope,
@@ -389,14 +389,14 @@ Deno.test("dashscope gets instructions for a format and a tool, whose fields it 
   assert.equal(dropped, "tool_choice,reasoning,text.format");
 });
 
-Deno.test("the gateway itself stops an answer of xai at the caller's stop string, which xai rejects", async () => {
+Deno.test("the gateway itself ends an answer of xai at the caller's stop string, because xai rejects that field", async () => {
   const { ask } = await gatewayFor("xai", FAKE_PROVIDERS.xai);
   const { text } = await ask("messages", RICH.messages);
   assert.match(text, /"text":"Hi\. "/);
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("bedrock-claude gets the betas in their order, without those of headers_drop", async () => {
+Deno.test("bedrock-claude gets the betas in order, without those of headers_drop", async () => {
   const { received, lines, ask } = await gatewayFor(
     "bedrock-claude",
     FAKE_PROVIDERS["bedrock-claude"],

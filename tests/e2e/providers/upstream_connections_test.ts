@@ -107,7 +107,7 @@ Deno.test("a provider with a low limit for HTTP/2 streams gets all requests at o
   assertUncoupled(upstream);
 });
 
-Deno.test("twenty kept connections that fall silent at once fail no request, and each second attempt is logged", async () => {
+Deno.test("no request fails when twenty kept connections fall silent at once, and each second attempt is logged", async () => {
   const KEPT = 20;
   let waiting: Http2ServerResponse[] = [];
   let together = KEPT;
@@ -137,7 +137,7 @@ Deno.test("twenty kept connections that fall silent at once fail no request, and
   assertUncoupled(upstream);
 });
 
-Deno.test("a provider that closes its connections serves every request once", async () => {
+Deno.test("a provider that closes its connections gets every request exactly once", async () => {
   const REQUESTS = 10;
   await using upstream = await startSecureUpstream((request, response) => {
     // Only HTTP/2 has GOAWAY.
@@ -186,7 +186,7 @@ Deno.test("a request goes over a new connection when the provider has closed the
   assert.equal(upstream.heard.length, 2);
 });
 
-Deno.test("each sent request is in the log when the provider closes a kept connection instead of answering", async () => {
+Deno.test("the log has every sent request when the provider closes kept connections instead of answering", async () => {
   await using upstream = startKeepAliveUpstream(({ connection, turn }) =>
     connection === 0 && turn === 1 ? "close" : "answer"
   );
@@ -197,7 +197,7 @@ Deno.test("each sent request is in the log when the provider closes a kept conne
   assert.equal(upstream.heard.length, 3);
 });
 
-Deno.test("behind a SOCKS proxy, a provider that closes kept connections sees each attempt of the log once, and no more", async () => {
+Deno.test("behind a SOCKS proxy, a provider that closes kept connections gets exactly the attempts of the log", async () => {
   await using upstream = startKeepAliveUpstream(({ turn }) =>
     turn === 0 ? "answer" : "close"
   );

@@ -79,7 +79,7 @@ Deno.test("an upstream's redirect is not followed, and its target is not reveale
   assert.equal(elsewhere.requests.items.length, 0);
 });
 
-/** Statuses that no answer to a request can have, written by a provider's socket. */
+/** Statuses that no final response can have, which a provider writes to its socket. */
 const NO_ANSWERS = [
   "000 Odd",
   "099 Odd",
@@ -122,7 +122,7 @@ Deno.test("a status that is not final is 502 for the caller and in the log, nati
   }
 });
 
-Deno.test("an interim answer before the final one passes unseen", async () => {
+Deno.test("an interim response before the final one is not forwarded", async () => {
   await using upstream = startRawUpstream((connection) =>
     say(
       connection,
@@ -154,7 +154,7 @@ const STATUSES = [
   ...[451, 500, 501, 502, 503, 504, 520, 529],
 ];
 
-Deno.test("all other errors of an upstream pass with status, body and the headers of a wait", async (t) => {
+Deno.test("all other errors of an upstream are forwarded with their status, body and wait headers", async (t) => {
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {
@@ -197,7 +197,7 @@ const WAITS: readonly (readonly [sent: string, shown: string | null])[] = [
   ["NaN", null],
 ];
 
-Deno.test("an implausible or invalid wait is left out, natively and translated", async (t) => {
+Deno.test("an implausible or invalid wait is dropped, natively and translated", async (t) => {
   for (const mode of ["native", "translated"] as const) {
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol} ${mode}`, async () => {
@@ -348,7 +348,7 @@ Deno.test("an upstream that never completes its TLS handshake is 502 at the same
   over.resolve();
 });
 
-Deno.test("an upstream that accepts no connection is 502 at the connect deadline, natively and translated", async (t) => {
+Deno.test("an upstream that accepts no connection is 502 at the connect timeout, natively and translated", async (t) => {
   using client = createHttp1Client({
     dial: (_, signal) => untilAbort(new Promise(() => {}), signal),
     deadlines: createDeadlines(hurriedTimers),

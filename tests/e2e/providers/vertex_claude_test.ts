@@ -17,8 +17,8 @@ const MODELS =
 const MESSAGES = [{ role: "user", content: "Hi." }];
 
 /**
- * What npm `@anthropic-ai/vertex-sdk` 1.1.3 sent to a server that recorded it on 2026-11-26: for
- * `messages.create()` with and without `stream`, and for `messages.countTokens()`, with the project `my-project`.
+ * Requests of npm `@anthropic-ai/vertex-sdk` 1.1.3 for the project `my-project`, recorded on 2026-11-26:
+ * `messages.create()` with and without `stream`, and `messages.countTokens()`.
  */
 const RECORDED = {
   whole: {
@@ -38,7 +38,7 @@ const RECORDED = {
   },
 };
 
-/** The headers of the SDK for Anthropic's own API, of the version of the recorded one. */
+/** The headers of the same version's SDK for Anthropic's own API. */
 const SDK_HEADERS = {
   "authorization": `Bearer ${ALICE_TOKEN}`,
   "content-type": "application/json",
@@ -77,7 +77,7 @@ async function open(key = VERTEX_TOKEN) {
   };
 }
 
-/** What callers send for each recorded request. */
+/** The caller's request for each recorded one. */
 const SENT = {
   whole: ["/messages", { max_tokens: 50, messages: MESSAGES }],
   stream: ["/messages", { max_tokens: 50, messages: MESSAGES, stream: true }],
@@ -103,7 +103,7 @@ Deno.test("Vertex gets the path, the fields and the headers of Anthropic's own S
   }
 });
 
-Deno.test("the strict Vertex takes the SDK's recorded requests, and refuses those for Anthropic's own API", async () => {
+Deno.test("the strict fake of Vertex accepts the SDK's recorded requests, and refuses those for Anthropic's own API", async () => {
   await using gateway = await open();
   const at = "https://europe-west1-aiplatform.googleapis.com";
   const authorization = `Bearer ${VERTEX_TOKEN}`;
@@ -123,7 +123,7 @@ Deno.test("the strict Vertex takes the SDK's recorded requests, and refuses thos
   }
 });
 
-Deno.test("the member with the model is all that changes in the bytes for Vertex", async () => {
+Deno.test("only the `model` member changes in the bytes for Vertex", async () => {
   await using gateway = await open();
   for (const model of ["claude", "demo-b@20260101"]) {
     for (
@@ -148,7 +148,7 @@ Deno.test("the member with the model is all that changes in the bytes for Vertex
   }
 });
 
-Deno.test("a body's own version reaches Vertex once, as the caller wrote it", async () => {
+Deno.test("a caller's anthropic_version reaches Vertex unchanged, and only once", async () => {
   await using gateway = await open();
   const sent = async (body: string, path = "/messages") => {
     const { status, text } = await gateway.send(path, body);
@@ -220,7 +220,7 @@ Deno.test("callers of Chat Completions get Claude on Vertex, whole and streamed"
   }
 });
 
-Deno.test("a stream of Claude on Vertex arrives to its end", async () => {
+Deno.test("a stream of Claude on Vertex arrives completely", async () => {
   await using gateway = await open();
   const { text } = await gateway.send("/messages", {
     ...{ model: "claude", max_tokens: 50, messages: MESSAGES, stream: true },
@@ -229,7 +229,7 @@ Deno.test("a stream of Claude on Vertex arrives to its end", async () => {
   assert.match(text, /event: message_stop\ndata: .*\n\n$/);
 });
 
-Deno.test("errors of Vertex reach the caller by their kind, those of the gateway's token without a word of it", async () => {
+Deno.test("errors of Vertex reach the caller by their kind, and those about the gateway's token without the provider's text", async () => {
   await using gateway = await open();
   const body = { model: "gone", max_tokens: 50, messages: MESSAGES };
   const gone = await gateway.send("/messages", body);

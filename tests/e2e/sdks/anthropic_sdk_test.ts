@@ -19,7 +19,7 @@ import { within } from "../../support/within.ts";
 import { steps } from "../../support/steps.ts";
 
 interface SdkOptions {
-  /** Without `/v1`, which the SDK adds itself. */
+  /** The address without `/v1`, which the SDK adds itself. */
   readonly base?: string;
   readonly apiKey?: string;
 }
@@ -49,7 +49,7 @@ const GENERATIONS = [
   },
 ] as const;
 
-/** The places of the routes: the main ones under both prefixes, and the legacy ones. */
+/** The prefixes of the routes: both of the main ones, and the legacy one. */
 const PLACES: readonly (readonly [base: string, model: string])[] = [
   ["", "demo-b-think"],
   ["/api", "demo-b-think"],
@@ -93,7 +93,7 @@ function event(type: string, fields: object): string {
 
 for (const { generation, createSdk, errors } of GENERATIONS) {
   for (const [base, model] of PLACES) {
-    Deno.test(`the Anthropic SDK ${generation}, reads an answer and its stream alike under ${base}/v1`, async () => {
+    Deno.test(`the Anthropic SDK ${generation}, reads the same answer whole and streamed under ${base}/v1`, async () => {
       await using gateway = await startDemoGateway();
       const sdk = createSdk(optionsFor(gateway, { base }));
       const whole = await sdk.create(helloTo(model));
@@ -181,7 +181,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     await within(answer.cancelled, "the stream to be cancelled");
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, sees a stream that breaks fail`, async (t) => {
+  Deno.test(`the Anthropic SDK ${generation}, throws when a stream breaks off`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
     await steps(t, Object.entries(BREAKS), async ([, breakOff]) => {

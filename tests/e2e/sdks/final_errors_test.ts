@@ -53,7 +53,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 const LIMITED = [tokenFile({ limits: [{ window: "month", tokens: 1 }] })];
 
 for (const [sdk, call] of Object.entries(CALLS)) {
-  Deno.test(`${sdk} sends one request when no retry helps, at once and while the connection cools down`, async () => {
+  Deno.test(`${sdk} sends one request when no retry helps, also while the connection cools down`, async () => {
     await using upstream = startUpstream(() =>
       Response.json({ error: { message: "No" } }, { status: 401 })
     );
@@ -66,7 +66,7 @@ for (const [sdk, call] of Object.entries(CALLS)) {
     assert.equal(gateway.lines.requests.items.length, 6);
   });
 
-  Deno.test(`${sdk} sends one request when a limit of its token has no room for days`, async () => {
+  Deno.test(`${sdk} sends one request when a limit of its token resets only in days`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway({
       ...familiesFile(upstream.url),
@@ -159,7 +159,7 @@ function isOpenAiOverflow(thrown: unknown): boolean {
 }
 
 for (const { name, protocol, ask, isOverflow } of SDKS) {
-  Deno.test(`the ${name}, recognizes a prompt that is too long from any provider's words`, async (t) => {
+  Deno.test(`the ${name}, recognizes a prompt that is too long, whatever text the provider uses`, async (t) => {
     let sent: ProviderError | undefined;
     const upstream: Fetch = () =>
       Promise.resolve(

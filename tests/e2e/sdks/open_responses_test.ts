@@ -222,7 +222,7 @@ Deno.test("readOpenResponse() rejects an invalid answer of Open Responses", asyn
     JSON.stringify({ model: "demo-a", input: "Hello", stream });
   const whole = await gateway.ask("responses", body(false));
   const good: JsonObject = await whole.json();
-  // OpenAI's schema alone has this field.
+  // Only OpenAI's schema has this field.
   const { access_programs: _accessPrograms, ...fields } = good;
   for (const field of Object.keys(fields)) {
     // These fields are nullable in a form that treats null as absent.

@@ -49,7 +49,7 @@ function lastAsked({ asked }: DemoGateway): JsonObject {
 }
 
 for (const prefix of ["/v1", "/api/v1"]) {
-  Deno.test(`the OpenAI SDK reads a chat answer, its chunks and its stream helper alike under ${prefix}`, async () => {
+  Deno.test(`the OpenAI SDK reads the same chat answer whole, in chunks and with its stream helper under ${prefix}`, async () => {
     await using gateway = await startDemoGateway();
     const sdk = createSdk(gateway, { prefix });
     const body = { model: "demo-a", messages: QUESTION };
@@ -114,7 +114,7 @@ Deno.test("the OpenAI SDK streams a legacy completion", async () => {
 });
 
 for (const model of ["demo-a", "demo-c"]) {
-  Deno.test(`the OpenAI SDK reads a responses answer of ${model}, its events and its stream helper alike`, async () => {
+  Deno.test(`the OpenAI SDK reads the same responses answer of ${model} whole, in events and with its stream helper`, async () => {
     await using gateway = await startDemoGateway();
     const sdk = createSdk(gateway);
     const body = {
@@ -276,7 +276,7 @@ const BREAKS: Readonly<Record<string, (answer: OpenAnswer) => void>> = {
   },
 };
 
-Deno.test("the OpenAI SDK sees a stream that breaks fail", async (t) => {
+Deno.test("the OpenAI SDK throws when a stream breaks off", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(BREAKS), async ([, breakOff]) => {

@@ -73,7 +73,7 @@ Deno.test("the line about a stream has all known fields", async () => {
   });
 });
 
-Deno.test("the first output is the first that a caller could show, not the first event", async () => {
+Deno.test("the first output is the first text that a caller could show, not the first event", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = openAnswer();
@@ -184,7 +184,7 @@ const MESSAGE = JSON.stringify({
   usage: { input_tokens: 1, output_tokens: 2 },
 });
 
-Deno.test("every request has exactly one line, with its path and its ending", async (t) => {
+Deno.test("every request has exactly one line, with its route and its ending", async (t) => {
   await using upstream = startUpstream(() =>
     new Response(MESSAGE, { headers: JSON_HEADERS })
   );

@@ -76,7 +76,7 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     await until(async () => await ended() === 5, "five counted requests");
   });
 
-  await t.step("what they were", async () => {
+  await t.step("requests, bytes and tokens by label", async () => {
     const samples = readExposition(await scrape());
     const requests = (labels: Record<string, string>) =>
       sumOf(samples, "model_gateway_requests_total", labels);
@@ -107,7 +107,7 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     assert.ok(sumOf(samples, "process_resident_memory_bytes") > 1e6);
   });
 
-  await t.step("the rest of a limit", async () => {
+  await t.step("the remainder of a limit", async () => {
     await until(async () => await left() === 30, "ten used tokens");
   });
 
@@ -198,7 +198,7 @@ Deno.test("serve does not start when the port of its second listener is taken, a
   await assert.rejects(serveFile(file), /server\.admin\.port/);
 });
 
-Deno.test("two replicas run from one file, each with metrics at an offset to its own port", async () => {
+Deno.test("two replicas run from one file, each with metrics at an offset from its own port", async () => {
   const port_offset = 1;
   // No other test listens on this address, so the next port is free.
   const host = Deno.build.os === "linux" ? "127.0.0.2" : "127.0.0.1";

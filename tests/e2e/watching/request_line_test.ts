@@ -170,7 +170,7 @@ Deno.test("the line counts the bytes of the gateway's own responses, and names n
   );
 });
 
-Deno.test("the line of a request to a gateway that drains has that reason", async () => {
+Deno.test("the line of a request that is refused during a drain names the shutdown", async () => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
   await gateway.admission.drain();
   const { line } = await asked(gateway, PATHS.chat, ask("chat"));
@@ -266,7 +266,7 @@ const PROVIDER_ENDINGS: Readonly<
   ],
 };
 
-Deno.test("the line has each failure of a provider that reached the caller, with a level by its cause", async (t) => {
+Deno.test("the line has each failure of a provider that the caller received, with a level that depends on the cause", async (t) => {
   await steps(
     t,
     Object.entries(PROVIDER_ENDINGS),
@@ -438,7 +438,7 @@ function messageOf(text: string): string {
   return String(error.message);
 }
 
-Deno.test("usage of another model than requested counts for that model, in every protocol and unit, also after a restart", async () => {
+Deno.test("usage counts for the model that answered, not the requested one, in every protocol and unit, even after a restart", async () => {
   await using upstream = startUpstream(answerDear);
   const folder = await Deno.makeTempDir();
   const file = fileFor(upstream.url, folder);

@@ -104,7 +104,7 @@ Deno.test("without OTEL_DENO a caller's trace is forwarded unchanged, natively a
   }
 });
 
-Deno.test("with OTEL_DENO a trace continues from the caller through the gateway to the provider, by the GenAI conventions, without any secret or text", async (t) => {
+Deno.test("with OTEL_DENO a trace continues from the caller to the provider, by the GenAI conventions, without any secret or text", async (t) => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(
@@ -130,7 +130,7 @@ Deno.test("with OTEL_DENO a trace continues from the caller through the gateway 
       path: PATHS.messages,
       init: ask("messages", messagesBody, TRACED),
       model: "renamed-a",
-      // The answer names another model of the connection, which counts as the one that served.
+      // The answer names another model of the connection. That model counts as the one that answered.
       upstreamModel: "model-a",
       named: {},
       stops: ["end"],
@@ -206,7 +206,7 @@ Deno.test("with OTEL_DENO a trace continues from the caller through the gateway 
     assert.equal(span.attributes["gen_ai.response.model"], undefined);
   });
 
-  await t.step("a model that nobody knows", async () => {
+  await t.step("an unknown model", async () => {
     const body = hello("chat", { model: "canary-of-a-model" });
     await askOnce(gateway.url + PATHS.chat, ask("chat", body));
     const span = await collector.span((one) =>
@@ -287,7 +287,7 @@ async function assertMetrics(collector: Collector): Promise<void> {
 }
 
 testNeeding(
-  "with OTEL_DENO a trace goes on through a worker, too",
+  "with OTEL_DENO a trace also continues through a worker",
   Deno.build.os !== "linux" && "only Linux deals connections out to threads",
   async () => {
     await using upstream = startUpstream(stream);

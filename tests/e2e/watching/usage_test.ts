@@ -56,7 +56,7 @@ async function usage(words: string, directory: string) {
 }
 
 testNeeding(
-  "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
+  "usage reads files and standard input from a shell, and ends quietly when its reader leaves",
   Deno.build.os === "windows" && "Windows has no such signals",
   async (t) => {
     await using folder = await openTempFolder();
@@ -88,7 +88,7 @@ testNeeding(
       assert.equal(JSON.parse(out).total.requests, 3);
     });
     await t.step(
-      "a file that is not there, and one that is a folder",
+      "a missing file, and a folder",
       async () => {
         const { code, error } = await usage(
           '"$DIRECTORY/none" "$DIRECTORY"',
@@ -126,7 +126,7 @@ async function monthOf(url: string): Promise<Record<string, unknown>> {
   return { ...total, since };
 }
 
-Deno.test("a restarted gateway continues the counts of its log, once, with threads, too", async () => {
+Deno.test("a restarted gateway continues the counts of its log exactly once, even with threads", async () => {
   await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
   await using temp = await openTempFolder();
   const { path: folder } = temp;
@@ -177,13 +177,13 @@ Deno.test("a restarted gateway continues the counts of its log, once, with threa
     { requests, input_tokens, output_tokens },
     { requests: 2, input_tokens: 1003, output_tokens: 102 },
   );
-  // Usage before the start counts now.
+  // Usage from before the start counts now.
   const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
   assert.equal(refused.status, 429, refused.text);
   assert.match(refused.text, /token_limit_exceeded/);
 });
 
-Deno.test("a gateway whose logs cannot be found serves, logs it and counts from its start", async () => {
+Deno.test("a gateway that finds no logs to replay logs a warning, serves and counts from its start", async () => {
   await using folder = await openTempFolder();
   await using gateway = await serveFile(
     familiesFile("http://127.0.0.1:9", {
@@ -222,7 +222,7 @@ async function monthOfSessionCost(url: string): Promise<JsonObject> {
 }
 
 testNeeding(
-  "a long session of Claude Code costs by every count what it costs by hand",
+  "every count of a long session of Claude Code agrees with its cost computed by hand",
   !hasRecordings() && "the recordings are not at hand",
   async () => {
     const session = longSession();

@@ -149,7 +149,7 @@ const PROGRAM = `
 `;
 
 testNeeding(
-  "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
+  "each nextStopSignal() resolves at one signal, and onHangup() reports every SIGHUP",
   Deno.build.os === "windows" && "Windows has no such signals",
   async () => {
     const child = new Deno.Command(Deno.execPath(), {
