@@ -103,7 +103,7 @@ class ChunkedDecoder implements BodyDecoder {
   #state: "size" | "data" | "dataEnd" | "trailer" | "done" = "size";
   /** The incomplete line so far. */
   #line = "";
-  /** The bytes that are missing of the current chunk's payload, or of the CRLF after it. */
+  /** The missing bytes of the current chunk's payload, or of the CRLF after it. */
   #leftBytes = 0;
   #extensionBytes = 0;
   #trailerBytes = 0;
@@ -197,11 +197,11 @@ class ChunkedDecoder implements BodyDecoder {
   }
 }
 
-/** The most digits of a size that is read without making a text of its line. */
+/** The most digits of a size that is read without decoding its line. */
 const MAX_PLAIN_DIGITS = 7;
 
 /**
- * Reads a chunk's size line that has no extension, as most have none. A stream has such a line for each event.
+ * Reads a chunk's size line without an extension, the usual form. A stream has one for each event.
  *
  * @returns The size, and the position after the line; `undefined` for any other or incomplete line.
  */

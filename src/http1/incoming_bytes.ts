@@ -45,7 +45,7 @@ function copyOf(payload: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 /** Reads available bytes into `into`; returns their number, or `null` at the end. */
 type Read = (into: Uint8Array) => Promise<number | null>;
 
-/** The bytes of a socket that have arrived but were not taken. At most one read is under way. */
+/** The bytes of a socket that have arrived but are not taken yet. At most one read is under way. */
 export class IncomingBytes {
   readonly #source: Read;
   readonly #crowd: Crowd | undefined;

@@ -8,7 +8,7 @@ const IDLE_MS = 30_000;
 /** The age from which a socket serves no more requests, in milliseconds: its host may have moved. */
 const MAX_AGE_MS = 300_000;
 
-/** The time before the provider's announced close at which a socket is closed, in milliseconds. */
+/** How long before the provider's announced close a socket is closed, in milliseconds. */
 const MARGIN_MS = 1000;
 
 /** A socket that is idle. */

@@ -56,7 +56,7 @@ export async function raceAddresses<Connection extends { close(): void }>(
     throw new Error("The host has no addresses");
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    // A machine without IPv6 fails so for each IPv6 address, which would hide the errors of the others.
+    // A machine without IPv6 fails with this code for each IPv6 address, which would hide the other errors.
     const { errors } = error;
     throw errors.find(({ code }) => code !== "EADDRNOTAVAIL") ?? errors[0];
   } finally {

@@ -61,10 +61,7 @@ interface ListenOptions {
   readonly tracing?: RequestTracing | undefined;
 }
 
-/**
- * When descriptors are short, connections are kept that were idle for less than this, in milliseconds: their callers
- * may go on.
- */
+/** The shortest idle time of a connection that is closed when descriptors are short, in milliseconds. */
 const SPARED_MS = 1_000;
 
 /**

@@ -42,8 +42,8 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Writes a response. Writes the head and the parts of the body that are ready together at once. A body that is ready as
- * a whole gets a `content-length`; any other is sent in chunks.
+ * Writes a response: the head and all parts of the body that are ready together, in one write. A body that is ready
+ * as a whole gets a `content-length`; any other is sent in chunks.
  *
  * @returns True when all of it was written; else the caller left or the body broke, and the socket must be closed.
  */
