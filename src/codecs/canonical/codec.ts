@@ -85,7 +85,7 @@ export interface Codec {
    * Reads an upstream's JSON answer.
    *
    * @param ids The source of ids for calls without one.
-   * @throws {UpstreamFailure} When it is no answer of this protocol, reports an error, or did not end well.
+   * @throws {UpstreamFailure} When the body is no answer of this protocol, reports an error, or is incomplete.
    */
   decodeAnswer(body: JsonValue, ids: Ids): Answer;
 
@@ -96,8 +96,8 @@ export interface Codec {
   createAnswerIds?(request: CanonicalRequest): (id: string) => string;
 
   /**
-   * Returns the turns of the history that the encoders of the answer need; absent: none. The others are released before
-   * the answer arrives.
+   * Returns the part of the history that the encoders of the answer need; absent: none. The rest is released before the
+   * answer arrives.
    */
   historyForAnswer?(turns: readonly Turn[]): readonly Turn[];
 
@@ -124,7 +124,7 @@ export interface Codec {
    */
   decodeFailure(status: number, body: JsonValue | undefined): Failure;
 
-  /** Writes an upstream's failure before any output as an error response to a caller. */
+  /** Writes the error response to a caller for an upstream's failure before any output. */
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
 
   /** Writes an error of the gateway as the body of a response to a caller (docs/design.md#errors). */
@@ -156,7 +156,7 @@ export interface Codec {
   readonly watch: AnswerWatch;
 }
 
-/** The part of a codec that the caller's side of a translation needs. */
+/** The functions of a codec for the caller's side of a translation. */
 export type CallerCodec = Pick<
   Codec,
   | "protocol"
@@ -178,7 +178,7 @@ export interface EncodedFailure {
 
 /**
  * Writes canonical events as frames with one line of data. Its `push` throws an {@linkcode UpstreamFailure} when it
- * would have to hold more than the gateway can. After that it accepts only this failure, as the next event.
+ * would hold more than `MAX_HELD_CHARACTERS`. The next event must then be this failure.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
   /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */
@@ -203,7 +203,10 @@ export interface ToolSupport {
   readonly maxTools?: number | undefined;
 }
 
-/** The context in which a request is encoded. An encoder omits what it reports as dropped, and catches no error of it. */
+/**
+ * The context in which a request is encoded. An encoder omits each field that it reports as dropped, and does not catch
+ * the errors of `reportDropped`.
+ */
 export interface RequestContext extends LossReport {
   readonly target: Target;
 }
@@ -287,8 +290,8 @@ export interface AnswerWatch {
    */
   usageOf(body: JsonObject, before?: Usage): Usage | undefined;
   /**
-   * Returns the provider's reasons for dropping earlier reasoning of the request, as an event or an answer that counts
-   * tokens lists them. Absent when no provider of this protocol does.
+   * Returns the provider's reasons for dropping earlier reasoning of the request, from an event or an answer that
+   * counts tokens. Absent when no provider of this protocol reports any.
    */
   droppedOf?(body: JsonObject): readonly string[];
   /**
@@ -298,6 +301,6 @@ export interface AnswerWatch {
    * @param data The event's data; for very long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
-  /** Returns true when an event may be a failure that ends a stream. It is called with the same events as `isEnd`. */
+  /** Returns true when an event may be a failure that ends a stream. It gets the same events as `isEnd`. */
   isFailure(data: string): boolean;
 }

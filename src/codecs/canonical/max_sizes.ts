@@ -7,8 +7,8 @@ export const MAX_BLOCKS = 1024;
 export const MAX_HELD_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The most bytes of a stream without any output, after decompression: far more than an event may have. Compressed, they
- * may be a few hundred.
+ * The most bytes of a stream without any output, after decompression. It is far more than one event may have, but a few
+ * hundred compressed bytes can exceed it.
  */
 export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
 

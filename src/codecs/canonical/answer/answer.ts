@@ -32,7 +32,7 @@ export interface Stop {
 }
 
 /**
- * The reason for the end of an answer:
+ * The reason why an answer ended:
  *
  * - `end`: the model was done, also after a refusal block.
  * - `stop_sequence`: the model wrote one of the stop strings.
@@ -106,13 +106,15 @@ export interface Usage {
   /** The provider's category of a refusal before any output, or `other`. */
   readonly refusal?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
-  /** Usage that the counts above do not include: of other models that the provider called, or of its own work. */
+  /**
+   * Usage that the counts above do not include: by other models that the provider called, or by the provider itself.
+   */
   readonly others?: readonly OtherUsage[];
 }
 
-/** The tokens of one answer beside those of its own model. */
+/** Tokens of an answer that its own counts do not include. */
 export interface OtherUsage {
-  /** The provider's name of the model; `undefined` for the answer's own. */
+  /** The provider's name of the model; `undefined` for the model that answered. */
   readonly model: string | undefined;
   readonly usage: Usage;
 }
@@ -129,8 +131,8 @@ export function tokenCount(value: unknown): number | undefined {
 
 /**
  * Merges the usage of a stream that reports it several times. Each report covers the whole answer so far, so later
- * counts replace earlier ones. Zero and absent counts replace none, because some providers send zeros first and others
- * last.
+ * counts replace earlier ones. Zero and absent counts replace nothing, because some providers send zeros first and
+ * others last.
  */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage;
 export function laterUsage(

@@ -20,16 +20,19 @@ type SaidBefore =
   | { readonly kind: "text"; readonly length: number }
   | { readonly kind: "call"; readonly id: string };
 
-/** Returns the digest of a prefix with a text or a call of the same answer. */
+/** Returns the digest of a prefix followed by a text or a call of the same answer. */
 export function prefixBehind(prefix: string, said: SaidBefore): string {
-  // The length detects texts that a caller has joined or cut, and costs no time in a stream.
+  // The length alone detects texts that a caller has joined or cut. It takes no time in a stream.
   return longerPrefix(
     prefix,
     said.kind === "text" ? `text ${said.length}` : `call ${said.id}`,
   );
 }
 
-/** Returns a stage that adds the binding to an answer's sealed reasoning. At its start it is `request`. */
+/**
+ * Returns a stage that adds the binding to an answer's sealed reasoning. `request` is the binding at the start of the
+ * answer.
+ */
 export function bindReasoning(
   request: SealBinding,
 ): Stage<AnswerEvent, AnswerEvent> {
@@ -80,10 +83,9 @@ export interface ReturningReasoning {
 }
 
 /**
- * Returns the reasoning that a provider with prefix checks accepts. Each part must have its original prefix, and each
- * must directly precede the next accepted one. The search begins with the latest, because reasoning may be missing at
- * the beginning but not in between
- * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
+ * Returns the reasoning that a provider with prefix checks accepts. Each must have its original prefix and directly
+ * precede the next accepted one. The search begins with the latest, because reasoning may be missing at the beginning,
+ * but not between two others (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  *
  * @param returning The earlier reasoning, in the order of the request.
  */

@@ -3,17 +3,17 @@ import { tokenCount, type Usage } from "./answer.ts";
 
 const READ_REGEXP = /cached|cache_?(?:read|hit)/i;
 const WRITTEN_REGEXP = /cache_?(?:writ|creat)/i;
-/** Matches a count that Claude's protocol puts beside the input instead of into it. */
+/** Matches a count that Claude's protocol does not include in the input. */
 const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
 /** Matches other facts about a cache, and the counts of the output. */
 const OTHER_REGEXP =
   /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl(?!\w*tokens)|_(?:at|ms|s|id|key)$/i;
-/** Matches such facts in names without underscores. */
+/** Matches the same facts in names without underscores. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
 type Count = readonly [name: string, tokens: number];
 
-/** The levels of details that are read. No provider has more, and a hostile one has any number. */
+/** The levels of details that are read. No real provider has more. */
 const MAX_LEVELS = 3;
 
 /** Returns the counts of a usage and of its details. The parts of a count in an object are added up. */
@@ -33,9 +33,10 @@ function countsIn(usage: JsonObject, level = 1): readonly Count[] {
 }
 
 /**
- * Reads the input and its cache by the meaning of the fields, since providers have names of their own. Of several counts
- * of the same, the largest holds. Counts above the input that have Claude's names or fit into the total are beside the
- * input, which grows by them. Others are cut to the input. With `isClaude`, Claude's names are always beside it.
+ * Reads the counts of the input and its cache by words in the names, because providers name them differently. The
+ * largest of several counts applies. If the cache counts exceed the input, and have Claude's names or the total has
+ * room for them, they are added to the input. Otherwise they are cut to the input. With `isClaude`, counts with
+ * Claude's names are always added.
  */
 export function readInput(
   usage: JsonObject,

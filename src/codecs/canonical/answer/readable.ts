@@ -4,7 +4,7 @@ import type { LossReport } from "../request/loss.ts";
 import type { Turn } from "../request/request.ts";
 import type { Block, ResultContent } from "../content/block.ts";
 
-/** Replaces opaque blocks of other protocols with their content in common blocks, if they have any. */
+/** Replaces opaque blocks of other protocols with their `content`, if they have any. */
 export function openForeignBlocks(
   turns: readonly Turn[],
   protocol: Protocol,
@@ -34,7 +34,10 @@ function contentOf(
     : undefined;
 }
 
-/** Reports citations of documents for a protocol without them; throws when the connection is strict. */
+/**
+ * Reports requested citations of documents as dropped, for a protocol without them. Throws when the connection is
+ * strict.
+ */
 export function dropCitations(
   turns: readonly Turn[],
   losses: LossReport,

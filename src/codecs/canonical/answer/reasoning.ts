@@ -50,7 +50,7 @@ export function isEffort(word: unknown): word is Effort {
 }
 
 /**
- * Reads `input_transformations`, in which upstreams list the earlier reasoning that they dropped from a request:
+ * Reads `input_transformations`. There, upstreams list the earlier reasoning that they dropped from a request:
  * `thinking_dropped` in Messages, `removed` in Responses.
  *
  * @returns The upstream's reasons, each once; an empty object when none was dropped.
@@ -79,7 +79,7 @@ export function droppedIn(
   );
 }
 
-/** The most reasons for the log; no provider has more. */
+/** The most reasons in the log. No provider has more. */
 const MAX_REASONS = 8;
 
 const WORD_REGEXP = /^[a-z_]{1,64}$/;

@@ -11,7 +11,7 @@ import type { Sealed } from "../content/sealed.ts";
 
 /**
  * The reasoning before an answer's tool calls. Upstreams require its sealed parts with the results, but some callers'
- * protocols have no field for them. The gateway therefore stores them by the ids of the calls.
+ * protocols have no field for them. So the gateway stores the reasoning by the ids of the calls.
  */
 export interface RememberedReasoning {
   /** The parts of the answer in order, without the text of text blocks; at least one call. */
@@ -49,7 +49,7 @@ export function reasoningToRemember(
 }
 
 interface RecallOptions {
-  /** Returns the stored reasoning of a call. The first call of a turn with any reasoning counts. */
+  /** Returns the stored reasoning of a call. The first call of a turn that has any counts. */
   recall(callId: string): RememberedReasoning | undefined;
   /** Returns true when a sealed part may go to the upstream. */
   maySend(sealed: Sealed): boolean;
@@ -123,7 +123,7 @@ function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
     : [];
 }
 
-/** Splits a text into the messages that were joined as paragraphs. Returns none when the text is a different one. */
+/** Splits a text into the messages that were joined as paragraphs. Returns none when their lengths do not match. */
 function partsOf(text: TextBlock, messages: readonly Message[]): TextBlock[] {
   const parts: TextBlock[] = [];
   let from = 0;
@@ -155,7 +155,9 @@ function restoreBlocks(turn: Turn, { recall, maySend }: RecallOptions): Turn {
   };
 }
 
-/** Returns true when all sealed parts of the caller are stored ones. The caller may have kept only some of them. */
+/**
+ * Returns true when all sealed parts of the caller are stored. The caller may have kept only some of the stored ones.
+ */
 function holds(
   pieces: readonly RememberedBlock[],
   blocks: readonly Block[],
@@ -191,7 +193,7 @@ function interleaved(
   }).filter((block) => block !== undefined);
 }
 
-/** Returns true when the caller sees a piece as a separate text from the one before it. */
+/** Returns true when the caller sees a piece and the piece before it as separate texts. */
 function isNewText(
   piece: RememberedBlock,
   before: RememberedBlock | undefined,

@@ -4,7 +4,7 @@ import type { Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { isToolCall, type TokenLogprob } from "../content/block.ts";
 
-/** The most stop strings that the gateway searches for, because it searches each chunk of an answer for each. */
+/** The most stop strings that the gateway searches for. It searches each chunk of an answer for each string. */
 const MAX_STOPS = 1000;
 
 /** The most characters of these stop strings together. */
@@ -33,13 +33,13 @@ interface Cut {
 }
 
 /**
- * Returns a stage that cuts an answer before the first of `stops` in its text, for upstreams without stop strings. The
- * end event still waits for the upstream's end, because only that has the usage.
+ * Returns a stage that cuts an answer's text before the first of `stops`, for upstreams without stop strings. The end
+ * event waits for the upstream's end, which has the usage.
  */
 export function cutAtStops(
   stops: readonly string[],
 ): Stage<AnswerEvent, AnswerEvent> {
-  // The end of a text is held back as long as it may be the beginning of a stop string.
+  // The end of a text is held back, because it may be the beginning of a stop string.
   const longest = stops.reduce((most, { length }) => Math.max(most, length), 1);
   const holdBack = longest - 1;
   const open = new Set<number>();
@@ -105,7 +105,7 @@ export function cutAtStops(
   return {
     push(event, emit) {
       if (sequence === undefined) return pass(event, emit);
-      // Clients run the calls of an answer only with this stop reason.
+      // Clients run an answer's calls only if the stop reason is `tool_calls`.
       const reason = hasCalls ? "tool_calls" : "stop_sequence";
       const stop = { reason, sequence } as const;
       const end = endOf(event, stop);
@@ -152,9 +152,10 @@ function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
 }
 
 /**
- * Returns the stop string that ends first, so that chunks do not matter. With the same end, the longest counts.
+ * Returns the stop string that ends first, so that the cut does not depend on the chunks. Of strings with the same end,
+ * the longest counts.
  *
- * @param searched The length of the text's beginning that was searched before, without result.
+ * @param searched The length of the part that an earlier search covered without result.
  */
 function findCut(
   text: string,

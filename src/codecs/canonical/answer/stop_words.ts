@@ -100,7 +100,7 @@ const GOOD_REASONS: readonly StopReason[] = [
   "tool_calls",
 ];
 
-/** Returns the meaning of a word in any case, without the details that Gemini adds after a colon. */
+/** Returns the meaning of a word. Ignores its case and the details that Gemini adds after a colon. */
 function meaningOf(word: string): Meaning | undefined {
   return MEANING_BY_WORD.get(keyOf(word));
 }

@@ -6,21 +6,21 @@ import { isGoodEnd } from "./answer.ts";
 const TAGS = ["<think>", "<thinking>", "<thought>", "<reasoning>"];
 
 /**
- * The most pieces of space before a tag, and the most spaces before its end, that are held back. Some models repeat space
- * without an end.
+ * The most deltas before an opening tag, and the most spaces before a closing tag, that are held back. Some models
+ * repeat spaces endlessly.
  */
 const MAX_SPACES = 64;
 
 /**
- * Returns a stage that reads a leading `<think>…</think>` as reasoning, for models that write their reasoning so. Only
- * the first block is read, and a later tag stays text. A tag that never closes is reasoning to the end of its block; if
- * a good end follows, the same is its text, because many clients show only that.
+ * Returns a stage that converts a leading `<think>…</think>` to reasoning. Only the first block is read, and later tags
+ * stay text. With an unclosed tag, the whole block is reasoning. If the answer then ends well, the text is sent as an
+ * answer too, because many clients show no reasoning.
  */
 export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
   let head: BlockStartEvent | undefined;
   const held: AnswerEvent[] = [];
   let text = "";
-  /** The closing tag; empty behind it, and `undefined` before the opening tag. */
+  /** The closing tag that is awaited; empty after it, and `undefined` before the opening tag. */
   let closing: string | undefined;
   /** The blocks of reasoning before the text: 0 or 1. */
   let shift = 0;
@@ -79,7 +79,7 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
     if (text !== "") pass([head, { type: "block-delta", index, text }], emit);
   }
 
-  /** Writes the text of a tag that never closed, behind its reasoning. */
+  /** Emits the text of an unclosed tag again, as a text block after the reasoning. */
   function repeat(head: BlockStartEvent, emit: Emit<AnswerEvent>) {
     const index = head.index + 1;
     emit({ ...head, index });
@@ -110,7 +110,7 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
       } else if (closing === undefined) pass([head, ...held, event], emit);
       else {
         if (closing !== "") close(head.index, text, emit);
-        // Without a text, the reasoning has its index.
+        // Without a text, the reasoning takes its index.
         const isAlone = event.type === "block-end" && shift > 0;
         if (isAlone) shift = 0;
         else whole = "";

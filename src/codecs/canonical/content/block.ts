@@ -43,7 +43,7 @@ export interface CacheMark {
   readonly ttlSeconds?: number | undefined;
 }
 
-/** Marks a block as the start of a message, of which a Responses answer may have several. */
+/** Marks a block as the start of a message. A Responses answer may have several messages. */
 export interface MessageHead {
   /** `commentary` on the work or `final_answer`, when the upstream states it. */
   readonly phase?: string | undefined;
@@ -61,7 +61,7 @@ export interface TextBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The bytes of an image or a file, or their location. */
+/** The bytes of an image or a file, or the place to read them from. */
 export type MediaSource =
   | {
     readonly type: "base64";
@@ -140,7 +140,7 @@ interface CallBlock {
   readonly name: string;
   /** The namespace tool that holds the tool. */
   readonly namespace?: string | undefined;
-  /** True when the model goes on before it has the result; absent: false. */
+  /** True when the model does not wait for the result; absent: false. */
   readonly isAsync?: boolean | undefined;
   /** The sealed part that must go back to the upstream with the call. */
   readonly sealed?: Sealed | undefined;
@@ -207,7 +207,7 @@ export interface OpaqueBlock {
 /** A web search that the upstream ran for an answer. */
 export interface SearchRun {
   readonly query: string;
-  /** The addresses of the pages that it found, as far as the upstream names them. */
+  /** The addresses of the found pages, as far as the upstream names them. */
   readonly pages: readonly string[];
 }
 

@@ -22,17 +22,17 @@ export interface Sealed {
   readonly id?: string | undefined;
   /** The connection that issued it; absent when a caller of the issuer's own protocol sent it. */
   readonly origin?: string | undefined;
-  /** The binding of reasoning; absent when its provider binds it to nothing. */
+  /** The conversation that its provider binds it to; absent when there is no binding. */
   readonly bound?: SealBinding | undefined;
-  /** The digest of the readable text to which it belongs; absent when nothing checks that the caller returns it. */
+  /** The digest of its readable text; absent when the returned text is not checked. */
   readonly text?: string | undefined;
-  /** True when its text is the reasoning itself, for a protocol that distinguishes that from a summary. */
+  /** True when its text is the reasoning itself, not a summary, for protocols with both. */
   readonly isRaw?: boolean | undefined;
-  /** True when the caller returned another text with it. */
+  /** True when the caller returned it with another text. */
   readonly isAltered?: boolean | undefined;
 }
 
-/** The binding of sealed reasoning by its provider, as digests. */
+/** The conversation that a provider binds sealed reasoning to, as digests. */
 export interface SealBinding {
   /** The digest of all input and output before the reasoning, in the form that the provider compares. */
   readonly prefix: string;
@@ -140,8 +140,8 @@ function isPart(
 }
 
 /**
- * Returns true when `sealed` may be sent to an upstream: the protocol is the same, and so are the text and the issuer as
- * far as they are known.
+ * Returns true when `sealed` may be sent to an upstream. The protocol must be the same. So must the text and the
+ * issuer, if known.
  *
  * @param target The protocol of the attempt and the connection's id.
  */

@@ -3,8 +3,8 @@ import { type RefusalRow, refusalRows } from "./refusal_words.ts";
 
 /**
  * All known messages, each with a page that quotes it, and the codes of providers whose messages alone are ambiguous.
- * Others that run the same server send the same. A pattern matches no other error of its provider. The last patterns
- * are a client's, for servers with words of their own.
+ * Providers that run the same server send the same messages. A pattern matches no other error of its provider. The last
+ * patterns come from a client. They match servers with their own words.
  */
 export const OVERFLOW_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:RooCodeInc/Roo-Code/issues/5816 /\bprompt\b.{0,60}\bis too long\b/
@@ -92,7 +92,7 @@ function isOutputAlone(message: string): boolean {
   return numberIn(OUTPUT_REGEXP.exec(message)?.[1]) >= limit;
 }
 
-/** Returns a number with commas, or `NaN` for none, with which every comparison is false. */
+/** Parses a number with commas. Returns `NaN` for none, so that every comparison is false. */
 export function numberIn(digits: string | undefined): number {
   return Number((digits ?? "none").replaceAll(",", ""));
 }

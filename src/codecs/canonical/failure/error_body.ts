@@ -28,14 +28,14 @@ export function isErrorBody(body: JsonObject): boolean {
   const { error, base_resp, msg, message = msg, code } = body;
   if (reports(error, body)) return true;
   if (body.type === "error" || body.success === false) return true;
-  // MiniMax reports each failure there, and success as 0.
+  // MiniMax reports every result in `base_resp`: 0 is success.
   if (isJsonObject(base_resp)) return Number(base_resp.status_code) > 0;
   // vLLM, SGLang, SiliconFlow, Cerebras, Z.ai: an error without an envelope.
   return body.object === "error" ||
     typeof message === "string" && reports(code, body);
 }
 
-/** Returns true when a field reports an error. Beside an answer, an empty field or a word for success is none. */
+/** Returns true when a field reports an error. Beside an answer, an empty value or a word for success is no error. */
 function reports(value: JsonValue | undefined, body: JsonObject): boolean {
   if (value === undefined || value === null || value === false) return false;
   return !(isEmpty(value) && holdsAnswer(body));
@@ -62,8 +62,8 @@ function isEmpty(value: JsonValue | undefined): boolean {
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 
 /**
- * Returns true when a body may be an error, by its beginning. The last patterns match errors without an envelope, of
- * Cloudflare, and of MiniMax, which gives the reason only at the end.
+ * Returns true when the beginning of a body may be an error's. The last patterns match errors without an envelope,
+ * Cloudflare's errors, and MiniMax's, which give the reason only at the end.
  *
  * @param start The first few hundred characters of the body.
  */

@@ -33,7 +33,7 @@ export function readTimes(
     const retryAfterMs = delayIn(text);
     if (retryAfterMs !== undefined) return { retryAfterMs };
     const time = TIME_REGEXP.exec(text)?.[1];
-    // It is midnight in the zone that is as far behind.
+    // At this time of UTC it is midnight in the zone with the same negative offset.
     if (time !== undefined) return { resetsDaily: `-${time}` };
   }
   return {};

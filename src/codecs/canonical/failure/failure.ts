@@ -101,7 +101,7 @@ interface FailureMeaning {
   readonly shown: Failure;
   /** True when the upstream's message is hidden from callers. */
   readonly isHidden: boolean;
-  /** Returns true when clients must not repeat the request, although some repeat its `status`. */
+  /** Returns true when clients must not repeat the request, but some would because of `status`. */
   isFinal(status: number): boolean;
 }
 
@@ -118,7 +118,7 @@ function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
   if (REMEDIES[kind] === "wait") return false;
-  // A provider that names a time to wait will serve again after it.
+  // A provider that asks for a wait serves again after it.
   if (REMEDIES[kind] === "administrator") return retryAfterMs === undefined;
   // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
@@ -157,7 +157,7 @@ export const EMPTY_ANSWER: Failure = brokenAnswer(
   "The provider sent 16 MiB without any output",
 );
 
-/** Returns the error of a whole answer that nobody can read, with the reason. */
+/** Returns the error of a whole answer that the gateway cannot read, with the reason. */
 export function unusableAnswer(reason: string): UpstreamFailure {
   return new UpstreamFailure({
     kind: "broken",
@@ -249,14 +249,16 @@ export function asStreamError(failure: Failure): Failure {
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
-/** Returns true for a request that exceeds a rate limit by itself. A body that is too large has 413. */
+/** Returns true for a request that exceeds a rate limit by itself. The other `too_large`, for the body, has 413. */
 export function isOverLimit(
   { kind, status }: { readonly kind: string; readonly status?: unknown },
 ): boolean {
   return kind === "too_large" && status !== 413;
 }
 
-/** Returns the provider's status, unless it is none of an error, or one that hides a limit or a long prompt. */
+/**
+ * Returns the provider's status; `undefined` if it is no error, or does not fit a limit or a prompt that is too long.
+ */
 export function shownStatus({ kind, status }: Failure): number | undefined {
   if (status === undefined || status < 400 || status > 599) return undefined;
   const isHidden = status !== 429 &&
@@ -287,7 +289,7 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** The status, for an error without one, and the type of each kind, where the protocols agree. */
+/** The status and the type of each kind, where the protocols agree. The status is for errors without one. */
 export const SHAPE_BY_KIND: Readonly<
   Record<FailureKind, readonly [status: number, type: string]>
 > = {

@@ -12,7 +12,7 @@ import { type Clues, ofAccount, readClues, readRefusal } from "./refusal.ts";
  * Reads an error of any shape, in any protocol, with or without a status. Codes and details decide first, then the
  * provider's own words, then words of any provider, and last the status.
  *
- * @param httpStatus The status of the response; 200 for an error inside an answer, which may name another.
+ * @param httpStatus The status of the response; 200 for an error inside an answer, whose body may name another.
  * @param unexplained The message of an error inside an answer that has none.
  */
 export function readFailure(
@@ -44,7 +44,7 @@ export function readFailure(
     type: words.type === undefined
       ? undefined
       : { protocol, value: words.type },
-    // Clients repeat a request after a code about the rate.
+    // Clients would repeat the request because of a code about the rate.
     code: kind === "quota" && namedKind({ code: words.code }) === "rate_limited"
       ? undefined
       : words.code,
@@ -57,18 +57,21 @@ export function readFailure(
   return readRefusal(failure, httpStatus, clues);
 }
 
-/** Quotas of a day with Google end there: https://ai.google.dev/gemini-api/docs/rate-limits */
+/** The zone in which Google's daily quotas reset: https://ai.google.dev/gemini-api/docs/rate-limits */
 const GOOGLE_ZONE = "America/Los_Angeles";
 
 /** A Chinese text, or the codes and words of Z.ai, whose dates have no zone. */
 const BEIJING_REGEXP = /\p{Script=Han}|\blimit will reset at\b|^13[0-2]\d$/mu;
 
-/** The kinds of which a time to wait means something. */
+/** The kinds of failure that a wait can end. */
 const TIMED_KINDS: ReadonlySet<FailureKind> = new Set(
   ["quota", "rate_limited", "overloaded", "timeout", "server"],
 );
 
-/** Errors that may be about the length of a prompt: of the request, Together's 403, and of a server that it broke. */
+/**
+ * The statuses that a prompt that is too long may have. 403 is Together's; 500 and 502 come from servers that fail on
+ * it.
+ */
 const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
   [undefined, 400, 403, 413, 422, 500, 502],
 );
@@ -80,7 +83,7 @@ function kindOf(
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   const named = namedKind(words, clues);
-  // It concerns the gateway's own credential, which the caller cannot change. Only the code of a quota matters.
+  // A 401 is about the gateway's credential, which the caller cannot change. Only the code of a quota matters.
   if (status === 401 && named !== "quota") return "authentication";
   if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
     return "context_too_long";
@@ -122,7 +125,7 @@ function namedKind(
 /** MiniMax's code at the end of its message, on the paths of other providers' protocols. */
 const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 
-/** The codes of a closed account, which no payment opens. */
+/** The codes of an account that stays closed after a payment. */
 const CLOSED = wordList("account_deactivated deactivated_workspace");
 
 /** The kinds that a code may name beside some statuses. */
@@ -132,25 +135,25 @@ const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
   429: new Set(["quota", "rate_limited", "overloaded", "permission"]),
 };
 
-/** The kinds that no error of the request has, and one that says no more than its status. */
+/** Kinds that a 4xx status excludes, and `invalid_request`, which adds nothing to it. */
 const NO_MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["overloaded", "timeout", "invalid_request"],
 );
 
-/** The kinds that no error of a server has: relays say of each of their troubles that there is no such model. */
+/** Kinds that a 5xx status excludes. Relays report a missing model for all their own errors. */
 const MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["invalid_request", "not_found", "too_large"],
 );
 
-/** Returns false when a code must not replace the kind of the status, such as a rejected credential. */
+/** Returns true when the kind of a code may replace the kind of the status. */
 function isPlausible(kind: FailureKind, status = 200): boolean {
   const named = NAMED_BY_STATUS[status];
   if (named !== undefined) return named.has(kind);
   if (status < 400) return true;
-  // Such a code says less than a status such as 503.
+  // A status such as 503 is more precise than `server`.
   if (kind === "server") return kindOfStatus(status) === kind;
   if (status >= 500) return !MISTAKES.has(kind);
-  // Both are about the content of the request, which no wait and no other key changes.
+  // Both statuses are about the request itself. Neither a wait nor another key helps.
   if (status === 413 || status === 422) {
     if (kind === "rate_limited" || kind === "authentication") return false;
   }

@@ -22,7 +22,7 @@ const REACHED_REGEXP = new RegExp(
   "i",
 );
 
-/** The shortest wait, in milliseconds, that is longer than any limit of a minute asks for. */
+/** The shortest wait that shows a long limit, in milliseconds. No limit of a minute asks for as much. */
 const LONG_WAIT_MS = 600_000;
 
 /** A plan or a budget that is used up. */
@@ -48,8 +48,8 @@ function eitherWay(one: string, other: string): RegExp {
 }
 
 /**
- * Separates the limits of an account, which last: a plan that is used up, and an account without credit, are `quota`.
- * What is over in a moment is `rate_limited`. Both may come with a status that says something else.
+ * Distinguishes limits of an account. `quota` lasts: a plan is used up, or the credit. `rate_limited` ends in a moment.
+ * Both may come with a status of another kind.
  *
  * @param kind The kind by codes and status.
  * @param isNamed True when a code has named it.
@@ -61,7 +61,7 @@ export function limitKind(
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   const named = [...clues.codes].map(asWords).join("\n. ");
-  // OpenRouter's budget of the requests that run at one time.
+  // OpenRouter has a budget for concurrent requests.
   if (status === 402) return MOMENT_REGEXP.test(named) ? "rate_limited" : kind;
   const isLimit = kind === "rate_limited" || kind === "quota";
   const isRefused = kind === "forbidden" ||
@@ -73,7 +73,7 @@ export function limitKind(
   const text = [...clues.texts, named].join("\n. ").replaceAll("_", " ");
   const isLong = clues.resetsDaily !== undefined ||
     LONG_REGEXP.test(text) && LIMIT_REGEXP.test(text);
-  // DashScope names a limit of a minute so, with a code of used-up quotas:
+  // DashScope reports a limit of a minute in these words, with a code of used-up quotas:
   // https://www.alibabacloud.com/help/en/model-studio/rate-limit
   const isMinute = !isLong &&
     (/(?<!free )\ballocated quota exceeded/i.test(text) ||

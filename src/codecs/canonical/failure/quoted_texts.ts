@@ -2,8 +2,8 @@ import { wordList } from "@gateway/base/collections";
 import { isJsonObject, type JsonValue } from "@gateway/base/json";
 
 /*
- * An error may quote the request: the name of a tool, of a property, a message. Such a text is the caller's and may
- * read like an error, so it is cut out before the error is read.
+ * An error may quote the request: the name of a tool or a property, or a message. The caller's text may look like an
+ * error, so it is cut out before the error is read.
  */
 
 /** A word of an error or of a text. Scripts without spaces end where a name in Latin letters begins. */
@@ -20,21 +20,23 @@ const CUT_REGEXP = /…|\.{3}/;
 /** The most words beside cuts that are compared as parts of words. */
 const MAX_CUTS = 16;
 
-/** The words in a row that are a quotation, where they are not the beginning or the end of a text. */
+/** The fewest words in a row that count as a quotation from the middle of a text. */
 const QUOTED_WORDS = 3;
 
-/** The length of a text, in characters, from which on it is compared only where it matters. */
+/**
+ * The longest text that is always compared, in characters. A longer one is compared only if it has one of the names.
+ */
 const LONG_TEXT = 2000;
 
 /** The most comparisons of two words. No error of a provider needs as many. */
 const MAX_COMPARISONS = 2_000_000;
 
-/** The lengths of runs, by the word of the message at which each ends. */
+/** The lengths of matching runs, by the index of their last word in the message. */
 const NO_RUNS: ReadonlyMap<number, number> = new Map();
 
 /**
- * Returns an error's message with `…` in place of what it quotes of the request's texts. A text of one word is cut only
- * where it matches `names`, because any word may be a text.
+ * Returns an error's message with `…` in place of quotations from the request. A text of one word is cut only if it
+ * matches `names`, because any word may be a text.
  *
  * @param sent The body that the provider refused.
  * @param names The names for which the message will be searched. A long text without any of them is not compared.
@@ -78,7 +80,7 @@ export function withoutQuotes(
           cuts.includes(at) || cuts.includes(at + 1 - length);
         const least = isEdge ? Math.min(2, own.length) : QUOTED_WORDS;
         if (length < least) continue;
-        // A longer run was marked before its last word, unless the end of the text makes it one.
+        // In a longer run, the words before its last one are marked already.
         const fresh = length > QUOTED_WORDS ? 1 : length;
         isQuoted.fill(1, at + 1 - fresh, at + 1);
       }
@@ -125,7 +127,7 @@ function unescaped(text: string): string {
     : text;
 }
 
-/** Returns a text without its percent encoding, or a space where it has none. */
+/** Decodes a percent-encoded text; returns a space for an invalid one. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -134,7 +136,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Fields whose keys are the caller's. */
+/** Fields whose value has keys of the caller. */
 const HOLDERS = wordList(`
   parameters input_schema schema metadata logit_bias arguments
 `);
@@ -142,7 +144,7 @@ const HOLDERS = wordList(`
 /** Fields whose values are words of the protocol. */
 const PROTOCOL_WORDS = wordList("role type");
 
-/** Yields the caller's texts in a body: all strings, and the names of what it describes. */
+/** Yields the caller's texts in a body: all strings, and the keys that the caller chose. */
 function* textsIn(
   value: JsonValue | undefined,
   key = "",
@@ -153,7 +155,7 @@ function* textsIn(
   } else if (Array.isArray(value)) {
     for (const one of value) yield* textsIn(one, key, isOwn);
   } else if (isJsonObject(value)) {
-    // The arguments of a call are called `input`, as the list of items is.
+    // `input` holds the arguments of a call or the list of items.
     const isInside = isOwn || HOLDERS.includes(key) ||
       key === "input" && value.type === undefined;
     for (const [name, inner] of Object.entries(value)) {

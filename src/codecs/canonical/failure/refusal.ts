@@ -39,7 +39,7 @@ export function readRefusal(
   if (kind === undefined) return failure;
   if (kind === "filtered") return filtered(failure, httpStatus);
   if (kind !== "too_large") return { ...failure, kind };
-  // No time helps, and clients repeat after a code about the rate. The status shows that it is no body's size.
+  // A wait does not help, but clients would repeat because of a code about the rate. Only a large body has 413.
   const { status = 429, message, type, param } = failure;
   return { kind, status, message, type, param };
 }
@@ -87,7 +87,7 @@ function refusedKind(
     : "forbidden";
 }
 
-/** Returns true when content was refused. Codes are reliable; words count only when no account was closed. */
+/** Returns true when content was refused. Codes always count; words only if no account was closed. */
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
@@ -95,11 +95,11 @@ function refusesContent(clues: Clues): boolean {
     CONTENT_ROWS.some((row) => hasWords(row, clues));
 }
 
-/** The numbers in an error of a rate limit: its size, and what the request alone would take of it. */
+/** The numbers in an error of a rate limit: the limit, and the amount that the request needs. */
 const LIMIT_REGEXP = /\blimit(?: of| is)?:? ([\d,]+)/i;
 const REQUESTED_REGEXP = /\brequested(?: tokens)?:? ~?([\d,]+)/i;
 
-/** Returns true when a request is larger than a rate limit, which it would exceed at any time. */
+/** Returns true when the request alone exceeds a rate limit. */
 function isLargerThanLimit(clues: Clues): boolean {
   return matchesAny(SIZE_ROWS, clues) ||
     clues.texts.some((text) =>
@@ -123,7 +123,7 @@ function hasWords({ words }: RefusalRow, clues: Marks): boolean {
   return words !== undefined && clues.texts.some((text) => words.test(text));
 }
 
-/** An error in the text of a relay, up to the inner message: `AnthropicException - {"error":{"message":"`. */
+/** The text of a relay before the message of the inner error: `AnthropicException - {"error":{"message":"`. */
 const RELAYED_REGEXP =
   /^(?:(?:[\w.]*Error|Error code): )*(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
 
@@ -132,8 +132,8 @@ const PART_REGEXP =
   /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b|参数|消息|内容|字段|输入|工具|函数|提示|属性|名称/i;
 
 /**
- * Returns the clues to the state of the account. An error about the request may quote it, and no caller's text may stop
- * the connection for all. So there, a message counts only up to the first part of the request that it names.
+ * Returns the clues to the state of the account. An error about the request may quote the caller's text, which must not
+ * stop the connection for all. Such a message counts only up to the first part of the request that it names.
  */
 export function ofAccount(
   clues: Clues,
@@ -152,12 +152,12 @@ export function ofAccount(
 export interface Clues {
   /** In lower case, whole and up to the first dot. */
   readonly codes: Set<string>;
-  /** Without links, of which no word counts. */
+  /** Without links. */
   readonly texts: string[];
   readonly members: (readonly [key: string, value: JsonValue | undefined])[];
   /** True when the body has the fields of OpenRouter's moderation. */
   isModeration: boolean;
-  /** True when a quota of Google's has the length of a day. */
+  /** True when the error names a daily quota of Google. */
   isDaily: boolean;
   /** True when the error refers to a page of Alibaba Cloud. */
   isAlibaba: boolean;

@@ -10,8 +10,8 @@ export interface RefusalRow {
 }
 
 /**
- * Reads a table. A row has its source (`gh:` is GitHub), codes, and the words as a regular expression in any case. It
- * goes on in lines that are indented further.
+ * Reads a table. A row has its source (`gh:` is GitHub), codes, and the words as a regular expression in any case.
+ * Lines with a deeper indent continue the row.
  */
 export function refusalRows(table: string): readonly RefusalRow[] {
   return table.trim().split(/\n {2}(?=\S)/).map((row) => {
@@ -67,7 +67,7 @@ export const CLOSED_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
     /\b(account|organi[sz]ation|workspace|api key|access)( \S+){0,2} (is|was|been) (\w+ )?(disabled|deactivated|terminated|suspended|banned|restricted|revoked)\b|^Access terminated\b/
 `);
 
-/** The error of a key that was good and is no more. A new one of the same account is accepted. */
+/** The errors of an expired key. A new key of the same account is accepted. */
 export const EXPIRED_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html expiredtokenexception
     unrecognizedclientexception /\bsecurity token included in the request is (expired|invalid)\b/

@@ -18,7 +18,7 @@ const KNOWN_FORMATS: ReadonlySet<unknown> = wordSet(`
   date-time time date duration email hostname uri ipv4 ipv6 uuid
 `);
 
-/** The keywords that give a value its properties. */
+/** The keywords with properties. A schema with two of them cannot be closed. */
 const COMBINED = wordList("$ref properties anyOf oneOf");
 
 /**
@@ -46,7 +46,7 @@ class OpenSchemaError extends Error {
 function close(schema: JsonObject): JsonObject {
   const kept: JsonObject = {};
   const moved: string[] = [];
-  // Without its first items, the schema of the others would hold for all.
+  // `prefixItems` moves away. Alone, `items` would apply to the first items, too.
   const isTuple = schema.prefixItems !== undefined;
   for (const [keyword, value] of Object.entries(schema)) {
     const isKnown = keyword === "format"
@@ -59,7 +59,7 @@ function close(schema: JsonObject): JsonObject {
     else moved.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   const isUnknown = String(schema.description).includes(UNKNOWN_REFERENCE);
-  // Closing a part would leave no valid value.
+  // Each closed part would forbid the properties of the other.
   const isJoined = COMBINED.filter((word) => word in schema).length > 1;
   if (isUnknown || isJoined || "allOf" in schema) throw new OpenSchemaError();
   if (isObjectSchema(kept)) closeObject(schema, kept);
@@ -85,7 +85,7 @@ function closeObject(
   kept.additionalProperties = false;
 }
 
-/** Returns the definitions, each behind those that it refers to; `undefined` when they form a cycle. */
+/** Returns the definitions in an order in which each refers only to earlier ones; `undefined` for a cycle. */
 function inOrder(
   { $defs }: JsonObject,
 ): readonly (readonly [name: string, schema: JsonObject])[] | undefined {
@@ -113,17 +113,16 @@ function inOrder(
     : undefined;
 }
 
-/** The strict schemas of a request, which share a limit. */
+/** The limit that all strict schemas of a request share. */
 export interface StrictRoom {
-  /** Returns true when an {@linkcode enforceableSchema} fits beside those that were taken before, and takes it. */
+  /** Counts an {@linkcode enforceableSchema} and returns true, if it fits beside the schemas counted so far. */
   takes(schema: JsonObject, kind: "tool" | "format"): boolean;
 }
 
 /**
- * Returns the room for the strict schemas of one request: at most 20 tools, and in all of them 24 parameters that are
- * optional (https://github.com/elizaOS/eliza/issues/16499) and 16 that have several types
- * (https://github.com/ENTERPILOT/GoModel/pull/963).
- * A definition counts each time that it is used.
+ * Returns the room for the strict schemas of one request: at most 20 tools. Together they may have 24 optional
+ * parameters (https://github.com/elizaOS/eliza/issues/16499) and 16 of several types
+ * (https://github.com/ENTERPILOT/GoModel/pull/963). A definition counts once for each use.
  */
 export function createStrictRoom(): StrictRoom {
   let [tools, optional, unions] = [20, 24, 16];

@@ -37,27 +37,27 @@ const NOTES = wordList("title default examples deprecated readOnly writeOnly");
 /** The types that a value may have when its schema names none. */
 const ANY_TYPES = ["string", "number", "boolean", "object", "array", "null"];
 
-/** The most characters that are written again: definitions with other fields, and fields that move into branches. */
+/** The most characters of copies: of definitions with further fields, and of fields that move into branches. */
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** The least costs of a definition that is written again, and of one that is merged. They bound how often that happens. */
+/** The least costs of a copied and of a merged definition, in characters. They bound the number of copies. */
 const COPY_COST = 256;
 const MERGE_COST = 4096;
 
-/** The definitions of a schema, as they are written. */
+/** The definitions of the output. */
 interface Definitions {
-  /** The schema that has the given ones. */
+  /** The input, with its definitions. */
   readonly given: JsonObject;
-  /** The written names, by the given name and the fields that the definition gets in addition. */
+  /** The names in the output, by the name in the input and the added fields. */
   readonly names: Map<string, string>;
   readonly written: Map<string, JsonObject>;
-  /** The characters that may still be written again. Nested choices would multiply them. */
+  /** The characters left for copies, which nested choices would multiply. */
   room: number;
 }
 
 /**
  * Returns `schema` in Moonshot's subset of JSON Schema. Each value has one `type` or an `anyOf`, and each list has one
- * schema for all items. References have no field beside them: it moves into a definition of its own
+ * schema for all items. Fields beside a reference move into a copy of its definition
  * (https://github.com/MoonshotAI/kimi-cli/issues/2061, https://github.com/lidge-jun/opencodex/pull/2677).
  */
 export function moonshotSchema(schema: JsonObject): JsonObject {
@@ -121,7 +121,7 @@ function define(schema: JsonObject, definitions: Definitions): JsonObject {
   return { $ref: `#/$defs/${name}` };
 }
 
-/** Returns true when there is room to write a schema `times` more. */
+/** Takes the room for `times` copies of a schema. Returns false when there is too little. */
 function take(
   schema: JsonValue,
   definitions: Definitions,
@@ -167,7 +167,7 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
   return joined;
 }
 
-/** Returns the schemas of which one must match, or `undefined` when there is only one. */
+/** Returns the alternatives of a schema; `undefined` when there is only one. */
 function branchesOf(
   schema: JsonObject,
   definitions: Definitions,
@@ -235,7 +235,7 @@ function typeOf(value: JsonValue): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Returns a schema of one type, and fits the schemas inside it. What an object requires is among its properties. */
+/** Fits a schema of one type and the schemas inside it. Adds each required property that `properties` lacks. */
 function fitOne(schema: JsonObject, definitions: Definitions): JsonObject {
   const [type = "object"] = typesOf(schema);
   const { enum: values, items, ...others } = schema;
@@ -291,7 +291,7 @@ function withoutTuples(
     );
 }
 
-/** Lifts the branches of a branch by one level. */
+/** Returns the branches of a schema that is only an `anyOf`, else the schema. */
 function spread(schema: JsonObject): JsonValue[] {
   return Array.isArray(schema.anyOf) && Object.keys(schema).length === 1
     ? schema.anyOf

@@ -21,7 +21,7 @@ import { CHECKS, isPlain, namesOf, typesOf } from "./plain_schema.ts";
 interface Place {
   readonly schema: JsonValue;
   readonly base: string;
-  /** True inside `$defs`. A schema there that has its own definition is a reference, which bounds the output. */
+  /** True inside `$defs`. A schema there that has its own definition becomes a reference, which bounds the output. */
   readonly isDefinition?: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Definition extends Place {
 /** The URI of a schema without an id. */
 const ROOT_URI = "schema:/";
 
-/** The words in the description of a schema that had a reference to nothing. */
+/** The words that replace a reference to nothing. They are in the schema's description. */
 export const UNKNOWN_REFERENCE = "Must match the schema";
 
 const DEFINITIONS = ["$defs", "definitions"];
@@ -63,7 +63,7 @@ class Normalizer {
   readonly #names = new Set<string>();
   /** The definitions that the output refers to. */
   readonly #needed = new Set<Definition>();
-  /** The keywords of the root that no draft knows, and that hold targets of references. */
+  /** Keywords of the root that no draft knows, such as `components`. References lead into them. */
   readonly #holders = new Set<string>();
   readonly #seen = new Set<JsonValue>();
   readonly #references: { readonly reference: string; base: string }[] = [];
@@ -110,7 +110,7 @@ class Normalizer {
       : { ...main, $defs: Object.fromEntries(definitions) };
   }
 
-  /** Finds the ids, anchors and references of a schema and of those in it. */
+  /** Finds the ids, anchors and references of a schema and of the schemas inside it. */
   #collect(place: Place): void {
     const { schema } = place;
     if (!isJsonObject(schema) || this.#seen.has(schema)) return;
@@ -136,8 +136,8 @@ class Normalizer {
   }
 
   /**
-   * Finds the schema that a reference means: a JSON pointer, an anchor or the URI of a resource. A reference that is
-   * wrong by the rules means the definition with its last word as a name, such as `#/components/schemas/City`.
+   * Finds the schema that a reference means: a JSON pointer, an anchor or the URI of a resource. A reference to
+   * nothing, such as `#/components/schemas/City`, means the definition named by its last word: `City`.
    */
   #find(reference: string, base: string): Place | undefined {
     const [start = "", fragment = ""] = (URL.parse(reference, base)?.href ?? "")
@@ -202,7 +202,7 @@ class Normalizer {
     return { $ref: `#/$defs/${definition.name}` };
   }
 
-  /** Returns the value of a keyword as 2020-12 allows it; `undefined` when it allows none like it. */
+  /** Returns the value of a keyword in valid 2020-12; `undefined` when it has no valid form. */
   #writeKeyword(keyword: string, place: Place): JsonValue | undefined {
     const { schema: value } = place;
     if (SCHEMAS.has(keyword)) return this.#writeInner(place);
@@ -224,7 +224,7 @@ class Normalizer {
     return CHECKS.get(keyword)?.(value) === false ? undefined : value;
   }
 
-  /** Returns a schema inside another; `undefined` for what is none. An empty list is PHP's empty object. */
+  /** Writes an inner schema; `undefined` for any other value. An empty list is PHP's empty object. */
   #writeInner(place: Place): JsonValue | undefined {
     const { schema, isDefinition = false } = place;
     if (typeof schema === "boolean") return schema;
@@ -270,7 +270,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Returns the keywords of 2020-12 in the place of older ones. The schemas inside stay. */
+/** Replaces older keywords with those of 2020-12. Inner schemas do not change. */
 function modern(schema: JsonObject): JsonObject {
   const { nullable, dependencies, additionalItems, ...rest } = schema;
   const { type, items, required } = rest;
@@ -293,7 +293,7 @@ function modern(schema: JsonObject): JsonObject {
     .map(([name]) => name);
   const changes: [boolean, JsonObject][] = [
     [$ref !== undefined, { $ref }],
-    // Pydantic 1 writes so what has words beside its reference.
+    // Pydantic 1 wraps a reference with a description in `allOf`.
     [isWrapped, { $ref: target, allOf: undefined }],
     [further.length > 0, {
       allOf: [...listOf(rest.allOf), ...further.map((one) => ({ $ref: one }))],

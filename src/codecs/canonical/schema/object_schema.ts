@@ -31,9 +31,9 @@ const NOT_STRICT = wordList(`
 `);
 
 /**
- * Returns why an OpenAI-style upstream would refuse `strict` with a schema, as a sentence's second half; `undefined` when
- * it takes it. The root is an object, each object is closed and requires all its properties, each list names the schema of its items, only
- * `anyOf` combines schemas, and the whole is within the limits of
+ * Returns the first rule of OpenAI's strict schemas that a schema breaks, as the end of a sentence; `undefined` for
+ * none. Each object is closed and requires all its properties. Each list names the schema of its items, and only
+ * `anyOf` combines schemas. The whole is within the limits of
  * https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
  */
 export function strictFault(schema: JsonObject = {}): string | undefined {
@@ -64,7 +64,7 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
     check(word === undefined, `cannot have \`${word}\``);
     check(
       one.$ref === undefined || Object.keys(one).length === 1,
-      "has nothing beside a reference",
+      "cannot have fields beside a reference",
     );
     check(level <= 10, "has at most 10 levels of objects");
     check(
@@ -81,13 +81,13 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
   return first;
 }
 
-/** As {@linkcode strictFault}, for a format that the caller did not call strict: OpenAI takes objects alone. */
+/** As {@linkcode strictFault}, for a format that the caller did not call strict. Its root must also be an object. */
 export function promiseFault(schema: JsonObject): string | undefined {
   const isObject = schema.type === "object" && schema.anyOf === undefined;
-  return isObject ? strictFault(schema) : "a strict schema is an object";
+  return isObject ? strictFault(schema) : "a strict schema must be an object";
 }
 
-/** Returns a tool's `strict`, without which a tool works whose schema does not qualify for it. Its loss is reported. */
+/** Returns a tool's `strict`. Drops and reports it when the schema does not qualify, because the tool works without. */
 export function keptStrict(
   strict: boolean | undefined,
   schema: JsonObject,
@@ -110,8 +110,8 @@ function isClosedObject(
 }
 
 /**
- * Returns a schema without fields beside a reference, which becomes the only choice of an `anyOf`. For a strict schema,
- * "$ref cannot have keywords {'description'}" (camel-ai/camel#3001, vectorize-io/hindsight#3904).
+ * Moves each reference that has fields beside it into an `anyOf` of its own. For a strict schema, "$ref cannot have
+ * keywords {'description'}" (camel-ai/camel#3001, vectorize-io/hindsight#3904).
  */
 export function withBareReferences(schema: JsonObject): JsonObject {
   return mapSchemas(schema, (one) => {

@@ -6,7 +6,7 @@ const TYPES = wordSet("string number integer boolean object array null");
 
 type Check = (value: JsonValue | undefined) => boolean;
 
-/** The values that keywords may have. Others are left out, and so are keywords that name a draft or a place. */
+/** The values that keywords may have. Other values are left out. So are keywords that name a draft or a place. */
 export const CHECKS: ReadonlyMap<string, Check> = new Map(
   ([
     [
@@ -38,7 +38,7 @@ export const CHECKS: ReadonlyMap<string, Check> = new Map(
   ),
 );
 
-/** The values of keywords that a schema of draft 2020-12 may have. Keywords that it resolves or renames have none. */
+/** Checks the keywords of a plain schema of draft 2020-12. It has no keywords that must be resolved or renamed. */
 const PLAIN_CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...CHECKS,
   ...[...SCHEMAS].map((keyword): [string, Check] => [
@@ -79,7 +79,7 @@ export function isPlain(schema: JsonValue | undefined): boolean {
   );
 }
 
-/** Returns the known types. Google's SDKs write them in capitals. In draft 3, a schema or `any` may be one of several. */
+/** Returns the known types. Google's SDKs write them in capitals. Draft 3 allows schemas and `any` in the list. */
 export function typesOf(value: JsonValue): JsonValue | undefined {
   const isOpen = Array.isArray(value) &&
     value.some((type) => isJsonObject(type) || type === "any");

@@ -20,10 +20,10 @@ interface Fields {
 /** The state of reading a schema's choices. */
 interface Trail {
   readonly root: JsonObject;
-  /** The fields of each schema that was read; no fields for one that is being read, since a cycle adds none. */
+  /** The fields of each schema read so far. A schema that is being read has none, because a cycle adds none. */
   readonly read: Map<JsonObject, Fields>;
   readonly depth: number;
-  /** The characters of alternatives that may still be written. Nested choices could multiply them. */
+  /** The characters left for alternatives, which nested choices could multiply. */
   readonly room: { characters: number };
 }
 
@@ -31,7 +31,7 @@ const NO_FIELDS: Fields = { properties: {}, required: [] };
 
 const NOT_AT_ROOT = wordList("$ref anyOf oneOf allOf enum not");
 
-/** The deepest choice that is read. */
+/** The most levels of choices or references that are read. */
 const MAX_DEPTH = 16;
 
 /** The most characters of alternatives. */
@@ -65,10 +65,10 @@ export function rootObject(schema: JsonObject | undefined): JsonObject {
     : withDescription(object, `Must match ${JSON.stringify(moved)}`);
 }
 
-/** The fields that may be beside a reference at the root, if the definition takes its place. */
+/** The fields that may be beside a reference at the root when its definition replaces it. */
 const BESIDE_ROOT = wordList("$ref $defs type title description $comment");
 
-/** Returns the root with the fields of the definition that it refers to, if it has no others. */
+/** Replaces a reference at the root with its definition, if the root has only {@linkcode BESIDE_ROOT} fields. */
 export function followRoot(schema: JsonObject): JsonObject {
   let root = schema;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -150,7 +150,7 @@ function joined(objects: readonly JsonObject[]): JsonObject {
   );
 }
 
-/** Returns the properties of all objects. One that differs between them is a choice, or anything if that is too long. */
+/** Returns the properties of all objects. A property that differs becomes an `anyOf`, or `{}` if that is too long. */
 function eitherOf(objects: readonly JsonObject[], { room }: Trail): JsonObject {
   return mapped(byName(objects), (schemas) => {
     if (schemas.length === 1) return schemas[0];

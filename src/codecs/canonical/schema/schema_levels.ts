@@ -7,23 +7,23 @@ import {
 import { mapInside, withDescription } from "./keywords.ts";
 import { definitionOf, referencesIn } from "./root_object.ts";
 
-/** The schemas that are looked at to count levels. References can multiply them; more count as too many levels. */
+/** The most schemas that are read to count levels. References can multiply them. More count as too many levels. */
 const MAX_STEPS = 10_000;
 
 /** The most references that are followed on a path. A longer path counts as too many levels. */
 const MAX_PATH = 100;
 
-/** The fields that stay of an object beyond the last level. */
+/** The fields of an object beyond the last level that are kept. */
 const KEPT = ["type", "title", "description"];
 
 /** The longest text about an object beyond the last level, in characters. */
 const MAX_WORDS = 2_000;
 
 /**
- * Returns a schema whose values have at most `most` levels of properties: an object within the property of another is
- * one level more. A reference has the levels of its definition, and one that repeats itself counts twice. Objects
- * beyond the last level have no properties; the description has what the schema demanded. A definition may be written
- * again with fewer levels. Fewer than `most` remain where the text would be more than twice as long.
+ * Returns a schema with at most `most` levels of properties. Each object in a property of another adds a level. A
+ * reference has the levels of its definition, and a recursive one counts twice. The properties of objects beyond the
+ * last level move into the description. A definition may be copied with fewer levels. If the copies make the schema
+ * more than twice as long, fewer levels remain.
  *
  * @param schema A `normalSchema`.
  * @returns The same object when it has no more levels.
@@ -45,10 +45,10 @@ class Limiter {
   readonly #given: JsonObject;
   readonly #most: number;
   readonly #levels = new Map<JsonObject, number>();
-  /** The references to definitions with too many levels of their own. */
+  /** The references to definitions that alone have too many levels. */
   readonly #deep = new Set<string>();
   #steps = MAX_STEPS;
-  /** The definitions to write by their names, with the levels that they may have. */
+  /** The definitions to write, by name, each with the levels that it may have. */
   #needed = new Map<string, { reference: string; left: number }>();
 
   constructor(given: JsonObject, most: number) {
@@ -86,7 +86,7 @@ class Limiter {
     };
     if (typeof $ref === "string" && !path.includes($ref)) {
       if (this.#deep.has($ref)) return Infinity;
-      // The definition at the beginning of a path may come again.
+      // The first definition of a path may appear twice.
       const next = [...path, path.length === 0 ? "" : $ref];
       look(definitionOf($ref, this.#given), 0, next);
     }
@@ -140,7 +140,7 @@ class Limiter {
   }
 }
 
-/** Returns the keywords that add no level. Moonshot counts in no others, such as `not`, which stay as they are. */
+/** Returns the keywords that add no level. Moonshot counts no levels in others, such as `not`. These do not change. */
 function valuesIn(schema: JsonObject): JsonObject {
   const { items, additionalProperties, anyOf } = schema;
   return present({ items, additionalProperties, anyOf });

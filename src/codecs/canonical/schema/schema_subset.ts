@@ -13,7 +13,10 @@ import { limitLevels } from "./schema_levels.ts";
 export interface SchemaSubset {
   /** True when the arguments of a tool must be an object without a reference or a choice at their root. */
   readonly plainRoot: boolean;
-  /** The patterns that the provider compiles: all, those of every engine, or those that llama.cpp makes a grammar of. */
+  /**
+   * The patterns that the provider compiles: all, those that any engine compiles, or those that fit llama.cpp's
+   * grammars.
+   */
   readonly patterns: "all" | "portable" | "grammar";
   /** True when schemas must be in Moonshot's own subset. */
   readonly isMoonshot: boolean;
@@ -110,8 +113,8 @@ function withoutPattern(
 }
 
 /**
- * Moves properties, or patterns of their names, that are not accepted into the description. It then removes
- * `additionalProperties: false`, which would forbid them.
+ * Moves properties with rejected names, or patterns of names, into the description. Then removes `additionalProperties:
+ * false`, which would forbid them.
  */
 function withoutNames(
   schema: JsonObject,

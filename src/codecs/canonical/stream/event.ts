@@ -34,7 +34,7 @@ export type AnswerEvent =
   | EndEvent
   | FailureEvent;
 
-/** The upstream accepted the request. The usage is that so far, if it sent any. */
+/** The upstream accepted the request. The usage is the count so far, if there is one. */
 export interface StartEvent extends
   Pick<
     Answer,
@@ -73,8 +73,8 @@ interface BlockPartEvent {
 }
 
 /**
- * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is
- * JSON of the arguments, and for a custom call it is input.
+ * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is a
+ * piece of the arguments' JSON, and for a custom call a piece of the input.
  */
 interface BlockDeltaEvent {
   readonly type: "block-delta";
@@ -102,7 +102,7 @@ export interface BlockEndEvent {
   readonly index: number;
 }
 
-/** The answer is complete. `reasoningDropped` is here when the upstream sends it only at the end. */
+/** The answer is complete. It has `reasoningDropped` when the upstream sends that only at the end. */
 export interface EndEvent
   extends Omit<Answer, "id" | "model" | "createdAtMs" | "blocks"> {
   readonly type: "end";
@@ -119,7 +119,7 @@ export function brokenEvent(fault: string): FailureEvent {
   return { type: "failure", failure: brokenAnswer(fault) };
 }
 
-/** The fault of an answer that lacks a call, because the provider did not send its name. */
+/** The fault of an answer with a call that has no name. */
 export const NAMELESS_CALL = "The provider called a tool without a name";
 
 /** Returns the event that ends an answer above one of the gateway's limits, with an {@linkcode oversizedAnswer}. */

@@ -47,7 +47,7 @@ export function guardDecoder(
   };
 }
 
-/** Decodes a whole answer with the same limits; above them it throws an {@linkcode UpstreamFailure}. */
+/** Decodes a whole answer; throws an {@linkcode UpstreamFailure} above the same limits. */
 export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   try {
     return decode();

@@ -12,7 +12,7 @@ import { guardDecoder } from "./guard.ts";
 
 /** Decodes the events of one stream. */
 interface EventDecoder {
-  /** Returns the place of an event's text. Absent when the events of a stream differ in more than their text. */
+  /** Returns the place of an event's text. Absent when events differ in more than their text. */
   textPlace?(event: JsonObject): TextPlace | undefined;
   /** Takes the next event; `name` is the value of the frame's `event:` line. */
   push(
@@ -88,14 +88,14 @@ function readIrregular(
   }
 }
 
-/** Returns the events of several lines, one on each. Returns none for a single line, or if a line is no event. */
+/** Returns the events of several lines, one event a line. Returns none for a single line, or if a line is no event. */
 function eventsIn(text: string): JsonValue[] {
   const events: JsonValue[] = [];
   const lines = text.includes("\n") ? text.split("\n") : [];
   for (const line of lines.map((line) => line.trim())) {
     if (line === "") continue;
     const event = line === DONE ? DONE : parseJson(line);
-    // Failing to parse is slow, and there may be many lines.
+    // Further lines are not parsed: each failure is slow, and there may be many lines.
     if (event === undefined || !isEventOrDone(event)) return [];
     events.push(event);
   }
@@ -130,7 +130,7 @@ export function textIn(
   return undefined;
 }
 
-/** An event without its text: the JSON before and after the text, and the object that takes the next text. */
+/** An event whose text can be replaced: the JSON before and after the text, and the object that gets the next text. */
 interface Template extends TextPlace {
   readonly head: string;
   readonly tail: string;
@@ -139,7 +139,7 @@ interface Template extends TextPlace {
 
 /**
  * The longest JSON string that is read without a parser, in characters. Most pieces of a model's text are shorter. V8
- * copies slices up to this length; a longer one would keep the whole text from which it is cut.
+ * copies slices up to this length. A longer slice would keep its whole source text in memory.
  */
 const MAX_PLAIN_CHARACTERS = 12;
 
@@ -160,13 +160,13 @@ function plainText(json: string): string | undefined {
   return isString ? json.slice(1, last) : undefined;
 }
 
-/** A text that no provider sends, to find the text in an event's JSON. */
+/** A text that no provider sends. It checks where an event's JSON has its text. */
 const PROBE = "(model-gateway: text)";
 
-/** The most templates in a row without a match, after which no more are made. */
+/** The most templates in a row without a match. After that, no template is made. */
 const MAX_USELESS = 8;
 
-/** The longest event that becomes a template, in characters. For one of megabytes, parsing is faster. */
+/** The longest event that becomes a template, in characters. A template of megabytes is slower than the parser. */
 const MAX_TEMPLATE_CHARACTERS = 64 * 1024;
 
 /**
@@ -249,7 +249,7 @@ export class EventParser {
     if (!isJsonObject(event)) return undefined;
     const place = this.#placeOf(event);
     if (place?.holder[place.field] !== PROBE) return undefined;
-    // A slice keeps its whole string in memory, so these are slices of the short string.
+    // `probed` lacks the text, which may be long. A slice keeps its whole source string in memory.
     const head = probed.slice(0, start);
     const tail = probed.slice(probed.length - rest.length);
     return { head, tail, event, ...place };

@@ -4,7 +4,7 @@ import type { AnswerEvent, BlockStartEvent } from "./event.ts";
 import { oversizedAnswer, UpstreamFailure } from "../failure/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 
-/** The size of a held event that is not a delta, in characters. */
+/** The assumed size of a held event that is not a delta, in characters. */
 const EVENT_COST = 64;
 
 /** A block that waits for the blocks before it. */

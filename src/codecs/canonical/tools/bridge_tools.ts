@@ -26,20 +26,17 @@ interface ToolAlias extends ToolReference {
   readonly propertyNames?: PropertyNames | undefined;
 }
 
-/**
- * The caller's tools by the {@linkcode toolKey} of the tools that were sent in their place. Tools that were sent
- * unchanged are absent.
- */
+/** The caller's tools by the {@linkcode toolKey} of the tools sent in their place. Tools sent unchanged are absent. */
 export type ToolAliases = ReadonlyMap<string, ToolAlias>;
 
-/** The support of the target, and what it does not accept. */
+/** The tools that the target supports, and the caller's changes to fit it. */
 interface Bridging extends ToolSupport {
-  /** The new arguments of tools whose old ones have names that the target rejects, by {@linkcode toolKey}. */
+  /** The renamed arguments of tools, by {@linkcode toolKey}. The target rejects their original names. */
   readonly renamed: ReadonlyMap<string, RenamedArguments>;
   readonly note: (field: "messages" | "tools") => void;
 }
 
-/** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
+/** A request whose tools the target's encoder can write, and the aliases that restore the caller's tools. */
 interface BridgedRequest {
   readonly request: CanonicalRequest;
   /** For `restoreTools`. */
@@ -61,11 +58,11 @@ export function toolKey(
 /**
  * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
  * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or not legal are
- * cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss. Of tools with
- * the same name, the first stays, because providers refuse the others.
+ * cut and hashed. So are such names of arguments. Hosted tools stay, because the encoder reports their loss. Of tools
+ * with the same name only the first stays, because providers refuse duplicates.
  *
- * @param note Called with `messages` for each call whose arguments were not one JSON object, and with `tools` for a tool
- * that differs from an earlier one of the same name.
+ * @param note Called with `messages` for each call whose arguments were not one JSON object, and with `tools` for a
+ * tool that differs from an earlier one of the same name.
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
 export function bridgeTools(
@@ -116,7 +113,7 @@ function distinct(
   });
 }
 
-/** Returns the refusal of a request with more tools than its target takes; `undefined` when it takes them. */
+/** Returns the error for more tools than the target takes; `undefined` when it takes them. */
 export function tooManyTools(
   count: number,
   { maxTools = Infinity }: ToolSupport,
@@ -332,7 +329,7 @@ function bridgeBlock(block: Block, support: Bridging): Block {
   }
 }
 
-/** Returns arguments with the sent names. Other text than one JSON object is wrapped, as providers reject it. */
+/** Returns arguments with the sent names. Wraps text that is not one JSON object, because providers reject it. */
 function objectText(
   text: string,
   names: PropertyNames | undefined,

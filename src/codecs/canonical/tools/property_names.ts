@@ -10,7 +10,7 @@ import { fitId } from "./tool_call_id.ts";
 /** New names of a call's arguments by their old ones. */
 export type PropertyNames = ReadonlyMap<string, string>;
 
-/** A schema of arguments in which some have new names. */
+/** A schema of arguments, some of them renamed. */
 export interface RenamedArguments {
   readonly parameters: JsonObject;
   /** The sent names by the caller's. */
@@ -23,7 +23,7 @@ const MAX_NAME_LENGTH = 64;
 
 /**
  * The names of arguments that Claude accepts: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". It checks
- * them at the root alone (https://github.com/beautyfree/appstore-connect-mcp/issues/2).
+ * only the root (https://github.com/beautyfree/appstore-connect-mcp/issues/2).
  */
 const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
 

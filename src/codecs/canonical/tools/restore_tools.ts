@@ -8,7 +8,7 @@ import { type PropertyNames, withNames } from "./property_names.ts";
 import { parseArguments } from "./tool.ts";
 import type { SealBinding } from "../content/sealed.ts";
 
-/** The edits of an answer that its request demands. */
+/** The edits that a request requires in its answer. */
 export interface AnswerEdits {
   /** The tools to restore, as `bridgeTools` returns them. */
   readonly aliases: ToolAliases;
@@ -97,7 +97,7 @@ export function restoreNames(failure: Failure, aliases: ToolAliases): Failure {
 const OPENING_REGEXP = new RegExp(
   String.raw`^\s*\{\s*"${CUSTOM_INPUT_KEY}"\s*:\s*"`,
 );
-/** The longest text that may still become the opening, in characters. */
+/** The longest text that may be an unfinished opening, in characters. */
 const MAX_OPENING_LENGTH = 64;
 /** A run of characters, one complete escape of a JSON string, or a backslash that begins no escape. */
 const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
@@ -116,7 +116,7 @@ function createRenamedInput(names: PropertyNames): CallInput {
   return {
     push(fragment) {
       held += fragment;
-      // Such a call fails later, by its size.
+      // `settleCalls` rejects a call of this size.
       return held.length > MAX_FRAME_CHARACTERS ? take() : "";
     },
     end: () => withNames(take(), names),
@@ -178,7 +178,7 @@ export function createCustomInput(): CallInput {
   };
 }
 
-/** Returns the input in a complete call's arguments, or the text itself when it has another form than an object. */
+/** Returns the input in a complete call's arguments, or the whole text when it is no object. */
 function customInputOf(text: string): string {
   const value = parseArguments(text);
   if (value !== undefined && Object.keys(value).length === 0) return "";

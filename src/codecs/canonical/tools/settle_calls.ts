@@ -20,7 +20,9 @@ import { sessionId } from "./tool_call_id.ts";
 /** A function call whose arguments are still arriving. */
 interface Call {
   text: string;
-  /** The kind of value that the arguments begin with. An object is passed on; other text is held until its end. */
+  /**
+   * The kind of the arguments, by their beginning. An object is passed on at once; other text is held until its end.
+   */
   form: "nothing" | "object" | "other";
 }
 
@@ -34,19 +36,18 @@ const CUTTING_REASONS: readonly StopReason[] = [
 const TOO_LONG = "The provider's calls are longer than the gateway can hold";
 
 const MISSING_CALL =
-  "The provider ended its answer for a tool call and sent no call and no text";
+  "The provider ended its answer for a tool call, but sent neither a call nor text";
 
 const INVALID_ARGUMENTS =
   "The provider sent a tool call whose arguments are not a JSON object";
 
 /**
- * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object or empty.
- * `null` counts as empty. Other arguments fail the answer, unless it was cut off in the middle of the call. Until that
- * is known, the block stays open, because some clients run a call as soon as its block ends. An answer that ends for a
- * call, and has neither a call nor any text, fails too: an agent would stop without a word. So does a call without a
- * name.
+ * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object, empty or
+ * `null`. Other arguments fail the answer, unless its end shows that it was cut off. Until then the block stays open,
+ * because some clients run a call as soon as its block ends. A call without a name fails the answer, too. So does a
+ * stop reason for calls without any call or text, because an agent would stop silently.
  *
- * A call is checked at its end, so its size has the same limits as an event.
+ * A call has the size limits of an event, because it is parsed whole at its end.
  *
  * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
  *

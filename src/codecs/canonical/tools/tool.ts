@@ -26,7 +26,7 @@ export interface FunctionTool extends NamedTool {
   readonly kind: "function";
   /** The JSON schema of the arguments; absent means no arguments. */
   readonly parameters?: JsonObject | undefined;
-  /** True when the arguments must match the schema; absent, when the caller did not set it, means false. */
+  /** True when the arguments must match the schema. Absent when the caller did not set it, which means false. */
   readonly strict?: boolean | undefined;
 }
 

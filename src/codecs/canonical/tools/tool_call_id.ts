@@ -37,7 +37,10 @@ export function fitId(id: string, rule: IdRule): string {
   return `${kept}_${shortHash(id)}`;
 }
 
-/** Ids that only count calls, as Bedrock's in each answer: `call_0` (https://github.com/BerriAI/litellm/pull/30426). */
+/**
+ * Ids that only count the calls of an answer, such as Bedrock's `call_0`
+ * (https://github.com/BerriAI/litellm/pull/30426).
+ */
 const COUNTING_REGEXP = /^[A-Za-z_-]{0,24}\d{1,3}$/;
 
 const MAX_KEPT_LENGTH = 28;
@@ -47,8 +50,8 @@ const SESSION_REGEXP = /^(([\w-]{1,28})_[0-9a-f]{8})([0-9a-f]{8})$/;
 
 /**
  * Returns an id that is unique in the caller's session. An id that only counts gets random digits, so that clients do
- * not take the call for one of an earlier answer, and so does one that a model repeats. {@linkcode providerId} removes
- * them.
+ * not confuse it with a call of an earlier answer. So does an id that the model repeats. {@linkcode providerId} removes
+ * the digits.
  */
 export function sessionId(id: string, ids: Ids, isRepeated = false): string {
   const own = providerId(id);
@@ -58,7 +61,7 @@ export function sessionId(id: string, ids: Ids, isRepeated = false): string {
   return head + shortHash(head);
 }
 
-/** Returns the provider's id of a call. The hash in it shows that the gateway made the id, without any state. */
+/** Returns the provider's id of a call. The hash in an id shows that the gateway made it, so no state is needed. */
 export function providerId(id: string): string {
   const [, head, own = id, hash] = SESSION_REGEXP.exec(id) ?? [];
   return head !== undefined && shortHash(head) === hash ? own : id;
@@ -69,8 +72,8 @@ function shortHash(text: string): string {
 }
 
 /**
- * Returns a function that gives an id the first of its `forms` that is not in use, or else a new form. The same ids in
- * the same order give the same results.
+ * Returns a function that replaces an id with the first of `forms` that is not in use, or else with a new form. The
+ * same ids in the same order give the same results.
  *
  * @param taken The ids that are in use at the start.
  */
@@ -78,7 +81,7 @@ export function createUniqueIds(
   taken: readonly string[] = [],
 ): (id: string, forms?: readonly string[]) => string {
   const used = new Set(taken);
-  /** The number of attempts for each id, so that many equal ids cost no more time than distinct ones. */
+  /** The attempts for each id so far. With it, equal ids take no more time than distinct ones. */
   const tries = new Map<string, number>();
   return (id, forms = [fitId(id, CALLER_RULE)]) => {
     let assigned = forms.find((form) => !used.has(form));
@@ -92,10 +95,10 @@ export function createUniqueIds(
   };
 }
 
-/** The rule for ids that callers of a protocol with few characters get. */
+/** The rule for the ids that callers of a protocol with few legal characters get. */
 export const CALLER_RULE = { maxLength: 128 };
 
-/** Returns the calls of a history with their ids only, which {@linkcode createAnswerIds} reads. */
+/** Returns the calls of a history without their arguments. {@linkcode createAnswerIds} reads only the ids. */
 export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(isToolCall);
   if (calls.length === 0) return [];
@@ -109,8 +112,8 @@ export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
 }
 
 /**
- * Returns a function that assigns legal ids to the calls of an answer. No call of the request's history has them,
- * because clients that pair results with calls by id would repeat the same steps endlessly.
+ * Returns a function that assigns legal ids to the calls of an answer. They differ from all ids in the history.
+ * Otherwise clients that pair results with calls by id would repeat the same steps endlessly.
  */
 export function createAnswerIds(
   { turns }: CanonicalRequest,
