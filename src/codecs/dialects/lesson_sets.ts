@@ -44,12 +44,12 @@ function stricter(earlier: Lesson, later: Lesson): Lesson {
 }
 
 /**
- * Returns what at least two of some lessons about one subject agree on; `undefined` when they agree on nothing.
+ * Returns the lesson that at least two callers have learned about one subject; `undefined` if they agree on none.
  *
  * @param lessons The lesson of each caller who has learned one.
  */
 export function agreed(lessons: readonly Lesson[]): Lesson | undefined {
-  // Nothing shows that two refusals without a name had one cause.
+  // Two refusals that named nothing may have had different causes.
   const named = lessons.filter(({ cause }) => cause === undefined);
   const [first, second] = named;
   if (first === undefined || second === undefined) return undefined;
@@ -67,7 +67,7 @@ export function agreed(lessons: readonly Lesson[]): Lesson | undefined {
     : { ...first, words };
 }
 
-/** Returns the options of a model that make lessons permanent, besides the fields that it omits already. */
+/** Returns the options of a model that make lessons permanent. `omit` has the fields that the model omits already. */
 export function configLine(
   lessons: readonly Lesson[],
   omit: readonly string[] = [],
@@ -96,10 +96,13 @@ function listOption(name: string, values: readonly string[]): string[] {
   return texts.length === 0 ? [] : [`${name}: [${texts.join(", ")}]`];
 }
 
-/** The limits to try when a provider refuses a high one without a number. */
+/** The limits to try when a provider refuses a limit without naming a lower one. */
 const LOWER_LIMITS = [32_768, 16_384, 8192, 4096];
 
-/** The lessons in words, in lists to try one after another, by the feature that a provider may refuse without a name. */
+/**
+ * The lessons to try, as text, by the feature that a provider may refuse without naming it. Each feature has lists to
+ * try one after another.
+ */
 const REMEDIES = {
   temperature: [["omit temperature"]],
   stop: [["omit stop", "omit stop_sequences"]],

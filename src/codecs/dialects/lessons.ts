@@ -18,11 +18,11 @@ export interface Lesson {
    * - `clamp`: lower the limit of the answer to the number in `words`.
    * - `describe`: move the keyword of schemas into the description beside it.
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
-   * - `disable`: switch thinking off, where it may be on by default, so that nothing is left to leave out.
-   * - `stream`: ask for a stream, whatever the caller asked for.
-   * - `plain`: send no plainest body after a refusal that names nothing, because that was refused, too.
-   * - `rename`: send names of tools that have only letters, digits and `_`, and at most the characters in `words`. No
-   *   refusal teaches it.
+   * - `disable`: switch thinking off. It may be on by default, so leaving the field out is not enough.
+   * - `stream`: always request a stream.
+   * - `plain`: after a refusal that names nothing, do not leave out all suspects: such a body was refused, too.
+   * - `rename`: send names of tools of only letters, digits and `_`, and at most as long as `words` says. Only a trial
+   *   finds it, no refusal.
    */
   readonly move:
     | "omit"
@@ -37,16 +37,15 @@ export interface Lesson {
     | "rename";
   readonly field: string;
   readonly words: readonly string[];
-  /** True when it concerns strict tools and formats alone; absent for others. */
+  /** True when it applies only to strict tools and formats; absent for others. */
   readonly isStrict?: true | undefined;
-  /** The way to the cause of a refusal that named nothing: a later request shows whether it was this field. */
+  /** Set after a refusal that named nothing: `suspected` until a later request shows that this field was the cause. */
   readonly cause?: "suspected" | "found" | undefined;
 }
 
 /**
- * The fields that may be left out, by the provider's protocol. Callers lose at most a preference by it, as with the rows
- * of known providers. `store`, `n`, `logprobs`, formats, tools and limits are not among them, because callers would
- * miss those.
+ * The fields that may be left out, by the provider's protocol. Without them a caller loses at most a preference.
+ * `store`, `n`, `logprobs`, formats, tools and limits are not listed, because callers need them.
  */
 export const OMITTABLE: Partial<Readonly<Record<Protocol, readonly string[]>>> =
   {
@@ -121,10 +120,13 @@ export const LIMIT_FIELDS: readonly string[] = [
   "max_output_tokens",
 ];
 
-/** The beginning of an answer, which the caller wants the model to continue. No refusal teaches to leave it out. */
+/**
+ * The field of the lesson about a prefill: the beginning of an answer that the model should continue. Only a trial
+ * finds it, no refusal.
+ */
 export const PREFILL = "prefill";
 
-/** Returns the first suspected fields, which are sent again together: those of one part of the request. */
+/** Returns the suspected fields of the first part of the request that has any. They are sent again together. */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
   const part = ({ move, field }: Lesson) =>
     move === "omit" ? field.split(/[_.[]/, 1)[0] : move;
@@ -145,7 +147,7 @@ export function lessonText(lesson: Lesson): string {
 const LESSON_REGEXP =
   /^(?<move>\w+) (?<field>\S+?)(?: beside (?<beside>\S+?))?(?<strict> of strict tools)?(?:: (?<words>.+))?$/;
 
-/** Reads the words of {@linkcode lessonText}; `undefined` when they are no lesson that may last. */
+/** Parses the text of {@linkcode lessonText}; `undefined` when it is no lesson that may be kept. */
 export function readLesson(text: string): Lesson | undefined {
   const { move, field, beside, strict, words = beside } =
     LESSON_REGEXP.exec(text)?.groups ?? {};
@@ -156,7 +158,7 @@ export function readLesson(text: string): Lesson | undefined {
   return isLesson(lesson) ? lesson : undefined;
 }
 
-/** Returns the text that is the same for two lessons of which the later one counts. */
+/** Returns the subject of a lesson as text. Of two lessons about the same subject, the later one counts. */
 export function subjectOf({ move, field, words, isStrict }: Lesson): string {
   const beside = move === "omit" && words.length > 0
     ? ` beside ${words.join()}`

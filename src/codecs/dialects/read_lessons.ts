@@ -29,17 +29,17 @@ import {
 } from "./refused_path.ts";
 import * as WORDS from "./refused_words.ts";
 
-/** What is known of a refused request. */
+/** A refused request, and the text of the refusal. */
 interface Reading {
   /** The error's message. */
   readonly text: string;
-  /** The path of the field that the error names apart from its message; empty when it names none. */
+  /** The path of the field that the error names outside of its message; empty for none. */
   readonly place: readonly string[];
   readonly protocol: Protocol;
   readonly sent: JsonObject;
 }
 
-/** Returns the lessons of a message, with those about what it only quotes. */
+/** Returns the lessons of a message, including those of words that it quotes from the request. */
 export function readLessons(reading: Reading): readonly Lesson[] {
   const { text, sent, protocol, place } = reading;
   const content = contentLessons(reading);
@@ -86,7 +86,7 @@ export function readLessons(reading: Reading): readonly Lesson[] {
   });
   const isPlaced = place.length > 0 && !named.some((one) => isIn(place, one));
   const all = isPlaced ? [...named, ...lessonsOf(place, sentence)] : named;
-  // A keyword that strict schemas may not have is no refusal of strict tools.
+  // An error about a keyword of strict schemas does not refuse `strict` itself.
   const hasKeyword = all.some(({ move }) => move === "describe");
   const found = all.filter(({ field }) =>
     !(hasKeyword && field.endsWith(".strict"))
@@ -148,7 +148,8 @@ function lessonsOf(
       EFFORT_HOLDERS.includes(one) && holds(sent, one)
     )
     : meant.slice(0, 1);
-  // One caller's bad value must not take the field from all others. Stop strings are cut by the gateway.
+  // One caller's bad value must not remove the field for all others. Stop strings are no loss: the gateway cuts at
+  // them.
   const isLasting = (isRefused || WORDS.FOR_ALL_REGEXP.test(text)) &&
     !WORDS.BOUNDS_REGEXP.test(text);
   return (field === undefined ? others : [field])
@@ -159,19 +160,19 @@ function lessonsOf(
     .map((one) => ({ move: "omit", field: one, words: [] }));
 }
 
-/** The names by which errors mean an effort. */
+/** The names of the effort in errors. */
 export const EFFORT_NAMES = [
   ...["effort", "reasoning_effort", "reasoning", "thinking", "think"],
   ...["enable_thinking", "thinking_budget", "output_config"],
 ];
 
-/** The fields that ask for reasoning, whatever their names. */
+/** The fields that request reasoning. */
 const EFFORT_HOLDERS = [
   ...["reasoning_effort", "reasoning.effort", "reasoning", "thinking"],
   "output_config.effort",
 ];
 
-/** Returns the effort that the body has. */
+/** Returns the effort in the sent body. */
 function effortValue({ sent }: Pick<Reading, "sent">): JsonValue | undefined {
   return sent.reasoning_effort ?? objectOf(sent.reasoning).effort ??
     objectOf(sent.output_config).effort;
@@ -191,7 +192,7 @@ function effortLessons(
   const isListed = listed.some((one) => one === value);
   const isWhole = listed.length === 0 && WORDS.NO_EFFORT_REGEXP.test(text);
   if (field === undefined || isListed || isWhole) return [];
-  // Of a list without any effort, the field's default is the nearest.
+  // If the list names no effort but `default`, the nearest is to leave the field out.
   if (accepted.includes("default") && listed.every((one) => one === "none")) {
     return [{ move: "omit", field, words: [] }];
   }
@@ -207,7 +208,7 @@ function effortLessons(
 
 function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
   const messages = listOf(sent.messages ?? sent.input).map(objectOf);
-  // Of a role that is not named, the newest is meant.
+  // An error that names no role means the newest: `developer`.
   const isNewest =
     /^(?!.*\b(?:user|assistant|tool)\b).*\b(?:value|unexpected)\b/is
       .test(text) && messages.some(({ role }) => role === "developer");
@@ -222,7 +223,7 @@ function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
     : [{ move: "respell", field, words: [other] }];
 }
 
-/** Returns lessons when the provider takes text alone in the place of other content. */
+/** Returns lessons when the provider accepts only text in messages with other content. */
 function contentLessons({ text, sent }: Reading): readonly Lesson[] {
   const isTextOnly = WORDS.TEXT_ONLY_REGEXP.test(text);
   const kinds = contentKinds([sent.messages ?? null, sent.input ?? null]);
@@ -232,7 +233,7 @@ function contentLessons({ text, sent }: Reading): readonly Lesson[] {
   ).map((kind) => ({ move: "mention", field: kind, words: [] }));
 }
 
-/** Returns the kinds of content in messages that are no text. */
+/** Returns the kinds of content in messages, except text. */
 function contentKinds(value: JsonValue): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   const own = isJsonObject(value) && lookup(CONTENT_KINDS, String(value.type));
@@ -264,7 +265,7 @@ function limitLessons({ text, place, sent }: Reading): readonly Lesson[] {
     : [{ move: "clamp", field, words: [String(highest)] }];
 }
 
-/** Returns true when a text has a value in quotation marks, or behind a colon or a word for it. */
+/** Returns true when a text has a value in quotation marks, or after a colon or a word such as `level`. */
 function quotes(text: string, value: string): boolean {
   const pattern = `(?:["'\`]|: |\\b(?:level|effort|value) )${value}\\b`;
   return new RegExp(pattern, "i").test(text);

@@ -16,11 +16,11 @@ import { EFFORT_NAMES, readLessons } from "./read_lessons.ts";
 import * as WORDS from "./refused_words.ts";
 
 /*
- * What a refusal means, read by its shape. The gateway knows the fields of the body that it sent, and which of them may
- * be changed. A field is meant where the error names it in one sentence with a word of refusal.
+ * Reads what a refusal means. The gateway knows the fields of the body that it sent, and which of them it may change. A
+ * refusal is about a field when one sentence has both the field's name and a word of refusal.
  */
 
-/** The part of a failure that teaches. */
+/** The part of a failure that lessons are read from. */
 type RefusalWords = Pick<
   Failure,
   "kind" | "status" | "message" | "param" | "code"
@@ -29,23 +29,25 @@ type RefusalWords = Pick<
 /** The refusal of a field that the gateway may change, as plain data. */
 export interface FieldRefusal extends RefusalWords {
   /**
-   * True when it depends on the rest of the request, such as "not supported when thinking is enabled", or is about one
-   * picture. Its lessons hold for that request alone.
+   * True when the refusal depends on the rest of the request ("not supported when thinking is enabled") or is about one
+   * picture. Its lessons apply only to that request.
    */
   readonly isConditional: boolean;
 }
 
-/** What a provider's refusal of a request asks of the next one. */
+/** The meaning of a refusal for the next attempt. */
 interface JudgedRefusal {
   /** True when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
   readonly isOfReasoning: boolean;
-  /** The refusal of a field, or of pictures, which some providers answer with 404 or 500; absent for another failure. */
+  /**
+   * The refusal of a field or of pictures; absent for another failure. Some providers refuse pictures with 404 or 500.
+   */
   readonly field: FieldRefusal | undefined;
   /** Returns the lessons for requests of a protocol when the refused body is unknown. */
   lessonsFor(protocol: Protocol): readonly Lesson[];
 }
 
-/** Judges a failure that a provider sent in place of an answer. */
+/** Returns the meaning of a failure for the next attempt. */
 export function judgeRefusal(failure: RefusalWords): JudgedRefusal {
   const { kind, status, message, param, code } = failure;
   const words = { kind, status, message, param, code };
@@ -58,7 +60,7 @@ export function judgeRefusal(failure: RefusalWords): JudgedRefusal {
   };
 }
 
-/** The longest message that is read. No error about a field is as long, even one that names a hundred of them. */
+/** The longest message that is read, in characters. Even an error that names a hundred fields is shorter. */
 const MAX_LENGTH = 16_000;
 
 /** The most lessons of one error. */
@@ -93,8 +95,9 @@ function isConditional({ message }: RefusalWords): boolean {
 }
 
 /**
- * Returns the lessons of a provider's refusal of a translated request; none when it names no field that the gateway
- * may change. What the error quotes of the request teaches nothing. Where the error has a `param`, only that field does.
+ * Returns the lessons of a provider's refusal of a translated request. Words that the error quotes from the request do
+ * not count. If the error has a `param`, only that field counts. An error that names nothing makes all fields that may
+ * be left out suspects.
  *
  * @param protocol The provider's protocol.
  * @param sent The body that the provider refused; without it, nothing in the error counts as a quotation.
@@ -106,10 +109,10 @@ export function lessonsIn(
 ): readonly Lesson[] {
   if (!isFieldRefusal(refusal)) return [];
   const { message, param = relayedParam(message, sent), code = "" } = refusal;
-  // Some providers have a sentence there.
+  // Some providers send a sentence in `param`.
   const isPath = !/\s/.test(param);
   const path = isPath ? stepsOf(param) : [];
-  // Of several faults, `param` has the first place.
+  // If the message lists several faults, `param` names only the first.
   const isOneOf = message.startsWith(`${param}: `) &&
     /; [\w.]+: /.test(message);
   const isKnown = sent[path[0] ?? ""] !== undefined || isSchemaPath(path) ||
@@ -138,7 +141,7 @@ export function lessonsIn(
   return [...distinct.values()].slice(0, MAX_LESSONS);
 }
 
-/** Returns the field that an error in the text of a relay names, after its message; "" for none. */
+/** Returns the `param` of an error that a relay quotes in its message; "" for none. */
 function relayedParam(message: string, sent: JsonObject): string {
   const params = /^(?:litellm\.\w+: |\w+Exception - )/.test(message)
     ? [
@@ -150,7 +153,7 @@ function relayedParam(message: string, sent: JsonObject): string {
   return params.at(-1)?.[1] ?? "";
 }
 
-/** Returns a lesson for each field without which a body is plainest. */
+/** Returns a lesson for each part of a body that may be left out. Any of them may be the cause of the refusal. */
 function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
   // Without its options, a stream may not report the usage.
   const fields = (OMITTABLE[protocol] ?? [])
@@ -184,7 +187,10 @@ function namesNothing(
     );
 }
 
-/** Returns a pattern for the names by which an error may mean the fields of lessons. Keywords are in each schema. */
+/**
+ * Returns a pattern for the names of the lessons' fields in errors. Keywords are left out, because each schema has
+ * some.
+ */
 function namesOf(lessons: readonly Lesson[]): RegExp {
   const steps = lessons.filter(({ move }) => move !== "describe")
     .flatMap(({ field }) => field.split(/[.[\]]+/));

@@ -5,17 +5,17 @@ import type { Lesson } from "./lessons.ts";
 /** A name, or a path as providers write it: `tools[0].strict`, `tools.0.strict`, `#/tools/0/strict`. */
 const PATH_REGEXP = /(?<!\w)[#/]{0,2}[A-Za-z_$][\w$]*(?:[.[\]'/-]+[\w$]+)*/g;
 
-/** Names that are ordinary words, too. They count in quotation marks, or beside a word such as `parameter`. */
+/** Names that are also ordinary words. They count only in quotation marks, or beside a word such as `parameter`. */
 const ORDINARY_NAMES = [
   ...["user", "name", "stop", "include", "seed", "text", "pattern", "format"],
   ...["default", "title", "examples", "contains", "const", "deprecated"],
   ...["minimum", "maximum"],
 ];
 
-/** The characters beside a name that may show what it is. */
+/** The characters before and after a name that are searched for such words. */
 const BESIDE = 40;
 
-/** The most names of one sentence that are read. */
+/** The most names that are read in one sentence. */
 const MAX_MENTIONS = 200;
 
 /** Returns the paths that a sentence names, but not those that it recommends. */
@@ -45,7 +45,7 @@ export function mentionsIn(sentence: string): readonly (readonly string[])[] {
   );
 }
 
-/** Returns a message in which paths of other forms are paths, and names of several words one word. */
+/** Returns a message with all paths in one form, and with names of several words as one word. */
 export function withPaths(message: string): string {
   return message.replace(/^<\d+>/, "").replaceAll(" -> ", ".")
     .replace(
@@ -65,7 +65,7 @@ export function withPaths(message: string): string {
     );
 }
 
-/** Names of the whole body at the start of a path. */
+/** Names of the whole body that a path may start with. */
 const ROOTS = ["body", "request", "parameter", "$"];
 
 /** Returns the steps of a path in snake case, without indexes and without the name of the body. */
@@ -89,7 +89,7 @@ export function isNamed(field: string, path: readonly string[]): boolean {
       /^stop(?:_sequences)?$/.test(name) && field.startsWith("stop") ||
       name === "output_config" && steps[0] === name;
   }
-  // Bedrock's own names for a tool.
+  // Bedrock puts its own names between `tools` and the field.
   const isTool = steps[0] === "tools" && path.includes("tools") &&
     path.at(-1) === steps.at(-1);
   let at = -1;
@@ -108,7 +108,7 @@ export function isSchemaPath(path: readonly string[]): boolean {
     );
 }
 
-/** Returns true when an error about a place of the body may mean the field of a lesson. */
+/** Returns true when an error about a place in the body may be about the field of a lesson. */
 export function isIn(
   place: readonly string[],
   { move, field }: Lesson,

@@ -1,18 +1,18 @@
-/* The words of refusals, by what they mean. No sentence of a provider is here, only words that many have. */
+/* The words of refusals, by their meaning. Each occurs in the errors of many providers. */
 
-/** The words with which a field is refused as such. */
+/** Words that refuse a field, with any value. */
 export const UNSUPPORTED_REGEXP =
   /\bun(?:supported|known|recogni[sz]ed|expected|available)|\b(?:not|never) (?:\w+ )?(?:supported?|permitted|allowed|available|recogni[sz]ed|implemented|enabled|valid|specified|compiled|configured|a multimodal)\b|(?:\bnot|n['’]?t) (?:support|accept|allow|recogni[sz]e|be (?:used|specified|set|combined|enabled|support))|\bcannot\b|\bcan not\b|\bextra (?:inputs|fields|parameters)|\bextraneous\b|\bforbidden\b|\bdeprecated\b|\bincompatible\b|additional properties|\b(?:may|must|should) not\b|\btext-only\b|at most 0\b|\bremoved\b|no endpoints found|\bno longer\b|\bonly (?:allowed|valid|supported|available) (?:when|if|with|in)\b|不支持|非法|不合法|未知|不允许|无法识别/i;
 
-/** The words with which a value is refused. */
+/** Words that refuse a value. */
 export const VALUE_REGEXP =
   /\binvalid\b|\bonly\b|\bmust\b|\bshould\b|\bexpected\b|\brequires?\b|\bnot one of\b|\btoo (?:many|long)\b|\bverified\b|unknown (?:variant|role)|无效|取值/i;
 
-/** The words with which an error concerns a model, or an account, whatever the value of the field. */
+/** Words of an error that applies to the model or the account, with any value of the field. */
 export const FOR_ALL_REGEXP =
   /\b(?:this|the|the ['"`][^'"`]{1,100}['"`]) model\b|only the default|\bsame value\b|only [\d.]+ is allowed|(?:may|can) only be|must be verified/i;
 
-/** The words about a value that is out of its bounds, which another caller's may keep. */
+/** Words about a value out of bounds. Another caller's value may be within them. */
 export const BOUNDS_REGEXP =
   /[<>]=?|\b(?:less|greater|more|fewer) than\b|\bat (?:most|least)\b|\bbetween\b|\babove\b|\bbelow\b|\bexceeds?\b|\btoo (?!complex)\w+|\b(?:max|min)imum\b|\brange\b|范围|大于|小于/i;
 
@@ -20,15 +20,15 @@ export const BOUNDS_REGEXP =
 export const ACCEPTED_REGEXP =
   /(?:\b(?:supported|valid|allowed|accepted) (?:values|levels|options|inputs|parameters)(?: are)?|\bvalues(?= \()|\bexpected(?: one of)?|\bone of|\bmust be(?: one of)?|\bshould be(?: one of)?|取值范围)[: ]+(?<list>[^.;\n{}]{1,200})/gi;
 
-/** The words with which a list of accepted values has ended. */
+/** Words after a list of accepted values. */
 export const LIST_END_REGEXP =
   /\b(?:received|got|but|input|at line|with)\b|\] -/i;
 
-/** The words behind which an error speaks of another part of the request. */
+/** Words after which an error mentions another part of the request. */
 export const CONDITION_REGEXP =
   /\b(?:when|while|if|unless|together with|in combination|incompatible with|thinking mode|for non-streaming|tools with reasoning_effort)\b/i;
 
-/** The forms in which a model serves streams alone. */
+/** Errors of a model that only streams. */
 export const STREAM_REGEXP =
   /only supports? (?:the )?stream|non-?stream|stream\W{0,2}(?:=|:|must be(?: set to)?|to)\W{0,2}true|stream ?= ?false|streaming is (?:\w+ )?required|(?:仅|只)支持流/i;
 
@@ -44,7 +44,7 @@ export const HIGHEST_REGEXPS: readonly RegExp[] = [
   /(?:at most|up to|less than or equal to|no more than|not exceed|cannot exceed|limit of|<=?|>|between \d+ and|\bmaximum\b\D{0,40}?|limit(?: is|:)?|不能超过|不超过|小于等于|最大值?为?)\D{0,8}?(?<most>\d{2,7})/i,
 ];
 
-/** The words of limits of anything but an answer. Their numbers teach nothing. */
+/** Words of other limits than an answer's. Their numbers are ignored. */
 export const OTHER_LIMIT_REGEXP =
   /\b(?:context|prompt|input|rate|tools?|keys|images?|messages|characters|requests|credits|pixels|sequences|seconds|bytes)\b|budget|\bper[ _-](?:second|minute|hour|day)|\$|[TR]PM\b|上下文|输入|每分钟/i;
 
@@ -56,43 +56,43 @@ export const IMAGE_REGEXP =
 export const FILE_REGEXP =
   /\b(?:pdfs?|input_file|file_url|documents?)\b|[`'"]file[`'"]/i;
 
-/** The words with which a message may hold text alone. */
+/** Errors of a provider that accepts only text in a message. */
 export const TEXT_ONLY_REGEXP =
   /expected [`'"]text[`'"]|\[ ?['"]text['"] ?\]|untagged enum \w*RequestContent|text-only|content\b.{0,40}must be a (?:valid )?string/i;
 
-/** The words of a schema that a strict tool may not have. */
+/** Errors about the schema of a strict tool. */
 export const STRICT_REGEXP =
   /every key in properties|additionalProperties\W.{0,60}must|optional parameters/i;
 
-/** Words and marks with which an error says something of the request. */
+/** Words and marks of an error that names a part of the request. */
 export const SUBJECT_REGEXP =
   /[`'"]\w|\w_\w|\w\.\w|\[\d|\d{3}|\b(?:messages?|content|tools?|prompt|tokens?|context|schemas?|formats?|models?|keys?|accounts?|images?|files?|roles?|json|length|empty|missing|required|credits?|balance|quota|billing|limit|permissions?|subscription|access|overloaded|regions?)\b|余额|欠费|[模型消息图片内容角色]{2}/i;
 
-/** The words about what a server makes of schemas. Such an error names none of them as the caller did. */
+/** Words about what a server compiles schemas to. Such an error does not name the caller's schema. */
 export const COMPILED_REGEXP =
   /\bgrammar\b|\bschema\b.{0,40}\b(?:compil|conver)/i;
 
-/** Ids of requests and codes of providers. They say nothing of the request. */
+/** Ids of requests and codes of providers. They name no part of the request. */
 export const REFERENCE_REGEXP =
   /\(?\b(?:request|trace)[ _-]?id:? [\w-]+\)?|\(\d{4}\)\s*$/gi;
 
-/** The words that refuse a value or its field alike. */
+/** Words that may refuse either a value or its field. */
 export const ILLEGAL_REGEXP = /非法|不合法/;
 
-/** The end of a sentence that refuses an effort as such, and not one of its values. */
+/** The end of a sentence that refuses the effort itself, not one of its values. */
 export const NO_EFFORT_REGEXP =
   /not support (?:\w+ ){0,2}(?:reasoning|thinking|effort)(?:[_ ]?(?:effort|parameter|field))?\W*$/i;
 
-/** The mode that excludes other fields. It may be on by default, so that it must be switched off. */
+/** The mode that excludes other fields. It may be on by default, and must then be switched off. */
 export const MODE_REGEXP = /\bthinking mode\b/i;
 
-/** The words with which two settings exclude each other. */
+/** Words about two settings that exclude each other. */
 export const PAIR_REGEXP =
   /\b(?:cannot|can not|can't|must not|not)\b.{0,20}\bboth\b/i;
 
-/** The feature that strict tools are. */
+/** The name of the feature behind strict tools. */
 export const OUTPUTS_REGEXP = /structured[_ ]outputs/i;
 
-/** The words of a refused effort, where the model takes others. */
+/** Words about a refused effort of a model that accepts others. */
 export const EFFORT_REGEXP =
   /value|level|effort|variant|must|should|expected|one of|valid/i;

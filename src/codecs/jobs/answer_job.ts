@@ -21,7 +21,7 @@ import { callerCodec, type CallerForm } from "./request_job.ts";
  * thread.
  */
 
-/** The maximum depth of a body. No client nests deeper, and few upstreams accept that. */
+/** The maximum depth of a body. No client nests deeper, and few upstreams accept more. */
 export const MAX_DEPTH = 1000;
 
 /** A whole answer to translate. */
@@ -30,7 +30,7 @@ export interface AnswerJob
     CallerForm,
     AnswerEdits,
     Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
-  /** The upstream's bytes, or the answer that its stream contained. */
+  /** The upstream's bytes, or the answer of its stream. */
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   /** The upstream's protocol. */
   readonly to: Protocol;
@@ -48,7 +48,7 @@ export interface WrittenAnswer {
   readonly usage: Usage | undefined;
   /** The upstream's reasons for leaving out earlier reasoning of the request; `undefined` if it left out none. */
   readonly reasoningDropped: readonly string[] | undefined;
-  /** The reasoning that must come back with the results of its calls. */
+  /** The reasoning that the upstream needs with the results of its calls. */
   readonly reasoning: RememberedReasoning | undefined;
   /** The parts that the caller's protocol cannot express, by short names. */
   readonly droppedParts: readonly string[];

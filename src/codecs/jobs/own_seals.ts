@@ -10,20 +10,20 @@ import {
 import { dialectOf } from "../messages/dialect.ts";
 import { summaryIn } from "../responses/request/opaque_item.ts";
 
-/** The seals of the gateway's own in the native requests of a protocol, for one target. */
+/** Opens the gateway's own seals in the native requests of a protocol, for one target. */
 interface OwnSeals {
-  /** The lists on the way to the objects that may have a seal. */
+  /** The fields that lead to the objects with seals, each a list. */
   readonly path: readonly [outer: string, inner?: string];
-  /** The members of such an object that matter. */
+  /** The fields of such an object that are read. */
   readonly keys: readonly string[];
   /** Returns the field of the seal in an object with a `type`; `undefined` when it has none. */
   fieldOf(type: string): string | undefined;
   /**
-   * Returns what the target gets in place of a seal, which may be any text.
+   * Returns what the target gets in place of `envelope`, which may be any text.
    *
-   * - `kept`: the seal is not the gateway's own, so the object stays.
-   * - `cut`: the target can read nothing of it, so the object must be left out.
-   * - `item`: another object in place of the whole one.
+   * - `kept`: the text is not the gateway's seal, so the object stays.
+   * - `cut`: the target cannot read the seal, so the object is left out.
+   * - `item`: an object that replaces the whole object.
    * - `value`: the target's own seal, with the `id` of the object if it has one.
    */
   open(type: string, envelope: string): OpenedSeal;
@@ -35,7 +35,7 @@ type OpenedSeal =
   | { readonly item: JsonObject }
   | { readonly value: string; readonly id: string | undefined };
 
-/** The lists on the way to sealed reasoning, and the field of the seal by the type of the object. */
+/** The path to sealed reasoning, and the field of the seal by the type of the object. */
 interface SealPlaces extends Pick<OwnSeals, "path"> {
   readonly seals: Readonly<Record<string, keyof typeof FORMS>>;
 }
@@ -55,7 +55,7 @@ const PLACES: Readonly<Partial<Record<Protocol, SealPlaces>>> = {
   },
 };
 
-/** The `form` of what an issuer has in the field of its seal. */
+/** The `form` of a sealed part, by the field that holds it. */
 const FORMS = {
   signature: "signature",
   data: "redacted",
@@ -64,12 +64,12 @@ const FORMS = {
 
 const KEYS = ["type", "id", ...Object.keys(FORMS)];
 
-/** The longest seal that is decoded, in characters. That takes some 30 ms. */
+/** The longest seal that is decoded, in characters. Decoding it takes some 30 ms. */
 const MAX_LENGTH = 1024 * 1024;
 
 /**
- * Returns the seals of the gateway's own that a native request may have for a target. What this target sealed is
- * unwrapped. `undefined` when the protocol has none, and for another gateway, which reads such seals itself.
+ * Returns the opener of the gateway's own seals in native requests for a target. It unwraps what this target sealed.
+ * `undefined` when the protocol has no seals, and for another gateway, which opens them itself.
  */
 export function ownSeals(
   protocol: Protocol,
@@ -100,7 +100,7 @@ export function ownSeals(
         sealed === undefined || field === undefined ||
         sealed.form !== FORMS[field] ||
         !maySend(sealed, { protocol, connectionId }) ||
-        // What it is bound to can be compared only as translated.
+        // The binding can be checked only in a translated request.
         sealed.bound && dialectOf(target).thinkingBinding === "checked"
       ) return "cut";
       return { value: sealed.value, id: sealed.id };

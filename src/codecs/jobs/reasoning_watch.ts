@@ -26,21 +26,19 @@ interface TextDraft {
   readonly message: MessageHead | undefined;
 }
 
-/** A call without its arguments, which are not needed here. */
+/** A call without its arguments. */
 type CallDraft = RememberedCall & { sealed?: Sealed };
 
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 
-/** Collects the reasoning that must come back with the results of an answer's tool calls, from the answer's events. */
+/** Collects from an answer's events the reasoning that the upstream needs with the results of its tool calls. */
 interface ReasoningWatch {
   see(event: AnswerEvent): void;
   /** Returns the reasoning so far; `undefined` when there is nothing to keep. */
   reasoning(): RememberedReasoning | undefined;
 }
 
-/**
- * Creates a watch for one answer to a caller, from the one connection that may receive its reasoning again.
- */
+/** Creates a watch for one answer. Only the connection that sent the answer may get its reasoning again. */
 export function createReasoningWatch(
   { createAnswerIds }: Pick<CallerCodec, "createAnswerIds">,
   { request, connectionId }: Pick<AnswerContext, "request" | "connectionId">,

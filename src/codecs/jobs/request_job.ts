@@ -48,7 +48,7 @@ export interface RequestJob extends CallerForm {
   /** The upstream's protocol. */
   readonly to: Protocol;
   readonly target: Target;
-  /** True when a field that must be dropped rejects the request. */
+  /** True to reject a request in place of dropping a field. */
   readonly strict: boolean;
   /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
@@ -58,11 +58,11 @@ export interface RequestJob extends CallerForm {
   readonly omit: readonly string[];
   /** The lessons of earlier refusals. */
   readonly lessons: readonly Lesson[];
-  /** The refusal of the body that these lessons gave, whose own lessons are found and applied, too. */
+  /** The refusal of the body that `lessons` gave. The lessons in the refusal are applied, too. */
   readonly refusal?: FieldRefusal | undefined;
-  /** True to send one suspected part again, which finds out the cause of an earlier refusal; default: false. */
+  /** True to send one suspected part again, to find the cause of an earlier refusal; default: false. */
   readonly probes?: boolean | undefined;
-  /** The ids of the caller's calls that have reasoning to recall. */
+  /** The ids of the caller's calls whose reasoning is stored. */
   readonly recallable: ReadonlySet<string>;
   /** The digests of the caller's reasoning that a provider refused. */
   readonly refused: ReadonlySet<string>;
@@ -81,9 +81,9 @@ export interface TranslatedBody extends AnswerEdits {
   readonly dropped: ReadonlySet<string>;
   /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
-  /** Those of them that the refusal taught. */
+  /** The `lessons` that `refusal` taught. */
   readonly learned: readonly Lesson[];
-  /** The lessons about suspected fields that were not applied. */
+  /** The lessons about suspected fields that were not applied, because the job `probes`. */
   readonly probe: readonly Lesson[];
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
@@ -91,10 +91,10 @@ export interface TranslatedBody extends AnswerEdits {
   readonly reasoningDropped?: string | undefined;
 }
 
-/** The reasoning that is kept for calls, by their ids. */
+/** The reasoning stored for calls, by their ids. */
 type RecalledReasoning = ReadonlyMap<string, RememberedReasoning>;
 
-/** Fetches reasoning that is kept for calls. */
+/** Fetches the reasoning stored for calls. */
 export type Recall = (
   callIds: readonly string[],
 ) => RecalledReasoning | Promise<RecalledReasoning>;
@@ -102,7 +102,7 @@ export type Recall = (
 /**
  * Translates a request.
  *
- * @param onParsed Called when the bytes of the body are not read any more.
+ * @param onParsed Called when the bytes of the body are no longer needed.
  * @throws {GatewayError} `invalid_request` when the request is invalid, or when dropping a field would change the
  * answer.
  */

@@ -23,12 +23,14 @@ interface StreamJob {
   readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Protocol;
-  /** What the translation of the request has to undo. */
+  /** The edits that the translation of the request requires in its answer. */
   readonly edits: AnswerEdits;
   readonly context: AnswerContext;
-  /** Called once for each event before it is encoded: for accounting, and to commit on the first output. */
+  /** Called for each event before it is encoded. */
   readonly observe?: ((event: AnswerEvent) => void) | undefined;
-  /** Called at the end of an answer with the reasoning that must come back with the results of its calls, if any. */
+  /**
+   * Called at the end of an answer with the reasoning that the upstream needs with the results of its calls, if any.
+   */
   readonly remember?: ((reasoning: RememberedReasoning) => void) | undefined;
 }
 

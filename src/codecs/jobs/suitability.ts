@@ -16,30 +16,30 @@ import {
 /** The facts of a request that decide whether a target takes it unchanged. */
 interface RequestFacts {
   readonly toolCount: number;
-  /** The effort that the request asks for; `undefined` for the model's own. */
+  /** The requested effort; `undefined` for the model's default. */
   readonly effort?: string | undefined;
 }
 
-/** What the tables of dialects say of a request that a target gets unchanged. */
+/** The facts of the dialect tables about a native request to a target. */
 interface Suitability {
   /** False when the provider does not serve the model in this protocol. */
   readonly isServed: boolean;
-  /** True when the provider refuses tools beside the effort, or the protocol for this model. */
+  /** True when the provider refuses tools beside the effort, or this protocol for the model. */
   readonly isRefused: boolean;
   /** The error for more tools than the provider takes. */
   readonly excess: GatewayError | undefined;
-  /** The protocol that serves the model better, where its connection has that endpoint. */
+  /** The protocol that serves the model better, if its connection has that endpoint. */
   readonly better: Protocol | undefined;
 }
 
-/** Returns what a target would say to a request for an operation. */
+/** Returns whether a target accepts a native request for an operation. */
 export function suitabilityOf(
   operation: Operation,
   target: Target,
   { toolCount, effort }: RequestFacts,
 ): Suitability {
   const { endpoint, protocol } = OPERATIONS[operation];
-  // Azure's Responses serves the models of OpenAI alone.
+  // On Azure, Responses serves only OpenAI's models.
   const isForeign = target.service === "azure-chat" &&
     endpoint === "responses" && openAiModelRules(target) === undefined;
   return {

@@ -17,15 +17,15 @@ interface Sides {
   readonly from: Protocol;
   /** The provider's protocol. */
   readonly to: Protocol;
-  /** The provider's service and model, which decide about its dialect, such as `openai-chat` and `gpt-5.2`. */
+  /** The provider's service and model, such as `openai-chat` and `gpt-5.2`. They determine the dialect. */
   readonly target: Pick<Target, "service" | "model"> & Partial<Target>;
   /** True to reject a request in place of dropping a field; default: false. */
   readonly strict?: boolean | undefined;
 }
 
-/** The sources that an answer needs, since nothing here has a clock or chance. */
+/** The sources of ids and of time that an answer needs. */
 interface Sources {
-  /** For the ids that the provider leaves out. */
+  /** The source of ids that the provider leaves out. */
   readonly ids: Ids;
   /** Returns milliseconds since 1970, as `Date.now` does. */
   readonly now: () => number;
@@ -44,9 +44,9 @@ interface TranslatedRequest {
    */
   answer(bytes: Uint8Array<ArrayBuffer>, sources: Sources): Uint8Array;
   /**
-   * Returns a transform of a streamed answer, once for each answer: `response.body.pipeThrough(…)`. It never fails. An
-   * error, an early end and a body that breaks off are written in the caller's protocol and end the stream. It cancels
-   * the body once the answer is over, and when the reader leaves.
+   * Returns a transform of one streamed answer: `response.body.pipeThrough(…)`. It never fails: an error, an early end
+   * or a broken body ends the stream with an error in the caller's protocol. It cancels the body when the answer is
+   * over, and when the reader leaves.
    */
   answerStream(sources: Sources): ReadableWritablePair<Uint8Array, Uint8Array>;
 }
@@ -96,7 +96,7 @@ export function translateRequest(
   };
 }
 
-/** Returns a translator as web streams. Each write is one step of it, at the pace of the reader. */
+/** Returns a translator as web streams. Each write is one step, at the pace of the reader. */
 function transformOf(
   translator: Translator,
 ): ReadableWritablePair<Uint8Array, Uint8Array> {
@@ -112,7 +112,7 @@ function transformOf(
   });
   const writer = steps.writable.getWriter();
 
-  /** Runs a step. An error of it is a fault of ours, and ends the answer as one of the provider does. */
+  /** Runs a step. An error is a bug of the gateway. It ends the answer as an error of the provider does. */
   function translated(step: () => string): string {
     try {
       return step();
