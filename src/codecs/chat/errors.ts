@@ -14,7 +14,7 @@ import {
   OVERFLOW_CODE,
 } from "../openai/errors.ts";
 
-/** Reads an error of any shape. An error inside an answer without a status and a known word is one of the server. */
+/** Reads an error of any shape. An error inside an answer, with no status and no known word, is a server error. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,

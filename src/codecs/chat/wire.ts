@@ -113,7 +113,7 @@ const request = z.looseObject({
 
 /** The fields of a Chat Completions request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
-/** The fields that have a place in the canonical form. Of `reasoning_effort`, only some values have one. */
+/** The fields that the canonical form has. It has only some values of `reasoning_effort`. */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(request.omit({ reasoning_effort: true }).shape),
   ...SHARED_NAMES,

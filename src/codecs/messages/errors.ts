@@ -13,7 +13,7 @@ import {
 import { readFailure } from "../canonical/failure/failure_kind.ts";
 import { withCapability } from "./capability.ts";
 
-/** Returns the status, for an error without one, and the type of a kind, in Anthropic's words. */
+/** Returns the status and the type of a kind, in Anthropic's words. The status is for errors without one. */
 function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
   if (kind === "quota") return [402, "billing_error"];
   const [status, type] = SHAPE_BY_KIND[kind];
@@ -39,8 +39,8 @@ export function decodeFailure(
 }
 
 /**
- * Returns a failure as an HTTP error. The refusal of a capability has 400, the only status with which Claude Code looks
- * for its words.
+ * Returns a failure as an HTTP error. The refusal of a capability has 400, because Claude Code recognizes it only with
+ * that status.
  */
 export function encodeFailure(
   failure: Failure,
@@ -51,7 +51,7 @@ export function encodeFailure(
     ? shownFailure(failure)
     : { ...failure, kind: "invalid_request" as const, status: 400, message };
   return {
-    // Claude Code recognizes a prompt that is too long by 400 alone.
+    // Claude Code recognizes a prompt that is too long only by 400.
     status: shownStatus(shown) ?? shapeOf(shown.kind)[0],
     body: { type: "error", error: errorObject(shown), request_id: requestId },
   };
@@ -87,7 +87,7 @@ const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
   upstream: "api_error",
 };
 
-/** The words by which Claude Code recognizes that it must compact its conversation. */
+/** Claude Code compacts its conversation after an error with these words. */
 const OVERFLOW_WORDS = "prompt is too long";
 
 const LIMIT_REGEXP =
@@ -95,8 +95,8 @@ const LIMIT_REGEXP =
 const NUMBER_REGEXP = /\d[\d,]*/g;
 
 /**
- * Returns a message about a prompt that is too long in Anthropic's wording, which clients act on: `prompt is too long:
- * 130000 tokens > 128000 maximum`. Without both numbers, the provider's message follows.
+ * Returns a message about a prompt that is too long in the words of Anthropic that clients recognize: `prompt is too
+ * long: 130000 tokens > 128000 maximum`. Without both numbers, the provider's message follows the words.
  */
 function contextMessage(message: string): string {
   if (message.toLowerCase().startsWith(OVERFLOW_WORDS)) return message;

@@ -53,7 +53,7 @@ export const messagesCodec: Codec = {
       custom: false,
       namespaces: false,
       maxNameLength,
-      // Only Claude takes longer names, and others than a letter first.
+      // Only Claude accepts longer names, and names that do not begin with a letter.
       letterFirst: maxNameLength < 128,
       limitsPropertyNames,
     };

@@ -46,7 +46,7 @@ const request = z.looseObject({
     effort: z.string().nullish(),
     format: format.nullish(),
   }).nullish(),
-  // The place of structured output before `output_config`.
+  // The field for structured output before `output_config` existed.
   output_format: format.nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   temperature: z.number().nullish(),
@@ -60,7 +60,7 @@ const request = z.looseObject({
 
 /** The fields of a Messages request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
-/** The fields that have a place in the canonical form. */
+/** The fields that the canonical form has. */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(request.shape),
 );

@@ -15,7 +15,7 @@ import {
   OVERFLOW_CODE,
 } from "../openai/errors.ts";
 
-/** Parses an error of any shape, also a failed response. The status is 200 for one inside an answer. */
+/** Parses an error of any shape, or a failed response. The status is 200 for an error inside an answer. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
@@ -46,7 +46,7 @@ export function encodeFailure(failure: Failure): EncodedFailure {
   };
 }
 
-/** Returns the error's code: a known one for an overflow or a quota, on which clients act. */
+/** Returns the error's code. For a long prompt and for a quota, this is the code that clients recognize. */
 function errorCode({ kind, code }: Failure): string | null {
   if (kind === "context_too_long") return OVERFLOW_CODE;
   const isActionable = code !== undefined && ACTIONABLE_CODES.has(code);

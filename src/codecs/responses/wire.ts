@@ -58,7 +58,7 @@ const request = z.looseObject({
 /** The fields of a Responses request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
 
-/** The fields that have a place in the canonical form. Inner fields of `text` and `reasoning` are read one by one. */
+/** The fields that the canonical form has. Inner fields of `text` and `reasoning` are read one by one. */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(
     request.omit({

@@ -11,7 +11,7 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
-/** Parses a JSON answer as one large delta; throws an {@linkcode UpstreamFailure} for an error or no answer. */
+/** Parses a JSON answer as one large delta; throws an {@linkcode UpstreamFailure} for anything else. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => readAnswer(body, ids));
 }

@@ -66,7 +66,7 @@ function encodeLogprobs(
   return tokens.length === 0 ? null : logprobsOf(tokens);
 }
 
-/** Returns true when the request asked for log probabilities. Some providers send them unasked. */
+/** Returns true when the caller requested log probabilities. Some providers always send them. */
 export function wantsLogprobs({ request }: AnswerContext): boolean {
   return request.logprobs !== undefined;
 }
@@ -120,7 +120,7 @@ interface Layout {
   readonly places: ReadonlyMap<AnswerBlock, TextRange>;
 }
 
-/** Joins consecutive texts, and separates others as paragraphs. */
+/** Joins consecutive texts directly, and all others with a paragraph break. */
 function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
   const places = new Map<AnswerBlock, TextRange>();

@@ -44,8 +44,8 @@ export function hasEnvelopes(details: readonly JsonValue[]): boolean {
 }
 
 /**
- * Returns the reasoning in a list's envelopes, as it was in the answer. Returns none when the client lost one of them,
- * because providers reject reasoning whose earlier parts are missing.
+ * Returns the original reasoning in a list's envelopes. Returns none when an envelope is missing, because providers
+ * reject incomplete reasoning.
  */
 export function reasoningInEnvelopes(
   details: readonly JsonValue[],
@@ -72,7 +72,9 @@ function envelopesIn(details: readonly JsonValue[]): string[] {
   );
 }
 
-/** Seals a list without envelopes that its issuer needs back. Returns `undefined` when all of it is readable. */
+/**
+ * Seals a list without envelopes, because its issuer needs it back. Returns `undefined` for a list that is only text.
+ */
 export function sealedOfDetails(
   details: readonly JsonValue[],
 ): Sealed | undefined {
@@ -93,7 +95,7 @@ function hasText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** Parses Claude's thinking as LiteLLM's callers return it, in the form of Messages. */
+/** Parses Claude's thinking in the form of Messages, which callers of LiteLLM send. */
 export function decodeThinkingBlocks(
   blocks: readonly JsonValue[],
 ): ReasoningBlock[] {
@@ -235,7 +237,7 @@ export function extraOfSealed(sealed: Sealed): JsonObject | undefined {
   return isJsonObject(extra) ? extra : undefined;
 }
 
-/** Returns true when the content beside it is thinking. */
+/** Returns true when `extra` marks its message as thinking. */
 export function isThought(extra: JsonValue | undefined): boolean {
   return platforms(extra).some(({ thought }) => thought === true);
 }
@@ -249,19 +251,23 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
 }
 
 /**
- * What Google takes for a signature that is lost, or that another model's call never had. The Gemini API also documents
- * `context_engineering_is_the_way_to_go` (ai.google.dev/gemini-api/docs/thought-signatures, FAQs), Vertex this one alone
- * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs one.
+ * Google accepts this in place of a signature that is lost, or that another model's call never had. The Gemini API also
+ * documents `context_engineering_is_the_way_to_go` (ai.google.dev/gemini-api/docs/thought-signatures, FAQs); Vertex
+ * documents only this one (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call
+ * of a step needs one.
  */
 const LOST_SIGNATURE = "skip_thought_signature_validator";
 
-/** Returns the `extra_content` of a call without a signature. Vertex answers as `vertex`: earendil-works/pi#6733. */
+/**
+ * Returns the `extra_content` for a call that lacks its signature. Vertex also uses the key `vertex`:
+ * earendil-works/pi#6733.
+ */
 export function lostExtra(service: string): JsonObject {
   const google = { thought_signature: LOST_SIGNATURE };
   return service === "vertex" ? { google, vertex: google } : { google };
 }
 
-/** Returns the `reasoning_details` of a step of Gemini 3, which must sign its calls. */
+/** Adds the signatures of the calls to the `reasoning_details` of a step of Gemini 3, if they are missing. */
 export function signedDetails(
   details: JsonValue[],
   calls: readonly JsonObject[],

@@ -45,7 +45,7 @@ export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
     : { stop: { reason, raw } };
 }
 
-/** Returns the matched stop string. A number is the id of a token, and words for the end are none. */
+/** Returns the matched stop string. A number is the id of a token. A word such as `end_turn` is no stop string. */
 function stopString(
   { stop_reason, matched_stop }: JsonObject,
 ): string | undefined {

@@ -97,7 +97,7 @@ function encodeDetails(
   return known.length === 0 ? {} : { [name]: Object.fromEntries(known) };
 }
 
-/** The totals of a count, with the parts that explain them. */
+/** The totals of a usage, and the parts that explain a difference. */
 interface Counted {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -107,7 +107,7 @@ interface Counted {
 }
 
 /**
- * Assigns the tokens that only `total_tokens` counts to a part, according to the provider's details. xAI's
+ * Adds tokens that only `total_tokens` includes to the input or the output, according to the provider's details. xAI's
  * `completion_tokens` leave out reasoning. Mistral's `prompt_tokens` leave out audio, in tokens or in seconds
  * (https://docs.mistral.ai/capabilities/audio/). Without such details, the tokens are hidden thinking (Gemini). Tokens
  * that the details do not explain are not counted.

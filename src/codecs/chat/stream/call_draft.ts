@@ -34,7 +34,10 @@ export class ObjectExtent {
     return this.#state === "other";
   }
 
-  /** Reads a piece; returns how many of its UTF-16 code units belong to the object or its substitute. */
+  /**
+   * Reads a piece; returns the number of its UTF-16 code units that belong to the object, or to other text in its
+   * place.
+   */
   push(piece: string): number {
     if (this.#state === "closed") return 0;
     if (this.#state === "other") return piece.length;
@@ -135,7 +138,7 @@ const PLACEHOLDER = "{}";
 export class CallDraft {
   /** The index of its first piece. */
   readonly index: number | undefined;
-  /** The provider's first id for the call, or empty until it has one. */
+  /** The provider's first id for the call; empty until one arrives. */
   wireId = "";
   /** The id that the caller receives, or empty until the block begins. */
   id = "";
@@ -145,7 +148,7 @@ export class CallDraft {
   /** The index of its block, after the block has begun. */
   block: number | undefined;
   chunk: number;
-  /** True when the draft becomes a call only if arguments arrive. */
+  /** True when the draft counts as a call only after arguments arrive. */
   readonly isTentative: boolean;
   #text = "";
   #extent = new ObjectExtent();
@@ -187,7 +190,7 @@ export class CallDraft {
     return parseJson(this.#text) !== undefined;
   }
 
-  /** True when the text after the end of the arguments differs from them. */
+  /** True when the text after the arguments is not a repetition of them. */
   get isMixedUp(): boolean {
     const tail = this.#tail.trim();
     return tail !== "" && tail !== PLACEHOLDER && !isSameJson(tail, this.#text);

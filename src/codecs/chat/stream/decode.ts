@@ -33,8 +33,8 @@ import { decodeFailure } from "../errors.ts";
 import { DeltaReader } from "./delta_reader.ts";
 
 /**
- * Reads a Chat Completions stream. `[DONE]` ends it, since usage may follow the last chunk of the answer. Without
- * `[DONE]`, a `finish_reason` makes the end of the body a good end.
+ * Reads a Chat Completions stream. `[DONE]` ends it, because usage may follow the last chunk of the answer. Without
+ * `[DONE]`, the end of the body is a good end after a `finish_reason`.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ChunkReader(ids);

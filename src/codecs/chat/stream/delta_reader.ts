@@ -71,7 +71,7 @@ export class DeltaReader {
     this.#checkHeld(emit);
   }
 
-  /** Ends the answer. The `pages` that the provider lists beside it are cited for all of the last text. */
+  /** Ends the answer. Cites the `pages` that the provider lists beside it for the whole last text. */
   finish(
     reason: StopReason,
     pages: readonly Citation[],
@@ -85,7 +85,7 @@ export class DeltaReader {
     }
   }
 
-  /** Reads the content. The signature of a text arrives with the last piece of the text, or after it on its own. */
+  /** Reads the content. The signature of a text arrives with its last piece, or alone after it. */
   #readContent(delta: JsonObject, emit: Emit<AnswerEvent>): void {
     const { content, extra_content } = delta;
     this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
@@ -182,7 +182,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
-/** The kinds of block of which one is open at a time. A chunk does not name the block that it continues. */
+/** The kinds of block that are open one at a time. A chunk does not name the block that it continues. */
 type FlatKind = "text" | "reasoning" | "refusal";
 
 /** Finds the borders of blocks, which the protocol does not mark, and numbers the blocks. */
@@ -195,7 +195,7 @@ interface BlockEmitter {
   ): void;
   /** Adds a citation to the open text, or begins one. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
-  /** Begins a block after closing the open one. One too many ends the answer, and returns `undefined`. */
+  /** Closes the open block and begins one. Ends the answer and returns `undefined` when there are too many blocks. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Emits a complete block. */
   emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;

@@ -248,7 +248,7 @@ class DeltaWriter {
     }
   }
 
-  /** Writes a citation. That of a whole block waits for the block's end, which is its end offset. */
+  /** Writes a citation. A citation of a whole block waits for the block's end, which gives its end offset. */
   #cite(block: OpenBlock | undefined, citation: Citation): string | undefined {
     if (block === undefined) return undefined;
     const isOpenEnded = citation.endIndex === undefined;
@@ -298,7 +298,7 @@ class DeltaWriter {
       : undefined;
   }
 
-  /** Returns the reason for the end as a refusal, unless the model has written its own. */
+  /** Returns the provider's explanation as a refusal, unless the model has written a refusal. */
   #explain(explanation: string | undefined): string | undefined {
     return explanation === undefined || this.#hasRefusal
       ? undefined

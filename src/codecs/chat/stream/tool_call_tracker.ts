@@ -21,7 +21,8 @@ export interface ToolCallTracker {
   ): void;
   /**
    * Begins each call that has a name but no arguments, and closes every block. Pieces that cannot be assembled fail the
-   * answer, and so does a call without a name, unless the answer was cut off or the piece is empty beside other content.
+   * answer. So does a call without a name, unless the answer was cut off, or the call is empty and there is other
+   * content.
    */
   finish(
     reason: StopReason,
@@ -45,8 +46,9 @@ interface ToolCallTrackerOptions {
 }
 
 /**
- * Creates a tracker for one answer. A block begins with the first arguments, when the name is complete, because names
- * arrive split or repeated. An empty object may be a placeholder, so it is held until more arrives or the answer ends.
+ * Creates a tracker for one answer. A block begins with the first arguments. Only then is the name complete, because
+ * names arrive split or repeated. An empty object may be a placeholder, so it is held until more arrives or the answer
+ * ends.
  */
 export function createToolCallTracker(
   options: ToolCallTrackerOptions,
@@ -143,7 +145,7 @@ class Tracker implements ToolCallTracker {
     }
   }
 
-  /** Begins a call after those before it, in their order. None begins while one lacks a name. */
+  /** Begins a call, and all calls before it, in order. Stops at the first call that is incomplete. */
   #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
     for (const draft of inOrder(this.#drafts)) {
       if (!isCall(draft)) return;
@@ -208,9 +210,9 @@ interface CallsSoFar {
 }
 
 /**
- * Returns the call that a piece belongs to, or `undefined` when it begins another one. Ids and indexes are not
- * reliable alone. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give
- * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
+ * Returns the call that a piece belongs to, or `undefined` when it begins another one. Neither ids nor indexes are
+ * reliable. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give all
+ * calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
  * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.
  */
 function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
@@ -237,7 +239,10 @@ function ownDraft(
   return same.findLast((draft) => draft.index === index) ?? same.at(-1);
 }
 
-/** Returns the call at the piece's index; the current one when it is missing or counts pieces. */
+/**
+ * Returns the call at the piece's index. Returns the current call for a piece without an index, or if indexes count
+ * pieces.
+ */
 function placeOf(
   { drafts, current }: CallsSoFar,
   piece: CallDelta,
@@ -297,13 +302,13 @@ function beginsAfter(
   if (isSameId && draft.isPlaceholder) return false;
   if (isBlank(piece)) return !isSameId;
   if (!draft.isRepeatedBy(piece.input)) return true;
-  // The piece repeats the call, unless something marks it as another call with the same arguments.
+  // The piece repeats the call, unless its id, its index or its chunk shows another call with the same arguments.
   return !isSameId &&
     (isOtherId(draft, piece) || piece.index === undefined ||
       draft.chunk === chunk);
 }
 
-/** Returns true when the piece may hold more of the name, because its index and id are those of the draft. */
+/** Returns true when the piece may continue the name: it has the draft's index and id. */
 function isNamePiece(draft: CallDraft, piece: CallDelta): boolean {
   return piece.index !== undefined && !isOtherId(draft, piece);
 }

@@ -71,7 +71,7 @@ function decodeAllowed(choice: JsonObject): ToolChoice {
   };
 }
 
-/** Reads `{type, function: {name}}`, or `{type, name}` as some clients spell it. */
+/** Reads `{type, function: {name}}`, or `{type, name}`, which some clients send. */
 function decodeReference(
   value: JsonValue | undefined,
 ): ToolReference | undefined {

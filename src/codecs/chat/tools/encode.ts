@@ -93,7 +93,7 @@ function onlyNamed(
   };
 }
 
-/** Returns the tools without `strict`, where the provider accepts it only on all of them and some have it. */
+/** Removes `strict` when only some tools have it and the provider accepts it only on all. */
 function sameStrictness(
   tools: readonly Tool[],
   { dialect, context }: Scope,

@@ -20,7 +20,7 @@ import { otherFields } from "../request/fields.ts";
 /** The fields of a message that other events express, or that carry no information. */
 const MESSAGE_FIELDS = wordSet("id type role model content");
 
-/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or no answer. */
+/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for anything else. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => decode(body, ids));
 }
@@ -38,7 +38,7 @@ function decode(body: JsonValue, ids: Ids): Answer {
   return fold.answer();
 }
 
-/** Returns the blocks of an answer. Some servers send its text in their place. */
+/** Returns the blocks of an answer. Some servers send a string in place of the blocks. */
 function contentOf({ content }: JsonObject): readonly JsonValue[] | undefined {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content : undefined;

@@ -33,8 +33,8 @@ export function decodeFailedStop(holder: JsonObject): Failure | undefined {
 }
 
 /**
- * Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. Without a reason the end
- * is good, since the protocol's last event arrived.
+ * Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. A missing reason is a good
+ * end, because the protocol's last event arrived.
  */
 export function decodeStop(holder: JsonObject): Stop {
   const word = optionalText(holder.stop_reason) ?? "";
@@ -48,8 +48,8 @@ export function decodeStop(holder: JsonObject): Stop {
 }
 
 /**
- * Returns the category of a refusal before any output, for its price: Anthropic bills only some of them
- * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback). Streams begin with a count of 1.
+ * Returns the category of a refusal before any output, because Anthropic bills only some categories
+ * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback). Output tokens begin at 1 in a stream.
  */
 export function refusalBefore(
   ending: JsonObject,
@@ -62,8 +62,7 @@ export function refusalBefore(
 }
 
 /**
- * Encodes the same fields. The text of a refusal makes the end a refusal, because the protocol has only text blocks for
- * it.
+ * Encodes the same fields. With a refusal block, the reason is `refusal`, because the block becomes plain text.
  *
  * @param refusal The text of the answer's refusal blocks, or empty when it has none.
  */

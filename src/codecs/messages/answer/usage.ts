@@ -22,7 +22,7 @@ const KNOWN_FIELDS = wordSet(`
   output_tokens_details service_tier
 `);
 
-/** Parses a `usage`, whose `input_tokens` exclude tokens of the cache; `undefined` without counts. */
+/** Parses a `usage`. Its `input_tokens` exclude tokens of the cache. Returns `undefined` without counts. */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const input = tokenCount(value.input_tokens);
@@ -54,7 +54,7 @@ export function encodeUsage(usage: Usage): JsonObject {
   };
 }
 
-/** Merges decoded counts as {@linkcode mergeUsage} does. The input is merged by its parts. */
+/** Merges decoded counts as {@linkcode mergeUsage} does, but each part of the input on its own. */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
   const fresh = freshTokens(later) || freshTokens(before);

@@ -114,7 +114,7 @@ function trackThinking(
   return tracker;
 }
 
-/** Tracks a call. Its arguments arrive in pieces, at the start, or never when it has none. */
+/** Tracks a call. Its arguments arrive in pieces or at the start. A call without arguments may send none. */
 function trackCall(
   block: JsonObject,
   { ids, open }: BlockTrackerOptions,

@@ -60,7 +60,7 @@ const EMPTY_THINKING: JsonObject = {
   signature: "",
 };
 
-/** Writes a text, unless it is empty: callers send the answer back, and an empty text would be rejected. */
+/** Writes a text, unless it is empty. Callers send the answer back, and providers reject an empty text. */
 function writeText({ context, createBlock }: BlockWriterOptions): BlockWriter {
   const block = createBlock();
   return {
@@ -123,7 +123,10 @@ function writeThinking(
   };
 }
 
-/** Writes a call. The text of a custom call is the only argument of an object, because the protocol has no others. */
+/**
+ * Writes a call. The text of a custom call becomes an object with one argument, because the protocol has only
+ * functions.
+ */
 function writeCall(
   { kind, id, name, providerMetadata }: CallHead,
   { idFor, createBlock }: BlockWriterOptions,

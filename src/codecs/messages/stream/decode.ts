@@ -31,9 +31,9 @@ import {
 } from "./block_tracker.ts";
 
 /**
- * The blocks of one answer while their events arrive. Several may be open at a time. An event names its block by the
- * `index`, here called place. An event without an index refers to the last block that began. Invalid events fail the
- * answer.
+ * The blocks of one answer while their events arrive. Several may be open at a time. An event names its block by its
+ * `index`, which is called place here. An event without an index refers to the last block that began. Invalid events
+ * fail the answer.
  */
 class OpenBlocks {
   readonly #options: BlockTrackerOptions;
@@ -131,8 +131,8 @@ class OpenBlocks {
 const TEXT_FIELDS = ["text", "thinking", "partial_json"];
 
 /**
- * Reads a Messages stream. The data of an event holds its type. The `event:` line, which some servers leave out, counts
- * only when the data has none. Only `message_stop` ends the stream.
+ * Reads a Messages stream. The data of an event holds its type. The `event:` line counts only when the data has no
+ * type, because some servers leave the line out. Only `message_stop` ends the stream.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new EventReader(ids);

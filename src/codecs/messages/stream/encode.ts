@@ -58,7 +58,7 @@ function createEncoder(context: AnswerContext): StreamEncoder {
   };
 }
 
-/** Writes the blocks of an answer, and counts what its end reports. */
+/** Writes the blocks of an answer, and collects the facts for its end. */
 export class ContentWriter {
   readonly #options: BlockWriterOptions;
   #writer: BlockWriter | undefined;
@@ -127,7 +127,7 @@ function errorEvent(
   return { error: errorObject(asStreamError(failure)), request_id: requestId };
 }
 
-/** Returns the first event, with an estimate of the prompt size that clients show until the last event. */
+/** Returns the first event. Clients show its estimate of the prompt's size until the last event. */
 function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   const usage = event.usage ?? estimateUsage(context.estimatedInputTokens, 0);
   return {

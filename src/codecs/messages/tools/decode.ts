@@ -102,7 +102,7 @@ function decodeFunction(
   };
 }
 
-/** Reads the settings whose loss changes the answer, which deferred loading and streamed input do not. */
+/** Reads the settings whose loss may change the answer. Deferred loading and streamed input are not among them. */
 function decodeSettings(tool: JsonObject): InnerSettings | undefined {
   const { input_examples: examples, allowed_callers: callers } = tool;
   return innerSettings("messages", {
@@ -205,7 +205,7 @@ export function typedToolOf(
   return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
 }
 
-/** Returns the computer tool, and describes the screen, which only Claude reads from the declaration. */
+/** Returns the computer tool. Its description has the screen's size, which only Claude reads from the declaration. */
 function computerTool(tool: JsonObject): TypedTool {
   const { display_width_px: width, display_height_px: height } = tool;
   const size = typeof width === "number" && typeof height === "number"

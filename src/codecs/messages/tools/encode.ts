@@ -79,7 +79,10 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   };
 }
 
-/** Returns the schema, with `strict` if it qualifies and fits the limits. Without, any strict tool works. */
+/**
+ * Returns the schema, with `strict` if it qualifies and fits the limits. Otherwise `strict` is dropped, because the
+ * tool works without.
+ */
 function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   const { dialect, context, strict } = scope;
   const root = rootObject(tool.parameters);
@@ -98,7 +101,7 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   return { input_schema: schema };
 }
 
-/** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */
+/** Returns the choice, with the switch for parallel calls. `none` may not have the switch. */
 function encodeChoice(
   choice: ToolChoice | undefined,
   parallelTools: boolean | undefined,

@@ -36,8 +36,8 @@ interface SearchBlocks {
 }
 
 /**
- * Returns a search of another provider in the blocks that clients count and show. Claude Code reads the pages from the
- * result. Its encrypted content is empty, since only Anthropic issues it.
+ * Returns a search of another provider as the blocks that clients count and show. Claude Code reads the pages from the
+ * result. The encrypted content is empty, because only Anthropic can issue it.
  */
 export function searchBlocks(
   { query, pages }: SearchRun,

@@ -16,7 +16,7 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { decodeFailure } from "../errors.ts";
 import { ResponseReader } from "../stream/decode.ts";
 
-/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or no whole answer. */
+/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or an incomplete answer. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw notAnAnswer();
   if (isError(body)) throw new UpstreamFailure(decodeFailure(200, body));

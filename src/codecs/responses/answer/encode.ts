@@ -39,7 +39,7 @@ export function encodeAnswer(
   });
 }
 
-/** Returns the fields of the last event's response. `written` characters estimate missing counts. */
+/** Returns the fields of the last event's response. Estimates missing counts from the `written` characters. */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
   { estimatedInputTokens, now, nowMs }: AnswerContext,
@@ -179,7 +179,7 @@ function isInstructions(turn: Turn): boolean {
   return hasFlag(turn, "isInstructions");
 }
 
-/** Returns the instructions, which every response object repeats, and the block that asks for a compaction item. */
+/** Returns the instructions, for every response object, and the block that requests a compaction item. */
 export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   const instructions = turns.find(isInstructions);
   const last = turns.at(-1);

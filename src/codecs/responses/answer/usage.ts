@@ -33,8 +33,8 @@ export function usageIn(
 }
 
 /**
- * Returns a `usage` object with every number that clients require, which is 0 when the provider does not count it.
- * Clients decide by it when to shorten the conversation, and some fail without an object.
+ * Returns a `usage` object with every number that clients require; 0 stands for a count that the provider does not
+ * send. Clients use it to decide when to shorten the conversation. Some fail without it.
  */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens } = usage;

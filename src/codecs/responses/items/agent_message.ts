@@ -17,8 +17,7 @@ type Readable = TextBlock | ImageBlock;
 /**
  * Parses a message from one agent of Codex to another: the task of a sub-agent, or a later message.
  *
- * Codex puts the text of its model into `encrypted_content`, for every provider. OpenAI's models encrypt it. The text
- * of other models is plain.
+ * Codex sends the text in `encrypted_content` to every provider. Only the text of OpenAI's models is encrypted.
  *
  * Sources: https://github.com/openai/codex/pull/26210, https://github.com/openai/codex/issues/33551,
  * https://github.com/ollama/ollama/issues/18286
@@ -76,7 +75,7 @@ function asText(part: JsonValue): JsonValue {
  */
 const CIPHERTEXT = /^gAAAAA[\w-]{92,}={0,2}$/;
 
-/** Returns the sender, unless the text names it. In most messages of Codex it does. */
+/** Returns a line that names the sender, unless the text names it, as most messages of Codex do. */
 function senderOf(
   { author, recipient }: JsonObject,
   parts: readonly Readable[],

@@ -92,7 +92,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
 export interface ItemReader {
   /** Reads an event of the item, and ignores unknown types. */
   push(type: string, event: JsonObject): void;
-  /** Emits the content of the finished `item`, if it came, that no event had, and closes its blocks. */
+  /** Emits what the finished `item` adds to its events, then closes its blocks. Without `item`, only closes them. */
   finish(item?: JsonObject): void;
 }
 

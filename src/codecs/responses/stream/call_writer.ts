@@ -105,8 +105,8 @@ function createPlainWriter(
 }
 
 /**
- * Returns the field that declares a call's arguments unencrypted, when the caller's tool has encrypted parameters.
- * Without it, Codex takes a plain task for ciphertext, which OpenAI's models cannot read later.
+ * Returns the field that declares a call's arguments as unencrypted, if the caller's tool has encrypted parameters.
+ * Without it, Codex treats the plain text as encrypted, and OpenAI's models cannot read it later.
  *
  * Source: `ToolCall::direct_source`, quoted in https://github.com/openai/codex/issues/37858
  */
@@ -127,7 +127,7 @@ function unencryptedMark(
   return isDeclared ? { encrypted_function_args: [] } : {};
 }
 
-/** Creates a writer for a typed call, written when complete: the protocol has no events for its input. */
+/** Creates a writer for a typed call. It is written when complete, because the protocol has no events for its input. */
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,

@@ -40,9 +40,8 @@ function typeOf(event: JsonObject, name: string | undefined): string {
 }
 
 /**
- * Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. A whole
- * answer is a terminal event without others before it. A terminal event repeats the items, or is the first to contain
- * them.
+ * Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. A JSON
+ * answer is read as a terminal event without earlier events. A terminal event may have items that no earlier event had.
  */
 export class ResponseReader {
   readonly #output: OutputReader;
@@ -109,7 +108,9 @@ const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
   cancelled: "failed",
 };
 
-/** Returns the worst ending that an event and its response name, or `undefined` for an event that is not the last. */
+/**
+ * Returns the worse ending of those that an event and its response name; `undefined` for an event that ends nothing.
+ */
 function endingOf(
   type: string,
   { status, incomplete_details }: JsonObject,

@@ -84,7 +84,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     keepAlive(emit) {
       if (isOver) return;
       sink = emit;
-      // Codex waits for events, not for the comments that a provider sends while it thinks.
+      // Codex's timeout counts only events, not comments. So a keep-alive is an event.
       start({ id: "" });
       events.write("keepalive", {});
     },
@@ -97,9 +97,9 @@ function isCodex({ request }: AnswerContext): boolean {
 }
 
 /**
- * Returns the failure that Codex gets in the place of an incomplete answer: for a refusal, and for a full context.
- * Codex repeats a request whose answer is incomplete for its content, and shows neither the reason nor a part of the
- * type `refusal`. For a full context, only the failure makes it shorten the conversation.
+ * Returns the failure that Codex gets in place of an incomplete answer. After a refusal, Codex would repeat the
+ * request, and show neither the reason nor a part of the type `refusal`. When the context is full, Codex shortens the
+ * conversation only after a failure.
  */
 function failureForCodex({ reason, explanation }: Stop): Failure | undefined {
   if (reason === "context_full") return CONTEXT_FULL;

@@ -10,7 +10,7 @@ import type { Sealed } from "../../canonical/content/sealed.ts";
 /** Writes the steps of an answer as stream events. */
 export interface EventWriter {
   write(type: string, fields: JsonObject): void;
-  /** Writes an event that adds text, the most frequent kind, with the fields of {@linkcode placeText}. */
+  /** Writes an event that adds text, with the fields of {@linkcode placeText}. Most events do. */
   writeDelta(type: string, place: string, text: string): void;
 }
 

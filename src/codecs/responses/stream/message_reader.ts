@@ -18,7 +18,7 @@ import {
 } from "../request/part_decode.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
 
-/** The length of the end of the text that is compared with the complete text, in UTF-16 code units. */
+/** The length of the kept end of the text, in UTF-16 code units. It is compared with the complete text. */
 const TAIL_LENGTH = 64;
 
 /** Counts the text that arrived in pieces, and keeps only its end. */
@@ -35,8 +35,8 @@ export class EmittedText {
   /**
    * Returns the part of the complete text that did not arrive in pieces.
    *
-   * @returns An empty text when the complete text differs from the pieces. Emitted text cannot be withdrawn, and two
-   * halves of different texts must not be joined.
+   * @returns An empty text when the complete text differs from the pieces. Emitted text cannot be withdrawn, and halves
+   * of two texts must not be joined.
    */
   missingFrom(whole: string): string {
     const tailStart = this.#length - this.#tail.length;
@@ -46,7 +46,7 @@ export class EmittedText {
   }
 }
 
-/** Creates a reader for a message, whose parts are blocks, with the fields that its start has. */
+/** Creates a reader for a message from the first form of its item. Each part becomes a block. */
 export function createMessageReader(
   item: JsonObject,
   blocks: BlockEmitter,
@@ -82,7 +82,7 @@ export function createMessageReader(
     return known(event) ?? begin(kind, event.content_index);
   }
 
-  /** Returns the part to which an event adds. A closed part, or one of another kind, is replaced by a new part. */
+  /** Returns the part that an event extends. A new part replaces a closed one and one of another kind. */
   function openPart(kind: PartKind, event: JsonObject): PartReader {
     const part = known(event);
     return part?.kind === kind && part.isOpen
@@ -130,7 +130,7 @@ export function createMessageReader(
   };
 }
 
-/** Returns the parts of a finished message. Some servers send its text in their place. */
+/** Returns the parts of a finished message. Some servers send a string in place of the parts. */
 function contentOf(whole: JsonObject | undefined): JsonObject[] {
   const content = whole?.content;
   if (typeof content === "string") {
@@ -208,7 +208,7 @@ class PartReader {
     this.#blocks.cite(this.#block, decodeAnnotation(annotation));
   }
 
-  /** Emits the part of the complete text that did not arrive in pieces. */
+  /** Emits what the complete text adds to the pieces. */
   complete(
     text: JsonValue | undefined,
     logprobs?: JsonValue | undefined,
@@ -220,7 +220,7 @@ class PartReader {
     );
   }
 
-  /** Emits the content of the complete part that did not arrive in pieces, and closes the part. */
+  /** Emits what the complete part adds to its pieces, and closes the part. */
   finish(whole: JsonObject): void {
     if (!this.#isOpen) return;
     if (this.kind === "refusal") this.complete(whole.refusal);

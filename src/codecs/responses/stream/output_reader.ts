@@ -34,7 +34,7 @@ interface Item {
   isDone: boolean;
 }
 
-/** The type of an item by its events, for an item that was not announced. */
+/** The type of an item that was not announced, by its events. */
 const TYPE_BY_EVENT: Readonly<Record<string, string>> = {
   "response.output_text.delta": "message",
   "response.refusal.delta": "message",
@@ -76,7 +76,7 @@ export class OutputReader {
     }
   }
 
-  /** Closes the open items, and emits those of the last event's `output` that no event announced. */
+  /** Closes the open items. Emits the items in the last event's `output` that no event announced. */
   finish(output: readonly JsonObject[]): void {
     const begun = [...this.#items.values()];
     begun.forEach((item, position) =>
@@ -132,7 +132,7 @@ function finishItem(item: Item, whole: JsonObject | undefined): void {
   item.reader.finish(whole);
 }
 
-/** Returns the finished form of an item: by its id, or else by its place. */
+/** Finds the finished form of an item in `output`, by its id or else by its place. */
 function counterpart(
   { id, type }: Item,
   position: number,
@@ -145,7 +145,7 @@ function counterpart(
   return found?.type === type ? found : undefined;
 }
 
-/** Creates a reader for an item, with the fields that its start has. */
+/** Creates a reader for an item from its first form. */
 function createItemReader(item: JsonObject, scope: ReaderScope): ItemReader {
   if (item.type === "message") return createMessageReader(item, scope.blocks);
   if (item.type === "reasoning") {

@@ -65,7 +65,7 @@ function createCompactionWriter(
       if (event.type === "block-delta" && isText) summary += event.text;
     },
     finish() {
-      // The client would replace the conversation with an empty summary.
+      // Otherwise the client would replace the conversation with an empty summary.
       if (summary.trim() === "") throw noSummary();
       const item = compactionItem(ids.next("cmp"), summary);
       writeWhole(events, 0, item);
@@ -92,7 +92,7 @@ class ItemsWriter implements OutputWriter {
   readonly #context: AnswerContext;
   readonly #events: EventWriter;
   #open: ItemWriter | undefined;
-  /** True when a block of the open item is being written. A block that is not shown does not count. */
+  /** True when a block of the open item is being written. Hidden blocks do not count. */
   #hasBlock = false;
   /** True when the next block must not join the open item, because another block came between. */
   #isSeparate = false;
@@ -156,7 +156,7 @@ class ItemsWriter implements OutputWriter {
     this.#open?.delta(text, logprobs);
   }
 
-  /** Closes the open item, whose status only the next item or the end of the answer decides. */
+  /** Closes the open item. The next item or the end of the answer determines its `status`. */
   #close(status: ItemStatus): void {
     const item = this.#open?.close(status);
     this.#open = undefined;

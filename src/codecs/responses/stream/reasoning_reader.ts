@@ -24,7 +24,10 @@ interface Part {
   readonly emitted: EmittedText;
 }
 
-/** Creates a reader for a reasoning item: one block, from its first part or its seal; none without. */
+/**
+ * Creates a reader for a reasoning item. Its block begins with the first part or the seal. Without either there is no
+ * block.
+ */
 export function createReasoningReader(
   item: JsonObject,
   blocks: BlockEmitter,
@@ -51,7 +54,7 @@ export function createReasoningReader(
     return list === "content" ? "raw" : summaryForm(item);
   }
 
-  /** Returns the part to extend. Only the last part can grow, so text for another one begins a new part. */
+  /** Returns the part to extend. Only the last part can grow, so text for an earlier part begins a new one. */
   function partOf(list: List, key: JsonValue | undefined): Part {
     const last = parts.at(-1);
     return last?.list === list && last.key === key ? last : start(list, key);
@@ -63,7 +66,7 @@ export function createReasoningReader(
     blocks.emitText(open(), text);
   }
 
-  /** Emits the content of a finished list that did not arrive in pieces. */
+  /** Emits what a finished list adds to its pieces. */
   function complete(list: List, whole: JsonValue | undefined): void {
     const known = parts.filter((part) => part.list === list);
     textsOf(whole).forEach((text, position) => {

@@ -12,8 +12,8 @@ import { metadataId } from "../fields.ts";
 import { encodeSealed } from "../request/reasoning_item.ts";
 
 /**
- * Creates a writer for a reasoning item. Even raw reasoning is written as a summary, since clients show and repeat only
- * summaries. An envelope in `encrypted_content` records the difference. An item begins with its first part or sealed
+ * Creates a writer for a reasoning item. Even raw reasoning is written as a summary, because clients show and repeat
+ * only summaries. The envelope in `encrypted_content` marks it as raw. An item begins with its first part or sealed
  * content, so empty reasoning writes nothing.
  */
 export function createReasoningWriter(

@@ -17,10 +17,10 @@ import {
 import { encodeInputParts } from "../request/part_encode.ts";
 import { toolOfCall, toolOfResult, type TypedTool } from "./typed_tools.ts";
 
-/** The rule for call ids: OpenAI limits their length, and some models need theirs (`functions.name:0`). */
+/** The rule for call ids. OpenAI limits their length. Some models need their own ids, such as `functions.name:0`. */
 export const ID_RULE = { maxLength: 64, anyCharacter: true };
 
-/** Parses a call of the caller's tool, with an empty id or name if missing; `undefined` for another item. */
+/** Parses a call of the caller's tool. A missing id or name becomes empty. Returns `undefined` for another item. */
 export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
   switch (item.type) {
     case "function_call":
@@ -73,9 +73,9 @@ function otherMetadata(
   return ownMetadata(rest === undefined ? undefined : { item: rest });
 }
 
-/** The facts of a call's item that its block does not hold. */
+/** The facts of a call's item that are not in its block. */
 interface CallFacts {
-  /** The item's id, not the call's. Requests have none, as providers reject ids that are not theirs. */
+  /** The item's id, not the call's. Absent in requests, because providers reject foreign item ids. */
   readonly id?: string;
   readonly callId: string;
   readonly status?: "in_progress" | "completed" | "incomplete";
@@ -146,7 +146,7 @@ export function decodeResult(
   };
 }
 
-/** Returns a part as a result: a refusal becomes text, and audio opaque, as no other protocol takes it. */
+/** Returns a part of a result. A refusal becomes text. Audio becomes opaque, because no other protocol accepts it. */
 function asContent(block: PartBlock): ResultContent {
   switch (block.kind) {
     case "refusal":
@@ -196,7 +196,7 @@ export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
   };
 }
 
-/** Returns one text as a string, which every provider accepts, and other content as parts. */
+/** Returns content as parts, but a single text as a string, which every provider accepts. */
 function encodeOutput(
   { content, isError, cache }: ToolResultBlock,
   scope: Scope,

@@ -179,8 +179,8 @@ function decodeReference(
 }
 
 /**
- * Removes the `encrypted` keyword of arguments that OpenAI's models must encrypt. No other protocol has it. Models that
- * cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
+ * Removes the keyword `encrypted`, which makes OpenAI's models encrypt an argument. No other protocol has it. Models
+ * that cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
  *
  * Sources: https://github.com/openai/codex/pull/26210, https://github.com/decolua/9router/issues/1758
  *

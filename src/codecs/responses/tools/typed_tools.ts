@@ -11,8 +11,8 @@ import type { FunctionTool } from "../../canonical/tools/tool.ts";
 import { metadataObject, ownMetadata, textOf } from "../fields.ts";
 
 /**
- * A tool with its own type that the caller runs. Other protocols receive a function instead. This codec writes the
- * tool, its calls and its results in their own shapes again.
+ * A tool with its own type that the caller runs. Other protocols get a function instead. This codec restores the shapes
+ * of the tool, its calls and its results.
  */
 export interface TypedTool {
   /** The type of the tool. Its calls and results have different types. */

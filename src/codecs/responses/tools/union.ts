@@ -17,8 +17,8 @@ import { ownMetadata, withMetadata } from "../fields.ts";
  * https://github.com/openai/codex/issues/44378
  *
  * @param tools The list of the request.
- * @param loaded The tools in items of the input. They are flagged, because the items already declare them to this
- * codec's providers.
+ * @param loaded The tools in items of the input. They get a flag, because this codec's encoder need not declare them
+ * again.
  */
 export function unionOfTools(
   tools: readonly Tool[],

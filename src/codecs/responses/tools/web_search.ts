@@ -49,7 +49,7 @@ export function encodeSearch(
   };
 }
 
-/** Returns the choice, with the provider's own search in the place of a served one. */
+/** Returns the choice, with the provider's own search in place of another protocol's. */
 export function chooseSearch(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],
@@ -65,8 +65,8 @@ export function chooseSearch(
 }
 
 /**
- * Returns the fields beside `tools` that a served search needs: its limit, and the request for its pages. Back ends
- * without limits support neither.
+ * Returns the fields beside `tools` for a replaced search: its limit, and the request for its pages. Back ends without
+ * limits support neither.
  *
  * @param include The entries that the answer must already include.
  */
