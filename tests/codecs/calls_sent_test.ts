@@ -725,7 +725,7 @@ Deno.test("an answer that promises a call and has neither a call nor a text is b
       const last = eventsOf(to, answer, isStream).at(-1);
       assert.ok(last?.type === "failure", JSON.stringify(answer));
       assert.equal(last.failure.kind, "broken");
-      assert.match(last.failure.message, /no call and no text/);
+      assert.match(last.failure.message, /neither a call nor text/);
     }
   }
 });

@@ -34,13 +34,13 @@ import {
 } from "../../../support/wire/events.ts";
 import { cutAtStops } from "../../../../src/codecs/canonical/answer/stop_strings.ts";
 
-Deno.test("Paragraphs join texts that follow each other", () => {
+Deno.test("Paragraphs joins consecutive texts without a break", () => {
   const paragraphs = new Paragraphs();
   assert.equal(paragraphs.join("one"), "one");
   assert.equal(paragraphs.join(" two"), " two");
 });
 
-Deno.test("Paragraphs separate texts that are apart, once", () => {
+Deno.test("Paragraphs puts one break before a text that starts a part", () => {
   const paragraphs = new Paragraphs();
   paragraphs.join("one");
   paragraphs.part();
@@ -49,7 +49,7 @@ Deno.test("Paragraphs separate texts that are apart, once", () => {
   assert.equal(paragraphs.join(" more"), " more");
 });
 
-Deno.test("Paragraphs put nothing before the first text", () => {
+Deno.test("Paragraphs puts no break before the first text", () => {
   const paragraphs = new Paragraphs();
   paragraphs.part();
   assert.equal(paragraphs.join("one"), "one");
@@ -62,7 +62,7 @@ Deno.test("budgetOfEffort() returns a share of the output limit, and at least th
   assert.equal(budgetOfEffort("minimal", 100), MIN_BUDGET_TOKENS);
 });
 
-Deno.test("effortOf() returns the given effort, or one that grows with the budget", () => {
+Deno.test("effortOf() returns the requested effort, or one that grows with the budget", () => {
   const budgets = [1024, 4096, 10_000, 31_999, 64_000];
   assert.deepEqual(
     budgets.map((budgetTokens) => effortOf({ budgetTokens })),
@@ -83,7 +83,7 @@ function settled(reason: StopReason, hasToolCalls: boolean): StopReason {
   return settleStop({ reason }, { hasCalls: hasToolCalls }).reason;
 }
 
-Deno.test("settleStop() prefers calls over a plain end, but not over a limit or a filter", () => {
+Deno.test("settleStop() changes a plain end to `tool_calls` when there are calls, but not a limit or a filter", () => {
   assert.equal(settled("end", true), "tool_calls");
   assert.equal(settled("other", true), "tool_calls");
   assert.equal(settled("max_tokens", true), "max_tokens");
@@ -91,7 +91,7 @@ Deno.test("settleStop() prefers calls over a plain end, but not over a limit or 
   assert.equal(settled("stop_sequence", true), "stop_sequence");
 });
 
-Deno.test("settleStop() changes `tool_calls` without a call to an end", () => {
+Deno.test("settleStop() changes `tool_calls` to `end` when there is no call", () => {
   assert.equal(settled("tool_calls", false), "end");
   assert.equal(settled("max_tokens", false), "max_tokens");
 });
@@ -112,7 +112,7 @@ const COUNTED: Usage = {
   others: [{ model: "m", usage: { inputTokens: 1, outputTokens: 2 } }],
 };
 
-Deno.test("laterUsage() replaces no count by zero", () => {
+Deno.test("laterUsage() does not replace a count by zero", () => {
   const zeros: Usage = {
     inputTokens: 0,
     cachedInputTokens: 0,
@@ -130,7 +130,7 @@ Deno.test("laterUsage() replaces no count by zero", () => {
   assert.equal(laterUsage(undefined, zeros), zeros);
 });
 
-Deno.test("laterUsage() replaces each number by a later count", () => {
+Deno.test("laterUsage() replaces each count by a later one", () => {
   const later: Usage = { inputTokens: 11, outputTokens: 9, others: [] };
   assert.deepEqual(laterUsage(COUNTED, later), {
     inputTokens: 11,
@@ -204,14 +204,14 @@ Deno.test("foldAnswer() undoes unfoldAnswer() for every kind of block", () => {
   assert.deepEqual(plain(foldAnswer(unfold(EVERYTHING))), plain(EVERYTHING));
 });
 
-Deno.test("unfoldAnswer() keeps the grammar", () => {
+Deno.test("unfoldAnswer() emits events in the order of the grammar", () => {
   assert.equal(
     runStage(createGrammar(), unfold(EVERYTHING)).at(-1)?.type,
     "end",
   );
 });
 
-Deno.test("a fold joins deltas of blocks that overlap, in the order of their beginning", () => {
+Deno.test("a fold joins the deltas of overlapping blocks, and keeps the order of their starts", () => {
   const answer = foldAnswer([
     START,
     startOf(0),
@@ -238,12 +238,12 @@ Deno.test("a fold throws the failure of a stream", () => {
   );
 });
 
-Deno.test("a fold has no answer before the end", () => {
+Deno.test("a fold throws when there was no end event", () => {
   assert.throws(() => foldAnswer([]), UpstreamFailure);
   assert.throws(() => foldAnswer([START, startOf(0)]), UpstreamFailure);
 });
 
-Deno.test("a fold fails when the answer exceeds the limits", () => {
+Deno.test("a fold throws when the answer exceeds the limits", () => {
   const fold = createFold();
   fold.push(START);
   fold.push(startOf(0));
@@ -257,7 +257,7 @@ Deno.test("a fold fails when the answer exceeds the limits", () => {
   );
 });
 
-Deno.test("a fold ignores events of blocks that never began", () => {
+Deno.test("a fold ignores events of blocks that have not begun", () => {
   assert.deepEqual(foldAnswer([START, deltaOf(3, "x"), END]).blocks, []);
 });
 
@@ -295,7 +295,7 @@ function* pieces(text: string): Generator<string[]> {
   }
 }
 
-Deno.test("cutAtStops() ends the text before a stop string, in any pieces", () => {
+Deno.test("cutAtStops() ends the text before a stop string, however the text is split", () => {
   const cases: [text: string, stops: string[], said: string, met: string][] = [
     ["One. END Two.", ["END"], "One. ", "END"],
     ["aaEaENaEND!", ["END"], "aaEaENa", "END"],
@@ -336,7 +336,7 @@ Deno.test("cutAtStops() emits text as soon as it cannot begin a stop string", ()
   assert.deepEqual(given, ["Hel", "lo the", "re"]);
 });
 
-Deno.test("cutAtStops() keeps reasoning and calls before the text, and drops what follows the cut", () => {
+Deno.test("cutAtStops() keeps reasoning and calls before the cut, and drops all blocks after it", () => {
   const events: AnswerEvent[] = [
     { type: "start", id: "1", model: "m" },
     { type: "block-start", index: 0, block: { kind: "reasoning" } },
@@ -390,7 +390,7 @@ Deno.test("cutAtStops() ends with tool_calls when calls were emitted before the 
   assert.equal(answer.stop.reason, "tool_calls");
 });
 
-Deno.test("cutAtStops() ends regularly when the upstream breaks off after the cut, and fails before it", () => {
+Deno.test("cutAtStops() ends well when the upstream fails after the cut, and fails when it fails before", () => {
   const failure: AnswerEvent = {
     type: "failure",
     failure: { kind: "broken", status: 502, message: "gone" },

@@ -56,14 +56,14 @@ function boundsOf(blocks: readonly AnswerBlock[]): (SealBinding | undefined)[] {
   );
 }
 
-Deno.test("bindReasoning() binds each sealed thought to the request and to the thought before it", () => {
+Deno.test("bindReasoning() binds each sealed thought to the request and to the previous thought", () => {
   assert.deepEqual(boundsOf([thought("1"), thought(), thought("2")]), [
     { prefix: "p", after: "b" },
     { prefix: "p", after: sealDigest({ value: "1" }) },
   ]);
 });
 
-Deno.test("bindReasoning() binds a thought to the answer's text before it, and calls to nothing", () => {
+Deno.test("bindReasoning() binds a thought to the text and the calls before it, and does not bind calls", () => {
   const said = { kind: "text", length: 2 } as const;
   const behind = prefixBehind("p", said);
   const text: AnswerBlock = { kind: "text", text: "so" };
@@ -77,7 +77,7 @@ Deno.test("bindReasoning() binds a thought to the answer's text before it, and c
   assert.equal(second?.prefix, prefixBehind(behind, { kind: "call", id: "c" }));
 });
 
-Deno.test("bindReasoning() binds a thought after a block that no caller returns to a prefix that no request has", () => {
+Deno.test("bindReasoning() gives a thought after an opaque block a prefix that no request has", () => {
   const opaque: AnswerBlock = {
     kind: "opaque",
     protocol: "messages",
@@ -89,7 +89,7 @@ Deno.test("bindReasoning() binds a thought after a block that no caller returns 
   assert.notEqual(bound?.prefix, "p");
 });
 
-Deno.test("longerPrefix() distinguishes every order and every part", () => {
+Deno.test("longerPrefix() gives another digest for another order or split of the pieces", () => {
   const prefixes = [
     ["a", "b"],
     ["b", "a"],
@@ -100,7 +100,7 @@ Deno.test("longerPrefix() distinguishes every order and every part", () => {
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-Deno.test("prefixBehind() distinguishes texts of other lengths, and other calls", () => {
+Deno.test("prefixBehind() gives another digest for a text of another length, and for another call", () => {
   const prefixes = [
     prefixBehind("p", { kind: "text", length: 1 }),
     prefixBehind("p", { kind: "text", length: 2 }),
@@ -128,7 +128,7 @@ function runOf(...returning: readonly ReturningReasoning[]): string {
   return unbrokenRun(returning).map(({ digest }) => digest).join("");
 }
 
-Deno.test("unbrokenRun() keeps unchanged reasoning, and drops it from the beginning only", () => {
+Deno.test("unbrokenRun() keeps reasoning back to the first gap", () => {
   const [a, b, c] = [returning("a"), returning("b", "a"), returning("c", "b")];
   assert.equal(runOf(a, b, c), "abc");
   assert.equal(runOf(b, c), "bc");
@@ -137,14 +137,14 @@ Deno.test("unbrokenRun() keeps unchanged reasoning, and drops it from the beginn
   assert.equal(runOf(), "");
 });
 
-Deno.test("unbrokenRun() drops reasoning after another prefix, and reasoning that depends on it", () => {
+Deno.test("unbrokenRun() returns the latest run of reasoning without a changed prefix", () => {
   const [a, b] = [returning("a"), returning("b", "a")];
   assert.equal(runOf(a, b, returning("c", "b", false)), "ab");
   assert.equal(runOf(a, returning("b", "a", false), returning("c", "b")), "c");
   assert.equal(runOf(returning("a", undefined, false), b), "b");
 });
 
-Deno.test("unbrokenRun() skips reasoning that did not exist when the next was made", () => {
+Deno.test("unbrokenRun() skips reasoning that the next accepted one does not follow", () => {
   const [a, b] = [returning("a"), returning("b", "a")];
   assert.equal(runOf(a, returning("x", "y"), b), "ab");
   assert.equal(runOf(a, b, returning("c")), "c");
@@ -188,7 +188,7 @@ function recalled(
   return restoreReasoning(turns, { recall: (id) => known[id], maySend });
 }
 
-Deno.test("reasoningToRemember() keeps an answer with calls and sealed parts, in its order", () => {
+Deno.test("reasoningToRemember() keeps an answer with calls and sealed parts, in order", () => {
   const pieces = [THOUGHT, SEALED, SAID, made("1"), made("2")];
   const thoughts = reasoningToRemember(pieces);
   assert.deepEqual(thoughts, { pieces });
@@ -199,7 +199,7 @@ Deno.test("reasoningToRemember() keeps nothing without a call or a sealed part",
   assert.equal(reasoningToRemember([THOUGHT, SAID, made("1")]), undefined);
 });
 
-Deno.test("restoreReasoning() replaces readable text by the remembered reasoning", () => {
+Deno.test("restoreReasoning() replaces readable reasoning by the stored one", () => {
   const known = { "2": kept(SEALED, SAID, made("1"), made("2")) };
   assert.deepEqual(
     recalled([assistant(THOUGHT, TEXT, call("1"), call("2"))], known),
@@ -207,7 +207,7 @@ Deno.test("restoreReasoning() replaces readable text by the remembered reasoning
   );
 });
 
-Deno.test("restoreReasoning() puts each block at its place when the turn equals the answer", () => {
+Deno.test("restoreReasoning() puts each block at its original place when the turn equals the answer", () => {
   const known = {
     "1": kept(SEALED, SAID, OTHER, made("1"), THOUGHT, made("2")),
   };
@@ -227,7 +227,7 @@ Deno.test("restoreReasoning() puts each block at its place when the turn equals 
   }
 });
 
-Deno.test("restoreReasoning() completes several sealed parts of which a caller returned some", () => {
+Deno.test("restoreReasoning() adds the sealed parts that a caller did not return", () => {
   const known = { "1": kept(SEALED, OTHER, made("1")) };
   assert.deepEqual(
     recalled([assistant(OTHER, call("1"))], known),
@@ -235,7 +235,7 @@ Deno.test("restoreReasoning() completes several sealed parts of which a caller r
   );
 });
 
-Deno.test("restoreReasoning() does not change other sealed parts, unknown calls, and turns that are no answer", () => {
+Deno.test("restoreReasoning() does not change other sealed parts, unknown calls, or turns of the user", () => {
   const turns = [
     assistant(SEALED, call("1")),
     assistant(THOUGHT, call("unknown")),
@@ -297,7 +297,7 @@ Deno.test("reasoningToRemember() keeps the phases of an answer's messages", () =
   assert.equal(reasoningToRemember([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
-Deno.test("restoreReasoning() splits a text of joined messages, and no other text", () => {
+Deno.test("restoreReasoning() splits only a text of joined messages", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [

@@ -57,7 +57,7 @@ const CASES: readonly (readonly [name: string, text: string, shown: Shown])[] =
     ["space alone", "  ", [["text", "  "]]],
   ];
 
-Deno.test("readTaggedReasoning() reads a leading tag, however its text is cut", async (t) => {
+Deno.test("readTaggedReasoning() reads a leading tag, however its text is split", async (t) => {
   await steps(t, CASES, ([, text, shown]) => {
     for (let size = 1; size <= text.length; size++) {
       assert.deepEqual(shownOf(chunksOf(text, size)), shown, `by ${size}`);
@@ -84,14 +84,14 @@ Deno.test("readTaggedReasoning() keeps calls after the reasoning", () => {
   }
 });
 
-Deno.test("readTaggedReasoning() repeats no reasoning as text when the answer was cut", () => {
+Deno.test("readTaggedReasoning() does not repeat reasoning as text when the answer was cut off", () => {
   for (const reason of ["length", "content_filter"]) {
     const answer = fold([{ content: "<think>It goes" }], reason);
     assert.deepEqual(shownIn(answer.blocks), [["reasoning", "It goes"]]);
   }
 });
 
-Deno.test("readTaggedReasoning() leaves the text of an answer whose reasoning is separate", () => {
+Deno.test("readTaggedReasoning() does not change the text of an answer whose reasoning is separate", () => {
   const answer = fold([
     { reasoning_content: "a" },
     { content: "<think>b</think>c" },
@@ -111,7 +111,7 @@ Deno.test("readTaggedReasoning() keeps the failure of an answer", () => {
   }
 });
 
-Deno.test("writesTags() knows the models that write a tag, under every host's name", () => {
+Deno.test("writesTags() recognizes the models that write a tag, under every host's name", () => {
   for (
     const model of [
       "openai.gpt-oss-120b-1:0",
@@ -168,7 +168,7 @@ function shownIn(blocks: ReturnType<typeof foldAnswer>["blocks"]): Shown {
   });
 }
 
-Deno.test("readTaggedReasoning() holds no endless space back, before a tag or in it", () => {
+Deno.test("readTaggedReasoning() holds back only a limited number of spaces, before a tag or in it", () => {
   const PIECE = " ".repeat(100);
   for (const start of ["", "<think>a"]) {
     const stage = readTaggedReasoning();

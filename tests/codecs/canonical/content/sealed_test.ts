@@ -38,7 +38,7 @@ Deno.test("an envelope contains the binding of reasoning, and its readable part"
   assert.equal(unwrapShown("no envelope"), undefined);
 });
 
-Deno.test("a changed envelope counts as no envelope", () => {
+Deno.test("a binding or a readable part of a wrong form is ignored in an envelope", () => {
   const envelope = (content: unknown) => `mg1.${btoa(JSON.stringify(content))}`;
   const { protocol, form } = SEALED;
   const value = "s";
@@ -61,12 +61,12 @@ Deno.test("wrapSealed() writes only characters that every field accepts", () => 
   assert.match(wrapSealed(SEALED), /^mg1\.[A-Za-z0-9_-]+$/);
 });
 
-Deno.test("an empty envelope is an envelope without content", () => {
+Deno.test("wrapSealed() makes an empty envelope without a sealed part", () => {
   assert.equal(isWrapped(wrapSealed()), true);
   assert.equal(unwrapSealed(wrapSealed()), undefined);
 });
 
-Deno.test("unwrapSealed() returns nothing for other text and damaged envelopes", () => {
+Deno.test("unwrapSealed() returns undefined for damaged envelopes and for other text", () => {
   const envelope = (content: unknown) => `mg1.${btoa(JSON.stringify(content))}`;
   const others = [
     "",
@@ -83,7 +83,7 @@ Deno.test("unwrapSealed() returns nothing for other text and damaged envelopes",
   for (const text of others) assert.equal(unwrapSealed(text), undefined, text);
 });
 
-Deno.test("maySend() lets sealed parts go only to their issuer", () => {
+Deno.test("maySend() allows a sealed part only to its issuer", () => {
   const target = {
     protocol: "messages",
     connectionId: "connection-1",

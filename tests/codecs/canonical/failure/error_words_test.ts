@@ -100,7 +100,7 @@ Deno.test("readErrorWords() finds the words in every shape that providers send",
     assert.deepEqual(Object.fromEntries(words), expected);
   }));
 
-Deno.test("every protocol's reader finds the message, the code and the field in every shape", () => {
+Deno.test("decodeFailure() of every protocol finds the message, the code and the field in every shape", () => {
   for (const [name, body, expected] of SHAPES) {
     const { message, code, param } = objectOf(expected);
     for (const protocol of PROTOCOLS) {
@@ -117,7 +117,7 @@ Deno.test("every protocol's reader finds the message, the code and the field in 
   }
 });
 
-Deno.test("readErrorWords() reads a limited depth of endlessly nested errors", () => {
+Deno.test("readErrorWords() stops at a limited depth of nested errors", () => {
   let quoted = "words";
   for (let level = 0; level < 8; level++) {
     quoted = JSON.stringify({ error: { message: quoted } });
@@ -126,14 +126,14 @@ Deno.test("readErrorWords() reads a limited depth of endlessly nested errors", (
   assert.match(message ?? "", /words/);
 });
 
-Deno.test("readErrorWords() keeps a JSON message whole, and limits other text", () => {
+Deno.test("readErrorWords() shortens plain text, but not a message in JSON", () => {
   const long = "x".repeat(5000);
   assert.equal(readErrorWords({ error: { message: long } }).message, long);
   assert.equal(readErrorWords({ error: long }).message, long);
   assert.equal(readErrorWords(long).message, `${"x".repeat(500)}…`);
 });
 
-Deno.test("plainWords() puts text on one line and bounds it", () => {
+Deno.test("plainWords() returns text as one line of limited length", () => {
   assert.equal(
     plainWords(" upstream\n\tconnect \u0007error \n"),
     "upstream connect error",
@@ -162,13 +162,13 @@ Deno.test("plainWords() returns the title of a page, or else its text", () => {
   );
 });
 
-Deno.test("plainWords() reads adversarial text fast", () => {
+Deno.test("plainWords() reads hostile text fast", () => {
   const hostile = `<html>${"<title><script>".repeat(100_000)}`;
   assert.equal(plainWords(hostile), "");
   assert.equal(plainWords(`<html>${"<".repeat(200_000)}`), "");
 });
 
-Deno.test("walkError() finds an error at any place and in any number of wrappers", () => {
+Deno.test("walkError() finds an error at any place, in any number of wrappers", () => {
   const inner = { code: "c", message: "No" };
   const wraps: readonly ((error: JsonValue) => JsonValue)[] = [
     (error) => ({ error }),
@@ -190,7 +190,7 @@ Deno.test("walkError() finds an error at any place and in any number of wrappers
   }
 });
 
-Deno.test("walkError() ends for an endless error", () => {
+Deno.test("walkError() stops at a limited depth", () => {
   let body: JsonValue = { code: "c" };
   for (let depth = 0; depth < 1000; depth++) body = { error: body };
   let visits = 0;
@@ -266,7 +266,7 @@ const ANSWERS: Readonly<Record<string, JsonValue>> = {
 };
 
 for (const [name, answer] of Object.entries(ANSWERS)) {
-  Deno.test(`isErrorBody() ignores success beside ${name}`, () => {
+  Deno.test(`isErrorBody() ignores a word for success beside ${name}`, () => {
     for (const fields of NO_ERRORS) {
       const body = { ...Object(answer), ...Object(fields) };
       assert.ok(!isErrorBody(body), JSON.stringify(body));
@@ -284,13 +284,13 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
   });
 }
 
-Deno.test("isErrorBody() returns true for success without an answer", () => {
+Deno.test("isErrorBody() returns true for a word for success without an answer", () => {
   for (const fields of NO_ERRORS) {
     assert.ok(isErrorBody(Object(fields)), JSON.stringify(fields));
   }
 });
 
-Deno.test("no recorded answer counts as an error (left out without recordings)", () => {
+Deno.test("isErrorBody() returns false for every recorded answer (passes without recordings)", () => {
   for (const protocol of PROTOCOLS) {
     for (const { name, answer } of loadRecordings(protocol)) {
       if (answer === undefined) continue;

@@ -7,12 +7,12 @@ import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
 const PATH = new URL("../../../fixtures/failure_reports.yaml", import.meta.url);
 
-/** A reset is as far ahead, in milliseconds. */
+/** The time until each reset, in milliseconds. */
 const HOUR_MS = 3_600_000;
 
 const reports = parseYaml(await Deno.readTextFile(PATH), { schema: "core" });
 
-Deno.test("failures that operators have reported are read as what they mean, in every protocol", async (t) => {
+Deno.test("decodeFailure() gives failures from reports their kind and wait, in every protocol", async (t) => {
   const rows: unknown = JSON.parse(JSON.stringify(reports));
   assert(Array.isArray(rows) && rows.length >= 80);
   for (const [index, row] of rows.entries()) {

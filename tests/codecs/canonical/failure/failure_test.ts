@@ -29,7 +29,7 @@ import {
 import { kindOfWords } from "../../../../src/codecs/canonical/failure/failure_kind.ts";
 import { attemptFailureOf } from "../../../../src/gateway/relay/attempt_failure.ts";
 
-Deno.test("kindOfStatus() reads a bare status", () => {
+Deno.test("kindOfStatus() returns the kind of a status without a body", () => {
   const kinds: Record<number, FailureKind> = {
     400: "invalid_request",
     401: "authentication",
@@ -66,7 +66,7 @@ Deno.test("shownFailure() hides an upstream's text about the gateway's own crede
   }
 });
 
-Deno.test("shownFailure() hides a refusal without a subject, and does not blame the credential", () => {
+Deno.test("shownFailure() hides an unexplained refusal, and does not blame the credential", () => {
   const shown = shownFailure({
     kind: "forbidden",
     status: 403,
@@ -82,7 +82,7 @@ Deno.test("shownFailure() does not change other failures", () => {
   assert.equal(shownFailure(failure), failure);
 });
 
-Deno.test("shownFailure() shows a code, but no sentence in its place", () => {
+Deno.test("shownFailure() shows a code, but removes a sentence in its place", () => {
   const failure = { kind: "server", message: "It failed" } as const;
   for (const code of ["context_length_exceeded", "1113", "a.b:c-d"]) {
     assert.equal(shownFailure({ ...failure, code }).code, code);
@@ -100,7 +100,7 @@ Deno.test("shownFailure() shows a code, but no sentence in its place", () => {
 const OPENCODE_RETRIES =
   /overloaded|service.unavailable|internal.(?:server.)?error|server.error|rate.limit|\btry again (?:later|in\b)/i;
 
-Deno.test("opencode continues after an answer that broke off, and not after one that is too long", () => {
+Deno.test("opencode retries a broken answer, but not one that is too long", () => {
   const faults = [
     "The model's provider broke off: it closed the connection",
     "The provider's stream ended before the answer did",
@@ -113,7 +113,7 @@ Deno.test("opencode continues after an answer that broke off, and not after one 
   assert.doesNotMatch(message, OPENCODE_RETRIES);
 });
 
-Deno.test("asStreamError() keeps the word by which clients recognize a temporary fault", () => {
+Deno.test("asStreamError() keeps the word by which clients recognize a temporary failure", () => {
   const type = (value: string) => ({ protocol: "chat", value }) as const;
   const messageOf = (kind: FailureKind, message: string, word?: string) =>
     asStreamError({
@@ -146,12 +146,12 @@ Deno.test("asStreamError() keeps the word by which clients recognize a temporary
 for (const { provider, status, body } of OVERFLOWS) {
   Deno.test(`a prompt that is too long is recognized in the words of ${provider}`, async (t) => {
     for (const protocol of PROTOCOLS) {
-      await t.step(`${protocol}, with its status`, () => {
+      await t.step(`${protocol}, with the provider's status`, () => {
         const failure = CODECS[protocol].decodeFailure(status, body);
         assert.equal(failure.kind, "context_too_long");
         assert.equal(failure.status, status);
       });
-      await t.step(`${protocol}, inside a good answer`, () => {
+      await t.step(`${protocol}, with status 200`, () => {
         const failure = CODECS[protocol].decodeFailure(200, body);
         assert.equal(failure.kind, "context_too_long");
       });
@@ -159,7 +159,7 @@ for (const { provider, status, body } of OVERFLOWS) {
         const failure = failureInStream(protocol, asEvent(body));
         assert.equal(failure?.kind, "context_too_long");
       });
-      await t.step(`${protocol}, for a credential that is rejected`, () => {
+      await t.step(`${protocol}, but not with status 401`, () => {
         const failure = CODECS[protocol].decodeFailure(401, body);
         assert.equal(failure.kind, "authentication");
       });
@@ -168,7 +168,7 @@ for (const { provider, status, body } of OVERFLOWS) {
 }
 
 for (const { provider, kind, status, body } of NO_OVERFLOWS) {
-  Deno.test(`no prompt that is too long is found in ${provider}`, () => {
+  Deno.test(`decodeFailure() finds no prompt that is too long in ${provider}`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       assert.equal(failure.kind, kind, protocol);
@@ -178,7 +178,7 @@ for (const { provider, kind, status, body } of NO_OVERFLOWS) {
   });
 }
 
-Deno.test("every row of the table matches an error of its provider", () => {
+Deno.test("every row of OVERFLOW_ROWS matches an error of its provider", () => {
   const words = OVERFLOWS.map(({ body }) => readErrorWords(body));
   for (const { source, words: pattern, codes } of OVERFLOW_ROWS) {
     const isSaid = words.some(({ message = "" }) => pattern?.test(message));
@@ -191,7 +191,7 @@ Deno.test("every row of the table matches an error of its provider", () => {
   }
 });
 
-Deno.test("a code matches as a whole only", () => {
+Deno.test("saysOverflow() matches only whole codes", () => {
   assert.ok(!saysOverflow({ code: "12610" }));
   assert.ok(!saysOverflow({ code: "no_context_length_exceeded" }));
   assert.ok(!saysOverflow({ code: "constructor" }));
@@ -255,7 +255,7 @@ function minimax(status_code: number): JsonValue {
   return { choices: null, base_resp: { status_code, status_msg: "words" } };
 }
 
-Deno.test("an error inside an answer has the kind of its code and type, in every protocol", async (t) => {
+Deno.test("an error inside an answer gets the kind of its code and type, in every protocol", async (t) => {
   for (const [body, kind] of INSIDE) {
     await t.step(JSON.stringify(body), () => {
       for (const protocol of PROTOCOLS) {
@@ -287,7 +287,7 @@ const RECORDED = loadRecordings("errors").flatMap(({ name, answer }) => {
     : [];
 });
 
-/** The recorded errors whose words say more than their status. */
+/** The recorded errors whose kind comes from their words, not from their status. */
 const SAID: readonly (readonly [start: string, kind: FailureKind])[] = [
   ["chat-http400-perplexity-", "context_too_long"],
   ["chat-http403-openrouter-", "filtered"],
@@ -308,7 +308,7 @@ testNeeding(
   },
 );
 
-Deno.test("kindOfWords() ignores words that every object inherits", () => {
+Deno.test("kindOfWords() ignores the names of properties that every object inherits", () => {
   assert.equal(
     kindOfWords({ type: "constructor", code: "toString" }),
     "server",

@@ -415,7 +415,7 @@ const ROWS: readonly Row[] = [
 ];
 
 for (const [name, status, body, kind, waitSeconds] of ROWS) {
-  Deno.test(`what kind of limit an error is about: ${name}`, () => {
+  Deno.test(`decodeFailure() finds the kind and the wait of a limit: ${name}`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       assert.equal(failure.kind, kind, protocol);
@@ -429,7 +429,7 @@ for (const [name, status, body, kind, waitSeconds] of ROWS) {
   });
 }
 
-Deno.test("a quota without a time resets with the used-up window of /limits", async () => {
+Deno.test("a quota error without a time resets with the used-up window of /limits", async () => {
   const body = openAi("You've reached your weekly (7-day) usage limit.", {
     type: "access_terminated_error",
   });
@@ -453,7 +453,7 @@ Deno.test("a quota without a time resets with the used-up window of /limits", as
     withWindow(failure, connection, knowledge).retryAfterMs,
     7_200_000,
   );
-  // Too many requests at once are over before the window is.
+  // A limit of concurrent requests ends long before the window.
   const moment = { ...failure, kind: "rate_limited" } as const;
   assert.equal(
     withWindow(moment, connection, knowledge).retryAfterMs,
@@ -461,7 +461,7 @@ Deno.test("a quota without a time resets with the used-up window of /limits", as
   );
 });
 
-Deno.test("a limit that lasts has no code after which clients repeat", () => {
+Deno.test("a lasting limit reaches callers without a code that makes clients repeat", () => {
   const body = openAi(
     "Rate limit reached on requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again in 7m12s.",
     { type: "requests", code: "rate_limit_exceeded" },

@@ -60,7 +60,7 @@ testKinds(
   (kind) => kind === "invalid_request",
 );
 
-Deno.test("a 401 is about the gateway's key with any text", () => {
+Deno.test("a 401 is about the gateway's key, with any text", () => {
   for (const protocol of PROTOCOLS) {
     for (const { body } of [...CONTENT_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
       const { kind } = CODECS[protocol].decodeFailure(401, body);
@@ -69,7 +69,7 @@ Deno.test("a 401 is about the gateway's key with any text", () => {
   }
 });
 
-Deno.test("a refusal of content inside an answer is recognized, without an invented status", () => {
+Deno.test("a refusal of content inside an answer is `filtered`, and reaches callers with 400", () => {
   const inAnswer = {
     error: { message: "Blocked", code: "content_filter", type: "x" },
   };
@@ -80,7 +80,7 @@ Deno.test("a refusal of content inside an answer is recognized, without an inven
   }
 });
 
-Deno.test("quoted parts of the prompt in a refusal do not count as the provider's words", () => {
+Deno.test("a refusal's quotations from the prompt do not count as the provider's words", () => {
   const { kind } = CODECS.chat.decodeFailure(403, {
     error: {
       message: "Your API key has no access to this model",
@@ -90,7 +90,7 @@ Deno.test("quoted parts of the prompt in a refusal do not count as the provider'
   assert.equal(kind, "permission");
 });
 
-Deno.test("deep, long and odd errors are read without harm", () => {
+Deno.test("deep, long and odd 403 errors are read as `forbidden`", () => {
   let deep: Record<string, unknown> = { code: "content_filter" };
   for (let depth = 0; depth < 1000; depth++) deep = { error: deep };
   const odd = [deep, Array(100_000).fill({ code: 1 }), [[[]]], null, 1, "{"];
@@ -101,7 +101,7 @@ Deno.test("deep, long and odd errors are read without harm", () => {
   }
 });
 
-Deno.test("every row of the tables has a source and a mark", () => {
+Deno.test("every row of the tables has a source, and words or a code", () => {
   for (const row of [...CONTENT_ROWS, ...REASONING_ROWS, ...RIGHTS_ROWS]) {
     assert.match(row.source, /^https:\/\//);
     assert.ok(row.words !== undefined || (row.codes ?? []).length > 0);
@@ -125,7 +125,7 @@ const REASONING_REFUSALS: Readonly<Record<string, string>> = {
     "Item 'rs_68' of type 'reasoning' was provided without its required following item.",
 };
 
-Deno.test("a refusal of earlier reasoning is recognized by its words, on any path", () => {
+Deno.test("refusesReasoning() recognizes a refusal of earlier reasoning by its words, in every protocol", () => {
   for (const [name, message] of Object.entries(REASONING_REFUSALS)) {
     const body = {
       type: "error",
@@ -138,7 +138,7 @@ Deno.test("a refusal of earlier reasoning is recognized by its words, on any pat
   }
 });
 
-Deno.test("a refusal of encrypted reasoning is recognized by its code, or else by its words", () => {
+Deno.test("refusesReasoning() recognizes a refusal of encrypted reasoning by its code or its words", () => {
   const message =
     "The encrypted content gAAA...Rg== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
   for (const code of ["invalid_encrypted_content", null]) {
@@ -149,7 +149,7 @@ Deno.test("a refusal of encrypted reasoning is recognized by its code, or else b
   }
 });
 
-Deno.test("no other error counts as a refusal of reasoning", () => {
+Deno.test("refusesReasoning() returns false for all other errors", () => {
   const errors = [
     ...CONTENT_REFUSALS,
     ...GATEWAY_REFUSALS,

@@ -34,7 +34,7 @@ const calls = (...ids: string[]): Turn => ({
 });
 const results = (...blocks: Block[]): Turn => ({ role: "tool", blocks });
 
-Deno.test("settleHistory() does not change a history in order", () => {
+Deno.test("settleHistory() does not change a history that is in order", () => {
   const turns = [
     user("a"),
     calls("1", "2"),
@@ -73,14 +73,14 @@ Deno.test("settleHistory() replaces a missing result by an error", () => {
   ]);
 });
 
-Deno.test("settleHistory() turns a result without a call into text of the user", () => {
+Deno.test("settleHistory() converts a result without a call to text of the user", () => {
   assert.deepEqual(settleHistory([user("a"), results(result("9", "x"))]), [
     user("a"),
     turn("user", text("[result of the earlier tool call 9]"), text("x")),
   ]);
 });
 
-Deno.test("settleHistory() matches repeated ids with the nearest result", () => {
+Deno.test("settleHistory() matches each call of a repeated id with the nearest result", () => {
   const turns = [
     calls("0"),
     results(result("0", "first")),
@@ -126,7 +126,7 @@ Deno.test("settleHistory() sets the kind of a result to that of its call", () =>
   assert.deepEqual(tool, results({ ...result("1", "ok"), callKind: "custom" }));
 });
 
-Deno.test("settleHistory() accepts histories of the longest body", () => {
+Deno.test("settleHistory() accepts a history as long as the largest body", () => {
   const turns = Array.from({ length: 50_000 }, (_, index) => [
     calls(`c${index}`),
     results(result(`c${index}`, "x")),
@@ -138,7 +138,7 @@ Deno.test("settleHistory() accepts histories of the longest body", () => {
 
 const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
 
-Deno.test("losses without an effect on the answer are dropped and named once, in the caller's spelling", () => {
+Deno.test("a field whose loss does not change the answer is dropped and named once, in the caller's spelling", () => {
   const losses = createLosses({ strict: false, nameOf });
   losses.reportDropped("maxOutputTokens", "r");
   losses.reportDropped({ extra: "prediction" }, "r");
@@ -149,7 +149,7 @@ Deno.test("losses without an effect on the answer are dropped and named once, in
   ]);
 });
 
-Deno.test("losses name no more fields, and no longer ones, than a header can hold", () => {
+Deno.test("the names of dropped fields are limited in number and length, to fit a header", () => {
   const losses = createLosses({ strict: false, nameOf });
   for (let count = 0; count < 1000; count++) {
     const extra = `field ${count} `.padEnd(10_000, "x");
@@ -159,7 +159,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
   for (const name of losses.dropped) assert.equal(name.length, 64);
 });
 
-Deno.test("a loss that changes the answer rejects the request with an instruction", () => {
+Deno.test("a field whose loss changes the answer rejects the request, with an instruction", () => {
   const losses = createLosses({ strict: false, nameOf });
   assert.throws(
     () => losses.reportDropped({ extra: "n" }, "it gives one answer", "reject"),
@@ -177,7 +177,7 @@ Deno.test("a strict connection rejects every loss", () => {
   assert.throws(() => losses.reportDropped("seed", "r"), GatewayError);
 });
 
-Deno.test("dropForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {
+Deno.test("dropForeignExtras() reports other protocols' extras by weight, except those of weight `ignore`", () => {
   const request = requestOf({
     extras: {
       chat: { mine: { value: 1, weight: "reject" } },
@@ -286,7 +286,7 @@ function lossesOf(body: Record<string, unknown>): Loss[] {
   return losses;
 }
 
-Deno.test("lost cache marks at any place are reported once", async (t) => {
+Deno.test("dropped cache marks are reported once, at any place", async (t) => {
   for (const [place, body] of Object.entries(MARKED)) {
     await t.step(`on ${place}`, () => {
       const [loss, ...more] = lossesOf(body);
@@ -296,7 +296,7 @@ Deno.test("lost cache marks at any place are reported once", async (t) => {
   }
 });
 
-Deno.test("nothing is reported of a request without cache marks", () => {
+Deno.test("dropCacheMarks() reports nothing for a request without cache marks", () => {
   const messages = [{ role: "user", content: [TEXT] }];
   assert.deepEqual(lossesOf({ messages }), []);
 });

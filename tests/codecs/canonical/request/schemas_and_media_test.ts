@@ -37,19 +37,19 @@ const REFUSED = wordList(String.raw`
   *a a** a*+ ^* a{,3} [z-a] (?P<n>a)(?P<n>b) (|+) (?i)a \
 `);
 
-Deno.test("a pattern that every engine compiles is portable", () => {
+Deno.test("isPortablePattern() accepts a pattern that every engine compiles", () => {
   for (const pattern of ["", ...TAKEN]) {
     assert.equal(isPortablePattern(pattern), true, pattern);
   }
 });
 
-Deno.test("a pattern that one of OpenAI's checks rejects is not portable", () => {
+Deno.test("isPortablePattern() rejects a pattern that one of OpenAI's checks rejects", () => {
   for (const pattern of REFUSED) {
     assert.equal(isPortablePattern(pattern), false, pattern);
   }
 });
 
-Deno.test("a pattern that is too long to check is not portable", () => {
+Deno.test("isPortablePattern() rejects a pattern that is too long to check", () => {
   assert.equal(isPortablePattern("[a-z]".repeat(2_000)), true);
   assert.equal(isPortablePattern("[a-z]".repeat(2_001)), false);
 });
@@ -109,7 +109,7 @@ function manyProperties(count: number, length: number): JsonObject {
   )));
 }
 
-Deno.test("strictFault() holds strict schemas to OpenAI's limits", async (t) => {
+Deno.test("strictFault() returns the OpenAI limit that a schema exceeds", async (t) => {
   await t.step("levels of objects", () => {
     assert.equal(isClosedSchema(nestedObject(10)), true);
     assert.equal(isClosedSchema(nestedObject(11)), false);
@@ -118,7 +118,7 @@ Deno.test("strictFault() holds strict schemas to OpenAI's limits", async (t) => 
     assert.equal(isClosedSchema(manyProperties(5_000, 5)), true);
     assert.equal(isClosedSchema(manyProperties(5_001, 5)), false);
   });
-  await t.step("characters of names", () => {
+  await t.step("characters of all names", () => {
     assert.equal(isClosedSchema(manyProperties(1_000, 120)), true);
     assert.equal(isClosedSchema(manyProperties(1_000, 121)), false);
   });
@@ -126,13 +126,13 @@ Deno.test("strictFault() holds strict schemas to OpenAI's limits", async (t) => 
     assert.equal(isClosedSchema(enumOf(1_000, 4)), true);
     assert.equal(isClosedSchema(enumOf(1_001, 4)), false);
   });
-  await t.step("characters of a long enum", () => {
+  await t.step("characters of an enum with many values", () => {
     assert.equal(isClosedSchema(enumOf(250, 100)), true);
     assert.equal(isClosedSchema(enumOf(251, 60)), false);
   });
 });
 
-Deno.test("strictFault() requires closed objects with required properties, at every depth", () => {
+Deno.test("strictFault() requires that objects are closed and all properties required, at every depth", () => {
   const closed = {
     type: "object",
     properties: { a: {} },
@@ -193,7 +193,7 @@ Deno.test("invalidIssue() names the first fault, and a body that is not an objec
   assert.equal(invalidIssue([]).kind, "invalid_request");
 });
 
-Deno.test("unsupportedState() returns an instruction", () => {
+Deno.test("unsupportedState() returns an error with an instruction", () => {
   const error = unsupportedState("thread", {
     details: { error_code: "thread_unsupported_request" },
   });
@@ -222,7 +222,7 @@ Deno.test("sourceOfUrl() keeps another URL unchanged", () => {
   });
 });
 
-Deno.test("sourceOfUrl() finds nothing in a data URL without base64 content", () => {
+Deno.test("sourceOfUrl() returns undefined for a data URL without base64 content", () => {
   for (const url of ["data:text/plain,hi", "data:", "data:image/png;base64"]) {
     assert.equal(sourceOfUrl(url), undefined, url);
   }

@@ -90,7 +90,7 @@ for (const [what, given, expected] of CASES) {
   });
 }
 
-Deno.test("definitions for Kimi have one name, and are fitted", () => {
+Deno.test("a definition for Kimi moves to `$defs`, in Kimi's subset", () => {
   assert.deepEqual(
     atKimi({ $ref: "#/definitions/b" }, {
       definitions: { b: { const: "x" } },
@@ -104,7 +104,7 @@ Deno.test("definitions for Kimi have one name, and are fitted", () => {
   );
 });
 
-Deno.test("beside a reference for Kimi nothing remains: the words move into its definition", () => {
+Deno.test("a description beside a reference for Kimi moves into the definition", () => {
   const b = { type: "string", description: "A city" };
   const parameters = atKimi({ $ref: "#/definitions/b", description: "From" }, {
     definitions: { b, unused: {} },
@@ -116,7 +116,7 @@ Deno.test("beside a reference for Kimi nothing remains: the words move into its 
   });
 });
 
-Deno.test("two uses of a definition with other words beside them get a definition each at Kimi", () => {
+Deno.test("two references with different fields beside them get a definition each for Kimi", () => {
   const node = { type: "object", properties: { next: { $ref: "#/$defs/n" } } };
   const parameters = atKimi({}, {
     properties: {
@@ -137,7 +137,7 @@ Deno.test("two uses of a definition with other words beside them get a definitio
   });
 });
 
-Deno.test("a format for Kimi is held to the same subset, and others get theirs as given", () => {
+Deno.test("a format for Kimi is in the same subset, and other providers get it unchanged", () => {
   const schema = { type: "object", properties: { a: { type: ["string"] } } };
   const format = { type: "json_schema", name: "n", schema };
   const asked = userRequest("responses", { text: { format } });

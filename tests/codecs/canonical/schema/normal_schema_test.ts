@@ -62,7 +62,7 @@ for (const [what, given, expected] of CASES) {
 
 const TEXT = { type: "string" };
 
-Deno.test("a reference means the same schema, however it names it", () => {
+Deno.test("normalSchema() finds the definition of a reference in any notation", () => {
   const forms: [string, JsonObject][] = [
     ["#/properties/b/items", {}],
     ["#/definitions/A~1b~0c", { definitions: { "A/b~c": TEXT } }],
@@ -98,7 +98,7 @@ Deno.test("a reference means the same schema, however it names it", () => {
   }
 });
 
-Deno.test("a reference of a choice at the root survives that the choice becomes one object", () => {
+Deno.test("rootObject() keeps references in a choice at the root, when the choice becomes one object", () => {
   const to = { type: "array", items: TEXT };
   const schema = {
     anyOf: [
@@ -114,7 +114,7 @@ Deno.test("a reference of a choice at the root survives that the choice becomes 
   });
 });
 
-Deno.test("recursive references of all drafts name a definition", () => {
+Deno.test("normalSchema() gives recursive references of every draft a definition", () => {
   const list = (reference: JsonObject) => ({ type: "array", items: reference });
   const forms: JsonObject[] = [
     { properties: { kids: list({ $ref: "#" }) } },
@@ -150,7 +150,7 @@ Deno.test(
   },
 );
 
-Deno.test("llama.cpp, LM Studio and Ollama get patterns of which they make a grammar, in every protocol", () => {
+Deno.test("llama.cpp, LM Studio and Ollama get only patterns that fit their grammars, in every protocol", () => {
   const kept = ["^[a-z]+$", "^(a|b)-[0-9]{2,4}$", "^\\$\\.x$", "^[^\\]\\\\]*$"];
   const moved = [
     "a",
@@ -193,7 +193,7 @@ Deno.test("llama.cpp, LM Studio and Ollama get patterns of which they make a gra
   assert.match(JSON.stringify(body.tools), /"pattern"/);
 });
 
-/** Returns a closed object with so many optional parameters and choices. */
+/** Returns a closed object with `optional` optional parameters and `unions` choices. */
 function strictSchema(optional: number, unions: number): JsonObject {
   const names = Array.from({ length: optional + unions }, (_, at) => `p${at}`);
   return {
@@ -207,7 +207,7 @@ function strictSchema(optional: number, unions: number): JsonObject {
   };
 }
 
-Deno.test("Claude gets as many strict tools as its limits allow, and the rest plain and named", () => {
+Deno.test("Claude gets as many strict tools as its limits allow; the rest lose `strict`, which is named", () => {
   const strictOf = (schemas: readonly JsonObject[]) => {
     const { body, dropped } = received(
       "responses",
@@ -243,7 +243,7 @@ Deno.test("Claude gets as many strict tools as its limits allow, and the rest pl
   assert.deepEqual(strictOf(unions), ["s-s", "tools[].strict"]);
 });
 
-Deno.test("an optional parameter of a definition counts each time that the definition is used", () => {
+Deno.test("the optional parameters of a definition count once for each use", () => {
   const d = strictSchema(5, 0);
   const uses = (count: number) => {
     const { required: _all, ...object } = strictSchema(0, count);
@@ -261,8 +261,8 @@ Deno.test("an optional parameter of a definition counts each time that the defin
   assert.equal(createStrictRoom().takes(uses(5), "tool"), false);
 });
 
-Deno.test("a reference in an `allOf` of one is written without it, as Claude and OpenAI enforce it", () => {
-  // Pydantic 1 writes so.
+Deno.test("an `allOf` of one reference becomes the reference, for Claude and OpenAI", () => {
+  // Pydantic 1 writes this form.
   const schema = {
     type: "object",
     properties: {
@@ -280,7 +280,7 @@ Deno.test("a reference in an `allOf` of one is written without it, as Claude and
   assert.deepEqual(enforceableSchema(schema)?.properties, { place });
 });
 
-Deno.test("two references in an `allOf` are not enforceable", () => {
+Deno.test("enforceableSchema() returns undefined for an `allOf` of two references", () => {
   const part = { $ref: "#/$defs/text" };
   const schema = {
     type: "object",
@@ -290,7 +290,7 @@ Deno.test("two references in an `allOf` are not enforceable", () => {
   assert.equal(enforceableSchema(schema), undefined);
 });
 
-Deno.test("the arguments of a tool for Kimi are an object, also when its schema is a choice", () => {
+Deno.test("the arguments of a tool for Kimi are an object, even when the schema is a choice", () => {
   const parameters = {
     anyOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/A" }],
     $defs: { A: { type: "object", properties: { a: TEXT } } },
@@ -306,7 +306,7 @@ Deno.test("the arguments of a tool for Kimi are an object, also when its schema 
   });
 });
 
-Deno.test("a schema without references and older words stays the same object", () => {
+Deno.test("normalSchema() returns the same object for a schema without references and older keywords", () => {
   const schema = {
     type: "object",
     properties: { a: { type: "array", items: TEXT } },

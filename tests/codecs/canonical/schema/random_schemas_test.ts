@@ -25,7 +25,7 @@ function schemas(count: number) {
   });
 }
 
-Deno.test("300 random schemas of all drafts are valid in draft 2020-12 afterwards, and judge 50 values each as before", () => {
+Deno.test("normalSchema() converts 300 random schemas of all drafts, and each accepts the same 50 values as before", () => {
   const verdicts = { true: 0, false: 0 };
   for (const { seed, draft, schema } of schemas(SCHEMAS)) {
     const text = JSON.stringify(schema);
@@ -61,7 +61,7 @@ function faultOf(
   return fault?.startsWith("Property keys") ? undefined : fault;
 }
 
-/** A service, a model of it, and the host of {@linkcode ORACLES} whose rules they have. */
+/** A service, one of its models, and the host of {@linkcode ORACLES} with its rules. */
 const HOSTS = [
   ["anthropic", "claude-opus-5-5", "claude"],
   ["openai", "gpt-5.5", "openai"],
@@ -73,7 +73,7 @@ const HOSTS = [
   ["ollama", "qwen3-32b", "llamacpp"],
 ] as const;
 
-Deno.test("each host accepts 300 random schemas of all drafts as arguments of tools", () => {
+Deno.test("every host accepts 300 random schemas of all drafts as arguments of tools", () => {
   for (const { seed, schema } of schemas(SCHEMAS)) {
     for (const [service, model, host] of HOSTS) {
       const subset = schemaSubsetOf({ service, model });
@@ -84,7 +84,7 @@ Deno.test("each host accepts 300 random schemas of all drafts as arguments of to
   }
 });
 
-Deno.test("Claude accepts each strict tool that is made of random schemas", () => {
+Deno.test("Claude accepts every strict tool that enforceableSchema() makes of random schemas", () => {
   const strict = schemas(SCHEMAS)
     .map(({ schema }) => enforceableSchema(rootObject(schema)))
     .filter((schema) => schema !== undefined);
@@ -95,7 +95,7 @@ Deno.test("Claude accepts each strict tool that is made of random schemas", () =
   }
 });
 
-Deno.test("a schema that was converted once stays as it is", () => {
+Deno.test("normalSchema() does not change its own output", () => {
   for (const { seed, schema } of schemas(SCHEMAS)) {
     const normal: JsonObject = JSON.parse(JSON.stringify(normalSchema(schema)));
     assert.deepEqual(normalSchema(normal), normal, `seed ${seed}`);

@@ -21,14 +21,14 @@ import {
   moonshotSchemaFault,
 } from "../../../support/upstream/moonshot_rules.ts";
 
-/** Returns an object with as many levels of properties. */
+/** Returns an object with `levels` levels of properties. */
 function nested(levels: number, innermost: JsonObject = {}): JsonObject {
   if (levels === 0) return { type: "string", ...innermost };
   const a = nested(levels - 1, innermost);
   return { type: "object", properties: { a }, required: ["a"] };
 }
 
-/** Returns what Kimi receives of a tool's arguments. */
+/** Returns the schema of a tool's arguments that Kimi gets. */
 function atKimi(parameters: JsonObject, isStrict = false) {
   const tool = { type: "function", name: "f", strict: false, parameters };
   const tools = { tools: [tool] };
@@ -38,7 +38,7 @@ function atKimi(parameters: JsonObject, isStrict = false) {
   return { schema, dropped: sent.dropped };
 }
 
-Deno.test("a schema of ten levels goes to Kimi as it is, one of eleven with the last in words and named", () => {
+Deno.test("Kimi gets ten levels of a schema; the eleventh moves into the description and is named", () => {
   const ten = nested(10);
   assert.deepEqual(atKimi(ten), { schema: ten, dropped: [] });
   const { schema, dropped } = atKimi(nested(11));
@@ -55,7 +55,7 @@ Deno.test("a schema of ten levels goes to Kimi as it is, one of eleven with the 
   assert.deepEqual(schema, expected);
 });
 
-Deno.test("lists, choices and maps are no levels of their own", () => {
+Deno.test("lists, choices and maps add no level", () => {
   const list = { type: "array", items: nested(9) };
   const map = { type: "object", additionalProperties: list };
   const root = {
@@ -89,7 +89,7 @@ function wrapped(levels: number, inner: JsonObject): JsonObject {
   };
 }
 
-Deno.test("a recursion that fits stays, and a longer one ends in words", () => {
+Deno.test("a recursion that fits is kept, and a deeper one ends in a description", () => {
   const node = (own: number): JsonObject => ({
     type: "object",
     properties: {
@@ -109,7 +109,7 @@ Deno.test("a recursion that fits stays, and a longer one ends in words", () => {
   assert.match(JSON.stringify(long), /Must match/);
 });
 
-Deno.test("a definition with fewer levels gets a name that no other has", () => {
+Deno.test("a copy of a definition with fewer levels gets an unused name", () => {
   const schema = {
     type: "object",
     properties: {
@@ -122,7 +122,7 @@ Deno.test("a definition with fewer levels gets a name that no other has", () => 
   assert.deepEqual(Object.keys(Object(limited.$defs)), ["b_5_", "b_5"]);
 });
 
-Deno.test("properties with reserved names go to Kimi in words", () => {
+Deno.test("properties with reserved names move into the description for Kimi", () => {
   const { schema, dropped } = atKimi({
     type: "object",
     properties: {
@@ -163,7 +163,7 @@ const ANYTHING = {
     .map((type) => ({ type })),
 };
 
-Deno.test("what an object requires is among its properties at Kimi", () => {
+Deno.test("an object for Kimi has each required property among its properties", () => {
   const { schema, dropped } = atKimi({
     type: "object",
     properties: {
@@ -197,7 +197,7 @@ Deno.test("a strict connection refuses a schema that is too deep", () => {
   assert.deepEqual(atKimi(nested(10), true).dropped, []);
 });
 
-Deno.test("150 random schemas fit Kimi's levels, unchanged where they did before, and allow what they allowed", () => {
+Deno.test("limitLevels() fits 150 random schemas, which still accept all values that they accepted", () => {
   const seen = { changed: 0, kept: 0, allowed: 0 };
   for (let seed = 0; seed < 150; seed++) {
     const random = createRandom(seed);
@@ -205,7 +205,7 @@ Deno.test("150 random schemas fit Kimi's levels, unchanged where they did before
     const given = moonshotSchema(
       rootObject(normalSchema(randomSchema(random, draft))),
     );
-    // Fewer levels than Kimi's, as few random schemas have more than ten.
+    // Fewer levels than Kimi's limit, because few random schemas have more than ten.
     const fitted = limitLevels(given, 3);
     if (fitted === given) seen.kept++;
     else seen.changed++;

@@ -70,7 +70,7 @@ Deno.test("a guarded decoder emits nothing after a terminal event", () => {
   ]);
 });
 
-Deno.test("a guarded decoder turns a full stack into a failure of the answer", () => {
+Deno.test("a guarded decoder ends the answer with a failure when the stack is full", () => {
   const byFrame = runStage(
     decoderOf({ a: [START], b: new RangeError("stack") }),
     [{ data: "a" }, { data: "b" }],
@@ -87,7 +87,7 @@ Deno.test("a guarded decoder forwards bugs", () => {
   );
 });
 
-Deno.test("guardAnswer() forwards failures and bugs, and converts a full stack", () => {
+Deno.test("guardAnswer() forwards failures and bugs, and converts a full stack to a failure", () => {
   const thrower = (error: Error) => () => {
     throw error;
   };
@@ -145,7 +145,7 @@ Deno.test("a sequence streams the oldest block and holds the others until it end
   assert.deepEqual(seen.at(-1), deltaOf(1, "3"));
 });
 
-Deno.test("a sequence releases whole blocks in a row, and makes the first open one live", () => {
+Deno.test("a sequence releases complete blocks in order, and streams the first open one", () => {
   const events = sequence([
     START,
     callOf(0, "f"),
@@ -206,7 +206,7 @@ Deno.test("a sequence forwards a failure at once", () => {
   );
 });
 
-Deno.test("a sequence fails when it would hold too much, and takes that failure as the next event", () => {
+Deno.test("a sequence throws a failure when it would hold too much, and accepts it as the next event", () => {
   const large = deltaOf(1, "x".repeat(MAX_HELD_CHARACTERS / 2 + 1));
   const stage = createSequence();
   const given: AnswerEvent[] = [];

@@ -59,7 +59,7 @@ for (const [name, text] of Object.entries(SILENT)) {
   });
 }
 
-Deno.test("readFrames() recognizes every spelling of the end", () => {
+Deno.test("readFrames() recognizes every spelling of [DONE]", () => {
   const ends = [
     "data: [DONE]\n\n",
     "data:[DONE]\n\n",
@@ -91,13 +91,13 @@ Deno.test("readFrames() reads an object over several lines as one", () => {
   assert.deepEqual(eventsOf('data: {"a":\ndata: 1}\n\n'), [FIRST]);
 });
 
-Deno.test("readFrames() reads an error in words", () => {
+Deno.test("readFrames() reads an `error` event of plain text", () => {
   assert.deepEqual(eventsOf("event: error\ndata: Bad Gateway\n\n"), [
     { name: "error", error: { message: "Bad Gateway" } },
   ]);
 });
 
-Deno.test("readFrames() fails at unknown data that may be part of the answer", () => {
+Deno.test("readFrames() fails the answer for unknown data that may be a part of it", () => {
   const texts = [
     '{"a":',
     "7",
@@ -112,7 +112,7 @@ Deno.test("readFrames() fails at unknown data that may be part of the answer", (
   }
 });
 
-Deno.test("readFrames() fails at every kind of event that would take long to parse", () => {
+Deno.test("readFrames() fails the answer for every kind of event that takes long to parse", () => {
   const long: Readonly<Record<string, string>> = {
     "of many values": `{"a":[${"0,".repeat(70_000)}0]}`,
     "that is deep": "[".repeat(70_000),
@@ -135,7 +135,7 @@ function chunkOf(text: string): string {
   return `{"id":"a","delta":{"text":${JSON.stringify(text)}},"end":null}`;
 }
 
-Deno.test("EventParser parses events that differ in their text into one object", () => {
+Deno.test("EventParser parses events that differ only in their text into one object", () => {
   const parser = new EventParser(textPlace);
   parser.parse(chunkOf("The"));
   const second = parser.parse(chunkOf(" second"));
@@ -220,7 +220,7 @@ const MISLEADING: Readonly<Record<string, string>> = {
 };
 
 for (const [name, data] of Object.entries(MISLEADING)) {
-  Deno.test(`EventParser is not misled by a text that is ${name}`, () => {
+  Deno.test(`EventParser reads an event correctly whose text is ${name}`, () => {
     const parser = new EventParser(textPlace);
     for (const middle of ["x", "y", "z", "", '\\"x', '\\"']) {
       const next = data.replaceAll("x", middle);
@@ -236,7 +236,7 @@ function replaceLast(text: string, old: string, now: string): string {
   return text.slice(0, at) + now + text.slice(at + old.length);
 }
 
-Deno.test("EventParser stops making templates when no event resembles the one before", () => {
+Deno.test("EventParser stops making templates when no event matches the previous one", () => {
   let looks = 0;
   const parser = new EventParser((event) => {
     looks++;
@@ -250,7 +250,7 @@ Deno.test("EventParser stops making templates when no event resembles the one be
   assert.deepEqual(parser.parse(chunkOf("x")), parseJson(chunkOf("x")));
 });
 
-Deno.test("EventParser continues making templates when kinds of event alternate", () => {
+Deno.test("EventParser goes on making templates when kinds of event alternate", () => {
   const parser = new EventParser(textPlace);
   let reused = 0;
   for (let turn = 0; turn < 50; turn++) {
@@ -278,7 +278,7 @@ Deno.test("textIn() returns the first of the fields with a text", () => {
   }
 });
 
-Deno.test("EventParser parses a long event once, and makes no template of it", () => {
+Deno.test("EventParser makes no template of a long event", () => {
   let looks = 0;
   const parser = new EventParser((event) => {
     looks++;

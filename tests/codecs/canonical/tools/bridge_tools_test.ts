@@ -92,7 +92,7 @@ Deno.test("bridgeTools() changes nothing that the target supports", () => {
   );
 });
 
-Deno.test("bridgeTools() turns a custom tool into a function with one string, and describes its grammar", () => {
+Deno.test("bridgeTools() converts a custom tool to a function with one string, and describes its grammar", () => {
   const { request, aliases } = bridgeTools(
     requestOf({ tools: [CUSTOM] }),
     NOTHING,
@@ -108,7 +108,7 @@ Deno.test("bridgeTools() turns a custom tool into a function with one string, an
   assert.deepEqual(aliases.get("patch"), { kind: "custom", name: "patch" });
 });
 
-Deno.test("bridgeTools() flattens namespaces", () => {
+Deno.test("bridgeTools() moves the tools of namespaces to the top level", () => {
   const { request, aliases } = bridgeTools(
     requestOf({ tools: [NAMESPACE, HOSTED] }),
     NOTHING,
@@ -131,7 +131,7 @@ Deno.test("bridgeTools() flattens namespaces", () => {
   ]);
 });
 
-Deno.test("bridgeTools() replaces custom tools inside a namespace that stays", () => {
+Deno.test("bridgeTools() replaces custom tools inside a namespace that the target supports", () => {
   const { request, aliases } = bridgeTools(requestOf({ tools: [NAMESPACE] }), {
     ...EVERYTHING,
     custom: false,
@@ -144,7 +144,7 @@ Deno.test("bridgeTools() replaces custom tools inside a namespace that stays", (
   assert.deepEqual([...aliases.keys()], ["mcp__files/write"]);
 });
 
-Deno.test("bridgeTools() fits long and illegal names in the same way everywhere", () => {
+Deno.test("bridgeTools() shortens and cleans names in the same way in tools, calls and choices", () => {
   const name = `mcp__${"x".repeat(80)}`;
   const odd = "files.read";
   const { request, aliases } = bridgeTools(
@@ -172,7 +172,7 @@ Deno.test("bridgeTools() fits long and illegal names in the same way everywhere"
   assert.equal(block?.kind === "function_call" ? block.name : "", names[0]);
 });
 
-Deno.test("bridgeTools() replaces calls and results in the history, also of tools that are no longer offered", () => {
+Deno.test("bridgeTools() replaces calls and results in the history, even of tools that are no longer offered", () => {
   const { request, aliases } = bridgeTools(
     requestOf({
       turns: [
@@ -236,7 +236,7 @@ Deno.test("bridgeTools() rejects two tools that would get one name, and names bo
   );
 });
 
-Deno.test("bridgeTools() sends a tool that is listed twice once, and notes one that differs", () => {
+Deno.test("bridgeTools() sends one of two tools with the same name, and notes a difference", () => {
   const noted: string[] = [];
   const sent = (...tools: Tool[]) =>
     bridgeTools(requestOf({ tools }), NOTHING, (field) => noted.push(field))
@@ -285,7 +285,7 @@ const RESTORED = [
   call("id-weather", "weather", "{}"),
 ];
 
-Deno.test("restoreTools() restores the namespace, kind and input of calls, and keeps the grammar", () => {
+Deno.test("restoreTools() restores the namespace, kind and input of calls, in the order of the grammar", () => {
   const events = runStage(
     createGrammar(),
     runStage(restoreTools(ALIASES), EVENTS),
@@ -293,7 +293,7 @@ Deno.test("restoreTools() restores the namespace, kind and input of calls, and k
   assert.deepEqual(plain(foldAnswer(events).blocks), RESTORED);
 });
 
-Deno.test("restoreTools() emits arguments without `input` at the end of the call", () => {
+Deno.test("restoreTools() emits arguments that have no `input` at the end of the call", () => {
   const events = runStage(restoreTools(ALIASES), [
     START,
     callOf(0, "patch"),
@@ -313,7 +313,7 @@ function read(text: string, size: number): string {
   return read + input.end();
 }
 
-Deno.test("a custom input is read from arguments in any pieces", async (t) => {
+Deno.test("restoreTools() reads a custom tool's input, however the arguments are split", async (t) => {
   const inputs: Record<string, [text: string, input: string]> = {
     "plain": ['{"input":"hello"}', "hello"],
     "with spaces": [' {\n "input" : "hello" } ', "hello"],
@@ -342,7 +342,7 @@ Deno.test("a custom input is read from arguments in any pieces", async (t) => {
   }
 });
 
-Deno.test("a custom input streams before its end", () => {
+Deno.test("restoreTools() streams a custom tool's input", () => {
   const input = createCustomInput();
   assert.equal(input.push('{"input":"ab'), "ab");
   assert.equal(input.push("c\\"), "c");

@@ -63,7 +63,7 @@ Deno.test("settleCalls() treats null arguments as none", () => {
   assert.deepEqual(settled(withArguments([" null\n"])), withArguments([]));
 });
 
-Deno.test("settleCalls() fails an answer with an invalid call, without the end of its block", async (t) => {
+Deno.test("settleCalls() fails an answer with an invalid call before the end of the call's block", async (t) => {
   const texts = {
     "that breaks off": '{"a":',
     "that goes on behind its end": '{"a":1}}',
@@ -107,7 +107,7 @@ Deno.test("settleCalls() changes only function calls", () => {
   assert.deepEqual(settled(events), events);
 });
 
-Deno.test("settleCalls() holds a limited amount", () => {
+Deno.test("settleCalls() fails an answer when its calls exceed the limits", () => {
   const stage = settleCalls();
   const seen: AnswerEvent[] = [];
   const see = (event: AnswerEvent) => {
@@ -145,7 +145,7 @@ Deno.test("settleCalls() reads each piece of a call once", () => {
   }
 });
 
-Deno.test("settleCalls() rejects a call that would take long to check, but not in a whole answer", () => {
+Deno.test("settleCalls() fails a streamed answer whose call takes long to check, but not a whole one", () => {
   const long = `{"a":"${"x".repeat(MAX_FRAME_CHARACTERS)}"}`;
   const heavy = `{"a":[${"0,".repeat(70_000)}0]}`;
   const deep = `{"a":${"[".repeat(70_000)}${"]".repeat(70_000)}}`;
@@ -161,13 +161,13 @@ Deno.test("settleCalls() rejects a call that would take long to check, but not i
   }
 });
 
-Deno.test("argumentsObject() reads an object, and an empty text as no arguments", () => {
+Deno.test("argumentsObject() parses an object, and returns an empty one for empty text", () => {
   assert.deepEqual(argumentsObject('{"b":1,"a":2}'), { b: 1, a: 2 });
   assert.deepEqual(argumentsObject(" "), {});
   assert.deepEqual(argumentsObject("null"), {});
 });
 
-Deno.test("argumentsObject() keeps text that is no object", () => {
+Deno.test("argumentsObject() keeps text that is no object in `_raw`", () => {
   for (const text of ['{"a":', "7", "[1]", '{"a":1}{"b":2}']) {
     assert.deepEqual(argumentsObject(text), { _raw: text });
   }
@@ -180,7 +180,7 @@ Deno.test("argumentsText() keeps the order of keys", () => {
   assert.equal(argumentsText([1]), "[1]");
 });
 
-Deno.test("givenArguments() reads text, an object and every form of no arguments", () => {
+Deno.test("givenArguments() accepts text, an object and every form of no arguments", () => {
   assert.equal(givenArguments('{"a":'), '{"a":');
   assert.equal(givenArguments({ a: 1 }), '{"a":1}');
   for (const none of ["", " ", "null", null, undefined]) {
@@ -192,7 +192,7 @@ Deno.test("fitId() does not change a legal id", () => {
   assert.equal(fitId("call_1-A", { maxLength: 64 }), "call_1-A");
 });
 
-Deno.test("fitId() cleans an illegal id and keeps different ones different", () => {
+Deno.test("fitId() cleans illegal ids, and keeps different ids different", () => {
   const one = fitId("functions.add:0", { maxLength: 64 });
   const other = fitId("functions_add.0", { maxLength: 64 });
   assert.match(one, /^functions_add_0_[0-9a-f]{8}$/);
