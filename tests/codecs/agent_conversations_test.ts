@@ -15,7 +15,7 @@ const ROUNDS = 500;
 
 const PICTURE = "iVBORw0KGgo=";
 
-/** Makes conversations whose texts are all different. */
+/** Makes conversations in which no two texts are equal. */
 class Words {
   readonly said: string[] = [];
   pictures = 0;
@@ -158,7 +158,7 @@ const CODEX_TOOLS: readonly JsonObject[] = [
   { type: "web_search", external_web_access: true },
 ];
 
-/** Shuffles calls and results as parallel calls and late messages do: a result stays behind its call. */
+/** Shuffles calls, results and messages. Each result stays after its call. */
 function conversation(
   kinds: readonly Make[],
   random: Random,
@@ -179,7 +179,7 @@ function conversation(
   return [...items, ...late];
 }
 
-/** Asserts that the body holds the words of the items that it was made from, each once. */
+/** Asserts that the body contains each text of its items exactly once. */
 function assertWhole(sent: unknown, asked: unknown, why: string): void {
   const text = JSON.stringify(sent);
   const words = JSON.stringify(asked).match(/word\d+\./g) ?? [];
@@ -197,7 +197,7 @@ for (
     "some-open-model",
   ]
 ) {
-  Deno.test(`Claude accepts random conversations of Codex, whole (${model})`, () => {
+  Deno.test(`Claude accepts random conversations of Codex without a loss (${model})`, () => {
     const random = createRandom(model.length);
     for (let round = 0; round < ROUNDS; round++) {
       const input = conversation(ITEMS, random, new Words());
@@ -340,7 +340,7 @@ const CLAUDE_TOOLS: readonly JsonObject[] = [
   },
 ];
 
-Deno.test("OpenAI accepts random conversations of Claude Code, whole", async () => {
+Deno.test("OpenAI accepts random conversations of Claude Code without a loss", async () => {
   const provider = createStrictProvider({
     clock: systemClock,
     ids: randomIds,

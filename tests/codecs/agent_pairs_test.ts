@@ -21,8 +21,7 @@ import { messageOfSdk } from "../support/sdk/sdk_answers.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 import { steps } from "../support/steps.ts";
 
-// Codex on models behind Messages, and Claude Code on models behind Responses: the knowledge that
-// only these two pairs need.
+// The rules that only two pairs need: Codex with models of Messages, and Claude Code with models of Responses.
 
 /** Returns Claude's request for a Responses request. */
 function onClaude(
@@ -53,7 +52,7 @@ function marksIn(value: unknown): number {
   return JSON.stringify(value).split('"cache_control":').length - 1;
 }
 
-Deno.test("a Responses caller with a cache key gets Claude's cache: marks on the system text and the last two messages", () => {
+Deno.test("a Responses request with a cache key gets Claude's cache marks on the system text and the last two user messages", () => {
   const call = (id: string) => [
     { type: "function_call", call_id: id, name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: id, output: "done" },
@@ -66,11 +65,11 @@ Deno.test("a Responses caller with a cache key gets Claude's cache: marks on the
   assert.deepEqual(messages.map(marksIn), [0, 0, 1, 0, 1]);
   assert.equal(marksIn(body.system), 1);
   assert.equal(marksIn(body), 3);
-  // Without a key, nobody asks for a cache, whose writes cost more than plain input.
+  // Without a key, the caller requests no cache. Its writes would cost more than plain input.
   assert.equal(marksIn(onClaude({ ...keyed, prompt_cache_key: null }).body), 0);
 });
 
-Deno.test("a Responses caller's own cache marks are the only ones that Claude gets", () => {
+Deno.test("a Responses request with its own cache marks gets no others for Claude", () => {
   const { body } = onClaude({
     instructions: "Be brief",
     prompt_cache_key: "k",
@@ -89,7 +88,7 @@ Deno.test("a Responses caller's own cache marks are the only ones that Claude ge
 
 const SEARCH = { type: "web_search_20250305", name: "web_search", max_uses: 8 };
 
-Deno.test("Claude Code's web search becomes the search of a Responses provider that has one", () => {
+Deno.test("Claude Code's web search becomes the web search of a Responses provider", () => {
   const asked = {
     tools: [{
       ...SEARCH,
@@ -111,13 +110,13 @@ Deno.test("Claude Code's web search becomes the search of a Responses provider t
     "reasoning.encrypted_content",
     "web_search_call.action.sources",
   ]);
-  // The backend of subscriptions takes no limits, and no other wishes than Codex sends.
+  // The back end of Codex subscriptions accepts no limits, and only the `include` that Codex sends.
   const codex = onOpenAi(asked, { service: "codex" }).body;
   assert.equal(codex.max_tool_calls, undefined);
   assert.deepEqual(codex.include, ["reasoning.encrypted_content"]);
 });
 
-Deno.test("a web search with settings that a Responses provider lacks is named", () => {
+Deno.test("a web search, or a setting of it, that a Responses provider lacks is named as dropped", () => {
   const azure = onOpenAi({ tools: [SEARCH] }, { service: "azure" });
   assert.equal(azure.body.tools, undefined);
   assert.equal(azure.body.max_tool_calls, undefined);
@@ -136,7 +135,7 @@ const searching = loadRecordings("responses").filter(({ stream }) =>
 );
 
 testNeeding(
-  "recorded searches of Responses models reach Messages callers as calls with results, whole and streamed",
+  "recorded searches of Responses models reach Messages callers as calls with results, in JSON and in a stream",
   searching.length === 0 && "there are no recordings here",
   async (t) => {
     await steps(t, searching, async ({ stream = new Uint8Array() }) => {
@@ -179,7 +178,7 @@ testNeeding(
   },
 );
 
-Deno.test("Codex's web search is left out for Claude and named, and a search of its history is a text", () => {
+Deno.test("Codex's web search is dropped for Claude and named, and an earlier search becomes text", () => {
   const search = {
     type: "web_search_call",
     status: "completed",
@@ -197,7 +196,7 @@ Deno.test("Codex's web search is left out for Claude and named, and a search of 
   );
 });
 
-Deno.test("a refusal of Claude, and a context that fills up, reach Codex as failures, and others as incomplete answers", () => {
+Deno.test("a refusal or a full context of Claude reaches Codex as a failure, and other callers as an incomplete answer", () => {
   const endOf = (stop: Answer["stop"], fields: JsonObject) => {
     const answer: Answer = { id: "msg_1", model: "m", blocks: [], stop };
     const request = CODECS.responses.decodeRequest({
@@ -241,7 +240,7 @@ Deno.test("a refusal of Claude, and a context that fills up, reach Codex as fail
   ]);
 });
 
-Deno.test("Claude Code's levels of thinking become OpenAI's efforts, and shown thinking requests a summary", () => {
+Deno.test("Claude Code's thinking settings become OpenAI's efforts, and visible thinking requests a summary", () => {
   const rows: readonly (readonly [JsonObject, JsonObject | undefined])[] = [
     [{ thinking: { type: "disabled" } }, { effort: "none" }],
     [{ thinking: { type: "adaptive" } }, { effort: "medium" }],
@@ -266,7 +265,7 @@ Deno.test("Claude Code's levels of thinking become OpenAI's efforts, and shown t
   }
 });
 
-Deno.test("Codex's efforts are Claude's efforts, or budgets of an older Claude", () => {
+Deno.test("Codex's efforts become Claude's efforts, or budgets for an older Claude", () => {
   for (const effort of ["low", "medium", "high", "xhigh", "max"]) {
     const { body } = onClaude({ reasoning: { effort, summary: "auto" } });
     assert.deepEqual(body.output_config, { effort });
@@ -287,7 +286,7 @@ Deno.test("Codex's efforts are Claude's efforts, or budgets of an older Claude",
   assert.deepEqual(off.body.thinking, { type: "disabled" });
 });
 
-Deno.test("Claude Code's cache marks become OpenAI's where the model accepts them, and its session is the cache key", () => {
+Deno.test("Claude Code's cache marks become OpenAI's if the model accepts them, and its session becomes the cache key", () => {
   const mark = { type: "ephemeral" };
   const asked = {
     system: [{ type: "text", text: "Be brief", cache_control: mark }],
@@ -305,7 +304,7 @@ Deno.test("Claude Code's cache marks become OpenAI's where the model accepts the
   assert.ok(!JSON.stringify(earlier.body).includes("breakpoint"));
 });
 
-Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and its servers are rejected by name", () => {
+Deno.test("blocks of Claude's MCP connector become text for OpenAI, and `mcp_servers` is rejected by name", () => {
   const { body, dropped } = onOpenAi({
     messages: [
       fromUser("Go"),
@@ -390,7 +389,7 @@ Deno.test("cached, written and reasoning tokens reach the caller of the other pr
   });
 });
 
-Deno.test("Codex's compaction works on Claude: the summary is one item, which the next request holds as text", () => {
+Deno.test("Codex's compaction works on Claude: its summary is one item, which becomes text in the next request", () => {
   const trigger = { type: "compaction_trigger" };
   const input = [fromUser("Go"), trigger];
   const { body, dropped } = onClaude({ input });
@@ -422,7 +421,7 @@ Deno.test("Codex's compaction works on Claude: the summary is one item, which th
   const next = onClaude({ input: [...items, fromUser("On")] });
   assert.deepEqual(next.dropped, []);
   assert.match(JSON.stringify(next.body.messages), /All is done\./);
-  // OpenAI's own item is encrypted, and without it the conversation would be another one.
+  // OpenAI's own item is encrypted. The conversation cannot continue without it.
   const foreign = { type: "compaction", encrypted_content: "gAAAAA" };
   assert.throws(() => onClaude({ input: [foreign] }), /`compaction`/);
 });

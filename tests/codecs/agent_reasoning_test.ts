@@ -18,9 +18,8 @@ import { messageOfSdk, responseOfSdk } from "../support/sdk/sdk_answers.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 import { translateRequest } from "../support/translate_request.ts";
 
-// Messages and Responses callers of each other's models send an answer back as they got it, whole or
-// as their SDK assembled it. Its reasoning goes back to its maker unchanged and in its place, and to
-// nobody else.
+// Callers of Messages and Responses send an answer of the other protocol back as they got it, in JSON or assembled by
+// their SDK. Its reasoning returns to its issuer unchanged and in its place, and to no other provider.
 
 type Issuer = "messages" | "responses";
 
@@ -35,14 +34,14 @@ function callerRequest(issuer: Issuer) {
   return CODECS[CALLERS[issuer]].decodeRequest(STREAMED[CALLERS[issuer]]);
 }
 
-/** Returns an answer's content or output as the caller gets it whole. */
+/** Returns an answer's content or output as the caller gets it in JSON. */
 function wholeOf(answer: Answer, issuer: Issuer): JsonObject[] {
   const codec = CODECS[CALLERS[issuer]];
   const body = codec.encodeAnswer(answer, answerContext(callerRequest(issuer)));
   return listOf(issuer === "messages" ? body.output : body.content);
 }
 
-/** Returns the same as the official SDK assembles it from the stream. */
+/** Returns the same content, assembled by the official SDK from the stream. */
 async function streamedOf(
   answer: Answer,
   issuer: Issuer,
@@ -110,7 +109,7 @@ function resultOf({ type, id, call_id }: JsonObject): JsonObject[] {
   }
 }
 
-/** Returns what the provider must get back: each block in its order, and sealed reasoning to the letter. */
+/** Returns what the provider must get back: the blocks in order, with sealed reasoning unchanged. */
 function issued({ blocks }: Answer, issuer: Issuer): JsonObject[] {
   return blocks.flatMap((block): JsonObject[] => {
     switch (block.kind) {
@@ -203,7 +202,7 @@ for (const issuer of ["messages", "responses"] as const) {
   );
 }
 
-Deno.test("a Responses caller that changes the text of Claude's thinking sends Claude neither text nor signature", () => {
+Deno.test("Claude gets neither the text nor the signature of thinking that a Responses caller changed", () => {
   const answer: Answer = {
     id: "a",
     model: "m",
@@ -256,8 +255,8 @@ Deno.test("raw reasoning of a Responses model returns unchanged", async () => {
   }
 });
 
-Deno.test("the reasoning of an answer that broke off is not sent to a Responses model, which requires its follower", () => {
-  // Claude Code keeps it, and asks to resume.
+Deno.test("reasoning without a following item is not returned to a Responses model", () => {
+  // Claude Code keeps the reasoning of an answer that broke off, and resumes.
   const answer: Answer = {
     id: "a",
     model: "m",

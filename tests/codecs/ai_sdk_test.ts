@@ -156,7 +156,7 @@ for (const route of ROUTES) {
     PROTOCOL_BY_FAMILY[family]
   },`;
 
-  Deno.test(`${name} reads the same text, finish reason and usage streamed and whole`, async () => {
+  Deno.test(`${name} reads the same text, finish reason and usage from a stream and from JSON`, async () => {
     const model = client.modelOf(await demoHandler(), id);
     const prompt = "Hello there";
     const facts = await askWhole({ model, prompt, tools: TOOLS });
@@ -168,7 +168,7 @@ for (const route of ROUTES) {
     assert.deepEqual(await askStreamed({ model, prompt, tools: TOOLS }), facts);
   });
 
-  Deno.test(`${name} calls the same tool streamed and whole and is answered with its result`, async () => {
+  Deno.test(`${name} reads the same tool call from a stream and from JSON, and sends its result`, async () => {
     const model = client.modelOf(await demoHandler(), id);
     const input = { city: "Cologne", days: 3 };
     const prompt = `Call get_weather with ${JSON.stringify(input)}`;
@@ -193,8 +193,8 @@ for (const route of ROUTES) {
   });
 }
 
-// Every recorded answer, as the gateway sends it to each provider of Vercel's AI SDK with another protocol. The test
-// compares the SDK's result with the recording, which it reads without our codecs.
+// The gateway sends every recorded answer to each provider of Vercel's AI SDK with another protocol. The tests compare
+// the SDK's result with the recording, which they read without the gateway's codecs.
 
 /** The compared facts. White space is left out, since protocols join texts differently. */
 type Facts = Omit<AiSdkFacts, "usage"> & {
@@ -279,7 +279,7 @@ for (const client of AI_SDK_CLIENTS) {
     const protocol = PROTOCOL_BY_FAMILY[family];
     const model = `model-${family.toLowerCase()}`;
     testNeeding(
-      `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there`,
+      `${client.name} of the AI SDK reads the recorded facts from ${protocol} answers`,
       ignore && "there are no recordings here",
       async (t) => {
         for (const answer of answers.filter((one) => isOf(one, protocol))) {
@@ -291,7 +291,7 @@ for (const client of AI_SDK_CLIENTS) {
 }
 
 testNeeding(
-  "every recording that the AI SDK understands in another way is there",
+  "every exception of the AI SDK names an existing recording",
   ignore && "there are no recordings here",
   () => {
     const names = new Set(answers.map(({ name }) => name));

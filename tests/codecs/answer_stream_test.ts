@@ -26,11 +26,11 @@ import { requestOf } from "../support/wire/requests.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";
 import { within } from "../support/within.ts";
 
-// The transform of a streamed answer and the gateway's own path run the same stage, so both write the same bytes.
+// answerStream() and the gateway run the same stage, so both write the same bytes.
 
 const TARGET = { service: "gateway", model: "their-model" };
 
-/** Requests with a stop string, so that an answer needs edits, and one tool. */
+/** Requests with one tool, and with a stop string that requires edits of the answer. */
 const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     model: "m",
@@ -64,7 +64,7 @@ function transformOf({ from, to }: Pair, ids: Ids = counterIds()) {
     .answerStream({ ids, now });
 }
 
-/** Returns the gateway's own reader of an answer, which it uses without any transform. */
+/** Returns the reader of an answer that the gateway itself uses. */
 function gatewayReader({ from, to }: Pair, upstream: ByteReader): ByteReader {
   const json = REQUESTS[from];
   const read = readRequest(json, CODECS[from]);
@@ -93,7 +93,7 @@ function gatewayReader({ from, to }: Pair, upstream: ByteReader): ByteReader {
   });
 }
 
-/** Returns a body that gives chunks, and then ends or breaks off. */
+/** Returns a body that sends chunks, and then closes or breaks off. */
 function bodyOf(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   end: "closes" | "breaks off",
@@ -145,7 +145,7 @@ function streamOf(to: Protocol, index: number): Uint8Array<ArrayBuffer> {
 for (const pair of PAIRS) {
   const { from, to } = pair;
 
-  Deno.test(`a transform writes what the gateway writes: ${to} for a ${from} caller`, async () => {
+  Deno.test(`answerStream() writes the bytes that the gateway writes: ${to} for a ${from} caller`, async () => {
     for (const index of ANSWERS.keys()) {
       const bytes = streamOf(to, index);
       const chunks = cut(bytes, index);
@@ -166,7 +166,7 @@ for (const pair of PAIRS) {
     }
   });
 
-  Deno.test(`a transform writes an error of the provider's: ${to} for a ${from} caller`, async () => {
+  Deno.test(`answerStream() writes an error of the provider: ${to} for a ${from} caller`, async () => {
     const chunks = [
       streamOf(to, 0).slice(0, 60),
       sseBytes({
@@ -208,7 +208,7 @@ function openBody() {
   };
 }
 
-Deno.test("a transform cancels a silent body when its reader leaves", async () => {
+Deno.test("answerStream() cancels a silent body when its reader leaves", async () => {
   const { body, cancelled } = openBody();
   const reader = body.pipeThrough(transformOf(PAIR)).getReader();
   const read = reader.read();
@@ -217,7 +217,7 @@ Deno.test("a transform cancels a silent body when its reader leaves", async () =
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("a transform cancels a body that goes on behind the answer's end", async () => {
+Deno.test("answerStream() cancels a body that continues after the answer's end", async () => {
   const { body, cancelled, enqueue } = openBody();
   const written = readAll(
     body.pipeThrough(transformOf(PAIR)).getReader(),
@@ -227,7 +227,7 @@ Deno.test("a transform cancels a body that goes on behind the answer's end", asy
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("a transform reads its body at the pace of its reader", async () => {
+Deno.test("answerStream() reads its body at the pace of its reader", async () => {
   const { body, seen, enqueue } = openBody();
   const readable = body.pipeThrough(transformOf(PAIR));
   const delta = sseBytes({
@@ -243,7 +243,7 @@ Deno.test("a transform reads its body at the pace of its reader", async () => {
   await reader.cancel();
 });
 
-Deno.test("a fault of ours in the middle of a stream is the failure of the answer", async () => {
+Deno.test("answerStream() ends the answer with a failure after a bug of the gateway", async () => {
   const ids = {
     next() {
       throw new TypeError("a fault");
@@ -257,7 +257,7 @@ Deno.test("a fault of ours in the middle of a stream is the failure of the answe
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("a whole answer is translated for the caller of its request", () => {
+Deno.test("answer() translates a whole answer for the caller of its request", () => {
   const request = new TextEncoder().encode(JSON.stringify({
     ...REQUESTS.chat,
     stream: false,

@@ -6,8 +6,8 @@ import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { received, userRequest } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 
-// Blocks of another protocol that become text are separated from their neighbours. No model or
-// caller may read the end of one text and the beginning of the next as one word.
+// Blocks of another protocol that become text are separated from the texts beside them. Otherwise a model or caller
+// would read the end of one text and the beginning of the next as one word.
 
 function chatText(from: Protocol, body: JsonObject, service: string): string {
   const { body: sent } = received(from, `chat ${service} some-model`, body);
@@ -50,7 +50,7 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
   [{ type: "a_new_block", content: "SOMETHING NEW" }, "SOMETHING NEW"],
 ];
 
-Deno.test("a block of an earlier answer that only Messages has stays apart from its texts", () => {
+Deno.test("a block that only Messages has stays separate from the texts of an earlier answer", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
     const body = {
       messages: [
@@ -81,7 +81,7 @@ Deno.test("a block of an earlier answer that only Messages has stays apart from 
   }
 });
 
-Deno.test("an item of an earlier answer that only Responses has stays apart from its texts", () => {
+Deno.test("an item that only Responses has stays separate from the texts of an earlier answer", () => {
   const message = (text: string) => ({
     type: "message",
     role: "assistant",
@@ -112,7 +112,7 @@ Deno.test("an item of an earlier answer that only Responses has stays apart from
   }
 });
 
-Deno.test("a split sentence stays one text", () => {
+Deno.test("consecutive texts of an earlier answer are joined without a break", () => {
   const body = {
     messages: [
       fromUser("Go"),
@@ -123,7 +123,7 @@ Deno.test("a split sentence stays one text", () => {
   assert.equal(chatText("messages", body, "custom"), "The sky is blue.");
 });
 
-Deno.test("a refusal stays apart from the text before it", () => {
+Deno.test("a refusal of an earlier answer is a paragraph after its text", () => {
   const body = {
     input: [
       fromUser("Go"),
@@ -141,7 +141,7 @@ Deno.test("a refusal stays apart from the text before it", () => {
   assert.equal(chatText("responses", body, "custom"), "So far.\n\nNo more.");
 });
 
-Deno.test("texts around a server tool's work stay apart for callers of other protocols", () => {
+Deno.test("texts around the blocks of a server tool stay separate for callers of other protocols", () => {
   const answer = CODECS.messages.decodeAnswer({
     id: "msg_1",
     type: "message",

@@ -33,7 +33,7 @@ import {
 
 for (const [does, behaviour] of Object.entries(BEHAVIOURS)) {
   const { speaks = "chat" } = behaviour;
-  Deno.test(`${does}, and every caller reads its meaning`, async (t) => {
+  Deno.test(`every caller reads the meaning when ${does}`, async (t) => {
     for (const to of PROTOCOLS.filter((to) => to !== speaks)) {
       await t.step(`in ${to}`, () => judge(behaviour, to));
     }
@@ -54,7 +54,7 @@ async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
   assert.deepEqual({ ...facts, tokens }, factsOf(means, to));
 }
 
-/** Returns the events of the upstream's answer, as the program reads it. */
+/** Returns the events that the gateway reads from the upstream's answer. */
 function eventsOf({ speaks = "chat", sends }: Behaviour): AnswerEvent[] {
   const codec = CODECS[speaks];
   if (typeof sends === "string") {
@@ -79,9 +79,7 @@ function framesOf(events: readonly AnswerEvent[], to: Protocol): SseFrame[] {
   return runStage(codec.createStreamEncoder(context), events);
 }
 
-/**
- * The SDKs throw an error in a stream. Only in Responses it is an answer with the status `failed`.
- */
+/** The SDKs throw an error in a stream. Only the SDK of Responses returns an answer with the status `failed`. */
 async function readsFailure(
   to: Protocol,
   frames: readonly SseFrame[],
@@ -106,13 +104,13 @@ function factsOf(means: AnswerMeaning, to: Protocol) {
 
 // Every feature of a request, in every pair of protocols: the table of docs/reference/translation.md.
 
-Deno.test("no caller loses reasoning, calls or counts of an answer", () => {
+Deno.test("every caller gets the reasoning, calls and counts of an answer", () => {
   for (const row of translationRows().slice(-ANSWER_ROWS.length)) {
     assert.deepEqual(row.slice(1), PAIRS.map(() => "kept"), row[0]);
   }
 });
 
-Deno.test("no feature of a request that changes an answer is lost in silence", () => {
+Deno.test("a request's feature that changes the answer is never dropped without a report", () => {
   for (const feature of FEATURES) {
     for (const pair of PAIRS) {
       const { from, to } = pair;

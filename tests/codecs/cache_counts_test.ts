@@ -8,7 +8,7 @@ import { counterIds } from "../contract/codec_contract.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { steps } from "../support/steps.ts";
 
-// The tokens of a cache are counted by what a field means, in translated answers and in the log of native ones.
+// Cache tokens are recognized by the words in a field's name, in translated answers and in the log of native ones.
 
 type Counts = readonly [
   input: number,
@@ -163,7 +163,7 @@ const MESSAGES: readonly (readonly [string, JsonObject, Counts])[] = [
   ["a part larger than the whole", { cached_tokens: 5000 }, [100, 100]],
 ];
 
-Deno.test("Chat answers count the tokens of a cache under every name", async (t) => {
+Deno.test("Chat answers have the cache tokens that a provider counts under any name", async (t) => {
   await steps(t, CHAT, ([, fields, counts]) => {
     const usage = chat(fields);
     const message = { role: "assistant", content: "Hi" };
@@ -177,7 +177,7 @@ Deno.test("Chat answers count the tokens of a cache under every name", async (t)
   });
 });
 
-Deno.test("Responses answers count the tokens of a cache under every name", async (t) => {
+Deno.test("Responses answers have the cache tokens that a provider counts under any name", async (t) => {
   await steps(t, RESPONSES, ([, fields, counts]) => {
     const usage = {
       input_tokens: 100,
@@ -193,7 +193,7 @@ Deno.test("Responses answers count the tokens of a cache under every name", asyn
   });
 });
 
-Deno.test("Messages answers count the tokens of a cache under every name", async (t) => {
+Deno.test("Messages answers have the cache tokens that a provider counts under any name", async (t) => {
   await steps(t, MESSAGES, ([, fields, counts]) => {
     const usage = { input_tokens: 100, output_tokens: 20, ...fields };
     const head = { id: "a", type: "message", role: "assistant", model: "m" };
@@ -220,7 +220,7 @@ interface Exchange {
   readonly events: readonly (JsonObject | string)[];
 }
 
-/** Checks the counts of an answer, translated and native, whole and streamed. */
+/** Checks the counts of an answer, translated and native, in JSON and in a stream. */
 function check(
   protocol: keyof typeof CODECS,
   { whole, events }: Exchange,
@@ -256,7 +256,7 @@ function check(
   }
 }
 
-Deno.test("a usage whose details are nested without an end is read as far as providers nest them", () => {
+Deno.test("readInput() reads a limited depth of nested details", () => {
   let deep: JsonObject = { cached_tokens: 9 };
   for (let depth = 0; depth < 200_000; depth++) deep = { details: deep };
   assert.deepEqual(
@@ -270,7 +270,7 @@ Deno.test("a usage whose details are nested without an end is read as far as pro
   );
 });
 
-Deno.test("whatever a usage has, the parts of a cache are within the input", () => {
+Deno.test("readInput() never counts more cache tokens than input tokens", () => {
   const random = createRandom(51);
   const names = [
     ..."cached_tokens cache_read cacheWriteInputTokens details".split(" "),

@@ -90,7 +90,7 @@ function eventsOf(
   );
 }
 
-/** Random calls, each with its events by a scheme. */
+/** Random calls, each with its events in a scheme. */
 function* samples(scheme: CallScheme, rounds: number) {
   const random = createRandom(7);
   for (let round = 0; round < rounds; round++) {
@@ -101,7 +101,7 @@ function* samples(scheme: CallScheme, rounds: number) {
 }
 
 for (const scheme of CALL_SCHEMES) {
-  Deno.test(`streamed calls become whole calls: ${scheme.name}`, () => {
+  Deno.test(`streamed pieces of calls are assembled: ${scheme.name}`, () => {
     for (const { calls, events } of samples(scheme, ROUNDS)) {
       const answer = foldAnswer(events);
       const read = answer.blocks.filter(isToolCall);
@@ -126,7 +126,7 @@ for (const scheme of CALL_SCHEMES) {
 }
 
 for (const protocol of ["chat", "messages", "responses"] as const) {
-  Deno.test(`the official SDK of a ${protocol} caller reads the calls of every scheme`, async (t) => {
+  Deno.test(`the official SDK of ${protocol} reads the calls of every scheme`, async (t) => {
     for (const scheme of CALL_SCHEMES) {
       await t.step(scheme.name, () => judge(scheme, protocol));
     }

@@ -30,7 +30,7 @@ interface SentCall {
   readonly input?: string;
 }
 
-/** Returns an answer that has these calls alone. */
+/** Returns an answer of only these calls. */
 function answerOf(to: Protocol, calls: readonly SentCall[]): JsonObject {
   switch (to) {
     case "chat": {
@@ -72,7 +72,7 @@ function answerOf(to: Protocol, calls: readonly SentCall[]): JsonObject {
   }
 }
 
-/** Returns the answer as a stream, in which calls of Chat arrive at once, piece by piece. */
+/** Returns the answer as a stream. Calls of Chat arrive in parallel, piece by piece. */
 function streamOf(to: Protocol, calls: readonly SentCall[]): Uint8Array {
   const answer = answerOf(to, calls);
   if (to === "chat") {
@@ -273,7 +273,7 @@ const REPEATED: readonly (readonly (JsonValue | undefined)[])[] = [
   [7, 7],
 ];
 
-Deno.test("ids that an answer repeats are different for every caller, whole and streamed", async (t) => {
+Deno.test("calls with one repeated id get different ids, for every caller, in JSON and in a stream", async (t) => {
   for (const { from, to } of PAIRS) {
     for (const isStream of [false, true]) {
       for (const given of REPEATED) {
@@ -292,10 +292,10 @@ Deno.test("ids that an answer repeats are different for every caller, whole and 
   }
 });
 
-Deno.test("ids of an answer are different from those of the caller's history, also from the gateway's own", async (t) => {
+Deno.test("the ids of an answer differ from all ids in the caller's history", async (t) => {
   for (const { from, to } of PAIRS) {
     for (const isStream of [false, true]) {
-      // Clients of Messages pair results and calls by their ids alone.
+      // Clients of Messages pair results and calls only by their ids.
       const others = from === "messages" ? ["toolu_01A", "a b"] : [];
       for (const id of ["call_0", "7", ...others]) {
         await t.step(`${to} to ${from} ${isStream} ${id}`, () => {
@@ -321,7 +321,7 @@ Deno.test("ids of an answer are different from those of the caller's history, al
   }
 });
 
-Deno.test("answers at once have different ids for the same numbers", () => {
+Deno.test("concurrent answers get different ids for calls with the same numbers", () => {
   for (const { from, to } of PAIRS) {
     const ids = counterIds();
     const all = [1, 2, 3, 4].flatMap((turn) =>
@@ -337,7 +337,7 @@ Deno.test("answers at once have different ids for the same numbers", () => {
   }
 });
 
-Deno.test("an answer whose only call has no name is an error for every caller, whole and streamed", () => {
+Deno.test("an answer with a call without a name is an error for every caller, in JSON and in a stream", () => {
   for (const { from, to } of PAIRS) {
     for (const isStream of [false, true]) {
       for (const name of [undefined, null, "", " ", "\n\t", 7, {}]) {
@@ -356,7 +356,7 @@ Deno.test("an answer whose only call has no name is an error for every caller, w
   }
 });
 
-/** The arguments with which a model calls a custom tool, and the input that a caller of Responses receives. */
+/** The arguments of a model's call of a custom tool, and the input that a Responses caller gets. */
 const INPUTS: readonly (readonly [sent: string, input: string])[] = [
   ["{}", ""],
   ['{"input":""}', ""],
@@ -369,7 +369,7 @@ const INPUTS: readonly (readonly [sent: string, input: string])[] = [
   ['{"other":"x"}', '{"other":"x"}'],
 ];
 
-Deno.test("a custom tool that is called without text reaches a caller of Responses with what it was called with", () => {
+Deno.test("a Responses caller gets the input of a custom tool, or the whole arguments if they have no text input", () => {
   const aliases: ToolAliases = new Map([["patch", {
     kind: "custom",
     name: "patch",

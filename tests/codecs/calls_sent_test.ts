@@ -22,8 +22,8 @@ import {
   type UpstreamRequest,
 } from "../support/dialects/upstream_request.ts";
 
-// Calls of tools, in both directions: their names, ids and arguments are those that the provider accepts, and those
-// that the caller knows.
+// Tool calls in both directions. The provider gets names, ids and arguments that it accepts, and the caller gets its
+// own.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
@@ -238,7 +238,7 @@ const LAX = [
   "responses openai gpt-5.2",
 ];
 
-Deno.test("names of tools begin with a letter at hosts that are not proven lax, and calls and errors have the caller's", () => {
+Deno.test("strict hosts get tool names that begin with a letter, and the caller gets the original names in calls and errors", () => {
   for (const from of PROTOCOLS) {
     for (const target of STRICT) {
       for (const name of ODD_NAMES) {
@@ -268,7 +268,7 @@ Deno.test("names of tools begin with a letter at hosts that are not proven lax, 
   }
 });
 
-Deno.test("names that OpenAI and Claude accept are sent unchanged to them", () => {
+Deno.test("OpenAI and Claude get unusual tool names that they accept unchanged", () => {
   for (const from of PROTOCOLS) {
     for (const target of LAX) {
       for (const name of ODD_NAMES.slice(0, 4)) {
@@ -279,7 +279,7 @@ Deno.test("names that OpenAI and Claude accept are sent unchanged to them", () =
   }
 });
 
-Deno.test("arguments in a history are one JSON object for each provider, and wrapped ones are named", () => {
+Deno.test("every provider gets one JSON object as arguments in a history, and wrapped ones are named", () => {
   const bad = ['{"a":', '{"a":1}{"b":2}', "[1]", '"text"', "7", "oops"];
   for (const from of PROTOCOLS) {
     for (const target of [...STRICT, ...LAX]) {
@@ -316,7 +316,7 @@ function countingFrom(from: Protocol): (readonly [Protocol, number])[] {
   return [[from, 0], [from, 1], [from, 40]];
 }
 
-Deno.test("calls that a provider numbers in each answer have different ids in a session, and the provider finds its own", () => {
+Deno.test("calls that a provider numbers in each answer get unique ids in a session, and the provider gets its own ids back", () => {
   for (const [from, first] of PROTOCOLS.flatMap(countingFrom)) {
     for (
       const [to, target] of [["chat", "chat bedrock m"], [
@@ -360,7 +360,7 @@ Deno.test("calls that a provider numbers in each answer have different ids in a 
   }
 });
 
-Deno.test("an id that does not count, and one that only looks like the gateway's, stays as it is", () => {
+Deno.test("an id that does not count calls is not changed, and neither is one that resembles the gateway's", () => {
   const kept = [
     "toolu_01A",
     "call_0x",
@@ -381,7 +381,7 @@ Deno.test("an id that does not count, and one that only looks like the gateway's
   assert.deepEqual(valuesOf(body, "call_id"), [ids[0], ids[0]]);
 });
 
-Deno.test("a history with one id for several calls has different ids at each provider, and results keep their calls", () => {
+Deno.test("several calls with one id in a history get different ids, and each result has the id of its call", () => {
   for (const from of PROTOCOLS) {
     for (const target of [...STRICT, ...LAX]) {
       const ids = ["same", "same", "same"];
@@ -400,7 +400,7 @@ Deno.test("a history with one id for several calls has different ids at each pro
   }
 });
 
-Deno.test("an answer whose only call has no name is broken, streamed and whole, unless it was cut off", () => {
+Deno.test("an answer whose only call has no name fails as broken, unless it was cut off", () => {
   const names: JsonObject[] = [{}, { name: null }, { name: "" }];
   for (const to of PROTOCOLS) {
     for (const name of names) {
@@ -429,7 +429,7 @@ Deno.test("an answer whose only call has no name is broken, streamed and whole, 
   }
 });
 
-Deno.test("the content of a tool's result is text or a list of blocks; anything else is refused with its field", () => {
+Deno.test("a tool result's content must be text or a list of blocks, or an error names its field", () => {
   const result = (content: unknown) =>
     received("messages", "chat openai gpt-5.2", {
       messages: [
@@ -465,7 +465,7 @@ Deno.test("the content of a tool's result is text or a list of blocks; anything 
   for (const content of [undefined, null, "", []]) result(content);
 });
 
-Deno.test("a custom tool that is called without input reaches a Responses caller with empty text", () => {
+Deno.test("a Responses caller gets an empty input for a custom tool that was called without input", () => {
   for (
     const [to, target] of [["chat", "chat custom m"], [
       "messages",
@@ -497,7 +497,7 @@ Deno.test("a custom tool that is called without input reaches a Responses caller
   }
 });
 
-Deno.test("a request of which a model could read nothing is refused", () => {
+Deno.test("a request without any block that the model can read is refused", () => {
   const unknown = { type: "future_item", value: 1 };
   const reasoning = { type: "reasoning", summary: [], encrypted_content: "x" };
   for (
@@ -567,7 +567,7 @@ const BLOCKS: JsonObject = {
   tool_choice: { type: "tool", name: "read" },
 };
 
-Deno.test("Anthropic's tools and blocks in a Chat body reach Claude as those of a Messages body do", () => {
+Deno.test("Claude gets the same request from Anthropic's tools and blocks in a Chat body as in a Messages body", () => {
   const claude = "messages anthropic claude-opus-4-8";
   const own = received("messages", claude, BLOCKS);
   const chat = received("chat", claude, { ...BLOCKS, max_tokens: 1000 });
@@ -575,7 +575,7 @@ Deno.test("Anthropic's tools and blocks in a Chat body reach Claude as those of 
   assert.deepEqual(chat.dropped, own.dropped);
 });
 
-Deno.test("Anthropic's tools and blocks in a Chat body reach other models as calls, results and functions", () => {
+Deno.test("other models get Anthropic's tools and blocks in a Chat body as functions, calls and results", () => {
   const { body } = received("chat", "chat custom m", BLOCKS);
   assert.deepEqual(valuesOf(body, "tool_call_id"), ["toolu_vrtx_01FF"]);
   assert.deepEqual(valuesOf(body, "arguments"), ['{"path":"a.txt"}']);
@@ -586,7 +586,7 @@ Deno.test("Anthropic's tools and blocks in a Chat body reach other models as cal
   ]);
 });
 
-/** Blocks of Messages that a Chat body cannot mean, with the field that the error names. */
+/** Invalid blocks of Messages in a Chat body, with the field that the error names. */
 const ODD_BLOCKS: readonly (readonly [block: JsonObject, field: string])[] = [
   [{ type: "tool_result", tool_use_id: "t", content: [5] }, ".content[0]"],
   [{ type: "tool_result", tool_use_id: "t", content: 5 }, ".content"],
@@ -601,7 +601,7 @@ const ODD_BLOCKS: readonly (readonly [block: JsonObject, field: string])[] = [
   [{ type: "image", source: { type: "base64", data: "aa" } }, ".source"],
 ];
 
-Deno.test("Anthropic's blocks in a Chat body that say nothing are refused by their field", async (t) => {
+Deno.test("an invalid block of Anthropic's in a Chat body is refused, and the error names its field", async (t) => {
   for (const [block, field] of ODD_BLOCKS) {
     await t.step(JSON.stringify(block), () => {
       const messages = [{ role: "user", content: [block] }];
@@ -615,7 +615,7 @@ Deno.test("Anthropic's blocks in a Chat body that say nothing are refused by the
   }
 });
 
-Deno.test("tools of a Chat body may be flat, and choices may be objects with a word", () => {
+Deno.test("a Chat body may have tools without `function`, and tool choices as objects", () => {
   const read = (fields: JsonObject) =>
     received("chat", "messages anthropic claude-opus-4-8", fields).body;
   const nested = read({
@@ -656,7 +656,7 @@ Deno.test("tools of a Chat body may be flat, and choices may be objects with a w
   assert.deepEqual(tools.map(({ kind }) => kind), ["function"]);
 });
 
-Deno.test("a block of a Chat body without its id, name or content is refused with its field", () => {
+Deno.test("a tool block in a Chat body without its id, name or content is refused, and the error names the field", () => {
   for (
     const [role, block, field] of [
       ["assistant", { type: "tool_use", name: "f", input: {} }, "id"],
@@ -681,7 +681,7 @@ Deno.test("a block of a Chat body without its id, name or content is refused wit
   }
 });
 
-/** Answers that end for a call, and have neither a call nor any text. */
+/** Answers that end for a tool call, but have neither a call nor text. */
 const PROMISES: readonly (readonly [Protocol, JsonObject])[] = [
   ...[undefined, null, []].flatMap((tool_calls) =>
     [null, ""].flatMap((content) =>
@@ -719,7 +719,7 @@ const PROMISES: readonly (readonly [Protocol, JsonObject])[] = [
   }]),
 ];
 
-Deno.test("an answer that promises a call and has neither a call nor a text is broken", () => {
+Deno.test("an answer that ends for a tool call, but has neither a call nor text, fails as broken", () => {
   for (const [to, answer] of PROMISES) {
     for (const isStream of to === "chat" ? [false] : [false, true]) {
       const last = eventsOf(to, answer, isStream).at(-1);
@@ -730,7 +730,7 @@ Deno.test("an answer that promises a call and has neither a call nor a text is b
   }
 });
 
-Deno.test("an answer that promises a call and has a text ends well, and so does an empty one that promises none", () => {
+Deno.test("an answer that ends for a tool call ends well if it has text, and so does an empty answer that ends normally", () => {
   for (
     const [finish_reason, content] of [["tool_calls", "Done."], ["stop", ""]]
   ) {

@@ -57,7 +57,7 @@ function found(callId: string, ...tools: JsonObject[]): JsonObject[] {
 
 const ASK = { role: "user", content: "Go" };
 
-Deno.test("a namespace in parts is the union of its parts", () => {
+Deno.test("parts of one namespace are merged", () => {
   const parts: readonly JsonObject[] = [
     {
       tools: [namespace("n", fn("one")), namespace("n", fn("two"))],
@@ -98,7 +98,7 @@ Deno.test("a namespace in parts is the union of its parts", () => {
   }
 });
 
-Deno.test("a tool that is declared again is sent once, as it was declared last", () => {
+Deno.test("a tool with several declarations is sent once, in its latest form", () => {
   toEach({
     tools: [fn("f", "of the request"), fn("g", "early"), fn("g", "late")],
     input: [
@@ -118,7 +118,7 @@ Deno.test("a tool that is declared again is sent once, as it was declared last",
   });
 });
 
-Deno.test("the model reads the names of the tools that it found as it can call them", () => {
+Deno.test("the model reads the names of found tools in the form in which it can call them", () => {
   toEach({
     input: [ASK, ...found("a", fn("f"), namespace("n", fn("one"), fn("two")))],
   }, ({ body }) => {
@@ -126,7 +126,7 @@ Deno.test("the model reads the names of the tools that it found as it can call t
   });
 });
 
-Deno.test("a tool that no other provider can run is named at every place of its declaration", () => {
+Deno.test("a hosted tool is named as dropped, wherever it is declared", () => {
   const computer = { type: "computer_use_preview" };
   const fieldsOf: readonly JsonObject[] = [
     { tools: [fn("f"), namespace("n", fn("one"), computer)], input: [ASK] },
@@ -147,7 +147,7 @@ Deno.test("a tool that no other provider can run is named at every place of its 
   }
 });
 
-Deno.test("tools that items bring are not written twice for a provider of Responses", () => {
+Deno.test("a Responses provider gets the tools in items only in the items", () => {
   const input = [
     ASK,
     ...found("a", fn("f"), namespace("n", fn("two"))),
@@ -170,7 +170,7 @@ Deno.test("tools that items bring are not written twice for a provider of Respon
   assert.match(JSON.stringify(body.input), /web_search/);
 });
 
-Deno.test("a picture in its original size is sent in the largest of Chat Completions, and named", () => {
+Deno.test("a picture with the detail `original` gets the highest detail of Chat Completions, and is named", () => {
   const picture = (detail?: string) => ({
     type: "input_image",
     image_url: "data:image/png;base64,AAAA",
@@ -215,10 +215,9 @@ Deno.test("a picture in its original size is sent in the largest of Chat Complet
   }
 });
 
-// The messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and the calls by which
-// its models send them, in other protocols.
+// The messages between agents of Codex 0.169 (`multi_agent_v2`), and the calls that send them, in other protocols.
 
-/** Returns the message of an agent, as Codex 0.169.0 wrote it behind a gateway. */
+/** Returns the message of an agent that Codex 0.169.0 wrote behind a gateway. */
 function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
   return {
     type: "agent_message",
@@ -247,7 +246,7 @@ function lastOfUser({ body }: UpstreamRequest): JsonObject[] {
     : [{ type: "text", text: last.content ?? null }];
 }
 
-Deno.test("the task of a sub-agent reaches the model whole, as words of the user", () => {
+Deno.test("the model gets the whole task of a sub-agent as text of the user", () => {
   const payloads = [
     { type: "encrypted_content", encrypted_content: "Count the files." },
     { type: "input_text", text: "Count the files." },
@@ -267,7 +266,7 @@ Deno.test("the task of a sub-agent reaches the model whole, as words of the user
   }
 });
 
-Deno.test("a message between agents names its sender unless its text does", () => {
+Deno.test("a message between agents begins with its sender, unless its text names the sender", () => {
   toEach({
     input: [ASK, {
       type: "agent_message",
@@ -284,7 +283,7 @@ Deno.test("a message between agents names its sender unless its text does", () =
   });
 });
 
-Deno.test("a picture in a message between agents is a picture", () => {
+Deno.test("a picture in a message between agents reaches the model", () => {
   const image = {
     type: "input_image",
     image_url: "data:image/png;base64,AAAA",
@@ -296,7 +295,7 @@ Deno.test("a picture in a message between agents is a picture", () => {
   });
 });
 
-Deno.test("a message between agents that only OpenAI can read is rejected by name", () => {
+Deno.test("an encrypted message between agents is rejected, and the error names it", () => {
   const payload = {
     type: "encrypted_content",
     // As long as the shortest token of Fernet: https://github.com/fernet/spec/blob/master/Spec.md
@@ -316,7 +315,7 @@ Deno.test("a message between agents that only OpenAI can read is rejected by nam
   }
 });
 
-Deno.test("a call of a tool with encrypted arguments declares them plain", () => {
+Deno.test("a call of a tool with encrypted parameters declares its arguments as unencrypted", () => {
   const message = { type: "string", encrypted: true };
   const spawn = {
     ...fn("spawn_agent"),
@@ -347,7 +346,7 @@ Deno.test("a call of a tool with encrypted arguments declares them plain", () =>
   );
 });
 
-Deno.test("no other provider gets the keyword for encrypted arguments", () => {
+Deno.test("only OpenAI's Responses gets the keyword `encrypted`", () => {
   const message = { type: "string", description: "The task." };
   const spawn = {
     ...fn("spawn_agent"),
@@ -367,7 +366,7 @@ Deno.test("no other provider gets the keyword for encrypted arguments", () => {
   assert.match(JSON.stringify(body.tools), /"encrypted":true/);
 });
 
-Deno.test("a message between agents goes to a provider of Responses as it came", () => {
+Deno.test("a Responses provider gets a message between agents unchanged", () => {
   const message = agentMessage({
     type: "encrypted_content",
     encrypted_content: "Count the files.",

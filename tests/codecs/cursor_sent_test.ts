@@ -3,8 +3,8 @@ import { GatewayError } from "../../src/base/error.ts";
 import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 
-// Chat bodies in which Cursor mixes tools and blocks of Messages with OpenAI's own: they mean what their parts mean, or
-// the field that means nothing is named. Nothing is lost without a word.
+// Cursor sends Chat bodies that mix tools and blocks of Messages with OpenAI's. Each part keeps its meaning, or an
+// error names its field. Nothing is dropped without a report.
 
 const TARGETS = ["messages anthropic claude-opus-4-8", "chat custom m"];
 
@@ -34,7 +34,7 @@ const history = (...messages: JsonObject[]): JsonObject => ({
   tools: [OWN],
 });
 
-/** Requests that mean the same as each other. */
+/** Requests with the same meaning. */
 const SAME: readonly (readonly [what: string, forms: readonly JsonObject[]])[] =
   [
     ["a tool", [
@@ -84,7 +84,7 @@ const SAME: readonly (readonly [what: string, forms: readonly JsonObject[]])[] =
 
 for (const target of TARGETS) {
   for (const [what, forms] of SAME) {
-    Deno.test(`each form of ${what} in a Chat body is the same at ${target}`, () => {
+    Deno.test(`${target} gets the same request from each form of ${what} in a Chat body`, () => {
       const [first, ...others] = forms.map((one) => {
         const { body, dropped } = received("chat", target, one);
         assert.deepEqual(dropped, []);
@@ -97,7 +97,7 @@ for (const target of TARGETS) {
   }
 }
 
-Deno.test("of two tools with one name the first is sent, and the field is named where they differ", () => {
+Deno.test("the first of two tools with one name is sent, and a difference is named", () => {
   const other = { ...BARE, description: "Another" };
   for (const target of TARGETS) {
     const { body, dropped } = received("chat", target, {
@@ -108,7 +108,7 @@ Deno.test("of two tools with one name the first is sent, and the field is named 
   }
 });
 
-/** Bodies that mean nothing, with the field that the error names. */
+/** Invalid bodies, with the field that the error names. */
 const WRONG: readonly (readonly [field: string, body: JsonObject])[] = [
   ["tools[0].function.name", { tools: [{ ...BARE, name: "" }] }],
   ["tools[0].function", { tools: [{ ...BARE, name: 5 }] }],
@@ -169,7 +169,7 @@ for (const [field, body] of WRONG) {
   });
 }
 
-Deno.test("a result that is nested in itself without an end is refused, and does not overflow", () => {
+Deno.test("a deeply nested tool result is refused", () => {
   let content: JsonValue = "seen";
   for (let depth = 0; depth < 5_000; depth++) {
     content = [{ type: "tool_result", tool_use_id: "t1", content }];

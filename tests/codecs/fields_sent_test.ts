@@ -27,7 +27,7 @@ function schemaOf(properties: JsonObject, more: JsonObject = {}): JsonObject {
   return { type: "object", properties, ...more };
 }
 
-/** Returns the schema of the only tool, as a provider receives it. */
+/** Returns the schema of the only tool that a provider gets. */
 function parametersIn(body: JsonObject): unknown {
   assert.ok(Array.isArray(body.tools));
   const [tool] = body.tools;
@@ -43,7 +43,7 @@ function artifact(input_schema: JsonObject): JsonObject {
   });
 }
 
-/** Removes `max_tokens`, which ChatGPT's back end lacks, too. */
+/** Removes `max_tokens`, which ChatGPT's back end does not accept. */
 function named(dropped: readonly string[]): string[] {
   return dropped.filter((name) => name !== "max_tokens");
 }
@@ -217,7 +217,7 @@ Deno.test("a strict connection rejects a pattern that it would have to move", ()
   );
 });
 
-// Log probabilities, which both of OpenAI's protocols have: requested in one, and returned in the other.
+// Both of OpenAI's protocols have log probabilities. They are requested in one and returned in the other.
 // https://developers.openai.com/api/reference/resources/responses
 
 function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {

@@ -38,8 +38,8 @@ import { RESPONSES_CASES } from "./responses/cases.ts";
 import { translateRequest } from "../support/translate_request.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 
-// Damaged and invented input through every codec and every pair. It may cause typed failures only,
-// must always end, and must not produce more than the input contains.
+// Damaged and invented input through every codec and every pair. It may cause only typed failures. Each stream must
+// end, and must not produce more than its input contains.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
@@ -229,7 +229,7 @@ function translate(
   }).body;
 }
 
-/** Whole streams of a protocol: the samples in it, the cases of its tests, recordings. */
+/** Complete streams of a protocol: samples, the cases of its tests, and recordings. */
 function streamSamples(protocol: Protocol): Uint8Array[] {
   const codec = CODECS[protocol];
   const request = codec.decodeRequest(STREAMED[protocol]);

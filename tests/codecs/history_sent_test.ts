@@ -7,8 +7,8 @@ import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 import { closedSchema } from "../support/wire/schemas.ts";
 
-// The history of a conversation, sent to a provider with another protocol. System text stays text,
-// no message of the model is empty, files have names, and a model finds its own call ids.
+// The history of a conversation, sent to a provider with another protocol. System text stays text, no message of the
+// model is empty, files have names, and a model gets its own call ids back.
 
 const SCHEMA = closedSchema("a");
 
@@ -421,7 +421,7 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
   );
 });
 
-/** Returns the ids that a Messages caller receives for the calls of a model. */
+/** Returns the ids that a Messages caller gets for a model's calls. */
 function callerIds(
   ids: readonly string[],
   names: readonly string[],

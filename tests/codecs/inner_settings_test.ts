@@ -3,8 +3,8 @@ import type { JsonObject } from "../../src/base/json.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 
-// Settings inside a tool, a block or a format for which another protocol has no field. They are
-// sent in another form, or named as dropped.
+// Settings inside a tool, a block or a format that another protocol has no field for. They are sent in another form, or
+// named as dropped.
 
 const SCHEMA = { type: "object", properties: {} };
 

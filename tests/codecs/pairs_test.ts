@@ -129,7 +129,7 @@ function shownText(block: AnswerBlock, to: Protocol): string {
   return block.kind === "opaque" ? block.text ?? "" : "";
 }
 
-/** The Messages SDK keeps an empty object of arguments that broke off. */
+/** The Messages SDK reads incomplete arguments as an empty object. */
 function shownInput(text: string, to: Protocol): unknown {
   const input = inputOf(text);
   return to === "messages" && typeof input === "string" ? {} : input;
@@ -330,7 +330,7 @@ function allBlocks(turns: CanonicalRequest["turns"]): Block[] {
 }
 
 function toolNames({ tools }: CanonicalRequest): string[] {
-  // A served web search has the other protocol's type, which has no date.
+  // A web search that became the provider's own has a type without a date.
   return tools.map((tool) =>
     tool.kind === "hosted" ? tool.type.replace(/_\d{8}$/, "") : tool.name
   );

@@ -38,7 +38,7 @@ const CALLER = CODECS.chat.decodeRequest({
   messages: [{ role: "user", content: "Hi" }],
 });
 
-/** Returns the assistant message of an answer, as a caller receives it whole. */
+/** Returns the assistant message of an answer in JSON. */
 function messageOf(answer: Answer): JsonObject {
   const body = CODECS.chat.encodeAnswer(answer, answerContext(CALLER));
   const [choice] = Array.isArray(body.choices) ? body.choices : [];
@@ -46,10 +46,7 @@ function messageOf(answer: Answer): JsonObject {
   return choice.message;
 }
 
-/**
- * Returns the message of a client that joins texts and lists, and of one that keeps the last value
- * of an unknown field.
- */
+/** Returns the messages of two clients: one joins texts and lists, one keeps the last value of an unknown field. */
 function gathered(answer: Answer): { joined: JsonObject; last: JsonObject } {
   const message = messageOf(answer);
   const joined = { ...message };

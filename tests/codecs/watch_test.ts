@@ -3,12 +3,12 @@ import type { JsonObject, JsonValue } from "../../src/base/json.ts";
 import { type Protocol, PROTOCOLS } from "../../src/base/protocol.ts";
 import { CODECS } from "../../src/codecs/codecs.ts";
 
-// What the watch of each protocol sees in native answers.
+// The facts that the watch of each protocol finds in native answers.
 
 interface Seen {
   /** Events with output. */
   readonly output: readonly JsonObject[];
-  /** Events that show nothing. */
+  /** Events without output. */
   readonly silent: readonly JsonObject[];
   /** Answers and events that count no tokens. */
   readonly uncounted: readonly JsonObject[];

@@ -80,7 +80,7 @@ function failureOf(body: JsonValue): UpstreamFailure["failure"] {
   return assert.fail("the answer was taken");
 }
 
-Deno.test("a Chat answer has the whole envelope", () => {
+Deno.test("a Chat answer has every field of a Chat completion", () => {
   const { body } = encode(
     answerOf([{ kind: "text", text: "Hi" }], {
       usage: { inputTokens: 1, outputTokens: 2 },
@@ -101,7 +101,7 @@ Deno.test("a Chat answer has the whole envelope", () => {
   });
 });
 
-Deno.test("a Chat answer keeps an id of its own kind and makes one where there is none", () => {
+Deno.test("a Chat answer keeps an id with Chat's prefix, and gets one when there is none", () => {
   assert.equal(
     encode(answerOf([], { id: "chatcmpl-7" })).body.id,
     "chatcmpl-7",
@@ -109,7 +109,7 @@ Deno.test("a Chat answer keeps an id of its own kind and makes one where there i
   assert.equal(encode(answerOf([], { id: "" })).body.id, "chatcmpl_0001");
 });
 
-Deno.test("a Chat answer has no content beside calls, and an empty one without", () => {
+Deno.test("a Chat answer has null content beside calls, and an empty string without calls", () => {
   const call: AnswerBlock = {
     kind: "function_call",
     id: "c1",
@@ -126,7 +126,7 @@ Deno.test("a Chat answer has no content beside calls, and an empty one without",
   assert.equal(encode(answerOf([])).message.content, "");
 });
 
-Deno.test("a Chat answer has its own word for every stop reason", () => {
+Deno.test("a Chat answer has a `finish_reason` for every stop reason", () => {
   const words: Record<StopReason, string> = {
     end: "stop",
     stop_sequence: "stop",
@@ -149,7 +149,7 @@ Deno.test("a Chat answer has its own word for every stop reason", () => {
   }
 });
 
-Deno.test("a Chat answer gives the reason of a filter as a refusal, in JSON and as a stream", () => {
+Deno.test("a Chat answer has the explanation of a filter as its refusal, in JSON and as a stream", () => {
   const filtered = answerOf([], {
     stop: { reason: "filtered", explanation: "not safe" },
   });
@@ -166,7 +166,7 @@ Deno.test("a Chat answer gives the reason of a filter as a refusal, in JSON and 
   assert.deepEqual(deltasOf(worded).slice(1), [{ refusal: "No" }, {}]);
 });
 
-Deno.test("a Chat answer joins neighbouring texts and keeps others apart, in JSON and as a stream", () => {
+Deno.test("a Chat answer joins consecutive texts, and separates others as paragraphs, in JSON and as a stream", () => {
   const answer = answerOf([
     { kind: "text", text: "One " },
     { kind: "text", text: "line." },
@@ -191,7 +191,7 @@ Deno.test("a Chat answer joins neighbouring texts and keeps others apart, in JSO
   ]);
 });
 
-Deno.test("a Chat answer shows reasoning in paragraphs and its seal in an envelope", () => {
+Deno.test("a Chat answer has reasoning as paragraphs, and its sealed part in an envelope", () => {
   const answer = answerOf([
     {
       kind: "reasoning",
@@ -222,7 +222,7 @@ Deno.test("a Chat answer shows reasoning in paragraphs and its seal in an envelo
   ]);
 });
 
-Deno.test("an envelope that a client gives back is the seal that was put in", () => {
+Deno.test("an envelope that a client returns contains the original sealed part", () => {
   const sealed = {
     protocol: "messages",
     form: "signature",
@@ -244,7 +244,7 @@ Deno.test("an envelope that a client gives back is the seal that was put in", ()
   });
 });
 
-Deno.test("a Chat answer shows pages as annotations and drops other citations", () => {
+Deno.test("a Chat answer has cited pages as annotations, and drops other citations", () => {
   const raw = {
     protocol: "messages",
     value: { type: "page_location" },
@@ -276,7 +276,7 @@ Deno.test("a Chat answer shows pages as annotations and drops other citations", 
   }, {}]);
 });
 
-Deno.test("a Chat answer names the service tier only in its own protocol's words", () => {
+Deno.test("a Chat answer has only a service tier that the provider named in Chat's words", () => {
   assert.equal(
     encode(answerOf([], { serviceTier: { protocol: "chat", value: "flex" } }))
       .body.service_tier,
@@ -292,7 +292,7 @@ Deno.test("a Chat answer names the service tier only in its own protocol's words
   );
 });
 
-Deno.test("a Chat stream has its role once, contiguous calls, one reason to stop and [DONE]", () => {
+Deno.test("a Chat stream has the role once, calls one after another, one finish_reason and [DONE]", () => {
   const frames = encodeStream(
     chatCodec,
     answerOf([
@@ -353,7 +353,7 @@ Deno.test("a Chat stream has its role once, contiguous calls, one reason to stop
   }
 });
 
-Deno.test("a Chat stream shows usage only on request, in the last chunk", () => {
+Deno.test("a Chat stream has usage only if requested, in the last chunk", () => {
   const answer = answerOf([], { usage: { inputTokens: 1, outputTokens: 2 } });
   assert.equal(chunksOf(answer).some((chunk) => "usage" in chunk), false);
   const chunks = chunksOf(answer, WITH_USAGE);
@@ -388,7 +388,7 @@ Deno.test("a Chat stream is kept alive by comments", () => {
   );
 });
 
-Deno.test("a JSON Chat answer is read from its message, despite an empty delta beside it (Perplexity)", () => {
+Deno.test("decodeAnswer() ignores an empty delta beside the message (Perplexity)", () => {
   const answer = chatCodec.decodeAnswer({
     choices: [{
       index: 0,
@@ -400,7 +400,7 @@ Deno.test("a JSON Chat answer is read from its message, despite an empty delta b
   assert.deepEqual(plain(answer.blocks), [{ kind: "text", text: "4" }]);
 });
 
-Deno.test("a JSON Chat answer of several choices without an index is one answer (GitHub Copilot)", () => {
+Deno.test("decodeAnswer() joins choices without an index to one answer (GitHub Copilot)", () => {
   const weather = { name: "weather", arguments: '{"city":"Rome"}' };
   const answer = chatCodec.decodeAnswer({
     choices: [
@@ -420,7 +420,7 @@ Deno.test("a JSON Chat answer of several choices without an index is one answer 
   assert.equal(answer.stop.reason, "tool_calls");
 });
 
-Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => {
+Deno.test("decodeAnswer() throws a failure for a body that is no Chat answer", () => {
   const failures: [body: JsonValue, kind: FailureKind][] = [
     [null, "broken"],
     ["text", "broken"],
@@ -439,7 +439,7 @@ Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => 
   }
 });
 
-Deno.test("a Chat answer's citations have the offsets of their texts, in JSON and as a stream", () => {
+Deno.test("a Chat answer's citations have offsets in the whole content, in JSON and as a stream", () => {
   const url = "https://example.com/a";
   const cited = (text: string, rest: JsonObject = {}) => ({
     kind: "text",

@@ -103,7 +103,7 @@ Deno.test("chatWatch.usageOf() reads the usage of a chunk or an answer", () => {
   );
 });
 
-Deno.test("chatWatch.usageOf() keeps counts that later zeros deny", () => {
+Deno.test("chatWatch.usageOf() keeps counts when a later usage has zeros", () => {
   const before = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 };
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
   const later = chatWatch.usageOf({ usage, choices: [] }, before);

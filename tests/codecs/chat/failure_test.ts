@@ -10,7 +10,7 @@ import {
 } from "../../../src/codecs/chat/errors.ts";
 import { steps } from "../../support/steps.ts";
 
-Deno.test("a Chat error is read in every shape that providers send", async (t) => {
+Deno.test("decodeFailure() reads an error of every shape that providers send", async (t) => {
   const errors: [
     name: string,
     status: number,
@@ -56,7 +56,7 @@ Deno.test("a Chat error is read in every shape that providers send", async (t) =
   });
 });
 
-Deno.test("a Chat error's words say more than its status", () => {
+Deno.test("decodeFailure() prefers the words of an error to its status", () => {
   const kinds: [
     status: number,
     error: { message: string; code?: string; type?: string },
@@ -95,7 +95,7 @@ Deno.test("a Chat error's words say more than its status", () => {
   }
 });
 
-Deno.test("a Chat error keeps the upstream's status, message and code", () => {
+Deno.test("encodeFailure() keeps the upstream's status, message and code", () => {
   assert.deepEqual(
     encodeFailure({
       kind: "invalid_request",
@@ -118,7 +118,7 @@ Deno.test("a Chat error keeps the upstream's status, message and code", () => {
   );
 });
 
-Deno.test("a Chat error has a status and a type for every kind of failure", () => {
+Deno.test("encodeFailure() has a status and a type for every kind of failure", () => {
   const expected: Record<
     FailureKind,
     [status: number, type: string, code: string | null]
@@ -160,7 +160,7 @@ Deno.test("a Chat error has a status and a type for every kind of failure", () =
   }
 });
 
-Deno.test("a Chat error does not pass on a status that only Messages has", () => {
+Deno.test("encodeFailure() replaces a status that only Messages has", () => {
   assert.equal(
     encodeFailure({ kind: "overloaded", status: 529, message: "m" }).status,
     503,

@@ -123,7 +123,7 @@ const STREAMS = loadRecordings("chat").filter(({ stream }) =>
 );
 
 testNeeding(
-  "openai-node reads every recorded Chat stream, written again",
+  "openai-node reads every recorded Chat stream after decoding and encoding",
   STREAMS.length === 0 && "there are no recordings here",
   async (t) => {
     for (const { name, stream } of STREAMS) {

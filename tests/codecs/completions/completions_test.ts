@@ -16,7 +16,7 @@ import {
 } from "../../support/gateway/config.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 
-/** Returns an SDK in front of a gateway whose one upstream has Chat Completions only. */
+/** Returns an SDK for a gateway whose only upstream has only Chat Completions. */
 async function chatOnlyClient(): Promise<OpenAI> {
   const provider = PROVIDERS.find(({ family }) => family === "A");
   assert.ok(provider);
@@ -44,7 +44,7 @@ async function chatOnlyClient(): Promise<OpenAI> {
   });
 }
 
-Deno.test("a chat-only model answers a legacy completion as the SDK expects it", async () => {
+Deno.test("the SDK reads a legacy completion of a model that only has Chat", async () => {
   const client = await chatOnlyClient();
   const answer = await client.completions.create({
     model: "demo-a",
@@ -56,7 +56,7 @@ Deno.test("a chat-only model answers a legacy completion as the SDK expects it",
   assert.ok((answer.usage?.completion_tokens ?? 0) > 0);
 });
 
-Deno.test("a chat-only model streams a legacy completion with the same text and its usage", async () => {
+Deno.test("a model that only has Chat streams a legacy completion with the same text and its usage", async () => {
   const client = await chatOnlyClient();
   const whole = await client.completions.create({
     model: "demo-a",
@@ -83,7 +83,7 @@ Deno.test("a chat-only model streams a legacy completion with the same text and 
   assert.deepEqual(usage, whole.usage);
 });
 
-Deno.test("a legacy completion that breaks off is an error to the SDK, not a short answer", async () => {
+Deno.test("the SDK throws when a legacy completion breaks off", async () => {
   const client = await chatOnlyClient();
   const stream = await client.completions.create({
     model: "demo-broken",
@@ -97,7 +97,7 @@ Deno.test("a legacy completion that breaks off is an error to the SDK, not a sho
   }, /broke off/);
 });
 
-Deno.test("a legacy completion passes the upstream's refusal on", async () => {
+Deno.test("a legacy completion has the status of the upstream's error", async () => {
   const client = await chatOnlyClient();
   await assert.rejects(
     client.completions.create({ model: "demo-error-429", prompt: "Hello" }),
@@ -105,7 +105,7 @@ Deno.test("a legacy completion passes the upstream's refusal on", async () => {
   );
 });
 
-Deno.test("a legacy completion that chat cannot honour is rejected by the name of its field", async (t) => {
+Deno.test("a legacy completion with a field that Chat lacks is rejected by the field's name", async (t) => {
   const refused: readonly JsonObject[] = [
     { prompt: "x", n: 2 },
     { prompt: "x", best_of: 3 },
@@ -129,7 +129,7 @@ Deno.test("a legacy completion that chat cannot honour is rejected by the name o
   }
 });
 
-Deno.test("a legacy completion may set what chat does by default", () => {
+Deno.test("a legacy completion may set a field to the default of Chat", () => {
   const request = completionsCodec.decodeRequest({
     model: "m",
     prompt: "x",

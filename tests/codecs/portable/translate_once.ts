@@ -8,7 +8,7 @@ const EVENTS = [
 const TEXT = EVENTS.map((event) => `data: ${JSON.stringify(event)}\n\n`)
   .join("") + "data: [DONE]\n\n";
 
-/** Translates a stream of Chat Completions in chunks of seven bytes for a Messages caller, by web streams alone. */
+/** Translates a stream of Chat Completions, in chunks of seven bytes, for a Messages caller. Uses only web streams. */
 export async function translateOnce(): Promise<string> {
   const { body, answerStream } = translateRequest(
     new TextEncoder().encode(JSON.stringify({

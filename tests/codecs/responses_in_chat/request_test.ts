@@ -6,7 +6,7 @@ import { cursorBody, cursorTurn, PATCH } from "../../support/wire/cursor.ts";
 
 const { decodeRequest } = responsesInChatCodec;
 
-Deno.test("decodeRequest() reads tools and choices whether they are spelled as in Responses or as in Chat", () => {
+Deno.test("decodeRequest() reads tools and choices in the spelling of Responses and of Chat", () => {
   const flat = decodeRequest(cursorBody("m", {
     tool_choice: { type: "function", name: "Shell" },
   }));
@@ -75,7 +75,7 @@ Deno.test("decodeRequest() restores calls of custom tools, which Cursor sends as
   assert.equal(other.callKind, "function");
 });
 
-Deno.test("decodeRequest() leaves calls alone where no custom tool is offered", () => {
+Deno.test("decodeRequest() does not change calls when no custom tool is offered", () => {
   const { tools: _, ...body } = cursorBody("m");
   const { turns } = decodeRequest({
     ...body,

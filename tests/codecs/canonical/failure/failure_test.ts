@@ -295,7 +295,7 @@ const SAID: readonly (readonly [start: string, kind: FailureKind])[] = [
 ];
 
 testNeeding(
-  "every recorded error has its words, and the kind of its status or its words",
+  "every recorded error keeps its message, and gets the kind of its words or its status",
   RECORDED.length === 0 && "there are no recordings here",
   () => {
     for (const { name, protocol, status, answer } of RECORDED) {

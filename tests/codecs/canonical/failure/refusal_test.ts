@@ -36,26 +36,26 @@ function testKinds(
 }
 
 testKinds(
-  "a refusal of the content is one with every status and in every shape",
+  "a refusal of content is `filtered` with every status and in every shape",
   CONTENT_REFUSALS,
   (kind) => kind === "filtered",
 );
 
 testKinds(
-  "a refusal of the gateway's key, rights or account is not taken for one of the content",
+  "a refusal of the gateway's key, rights or account is not `filtered`",
   GATEWAY_REFUSALS,
   (kind, { status }) =>
     kind === (status === 403 ? "permission" : "authentication"),
 );
 
 testKinds(
-  "a 403 that says neither is nobody's for sure",
+  "a 403 without a known reason is `forbidden`",
   UNEXPLAINED_REFUSALS,
   (kind) => kind === "forbidden",
 );
 
 testKinds(
-  "an error about the request stays one, whatever words are in it",
+  "an error about the request is `invalid_request`, with any words in it",
   PLAIN_ERRORS,
   (kind) => kind === "invalid_request",
 );

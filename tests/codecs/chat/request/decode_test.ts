@@ -35,7 +35,7 @@ function faultOf(fields: JsonObject): string | undefined {
   return assert.fail("the request was taken");
 }
 
-Deno.test("a Chat request names the field that is wrong", () => {
+Deno.test("decodeRequest() names the invalid field", () => {
   const faults = yamlTable(`
 { model: 7 } → model
 { messages: [] } → messages
@@ -71,7 +71,7 @@ Deno.test("a Chat request names the field that is wrong", () => {
   }
 });
 
-Deno.test("a Chat request treats null as absent", () => {
+Deno.test("decodeRequest() treats null as absent", () => {
   const nothing = decode({
     stream: null,
     tools: null,
@@ -89,7 +89,7 @@ Deno.test("a Chat request treats null as absent", () => {
   assert.deepEqual(plain(nothing), plain(decode({})));
 });
 
-Deno.test("a Chat request keeps system and developer messages at their place", () => {
+Deno.test("decodeRequest() keeps system and developer messages at their place", () => {
   assert.deepEqual(
     turns(
       { role: "system", content: "a" },
@@ -104,7 +104,7 @@ Deno.test("a Chat request keeps system and developer messages at their place", (
   );
 });
 
-Deno.test("a Chat request gathers the results of one round in one turn", () => {
+Deno.test("decodeRequest() gathers the results of one round in one turn", () => {
   assert.deepEqual(
     turns(
       { role: "tool", tool_call_id: "1", content: "a" },
@@ -126,7 +126,7 @@ Deno.test("a Chat request gathers the results of one round in one turn", () => {
   );
 });
 
-Deno.test("a Chat request reads an answer of the history in order, without empty text", () => {
+Deno.test("decodeRequest() keeps the order of an earlier answer's blocks, without empty text", () => {
   assert.deepEqual(
     turns({
       role: "assistant",
@@ -153,7 +153,7 @@ Deno.test("a Chat request reads an answer of the history in order, without empty
   );
 });
 
-Deno.test("a Chat request reads thoughts in content, in `reasoning` and in envelopes", () => {
+Deno.test("decodeRequest() reads reasoning in content, in `reasoning` and in envelopes", () => {
   assert.deepEqual(
     turns(
       fromModel([
@@ -169,7 +169,7 @@ Deno.test("a Chat request reads thoughts in content, in `reasoning` and in envel
   );
 });
 
-Deno.test("a Chat request reads the deprecated function messages", () => {
+Deno.test("decodeRequest() reads the deprecated function messages", () => {
   assert.deepEqual(
     turns(
       {
@@ -192,7 +192,7 @@ Deno.test("a Chat request reads the deprecated function messages", () => {
   );
 });
 
-Deno.test("a Chat request recognizes the result of a custom call", () => {
+Deno.test("decodeRequest() recognizes the result of a custom call", () => {
   const [, tool] = decode({
     messages: [
       {
@@ -210,7 +210,7 @@ Deno.test("a Chat request recognizes the result of a custom call", () => {
   assert.equal(result?.kind === "tool_result" ? result.callKind : "", "custom");
 });
 
-Deno.test("a Chat request reads cache marks of parts, messages and tools", () => {
+Deno.test("decodeRequest() reads cache marks of parts, messages and tools", () => {
   const request = decode({
     messages: [
       { role: "system", content: "a", cache_control: { type: "ephemeral" } },
@@ -242,7 +242,7 @@ Deno.test("a Chat request reads cache marks of parts, messages and tools", () =>
   });
 });
 
-Deno.test("a Chat request reads every spelling of reasoning", () => {
+Deno.test("decodeRequest() reads every spelling of the reasoning settings", () => {
   const settings: [fields: JsonObject, reasoning: unknown][] = [
     [{}, undefined],
     [{ reasoning_effort: "none" }, { mode: "off" }],
@@ -280,7 +280,7 @@ Deno.test("a Chat request reads every spelling of reasoning", () => {
   }
 });
 
-Deno.test("a Chat request reads tool choices in every form", () => {
+Deno.test("decodeRequest() reads tool choices in every form", () => {
   const choices = yamlPairs(`
 a word: auto → { type: auto }
 another word: any → { type: required }
@@ -304,7 +304,7 @@ a tool of the provider: { type: web_search } → { type: hosted, protocol: chat,
   }
 });
 
-Deno.test("a Chat request reads formats and service tiers", () => {
+Deno.test("decodeRequest() reads formats and service tiers", () => {
   assert.equal(decode({ response_format: { type: "text" } }).format, undefined);
   assert.deepEqual(
     decode({ response_format: { type: "json_object" } }).format,
@@ -322,7 +322,7 @@ Deno.test("a Chat request reads formats and service tiers", () => {
   assert.equal(decode({ service_tier: "on_demand" }).serviceTier?.tier, "auto");
 });
 
-Deno.test("a Chat request's settings of OpenAI's are no extras", () => {
+Deno.test("decodeRequest() reads settings that only OpenAI has into canonical fields", () => {
   const options = { mode: "explicit" };
   const { extras, ...request } = decode({
     logprobs: true,
@@ -340,7 +340,7 @@ Deno.test("a Chat request's settings of OpenAI's are no extras", () => {
   assert.equal(request.user, "x");
 });
 
-Deno.test("a Chat request weighs what no other protocol has", () => {
+Deno.test("decodeRequest() gives each field that only Chat has a weight", () => {
   const weights: [field: string, value: JsonObject[string], weight: string][] =
     [
       ["n", 1, "ignore"],
@@ -373,7 +373,7 @@ Deno.test("a Chat request weighs what no other protocol has", () => {
   }
 });
 
-Deno.test("a Chat request keeps a tool of a kind unknown here for its own protocol", () => {
+Deno.test("decodeRequest() keeps a tool of an unknown type as a hosted tool of Chat", () => {
   const tool = { type: "openrouter:web_search", parameters: {} };
   assert.deepEqual(decode({ tools: [tool] }).tools, [
     {
@@ -385,13 +385,13 @@ Deno.test("a Chat request keeps a tool of a kind unknown here for its own protoc
   ]);
 });
 
-Deno.test("a Chat request with a very deep value is read without exhausting the stack", () => {
+Deno.test("decodeRequest() reads a deeply nested value without exhausting the stack", () => {
   let deep: JsonObject = {};
   for (let depth = 0; depth < 20_000; depth++) deep = { a: deep };
   assert.equal(decode({ prediction: deep }).model, "m");
 });
 
-Deno.test("a Chat request recognizes the type of a file in bare base64", () => {
+Deno.test("decodeRequest() recognizes the type of a file in bare base64", () => {
   const decoded = decode({
     messages: [fromUser([
       { type: "file", file: { filename: "a.pdf", file_data: "JVBERi0x" } },
@@ -409,7 +409,7 @@ Deno.test("a Chat request recognizes the type of a file in bare base64", () => {
   );
 });
 
-Deno.test("a Chat request returns the thinking blocks of LiteLLM's callers unchanged to Claude", () => {
+Deno.test("thinking blocks in LiteLLM's form return to Claude unchanged", () => {
   const { body, dropped } = received(
     "chat",
     "messages anthropic claude-sonnet-4-5",

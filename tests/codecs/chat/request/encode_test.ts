@@ -33,20 +33,20 @@ const FUNCTION = {
   parameters: { type: "object", properties: { a: {} } },
 } as const;
 
-Deno.test("a Chat request without settings is the model and the messages", () => {
+Deno.test("encodeRequest() writes only the model and the messages for a request without settings", () => {
   assert.deepEqual(encode("custom", {}).body, {
     model: "upstream-model",
     messages: [fromUser("Hi")],
   });
 });
 
-Deno.test("a Chat request for a stream requests its usage", () => {
+Deno.test("encodeRequest() requests the usage of a stream", () => {
   const { body } = encode("custom", { stream: true });
   assert.equal(body.stream, true);
   assert.deepEqual(body.stream_options, { include_usage: true });
 });
 
-Deno.test("a Chat request limits the answer in the service's own field, up to the model's limit", () => {
+Deno.test("encodeRequest() writes the output limit in the service's field, up to the model's limit", () => {
   assert.equal(
     encode("openai", { maxOutputTokens: 9 }).body.max_completion_tokens,
     9,
@@ -57,7 +57,7 @@ Deno.test("a Chat request limits the answer in the service's own field, up to th
   assert.deepEqual(clamped.lost, ["maxOutputTokens report"]);
 });
 
-Deno.test("a Chat request has one system message, first, for servers that know no other", () => {
+Deno.test("encodeRequest() writes one system message at the start for servers that accept no other", () => {
   const turns = [
     turn("system", text("a"), text("b")),
     turn("developer", text("c")),
@@ -81,12 +81,12 @@ Deno.test("a Chat request has one system message, first, for servers that know n
   );
 });
 
-Deno.test("a Chat request of nothing but system turns is one system message", () => {
+Deno.test("encodeRequest() writes one system message for a request of only system turns", () => {
   const { body } = encode("custom", { turns: [turn("system", text("a"))] });
   assert.deepEqual(body.messages, [{ role: "system", content: "a" }]);
 });
 
-Deno.test("a Chat request writes text parts only where the service accepts them, or where one has a cache mark", () => {
+Deno.test("encodeRequest() writes text as parts only if a part has a cache mark that the service accepts", () => {
   const marked = (service: string, model?: string) =>
     encode(
       service,
@@ -121,7 +121,7 @@ Deno.test("a Chat request writes text parts only where the service accepts them,
   ])]);
 });
 
-Deno.test("a Chat request shows images and files, and rejects what another store holds", () => {
+Deno.test("encodeRequest() writes images and files, and rejects a file id of another store", () => {
   const { body, lost } = encode("custom", {
     turns: [turn(
       "user",
@@ -183,7 +183,7 @@ Deno.test("a Chat request shows images and files, and rejects what another store
   ]);
 });
 
-Deno.test("a Chat request shows foreign blocks by their text, and weighs the loss of others", () => {
+Deno.test("encodeRequest() writes the text of other protocols' blocks, and reports blocks without a text by weight", () => {
   const opaque = {
     kind: "opaque",
     protocol: "messages",
@@ -206,7 +206,7 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
   assert.deepEqual(lost, ["messages report"]);
 });
 
-Deno.test("a Chat request joins an answer's text where it was one, and keeps paragraphs apart", () => {
+Deno.test("encodeRequest() joins consecutive texts of an earlier answer, and separates others as paragraphs", () => {
   const { body } = encode("custom", {
     turns: [
       turn(
@@ -236,7 +236,7 @@ Deno.test("a Chat request joins an answer's text where it was one, and keeps par
   ]);
 });
 
-Deno.test("a Chat request puts content that a tool message cannot hold into a user message after all results", () => {
+Deno.test("encodeRequest() moves images of results into a user message after all results", () => {
   const image = {
     kind: "image",
     source: { type: "url", url: "https://example.com/a.png" },
@@ -288,7 +288,7 @@ function firstMessage({ messages }: JsonObject): unknown {
   return Array.isArray(messages) ? messages[0] : undefined;
 }
 
-Deno.test("a Chat request returns Gemini's thought signatures at their place, to their issuer only", () => {
+Deno.test("encodeRequest() returns Gemini's thought signatures in their place, only to their issuer", () => {
   const signature = (value: string, origin: string) => ({
     protocol: "chat",
     form: "extra_content",
@@ -334,7 +334,7 @@ Deno.test("a Chat request returns Gemini's thought signatures at their place, to
   assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning report"]));
 });
 
-Deno.test("a Chat request returns thoughts where the provider requires them, on all messages if one has them", () => {
+Deno.test("encodeRequest() writes reasoning on every message if one has it and the provider requires it", () => {
   const turns = [
     turn("assistant", {
       kind: "reasoning",
@@ -358,7 +358,7 @@ Deno.test("a Chat request returns thoughts where the provider requires them, on 
   ]);
 });
 
-Deno.test("a Chat request returns sealed parts to their issuer only, and reports the others", () => {
+Deno.test("encodeRequest() returns sealed parts only to their issuer, and reports others", () => {
   const details = '[{"type":"reasoning.encrypted","data":"x"}]';
   const sealed = {
     protocol: "chat",
@@ -389,7 +389,7 @@ Deno.test("a Chat request returns sealed parts to their issuer only, and reports
   );
 });
 
-Deno.test("a Chat request requests reasoning in the service's own words", () => {
+Deno.test("encodeRequest() requests reasoning in the service's words", () => {
   const cases: [
     service: string,
     settings: CanonicalRequest["reasoning"],
@@ -437,7 +437,7 @@ Deno.test("a Chat request requests reasoning in the service's own words", () => 
   }
 });
 
-Deno.test("a Chat request has no tool settings without tools", () => {
+Deno.test("encodeRequest() writes no tool settings without tools", () => {
   const { body, lost } = encode("custom", {
     toolChoice: { type: "required" },
     parallelTools: false,
@@ -452,7 +452,7 @@ Deno.test("a Chat request has no tool settings without tools", () => {
   assert.deepEqual(lost, ["tools report", "toolChoice report"]);
 });
 
-Deno.test("a Chat request reports a forced tool that the provider does not run", () => {
+Deno.test("encodeRequest() reports a forced hosted tool of another protocol", () => {
   const value = { type: "tool", name: "web_search" };
   const { lost } = encode("custom", {
     tools: [FUNCTION],
@@ -461,7 +461,7 @@ Deno.test("a Chat request reports a forced tool that the provider does not run",
   assert.deepEqual(lost, ["toolChoice report"]);
 });
 
-Deno.test("a Chat request spells tool choices, and narrows the tools where a list of allowed ones is unknown", () => {
+Deno.test("encodeRequest() writes only the allowed tools if the service has no list of allowed tools", () => {
   const tools = [FUNCTION, { ...FUNCTION, name: "g" }];
   const allowed = {
     type: "allowed",
@@ -495,7 +495,7 @@ Deno.test("a Chat request spells tool choices, and narrows the tools where a lis
   );
 });
 
-Deno.test("a Chat request sets strict arguments for OpenAI only with a schema that allows it", () => {
+Deno.test("encodeRequest() drops `strict` of a tool for OpenAI if the schema does not qualify", () => {
   const strict = { ...FUNCTION, strict: true };
   const open = encode("openai", { tools: [strict] });
   assert.doesNotMatch(JSON.stringify(open.body.tools), /strict/);
@@ -506,7 +506,7 @@ Deno.test("a Chat request sets strict arguments for OpenAI only with a schema th
   );
 });
 
-Deno.test("a Chat request sends a schema for answers, or describes it in the prompt when the service lacks schemas", () => {
+Deno.test("encodeRequest() writes a schema for the answer, or puts it into the prompt if the service has no schemas", () => {
   const closed = {
     type: "object",
     properties: { a: {} },
@@ -558,7 +558,7 @@ Deno.test("a Chat request sends a schema for answers, or describes it in the pro
   );
 });
 
-Deno.test("a Chat request drops the settings that only OpenAI has, and reports it", () => {
+Deno.test("encodeRequest() drops and reports settings that only OpenAI has", () => {
   const fields = {
     verbosity: "low",
     serviceTier: {
@@ -605,7 +605,7 @@ Deno.test("a Chat request drops the settings that only OpenAI has, and reports i
   );
 });
 
-Deno.test("a Chat request hashes a user id that is too long", () => {
+Deno.test("encodeRequest() hashes a user id that is too long", () => {
   assert.equal(encode("custom", { user: "anna" }).body.user, "anna");
   assert.match(
     String(encode("openai", { user: "x".repeat(65) }).body.user),
@@ -613,7 +613,7 @@ Deno.test("a Chat request hashes a user id that is too long", () => {
   );
 });
 
-Deno.test("a Chat request reports the extras of other protocols and writes its own", () => {
+Deno.test("encodeRequest() writes Chat's extras, and reports those of other protocols", () => {
   const { body, lost } = encode("openai", {
     extras: {
       chat: { prediction: { value: { type: "content" }, weight: "report" } },
@@ -624,7 +624,7 @@ Deno.test("a Chat request reports the extras of other protocols and writes its o
   assert.deepEqual(lost, ["container report"]);
 });
 
-Deno.test("an envelope from another protocol is no text of the history", () => {
+Deno.test("encodeRequest() drops and reports another protocol's sealed part", () => {
   const sealed = {
     protocol: "messages",
     form: "signature",
@@ -640,7 +640,7 @@ Deno.test("an envelope from another protocol is no text of the history", () => {
   assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
-Deno.test("a participant's name is forwarded", () => {
+Deno.test("encodeRequest() writes a participant's name", () => {
   const turns = [
     { role: "user", name: "anna", blocks: [text("a")] },
     turn("user", text("b")),

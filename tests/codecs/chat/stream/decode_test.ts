@@ -65,7 +65,7 @@ function piece(
   return JSON.parse(JSON.stringify(entry));
 }
 
-/** Returns the block of a whole tool call. */
+/** Returns the block of a complete tool call. */
 function called(id: string, name = "f", text = "{}"): Json {
   return { kind: "function_call", id, name, arguments: text };
 }
@@ -82,7 +82,7 @@ function lastFailure(all: readonly AnswerEvent[]) {
     : assert.fail(`ended with ${last?.type}`);
 }
 
-Deno.test("a Chat stream has the model, the time, the stop reason and the usage", () => {
+Deno.test("a Chat stream's events have the model, the time, the stop reason and the usage", () => {
   const answer = answerOf(
     chunk({ role: "assistant", content: "" }),
     says("Hi"),
@@ -127,7 +127,7 @@ Deno.test("a Chat stream emits text as it arrives", () => {
   ]);
 });
 
-Deno.test("a Chat stream's thoughts, text and refusal are blocks of their own", async (t) => {
+Deno.test("a Chat stream's reasoning, text and refusal become separate blocks", async (t) => {
   const streams: Record<string, Json[]> = {
     "in reasoning_content": [
       chunk({ reasoning_content: "th" }),
@@ -187,7 +187,7 @@ Deno.test("a Chat stream's content may be parts or an object", () => {
   }]);
 });
 
-Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, or comes last", () => {
+Deno.test("a Chat stream's sealed reasoning joins the reasoning before it, or becomes the last block", () => {
   const signed = [
     chunk({
       reasoning_details: [{ type: "reasoning.text", text: "thi", index: 0 }],
@@ -240,7 +240,7 @@ Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, o
   );
 });
 
-Deno.test("a Chat stream's tool calls are put together", async (t) => {
+Deno.test("a Chat stream's tool calls are assembled from pieces", async (t) => {
   const one = called("c1", "f", '{"a":1}');
   const two = called("c2", "g", '{"b":2}');
   const whole = piece(0, "c1", "f", '{"a":1}');
@@ -387,7 +387,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
   }
 });
 
-Deno.test("a Chat stream's thought signatures are sealed parts of the calls or the text that they came with", async (t) => {
+Deno.test("a Chat stream's thought signatures become sealed parts of the call or text beside them", async (t) => {
   const signed = (value: string, platform = "google") => ({
     extra_content: { [platform]: { thought_signature: value } },
   });
@@ -441,7 +441,7 @@ Deno.test("a Chat stream's thought signatures are sealed parts of the calls or t
   }
 });
 
-Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
+Deno.test("a Chat stream's stop reason fits its calls", () => {
   const call = calls(piece(0, "c1", "f", "{}"));
   const nameless = calls(piece(0, "c1", undefined, "{}"));
   const cases: [chunks: Json[], reason: string][] = [
@@ -460,7 +460,7 @@ Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
   }
 });
 
-Deno.test("a Chat stream's end has the meaning of the provider's word", () => {
+Deno.test("a Chat stream's stop reason has the meaning of the provider's finish_reason", () => {
   const words: [word: string, reason: string][] = [
     ["stop", "end"],
     ["eos_token", "end"],
@@ -479,7 +479,7 @@ Deno.test("a Chat stream's end has the meaning of the provider's word", () => {
   }
 });
 
-Deno.test("a Chat stream's end may be a failure", () => {
+Deno.test("a Chat stream fails when its finish_reason means a failure", () => {
   const words: [word: string, kind: string][] = [
     ["error", "server"],
     ["network_error", "server"],
@@ -494,7 +494,7 @@ Deno.test("a Chat stream's end may be a failure", () => {
   }
 });
 
-Deno.test("a Chat stream that ends with a full context before any output is a prompt that is too long", () => {
+Deno.test("a Chat stream fails with a prompt that is too long when the context is full before any output", () => {
   const finish_reason = "model_context_window_exceeded";
   assert.equal(
     failureOf(chunk({ role: "assistant" }), ends(finish_reason)).kind,
@@ -502,7 +502,7 @@ Deno.test("a Chat stream that ends with a full context before any output is a pr
   );
 });
 
-Deno.test("a Chat stream continues after the word null", () => {
+Deno.test("a Chat stream continues after a finish_reason with the text `null`", () => {
   const { blocks } = answerOf(
     says("a", { finish_reason: "null" }),
     says("b", { finish_reason: "stop" }),
@@ -511,7 +511,7 @@ Deno.test("a Chat stream continues after the word null", () => {
   assert.equal(failureOf(says("a", { finish_reason: "null" })).kind, "broken");
 });
 
-Deno.test("a Chat stream's end is not better than that of the provider behind a router, nor than an earlier one", () => {
+Deno.test("a Chat stream's stop reason is the worst of the router's, its provider's and earlier ones", () => {
   const call = calls(piece(0, "c1", "f", "{}"));
   const reasonOf = (...ends: Json[]) =>
     answerOf(call, ...ends.map((end) => chunk({}, end))).stop.reason;
@@ -537,7 +537,7 @@ Deno.test("a Chat stream's end is not better than that of the provider behind a 
   );
 });
 
-Deno.test("a Chat stream names the stop string that was met, if the provider does", () => {
+Deno.test("a Chat stream's end names the matched stop string, if the provider does", () => {
   const stopOf = (end: Json) => {
     const { stop } = answerOf(says("x"), ends("stop", end));
     return [stop.reason, stop.sequence];
@@ -552,7 +552,7 @@ Deno.test("a Chat stream names the stop string that was met, if the provider doe
 
 const COUNTS = { prompt_tokens: 10, completion_tokens: 5 };
 
-Deno.test("a Chat stream's usage is the last one that counts, at any place", async (t) => {
+Deno.test("a Chat stream's usage is the last one with counts, at any place", async (t) => {
   const usage = COUNTS;
   const streams: Record<string, Json[]> = {
     "in a chunk of its own": [ends("stop"), {
@@ -578,7 +578,7 @@ Deno.test("a Chat stream's usage is the last one that counts, at any place", asy
     const { usage } = answerOf(...chunks);
     assert.deepEqual([usage?.inputTokens, usage?.outputTokens], [10, 5]);
   });
-  await t.step("or absent when nothing counts", () => {
+  await t.step("absent when there are no counts", () => {
     assert.equal(
       answerOf({ ...chunk({}), usage: { prompt_tokens: null } }).usage,
       undefined,
@@ -620,7 +620,7 @@ as gateways to Claude do: { prompt_tokens: 10, completion_tokens: 5, cache_read_
   });
 });
 
-Deno.test("a Chat stream's annotations are citations of its text", () => {
+Deno.test("a Chat stream's annotations become citations of its text", () => {
   const annotation = {
     type: "url_citation",
     url_citation: {
@@ -649,7 +649,7 @@ Deno.test("a Chat stream's annotations are citations of its text", () => {
   ]);
 });
 
-Deno.test("a Chat stream's citations count from the text that they back", () => {
+Deno.test("a Chat stream's citations get offsets in their block", () => {
   const annotation = (start_index: number, end_index: number) => ({
     type: "url_citation",
     url_citation: { url: "https://example.com", start_index, end_index },
@@ -668,7 +668,7 @@ Deno.test("a Chat stream's citations count from the text that they back", () => 
   );
 });
 
-Deno.test("a Chat stream's other choices and unknown frames are passed over", () => {
+Deno.test("a Chat stream's other choices and unknown frames are ignored", () => {
   assert.deepEqual(
     blocksOf(
       { type: "ping" },
@@ -686,7 +686,7 @@ Deno.test("a Chat stream's other choices and unknown frames are passed over", ()
   );
 });
 
-Deno.test("a Chat stream's chunk may hold the first choice in several pieces", () => {
+Deno.test("a Chat stream's choices without an index are parts of the first choice", () => {
   assert.deepEqual(
     blocksOf({
       ...IDENTITY,
@@ -701,12 +701,12 @@ Deno.test("a Chat stream's chunk may hold the first choice in several pieces", (
   );
 });
 
-Deno.test("a Chat stream may end without [DONE] once it has a reason to", () => {
+Deno.test("a Chat stream may end without [DONE] after a finish_reason", () => {
   const last = events(says("a"), ends("stop")).at(-1);
   assert.equal(last?.type, "end");
 });
 
-Deno.test("a Chat stream is broken", async (t) => {
+Deno.test("a Chat stream fails as broken", async (t) => {
   const call = calls(piece(0, "c1", "f", "{"));
   const streams: Record<string, unknown[]> = {
     "when it ends before the answer does": [says("a")],
@@ -727,9 +727,9 @@ Deno.test("a Chat stream is broken", async (t) => {
   }
 });
 
-Deno.test("a Chat stream contains the failure that the upstream reports", async (t) => {
+Deno.test("a Chat stream ends with the failure that the upstream reports", async (t) => {
   const error = { message: "Too fast", type: "rate", code: 429 };
-  await t.step("as a frame of its own", () => {
+  await t.step("in a separate frame", () => {
     const failure = failureOf(says("a"), { error });
     assert.deepEqual([failure.kind, failure.message, failure.code], [
       "rate_limited",
@@ -738,7 +738,7 @@ Deno.test("a Chat stream contains the failure that the upstream reports", async 
     ]);
   });
   await t.step(
-    "as a bare word",
+    "as a string",
     () => assert.equal(failureOf({ error: "overload" }).message, "overload"),
   );
   await t.step("inside a choice", () => {
@@ -749,20 +749,20 @@ Deno.test("a Chat stream contains the failure that the upstream reports", async 
       "server",
     );
   });
-  await t.step("behind the name `error`", () => {
+  await t.step("in an event named `error`", () => {
     const bytes = new TextEncoder().encode(
       'event: error\ndata: {"message":"Broke"}\n\n',
     );
     const last = decodeBytes(chatCodec, bytes).at(-1);
     assert.equal(last?.type === "failure" ? last.failure.message : "", "Broke");
   });
-  await t.step("and nothing after it", () => {
+  await t.step("and no event follows", () => {
     assert.equal(events({ error }, says("a"), "[DONE]").length, 1);
   });
 });
 
-Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => {
-  await t.step("by its number of calls", () => {
+Deno.test("a Chat stream fails when it exceeds a limit", async (t) => {
+  await t.step("of calls", () => {
     const many = Array.from(
       { length: MAX_BLOCKS + 1 },
       (_, index) => piece(index, `c${index}`, "f", "{}"),
@@ -774,14 +774,14 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
       MAX_BLOCKS,
     );
   });
-  await t.step("by calls that never get a name", () => {
+  await t.step("of calls without a name", () => {
     const many = Array.from(
       { length: MAX_BLOCKS + 1 },
       (_, index) => piece(index),
     );
     assert.equal(failureOf(calls(...many)).kind, "oversized");
   });
-  await t.step("by arguments that wait for a name", () => {
+  await t.step("of held arguments", () => {
     const decoder = chatCodec.createStreamDecoder({ next: (prefix) => prefix });
     const seen: AnswerEvent[] = [];
     const text = "x".repeat(MAX_HELD_CHARACTERS / 2 + 1);
@@ -791,7 +791,7 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
     }
     assert.equal(lastFailure(seen).kind, "oversized");
   });
-  await t.step("by its nesting", () => {
+  await t.step("of nesting", () => {
     for (const [depth, kind] of [[60_000, "broken"], [200_000, "oversized"]]) {
       const deep = `${"[".repeat(Number(depth))}${"]".repeat(Number(depth))}`;
       const data =
@@ -803,7 +803,7 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
 
 const PAGES = { citations: ["https://a.example/1", "https://b.example/2"] };
 
-Deno.test("the pages that a Chat answer lists beside its choices back all of its text, once", () => {
+Deno.test("pages beside a Chat answer become citations of its whole text, once", () => {
   const end = ends("stop");
   const backed = (title?: string) => [{
     kind: "text",
@@ -847,7 +847,7 @@ Deno.test("pages beside a Chat answer are ignored next to annotations, or withou
   assert.equal(call?.kind, "function_call");
 });
 
-Deno.test("what only Chat Completions can show is given in words or named to other callers", () => {
+Deno.test("parts that only Chat has reach other callers as text, or are named as dropped", () => {
   const link = { type: "image_url", image_url: { url: "https://a.example/p" } };
   const bytes = {
     type: "image_url",

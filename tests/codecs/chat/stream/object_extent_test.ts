@@ -10,7 +10,7 @@ const DOCUMENTS = [
   '{"\\\\":"\\u007d"}',
 ];
 
-Deno.test("ObjectExtent finds the end of an object, in any pieces", () => {
+Deno.test("ObjectExtent finds the end of an object, however it is split", () => {
   for (const document of DOCUMENTS) {
     const text = `${document} {"tail":1}`;
     for (let size = 1; size <= text.length; size++) {

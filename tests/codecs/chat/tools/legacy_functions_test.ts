@@ -25,7 +25,7 @@ const FUNCTIONS = [
   { name: "news" },
 ];
 
-Deno.test("functions are tools of which one is called at a time", () => {
+Deno.test("legacy functions become tools that are called one at a time", () => {
   const asked = { functions: FUNCTIONS, function_call: "auto" };
   const messages = received("chat", "messages anthropic claude-opus-5", asked);
   const responses = received("chat", "responses openai gpt-5.2", asked);
@@ -57,7 +57,7 @@ Deno.test("functions are tools of which one is called at a time", () => {
   assert.deepEqual(responses.dropped, []);
 });
 
-Deno.test("function_call chooses as tool_choice does", () => {
+Deno.test("a request's function_call becomes the tool choice", () => {
   const cases: [JsonObject[string], JsonObject[string]][] = [
     ["none", "none"],
     ["auto", "auto"],
@@ -72,7 +72,7 @@ Deno.test("function_call chooses as tool_choice does", () => {
   }
 });
 
-Deno.test("a history of functions pairs calls and results", () => {
+Deno.test("legacy calls and results of a history get matching ids", () => {
   const { body } = received("chat", "responses openai gpt-5.2", {
     functions: FUNCTIONS,
     messages: [
@@ -133,7 +133,7 @@ function streamed(answer: Answer, fields: JsonObject) {
   return { choices, dropped };
 }
 
-Deno.test("a caller of functions is answered with a function_call, whole", () => {
+Deno.test("a caller of legacy functions gets a function_call, in JSON", () => {
   const { context } = contextFor({ functions: FUNCTIONS });
   assert.deepEqual(
     JSON.parse(JSON.stringify(CODECS.chat.encodeAnswer(ANSWER, context)))
@@ -152,7 +152,7 @@ Deno.test("a caller of functions is answered with a function_call, whole", () =>
   );
 });
 
-Deno.test("a caller of functions is answered with a function_call, streamed", () => {
+Deno.test("a caller of legacy functions gets a function_call, in a stream", () => {
   const { choices } = streamed(ANSWER, { functions: FUNCTIONS });
   assert.deepEqual(choices.slice(1).map(({ delta }) => delta), [
     { function_call: { name: "weather", arguments: "" } },
@@ -162,7 +162,7 @@ Deno.test("a caller of functions is answered with a function_call, streamed", ()
   assert.equal(choices.at(-1).finish_reason, "function_call");
 });
 
-Deno.test("a caller of functions receives one call, and the log names the others", () => {
+Deno.test("a caller of legacy functions gets one call, and the others are reported as dropped", () => {
   const [block] = ANSWER.blocks;
   assert.ok(block?.kind === "function_call");
   const two: Answer = {
@@ -178,7 +178,7 @@ Deno.test("a caller of functions receives one call, and the log names the others
   assert.deepEqual(stream.dropped, ["tool_calls"]);
 });
 
-Deno.test("a caller of tools is answered with calls of tools", () => {
+Deno.test("a caller of tools gets tool_calls", () => {
   const tools = [{ type: "function", function: { name: "weather" } }];
   const { context } = contextFor({ tools });
   const whole = JSON.stringify(CODECS.chat.encodeAnswer(ANSWER, context));
@@ -189,7 +189,7 @@ Deno.test("a caller of tools is answered with calls of tools", () => {
   assert.equal(choices.at(-1).finish_reason, "tool_calls");
 });
 
-Deno.test("a search of the web is a tool for OpenAI, and refused by others", () => {
+Deno.test("web_search_options become a tool for OpenAI, and are refused for other providers", () => {
   const place = { country: "DE", city: "Bonn" };
   const asked = {
     web_search_options: {
@@ -224,7 +224,7 @@ Deno.test("a search of the web is a tool for OpenAI, and refused by others", () 
   assert.deepEqual(own.body.web_search_options, asked.web_search_options);
 });
 
-Deno.test("functions beside tools are further tools, and answers come in the words of tools", () => {
+Deno.test("legacy functions beside tools become further tools, and the answer has tool_calls", () => {
   const tool = (name: string) => ({
     type: "function",
     function: { name, parameters: PARAMETERS },
