@@ -106,7 +106,7 @@ codecContract({
 `),
 });
 
-/** Adds the model, which Bedrock and Vertex have in the path; the recordings are named after it. */
+/** Adds the model, from the recording's name. Bedrock and Vertex have it in the path. */
 function withModel(recording: Recording): ContractCase {
   const { request, ...rest } = recording;
   if (request === undefined) return rest;
@@ -115,7 +115,7 @@ function withModel(recording: Recording): ContractCase {
 
 const REQUESTS = loadClientRequests(/\/messages$/);
 
-/** The fields of clients that a Chat-only upstream cannot receive. */
+/** The clients' fields that Chat Completions lacks. */
 const DROPPED: readonly string[] = [
   // Most providers cache by themselves.
   "cache_control",
@@ -129,8 +129,8 @@ const DROPPED: readonly string[] = [
 ];
 
 testNeeding(
-  "every request of a real client is understood and can be sent on" +
-    (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
+  "the codec reads every recorded client's request, and writes a valid one" +
+    (REQUESTS.length === 0 ? " (left out without recordings)" : ""),
   REQUESTS.length === 0 && "there are no recordings here",
   async (t) => {
     await steps(t, REQUESTS, ({ request }) => {
@@ -178,7 +178,7 @@ Deno.test("parseClaudeModel() reads the ids of every provider", () => {
   assert.equal(parseClaudeModel("glm-5"), undefined);
 });
 
-Deno.test("dialectOf() recognizes what each generation writes at most", () => {
+Deno.test("dialectOf() returns the highest output limit of each generation", () => {
   const most: Record<string, number | undefined> = {
     "claude-3-haiku": 4096,
     "claude-3-5-haiku": 8192,
@@ -199,7 +199,7 @@ Deno.test("dialectOf() recognizes what each generation writes at most", () => {
   }
 });
 
-Deno.test("dialectOf() recognizes which models can be forced and which can stop thinking", () => {
+Deno.test("dialectOf() returns which models accept a forced tool and which can switch thinking off", () => {
   const rules: Record<string, [string, string | undefined]> = {
     "claude-opus-4-8": ["without_thinking", "disabled"],
     "claude-haiku-5-5": ["without_thinking", "disabled"],
@@ -216,7 +216,7 @@ Deno.test("dialectOf() recognizes which models can be forced and which can stop 
   }
 });
 
-Deno.test("dialectOf() leaves the rules of a model to another gateway", () => {
+Deno.test("dialectOf() returns no rules of a model for another gateway", () => {
   const dialect = dialectOf({ service: "gateway", model: "claude-3-haiku" });
   assert.equal(dialect.thinking, "as_given");
   assert.equal(dialect.maxOutputTokens, undefined);
@@ -255,7 +255,7 @@ const FROM_CHAT_REQUESTS = [...CHAT_CASES, ...loadRecordings("chat")].flatMap(
 );
 
 for (const model of MODELS) {
-  Deno.test(`every Chat request becomes one that a Messages upstream takes for ${model}`, (t) =>
+  Deno.test(`every Chat request becomes a valid Messages request for ${model}`, (t) =>
     steps(t, FROM_CHAT_REQUESTS, ({ name, request }) => {
       const param = REFUSED.get(name);
       if (param === undefined) {

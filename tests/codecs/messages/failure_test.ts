@@ -37,7 +37,7 @@ Deno.test("decodeFailure() reads the protocol's own error", () => {
   });
 });
 
-Deno.test("decodeFailure() recognizes every type, and the status of one inside an answer", () => {
+Deno.test("decodeFailure() recognizes every type, and returns its status for an error inside an answer", () => {
   const kinds: [string, FailureKind, number][] = [
     ["authentication_error", "authentication", 502],
     ["billing_error", "quota", 402],
@@ -57,7 +57,7 @@ Deno.test("decodeFailure() recognizes every type, and the status of one inside a
   }
 });
 
-Deno.test("decodeFailure() uses the words and the status when the type is vague", () => {
+Deno.test("decodeFailure() uses the message and the status when the type is vague", () => {
   const kind = (status: number, body: JsonValue | undefined) =>
     decodeFailure(status, body).kind;
   const invalid = (message: string) => error("invalid_request_error", message);
@@ -82,7 +82,7 @@ Deno.test("decodeFailure() uses the words and the status when the type is vague"
   assert.equal(kind(500, "text"), "server");
 });
 
-Deno.test("encodeFailure() keeps status and message in the protocol's shape", () => {
+Deno.test("encodeFailure() writes the status and the message in the shape of Messages", () => {
   assert.deepEqual(
     encodeFailure(
       { kind: "rate_limited", status: 429, message: "Slow", code: "c" },
@@ -103,7 +103,7 @@ Deno.test("encodeFailure() keeps status and message in the protocol's shape", ()
   );
 });
 
-Deno.test("encodeFailure() chooses a status when the upstream's is meaningless", () => {
+Deno.test("encodeFailure() chooses a status when the upstream's is missing or no error", () => {
   const status = (kind: FailureKind, given?: number) =>
     encodeFailure({ kind, status: given, message: "m" }, "r").status;
   assert.equal(status("overloaded"), 529);
@@ -124,7 +124,7 @@ Deno.test("encodeFailure() hides the refusal of the gateway's own credential", (
   assert.match(JSON.stringify(body), /"type":"api_error"/);
 });
 
-Deno.test("Messages failure: a prompt that does not fit has the message on which clients compact", () => {
+Deno.test("encodeFailure() writes the message after which clients compact, for a prompt that is too long", () => {
   const message = (given: string) => {
     const { body } = encodeFailure(
       { kind: "context_too_long", status: 400, message: given },
@@ -146,7 +146,7 @@ Deno.test("Messages failure: a prompt that does not fit has the message on which
   );
 });
 
-Deno.test("Messages failure: an answer that is none is a failure", () => {
+Deno.test("decodeAnswer() throws a failure for a body that is no answer", () => {
   const bodies: [JsonValue, FailureKind][] = [
     [null, "broken"],
     ["text", "broken"],
@@ -166,7 +166,7 @@ Deno.test("Messages failure: an answer that is none is a failure", () => {
   }
 });
 
-// Claude Code repeats a refused request without what `capability_rejected: <class>` names. The classes are in the
+// After `capability_rejected: <class>`, Claude Code repeats the request without that capability. The classes are in the
 // protocol reference of its program (2.1.330, `claude gateway`, "Errors"); it looks for the token, followed by no
 // character of `[A-Za-z0-9_:.-]`, and for status 400: https://code.claude.com/docs/en/llm-gateway-protocol
 
@@ -252,14 +252,14 @@ const REFUSALS: readonly (readonly [
 ];
 
 for (const [from, message, className, options] of REFUSALS) {
-  Deno.test(`Claude Code can leave out what ${from} rejects with "${message.slice(0, 60)}"`, () => {
+  Deno.test(`Claude Code gets the token of the capability that ${from} rejects with "${message.slice(0, 60)}"`, () => {
     const made = encoded(from, message, options);
     assert.deepEqual([made.status, made.type], [400, "invalid_request_error"]);
     assert.equal(
       made.message,
       `${message} (capability_rejected: ${className})`,
     );
-    // As Claude Code looks for it.
+    // Claude Code searches with this pattern.
     assert.match(
       made.message,
       new RegExp(`capability_rejected: ${className}(?![A-Za-z0-9_:.-])`),
@@ -267,7 +267,7 @@ for (const [from, message, className, options] of REFUSALS) {
   });
 }
 
-/** Errors that must not switch anything off. */
+/** Errors that must not make Claude Code leave anything out. */
 const OTHERS: readonly (readonly [
   Protocol,
   string,
@@ -289,13 +289,13 @@ const OTHERS: readonly (readonly [
 ];
 
 for (const [from, message, options] of OTHERS) {
-  Deno.test(`Claude Code gets no token with ${options?.status ?? 400} "${message.slice(0, 60)}"`, () => {
+  Deno.test(`Claude Code gets no token of a capability for ${options?.status ?? 400} "${message.slice(0, 60)}"`, () => {
     const { message: made } = encoded(from, message, options);
     assert.doesNotMatch(made, /\(capability_rejected/);
   });
 }
 
-Deno.test("other callers get the provider's words alone", () => {
+Deno.test("callers of other protocols get no token of a capability", () => {
   const failure = CODECS.chat.decodeFailure(400, {
     error: { message: "image_url is not supported" },
   });

@@ -52,16 +52,13 @@ const ACCUMULATORS = {
     }).messages.stream(REQUEST).finalMessage(),
 };
 
-/** A stream of an upstream, as its codec reads it. */
+/** An upstream's stream, as the codec reads it. */
 interface UpstreamStream {
   readonly name: string;
   readonly events: readonly AnswerEvent[];
 }
 
-/**
- * The SDK keeps the readable part of arguments that the token limit cut off, and the JSON answer
- * keeps their text.
- */
+/** Of arguments that the token limit cut off, the SDK keeps the readable part, and the JSON answer the text. */
 const CUT_ARGUMENTS =
   "messages anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
 
@@ -88,7 +85,7 @@ function streamsOf(
 }
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
-  Deno.test(`Anthropic SDK ${version} gathers the JSON answer from a stream`, (t) =>
+  Deno.test(`Anthropic SDK ${version} assembles the JSON answer from a stream`, (t) =>
     steps(t, STREAMS, async ({ events }) => {
       const message = await accumulate(streamOf(events));
       const answer = messagesCodec.encodeAnswer(
@@ -133,7 +130,7 @@ function failing(...events: AnswerEvent[]): string {
   return streamOf([...events, { type: "failure", failure }]);
 }
 
-Deno.test("Anthropic SDKs throw the typed error of a stream that breaks", async () => {
+Deno.test("Anthropic SDKs throw the typed error of a stream that fails", async () => {
   const broken = failing(
     { type: "start", id: "a", model: "m" },
     { type: "block-start", index: 0, block: { kind: "text" } },
@@ -150,7 +147,7 @@ Deno.test("Anthropic SDKs throw the typed error of a stream that breaks", async 
   }
 });
 
-Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
+Deno.test("Anthropic SDKs ignore keep-alives", async () => {
   const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
   const frames = new FrameWriter();
   const { write } = frames;
@@ -172,7 +169,7 @@ Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
   }
 });
 
-Deno.test("Anthropic SDK reports the code of a thread that the gateway does not keep", async () => {
+Deno.test("Anthropic SDK reports the error code for a thread, which the gateway does not keep", async () => {
   const error = errorOf(() =>
     messagesCodec.decodeRequest({ ...REQUEST, thread: { type: "create" } })
   );

@@ -55,7 +55,7 @@ Deno.test("messagesWatch.usageOf() names the category of a refusal before any ou
   assert.equal(refusalIn({ stop_reason: "end_turn", usage }), undefined);
 });
 
-Deno.test("messagesWatch.usageOf() reads the output alone of a message_delta", () => {
+Deno.test("messagesWatch.usageOf() reads a message_delta with only output tokens", () => {
   const usage = messagesWatch.usageOf({
     type: "message_delta",
     usage: { output_tokens: 9 },
@@ -64,14 +64,14 @@ Deno.test("messagesWatch.usageOf() reads the output alone of a message_delta", (
   assert.equal(usage?.outputTokens, 9);
 });
 
-Deno.test("messagesWatch.usageOf() reads the answer of a count of tokens", () => {
+Deno.test("messagesWatch.usageOf() reads the response of a token count", () => {
   assert.deepEqual(messagesWatch.usageOf({ input_tokens: 42 }), {
     inputTokens: 42,
     outputTokens: 0,
   });
 });
 
-Deno.test("messagesWatch.usageOf() lets a later count replace an earlier one, larger or smaller, as the codec does", async (t) => {
+Deno.test("messagesWatch.usageOf() merges later counts as the codec does", async (t) => {
   const cases = yamlObject(`
 a smaller one: [{ input_tokens: 100, output_tokens: 40 }, { input_tokens: 90, output_tokens: 30 }]
 the output alone: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { output_tokens: 30 }]

@@ -51,7 +51,7 @@ Deno.test("decodeFailure() reads how long to wait", () => {
     13_872_000,
   );
   assert.equal(delayOf({ message: "try again later" }), undefined);
-  // No quota resets so late.
+  // This time is too late for the reset of a quota.
   assert.equal(delayOf({ message: "x", resets_in_seconds: 1e30 }), undefined);
   assert.equal(delayOf({ message: "x", resets_in_seconds: -1 }), undefined);
   const never = JSON.parse('{"message":"x","resets_in_seconds":1e999}');

@@ -64,7 +64,7 @@ const FIELDS_BY_TYPE: Readonly<Record<string, string>> = {
 };
 
 /**
- * Codes of a failed answer that the schema lacks. By the first two, Codex shortens the conversation or ends the turn
+ * Codes of a failed answer that the schema lacks. After the first two, Codex shortens the conversation or ends the turn
  * (codex-rs/codex-api/src/sse/responses.rs of openai/codex).
  */
 export const UNPUBLISHED_CODES: ReadonlySet<string> = wordSet(`
@@ -111,8 +111,9 @@ function inUsage(usage: JsonValue | undefined): readonly string[] {
 }
 
 /**
- * Returns true for an answer that has begun or failed and has no usage. OpenAI's server writes null there, although its
- * schema knows only an absent usage (packages/openai/src/responses/__fixtures__/openai-error.1.chunks.txt of vercel/ai).
+ * Returns true for an answer that has begun or failed and has no usage. OpenAI's server writes a null usage, although
+ * its schema only allows an absent one (packages/openai/src/responses/__fixtures__/openai-error.1.chunks.txt of
+ * vercel/ai).
  */
 export function isUncounted({ status, usage }: JsonObject): boolean {
   return usage === null && (status === "in_progress" || status === "failed");

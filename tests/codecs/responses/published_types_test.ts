@@ -11,8 +11,8 @@ import {
 } from "./published_fields.ts";
 import { writtenAnswers } from "./written.ts";
 
-// OpenAI's published types accept every answer and every event that the gateway writes in their place. The types are
-// those of the official SDK, and a list of our own.
+// OpenAI's published types accept every answer and every event that the gateway writes. The types are those of the
+// official SDK, and `published_fields.ts`.
 
 const ANSWERS = writtenAnswers();
 
@@ -21,7 +21,7 @@ const SDK = createTypeJudge(
   "resources/responses/responses.d.ts",
 );
 
-/** Problems of the types that are none on the wire. */
+/** Type errors that do not matter on the wire. */
 function isReal(problem: string): boolean {
   // The SDK adds this field when it reads an answer.
   if (problem.endsWith(".output_text: is missing")) return false;

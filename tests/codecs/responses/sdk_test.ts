@@ -20,8 +20,8 @@ import {
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 
-// The official SDK checks the grammar of a stream while it joins the answer. The joined answer must
-// equal the encoded one, streamed and whole.
+// The official SDK checks the grammar of a stream while it assembles the answer. The assembled answer must equal the
+// encoded one.
 
 const context = answerContext(
   responsesCodec.decodeRequest({ model: "m", input: "hi" }),

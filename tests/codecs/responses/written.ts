@@ -33,7 +33,7 @@ import { MESSAGES_CASES } from "../messages/cases.ts";
 /** What a Responses caller gets for one answer. */
 export interface WrittenAnswer {
   readonly name: string;
-  /** The whole answer; `undefined` where only a stream can end so. */
+  /** The JSON answer; `undefined` for an ending that only a stream has. */
   readonly whole: JsonObject | undefined;
   readonly events: readonly JsonObject[];
 }
@@ -140,7 +140,7 @@ interface Exchange {
   readonly fields?: JsonObject;
 }
 
-/** Answers of the other protocols that other tests know. Those of this one reach its callers natively. */
+/** Answers of the other protocols from other tests. Answers of Responses reach their callers natively. */
 function readAnswers(): WrittenAnswer[] {
   const cases = { chat: CHAT_CASES, messages: MESSAGES_CASES };
   return (["chat", "messages"] as const).flatMap((protocol) => {
@@ -161,7 +161,7 @@ function readAnswers(): WrittenAnswer[] {
   });
 }
 
-/** Returns the events of an answer, which are a failure for an error. */
+/** Returns the events of an answer, or a failure for an error. */
 function readWhole(codec: Codec, answer: JsonValue): AnswerEvent[] {
   try {
     return eventsOf(codec.decodeAnswer(answer, counterIds()));

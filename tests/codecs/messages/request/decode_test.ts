@@ -27,7 +27,7 @@ function turns(messages: JsonValue[], fields: JsonObject = {}): unknown {
   return plain(decode({ messages, ...fields }).turns);
 }
 
-Deno.test("Messages request read: the smallest request is a model, a limit and the user's words", () => {
+Deno.test("decodeRequest() reads a request of a model, a limit and a text", () => {
   assert.deepEqual(plain(decode()), {
     model: "m",
     stream: false,
@@ -39,7 +39,7 @@ Deno.test("Messages request read: the smallest request is a model, a limit and t
   });
 });
 
-Deno.test("Messages request read: system text comes first, or at the caller's place among the messages", () => {
+Deno.test("decodeRequest() puts `system` first, and keeps system messages at their place", () => {
   const messages = [
     fromUser("a"),
     { role: "system", content: "b" },
@@ -53,7 +53,7 @@ Deno.test("Messages request read: system text comes first, or at the caller's pl
   ]);
 });
 
-Deno.test("Messages request read: the note to Anthropic's billing is for upstreams of the protocol alone", () => {
+Deno.test("decodeRequest() keeps the note for Anthropic's billing only for Messages upstreams", () => {
   const note = textPart("x-anthropic-billing-header: cc_version=2;");
   const [system] = decode({ system: [note, textPart("s")] }).turns;
   assert.deepEqual(plain(system?.blocks), [
@@ -68,7 +68,7 @@ Deno.test("Messages request read: the note to Anthropic's billing is for upstrea
   ]);
 });
 
-Deno.test("Messages request read: tool results of a user message are a turn before its other words", () => {
+Deno.test("decodeRequest() moves the tool results of a user message into a turn before it", () => {
   const content = [
     textPart("late"),
     {
@@ -99,7 +99,7 @@ Deno.test("Messages request read: tool results of a user message are a turn befo
   ]);
 });
 
-Deno.test("Messages request read: a tool result keeps text, pictures, documents and references", () => {
+Deno.test("decodeRequest() keeps every kind of content in a tool result", () => {
   const content = [
     textPart("t"),
     {
@@ -138,7 +138,7 @@ Deno.test("Messages request read: a tool result keeps text, pictures, documents 
   );
 });
 
-Deno.test("Messages request read: a call keeps its arguments as text in the caller's order of keys", () => {
+Deno.test("decodeRequest() writes a call's arguments as text, in the caller's order of keys", () => {
   const content = [
     { type: "tool_use", id: "x", name: "f", input: { b: 1, a: 2 } },
     {
@@ -160,7 +160,7 @@ Deno.test("Messages request read: a call keeps its arguments as text in the call
   ]);
 });
 
-Deno.test("Messages request read: thinking keeps its signature, and an envelope's content is restored", () => {
+Deno.test("decodeRequest() keeps the signature of thinking, and opens envelopes", () => {
   const sealed = {
     protocol: "responses",
     form: "encrypted_content",
@@ -193,7 +193,7 @@ Deno.test("Messages request read: thinking keeps its signature, and an envelope'
   )]);
 });
 
-Deno.test("Messages request read: what server tools did can be read by models of other protocols", () => {
+Deno.test("decodeRequest() gives blocks of server tools a text for models of other protocols", () => {
   const content = [
     {
       type: "server_tool_use",
@@ -232,7 +232,7 @@ Deno.test("Messages request read: what server tools did can be read by models of
   );
 });
 
-Deno.test("Messages request read: documents are files, and documents of text blocks become text", () => {
+Deno.test("decodeRequest() reads documents as files, and documents of text blocks as text", () => {
   const source = (value: JsonObject, rest: JsonObject = {}) => {
     const content = [{ type: "document", source: value, ...rest }];
     return decode({ messages: [{ role: "user", content }] }).turns[0]
@@ -274,7 +274,7 @@ Deno.test("Messages request read: documents are files, and documents of text blo
   ]);
 });
 
-Deno.test("Messages request read: citations are kept whole, pages understood, and the gateway's own not given to upstreams", () => {
+Deno.test("decodeRequest() reads cited pages, and keeps the original of all but the gateway's own citations", () => {
   const page = {
     type: "web_search_result_location",
     url: "https://w.example",
@@ -294,7 +294,7 @@ Deno.test("Messages request read: citations are kept whole, pages understood, an
   })]);
 });
 
-Deno.test("Messages request read: cache marks keep how long to cache", () => {
+Deno.test("decodeRequest() keeps the lifetime of cache marks", () => {
   const mark = (ttl?: string) => ({
     type: "text",
     text: "t",
@@ -309,7 +309,7 @@ Deno.test("Messages request read: cache marks keep how long to cache", () => {
   assert.deepEqual(decode({ cache_control: { type: "ephemeral" } }).cache, {});
 });
 
-Deno.test("Messages request read: typed tools that the caller runs are functions, others are hosted", () => {
+Deno.test("decodeRequest() reads typed tools of the caller as functions, and others as hosted tools", () => {
   const { tools } = decode({
     tools: [
       {
@@ -350,7 +350,7 @@ Deno.test("Messages request read: typed tools that the caller runs are functions
   });
 });
 
-Deno.test("Messages request read: deferred tools are tools like others", () => {
+Deno.test("decodeRequest() reads deferred tools as ordinary tools", () => {
   const { tools } = decode({
     tools: [{
       name: "f",
@@ -369,7 +369,7 @@ Deno.test("Messages request read: deferred tools are tools like others", () => {
   }]);
 });
 
-Deno.test("Messages request read: tool_choice has every form, and the switch for parallel calls", () => {
+Deno.test("decodeRequest() reads every form of tool_choice, and the switch for parallel calls", () => {
   const tools = [
     { name: "f", input_schema: { type: "object" } },
     { type: "web_search_20250305", name: "web_search" },
@@ -395,7 +395,7 @@ Deno.test("Messages request read: tool_choice has every form, and the switch for
   });
 });
 
-Deno.test("Messages request read: thinking has every mode, display and effort", () => {
+Deno.test("decodeRequest() reads every mode, display and effort of thinking", () => {
   const reasoning = (fields: JsonObject) =>
     plain(decode(fields).reasoning ?? null);
   const thinking = (value: JsonObject) => reasoning({ thinking: value });
@@ -417,7 +417,7 @@ Deno.test("Messages request read: thinking has every mode, display and effort", 
   });
 });
 
-Deno.test("Messages request read: an effort unknown here is kept for upstreams of the protocol", () => {
+Deno.test("decodeRequest() keeps an unknown effort for Messages upstreams", () => {
   const { reasoning, extras } = decode({ output_config: { effort: "ultra" } });
   assert.equal(reasoning, undefined);
   assert.deepEqual(extras.messages, {
@@ -425,7 +425,7 @@ Deno.test("Messages request read: an effort unknown here is kept for upstreams o
   });
 });
 
-Deno.test("Messages request read: structured output is read from its place of today and from its former one", () => {
+Deno.test("decodeRequest() reads a format from `output_config` and from the older `output_format`", () => {
   const schema = { type: "object" };
   const format = { type: "json_schema", schema };
   const expected = { type: "schema", schema, strict: "wanted" };
@@ -433,7 +433,7 @@ Deno.test("Messages request read: structured output is read from its place of to
   assert.deepEqual(decode({ output_format: format }).format, expected);
 });
 
-Deno.test("Messages request read: requests of one Claude Code session name one conversation", () => {
+Deno.test("decodeRequest() reads the conversation from the session of Claude Code", () => {
   const key = (user_id: string) =>
     decode({ metadata: { user_id } }).conversation;
   assert.equal(key('{"device_id":"d","session_id":"s-1"}'), "s-1");
@@ -442,7 +442,7 @@ Deno.test("Messages request read: requests of one Claude Code session name one c
   assert.equal(decode({ metadata: { user_id: "anna" } }).user, "anna");
 });
 
-Deno.test("Messages request read: fields without a canonical place are kept with what their loss means", () => {
+Deno.test("decodeRequest() keeps fields that only Messages has, with a weight", () => {
   const { extras } = decode({
     context_management: { edits: [] },
     mcp_servers: [],
@@ -466,7 +466,7 @@ Deno.test("Messages request read: fields without a canonical place are kept with
   assert.equal(servers?.mcp_servers?.weight, "reject");
 });
 
-Deno.test("Messages request read: a thread is rejected with the code on which the SDK sends the whole history", () => {
+Deno.test("decodeRequest() rejects a thread with the code after which the SDK sends the whole history", () => {
   for (
     const thread of [
       { type: "create" },
@@ -487,7 +487,7 @@ Deno.test("Messages request read: a thread is rejected with the code on which th
   assert.equal(decode({ thread: null }).model, "m");
 });
 
-Deno.test("Messages request read: a wrong field is rejected by its name", async (t) => {
+Deno.test("decodeRequest() names the invalid field", async (t) => {
   const wrong = yamlTable(`
 { max_tokens: null } → max_tokens
 { max_tokens: -1 } → max_tokens

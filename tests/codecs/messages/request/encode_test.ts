@@ -28,7 +28,7 @@ function encode(
   return { body: encodeRequest(requestOf(fields), context), lost };
 }
 
-Deno.test("Messages request written: the smallest request is a model, a limit and the user's words", () => {
+Deno.test("encodeRequest() writes a model, a limit and the messages for a request without settings", () => {
   assert.deepEqual(encode({}, OPEN).body, {
     model: OPEN,
     max_tokens: 32_000,
@@ -37,7 +37,7 @@ Deno.test("Messages request written: the smallest request is a model, a limit an
   assert.equal(encode({ stream: true }).body.stream, true);
 });
 
-Deno.test("Messages request written: the limit is the caller's, the configured one or the model's", () => {
+Deno.test("encodeRequest() writes the caller's output limit, the configured one or the model's", () => {
   assert.equal(encode({}, OLD).body.max_tokens, 8192);
   assert.equal(encode({}, OLD, { maxOutputTokens: 500 }).body.max_tokens, 500);
   assert.equal(encode({ maxOutputTokens: 9 }, OLD).body.max_tokens, 9);
@@ -46,7 +46,7 @@ Deno.test("Messages request written: the limit is the caller's, the configured o
   assert.deepEqual(clamped.lost, ["maxOutputTokens report"]);
 });
 
-Deno.test("Messages request written: sampling goes as far as the model takes it", () => {
+Deno.test("encodeRequest() writes the sampling settings that the model accepts, and reports others", () => {
   const sampling = { temperature: 0.3, topP: 0.5, topK: 4 };
   const old = encode({ sampling }, OLD);
   assert.deepEqual(
@@ -71,20 +71,20 @@ Deno.test("Messages request written: sampling goes as far as the model takes it"
   ]);
 });
 
-Deno.test("Messages request written: the default of a field that is otherwise rejected passes", () => {
+Deno.test("encodeRequest() writes the default of a setting whose other values the model rejects", () => {
   const { body, lost } = encode({ sampling: { temperature: 1 } }, NEW);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, []);
   assert.equal(encode({ sampling: { topP: 1 } }, NEW).body.top_p, 1);
 });
 
-Deno.test("Messages request written: a temperature above 1 becomes 1", () => {
+Deno.test("encodeRequest() lowers a temperature above 1 to 1, and reports it", () => {
   const { body, lost } = encode({ sampling: { temperature: 1.7 } }, OPEN);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, ["temperature report"]);
 });
 
-Deno.test("Messages request written: a model that thinks gets its fixed sampling", () => {
+Deno.test("encodeRequest() drops sampling that a thinking model rejects", () => {
   const fields = {
     reasoning: { mode: "budget", budgetTokens: 2000 },
     sampling: { temperature: 0.2, topP: 0.96, topK: 5 },
@@ -97,7 +97,7 @@ Deno.test("Messages request written: a model that thinks gets its fixed sampling
   assert.deepEqual(encode(fields, OPEN).lost, []);
 });
 
-Deno.test("Messages request written: settings that the protocol lacks are reported, unless they are empty or the default", () => {
+Deno.test("encodeRequest() reports settings that Messages lacks, unless they are empty or the default", () => {
   const { lost } = encode({
     verbosity: "low",
     metadata: { a: "b" },
@@ -119,7 +119,7 @@ Deno.test("Messages request written: settings that the protocol lacks are report
   ]);
 });
 
-Deno.test("Messages request written: the protocol's own extras are written again", () => {
+Deno.test("encodeRequest() writes the extras of Messages", () => {
   const { body, lost } = encode({
     extras: {
       messages: {
@@ -137,21 +137,21 @@ Deno.test("Messages request written: the protocol's own extras are written again
   assert.deepEqual(lost, []);
 });
 
-Deno.test("Messages request written: blank stop strings are left out", () => {
+Deno.test("encodeRequest() drops and reports blank stop strings", () => {
   const { body, lost } = encode({ stop: ["END", "\n"] });
   assert.deepEqual(body.stop_sequences, ["END"]);
   assert.deepEqual(lost, ["stop report"]);
   assert.equal(encode({ stop: ["\n"] }).body.stop_sequences, undefined);
 });
 
-Deno.test("Messages request written: a user id that identifies a person or is too long becomes a digest", () => {
+Deno.test("encodeRequest() hashes a user id that is too long or identifies a person", () => {
   const id = (user: string) => JSON.stringify(encode({ user }).body.metadata);
   assert.equal(id("u-1"), '{"user_id":"u-1"}');
   assert.match(id("anna@example.com"), /^\{"user_id":"[0-9a-f]{64}"\}$/);
   assert.match(id("x".repeat(300)), /^\{"user_id":"[0-9a-f]{64}"\}$/);
 });
 
-Deno.test("Messages request written: a service tier is written in the protocol's words, where tiers exist", () => {
+Deno.test("encodeRequest() writes a service tier in the words of Messages, for models with tiers", () => {
   const tier = (
     name: "auto" | "standard" | "flex" | "priority",
     model = MIDDLE,
@@ -173,7 +173,7 @@ Deno.test("Messages request written: a service tier is written in the protocol's
   assert.equal(own.body.service_tier, "new");
 });
 
-Deno.test("Messages request written: a schema that the upstream lacks is described in the prompt", () => {
+Deno.test("encodeRequest() puts a schema into the prompt if the upstream has no schemas", () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
   const held = encode({ format: { type: "schema", schema } });
   assert.deepEqual(held.body.output_config, {
@@ -207,7 +207,7 @@ Deno.test("Messages request written: a schema that the upstream lacks is describ
   assert.match(JSON.stringify(any.body.system), /one JSON object/);
 });
 
-Deno.test("Messages request written: a strict shape that cannot be held is rejected", () => {
+Deno.test("encodeRequest() rejects a strict format that the model cannot enforce", () => {
   const schema = { type: "object", additionalProperties: { type: "string" } };
   const { lost } = encode({ format: { type: "schema", schema, strict: true } });
   assert.equal(lost[0], "format reject");
@@ -216,7 +216,7 @@ Deno.test("Messages request written: a strict shape that cannot be held is rejec
   ]);
 });
 
-Deno.test("Messages request written: at most four cache marks are written, the last ones", () => {
+Deno.test("encodeRequest() writes only the last four cache marks", () => {
   const marked = (text: string) => ({ kind: "text", text, cache: {} }) as const;
   const fields: Partial<CanonicalRequest> = {
     tools: [{ kind: "function", name: "f", cache: { ttlSeconds: 300 } }],
@@ -242,7 +242,7 @@ Deno.test("Messages request written: at most four cache marks are written, the l
   assert.equal(marks(automatic.body.messages), 3);
 });
 
-Deno.test("Messages request written: pictures and documents are written where upstreams take their kind", () => {
+Deno.test("encodeRequest() writes images and documents, and rejects kinds that upstreams do not accept", () => {
   const block = (
     value: CanonicalRequest["turns"][number]["blocks"][number],
   ) => {

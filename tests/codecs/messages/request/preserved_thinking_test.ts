@@ -35,7 +35,7 @@ const FIRST: JsonObject = {
   messages: [user(text("Work"), text("now"))],
 };
 
-/** The next request of a caller who only appends. */
+/** The next request of a caller who only appended messages. */
 const SECOND: JsonObject = {
   ...FIRST,
   messages: [
@@ -85,7 +85,7 @@ function withMessage(place: number, message: JsonObject): JsonObject {
   return { ...SECOND, messages };
 }
 
-Deno.test("thinking goes back when messages were only appended, or only uncompared fields changed", () => {
+Deno.test("thinking is kept when the prefix is unchanged, or only fields changed that Claude does not compare", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const same: Readonly<Record<string, JsonObject>> = {
     "nothing else": SECOND,
@@ -113,7 +113,7 @@ Deno.test("thinking goes back when messages were only appended, or only uncompar
   }
 });
 
-Deno.test("a cache mark inside a result is no change either, and a changed result is one", () => {
+Deno.test("thinking is kept when a cache mark in a result changed, and removed when the result changed", () => {
   const result = (words: string, mark: JsonObject = {}) =>
     user({
       type: "tool_result",
@@ -131,7 +131,7 @@ Deno.test("a cache mark inside a result is no change either, and a changed resul
   assert.equal(isCut(result("[cleared]")), true);
 });
 
-Deno.test("thinking behind any other change is left out, and the rest of the body goes unchanged", () => {
+Deno.test("thinking after any other change is removed, and the rest of the body does not change", () => {
   const changed: Readonly<Record<string, JsonObject>> = {
     "the system text": { ...SECOND, system: [text("You rest.")] },
     "no system text": { ...SECOND, system: undefined },
@@ -168,13 +168,13 @@ Deno.test("thinking behind any other change is left out, and the rest of the bod
   }
 });
 
-Deno.test("thinking is no part of what later thinking is bound to", () => {
+Deno.test("the binding of thinking does not depend on earlier thinking's text", () => {
   const bare = withMessage(1, { role: "assistant", content: [CALL] });
   assert.equal(settle(SECOND, BOUND)?.bound.prefix, settle(bare)?.bound.prefix);
   assert.equal(settle(bare)?.bound.after, undefined);
 });
 
-Deno.test("redacted thinking is checked like thinking, and thinking without a signature is not", () => {
+Deno.test("redacted thinking is checked, and thinking without a signature is not", () => {
   const redacted = withMessage(1, {
     role: "assistant",
     content: [{ type: "redacted_thinking", data: "s" }, CALL],
@@ -189,7 +189,7 @@ Deno.test("redacted thinking is checked like thinking, and thinking without a si
   assert.equal(settle(unsigned)?.body, unsigned);
 });
 
-Deno.test("a model without checks gets all thinking back, and its new thinking is bound", () => {
+Deno.test("a model without prefix checks gets all thinking back, and its new thinking gets a binding", () => {
   const older = targetOf({ model: "claude-opus-4-5" });
   const changed = { ...SECOND, system: [] };
   const settled = settle(changed, BOUND, older);
@@ -200,7 +200,7 @@ Deno.test("a model without checks gets all thinking back, and its new thinking i
   });
 });
 
-Deno.test("thinking is bound for Claude alone, which a gateway is known to serve by the model's name", () => {
+Deno.test("only Claude's thinking gets a binding, also at another gateway", () => {
   const of = (service: string, model: string) =>
     settle(SECOND, BOUND, contextFor(service, { model }).context.target);
   assert.equal(of("custom", "glm-5.1"), undefined);
@@ -208,7 +208,7 @@ Deno.test("thinking is bound for Claude alone, which a gateway is known to serve
   assert.equal(of("gateway", "claude-opus-5-5")?.isCut, false);
 });
 
-Deno.test("a body whose messages a connection replaced is left as it is", () => {
+Deno.test("a body whose messages a connection replaced does not change", () => {
   const forced = { model: "m", messages: [{ role: "user", content: "Hi" }, 7] };
   const bodies = [forced, { messages: "none" }, {}];
   for (const body of bodies) {

@@ -50,7 +50,7 @@ const adaptive = (display?: string) => ({
   ...(display === undefined ? {} : { display }),
 });
 
-Deno.test("Messages thinking written: a request without thinking gets no setting", () => {
+Deno.test("encodeRequest() writes no thinking for a request without reasoning settings", () => {
   for (const model of [OLD, BUDGET, EITHER, ADAPTIVE, ALWAYS, OPEN]) {
     const maximum = model === OLD ? 8192 : 10_000;
     assert.deepEqual(think(undefined, model).slice(0, 3), [
@@ -62,7 +62,7 @@ Deno.test("Messages thinking written: a request without thinking gets no setting
   }
 });
 
-Deno.test("Messages thinking written: an effort becomes visible thinking, in the model's form", () => {
+Deno.test("encodeRequest() writes an effort as visible thinking, in the model's form", () => {
   const effort = { effort: "high" } as const;
   assert.deepEqual(think(effort, BUDGET), [
     enabled(6000, "summarized"),
@@ -92,7 +92,7 @@ Deno.test("Messages thinking written: an effort becomes visible thinking, in the
   ]);
 });
 
-Deno.test("Messages thinking written: an unsupported effort becomes the nearest supported one", () => {
+Deno.test("encodeRequest() replaces an unsupported effort by the nearest supported one", () => {
   assert.equal(think({ effort: "minimal" }, ADAPTIVE)[1], "low");
   assert.equal(think({ effort: "xhigh" }, ADAPTIVE)[1], "xhigh");
   assert.deepEqual(think({ effort: "xhigh" }, EITHER).slice(1), [
@@ -111,7 +111,7 @@ Deno.test("Messages thinking written: an unsupported effort becomes the nearest 
   );
 });
 
-Deno.test("Messages thinking written: a budget stays one for a model with budgets", () => {
+Deno.test("encodeRequest() writes a budget for a model with budgets", () => {
   const budget = {
     mode: "budget",
     budgetTokens: 4000,
@@ -126,7 +126,7 @@ Deno.test("Messages thinking written: a budget stays one for a model with budget
   assert.deepEqual(think(budget, OPEN)[0], enabled(4000, "omitted"));
 });
 
-Deno.test("Messages thinking written: a budget is named for a model without budgets", () => {
+Deno.test("encodeRequest() reports a budget for a model without budgets", () => {
   const budget = { mode: "budget", budgetTokens: 4000 } as const;
   for (const model of [ADAPTIVE, BETWEEN, ALWAYS]) {
     const [config, effort, , ...lost] = think(budget, model);
@@ -135,7 +135,7 @@ Deno.test("Messages thinking written: a budget is named for a model without budg
   }
 });
 
-Deno.test("Messages thinking written: adaptive thinking becomes a budget for a model with only budgets", () => {
+Deno.test("encodeRequest() writes adaptive thinking as a budget for a model with only budgets", () => {
   assert.deepEqual(think({ mode: "adaptive" }, BUDGET), [
     enabled(3000),
     undefined,
@@ -148,7 +148,7 @@ Deno.test("Messages thinking written: adaptive thinking becomes a budget for a m
   );
 });
 
-Deno.test("Messages thinking written: a limit that leaves no room for an answer is raised, up to the model's own", () => {
+Deno.test("encodeRequest() raises an output limit below the budget, up to the model's limit", () => {
   const budget = { mode: "budget", budgetTokens: 2000 } as const;
   assert.deepEqual(think(budget, BUDGET, { maxOutputTokens: 500 }), [
     enabled(2000),
@@ -175,7 +175,7 @@ Deno.test("Messages thinking written: a limit that leaves no room for an answer 
   ]);
 });
 
-Deno.test("Messages thinking written: no thinking is as little as the model can", () => {
+Deno.test("encodeRequest() writes the least thinking of the model for `off`", () => {
   const off = { mode: "off" } as const;
   assert.deepEqual(think(off, BUDGET)[0], { type: "disabled" });
   assert.deepEqual(think(off, ADAPTIVE)[0], { type: "disabled" });
@@ -195,7 +195,7 @@ Deno.test("Messages thinking written: no thinking is as little as the model can"
   assert.equal(think({ mode: "off", effort: "max" }, ADAPTIVE)[1], "high");
 });
 
-Deno.test("Messages thinking written: thinking between tools stays for a model that supports it", () => {
+Deno.test("encodeRequest() writes thinking between tools for a model that supports it", () => {
   const between = { mode: "between_tools", summary: "auto" } as const;
   assert.deepEqual(think(between, BETWEEN)[0], { type: "between_tools" });
   assert.deepEqual(think(between, OPEN)[0], { type: "between_tools" });
@@ -203,7 +203,7 @@ Deno.test("Messages thinking written: thinking between tools stays for a model t
   assert.deepEqual(think(between, BUDGET)[0], enabled(3000, "summarized"));
 });
 
-Deno.test("Messages thinking written: only a model with adaptive thinking gets the setting to drop thinking", () => {
+Deno.test("encodeRequest() asks Claude to drop mismatched thinking only with adaptive thinking", () => {
   // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
   const thinkAtAnthropic = (reasoning?: ReasoningSettings) => {
     const { context } = contextFor("anthropic", {
@@ -225,7 +225,7 @@ Deno.test("Messages thinking written: only a model with adaptive thinking gets t
 
 const TOOLS = [{ kind: "function", name: "f" }] as const;
 
-Deno.test("Messages thinking written: a model that must call a tool does not think where it cannot do both", () => {
+Deno.test("encodeRequest() switches thinking off for a forced tool if the model cannot do both", () => {
   const fields: Partial<CanonicalRequest> = {
     tools: TOOLS,
     toolChoice: { type: "required" },
@@ -242,7 +242,7 @@ Deno.test("Messages thinking written: a model that must call a tool does not thi
   );
 });
 
-Deno.test("Messages thinking written: a model in a tool loop without its thoughts gets no budget", () => {
+Deno.test("encodeRequest() writes no budget in a tool loop without the earlier thinking", () => {
   const call = {
     kind: "function_call",
     id: "x",

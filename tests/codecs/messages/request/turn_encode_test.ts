@@ -64,7 +64,7 @@ const result = (
 const reminder = (value: string) =>
   textPart(`<system-reminder>\n${value}\n</system-reminder>`);
 
-Deno.test("Messages turns written: leading system and developer turns are the system text, a block each", () => {
+Deno.test("encodeRequest() writes leading system and developer turns to `system`", () => {
   const { body } = encode([
     turn("system", text("a")),
     turn("developer", text("b"), text("c")),
@@ -74,7 +74,7 @@ Deno.test("Messages turns written: leading system and developer turns are the sy
   assert.deepEqual(body.messages, [fromUser([textPart("d")])]);
 });
 
-Deno.test("Messages turns written: a later system turn stays where the model takes one", () => {
+Deno.test("encodeRequest() keeps a later system turn at its place if the model accepts it", () => {
   const turns = [
     user(text("a")),
     turn("developer", text("b")),
@@ -92,7 +92,7 @@ Deno.test("Messages turns written: a later system turn stays where the model tak
   ]);
 });
 
-Deno.test("Messages turns written: a later system turn becomes a reminder where the model takes none", () => {
+Deno.test("encodeRequest() writes a later system turn as a reminder if the model does not accept it", () => {
   const turns = [
     user(text("a")),
     turn("system", text("b")),
@@ -107,7 +107,7 @@ Deno.test("Messages turns written: a later system turn becomes a reminder where 
   ]);
 });
 
-Deno.test("Messages turns written: a system turn between an answer and the user's words is a reminder everywhere", () => {
+Deno.test("encodeRequest() writes a system turn between an answer and a user turn as a reminder for every model", () => {
   const turns = [
     user(text("a")),
     assistant(text("b")),
@@ -121,7 +121,7 @@ Deno.test("Messages turns written: a system turn between an answer and the user'
   ]);
 });
 
-Deno.test("Messages turns written: a part of a system turn that is not text is reported when it becomes a reminder", () => {
+Deno.test("encodeRequest() reports other blocks than text in a system turn that becomes a reminder", () => {
   const addition: Block = {
     kind: "opaque",
     protocol: "messages",
@@ -136,7 +136,7 @@ Deno.test("Messages turns written: a part of a system turn that is not text is r
   assert.deepEqual(encode(turns, PLACING).lost, []);
 });
 
-Deno.test("Messages turns written: neighbours of one speaker are one message", () => {
+Deno.test("encodeRequest() joins consecutive turns of one role to a message", () => {
   const { body } = encode([
     user(text("a")),
     user(text("b")),
@@ -158,7 +158,7 @@ Deno.test("Messages turns written: neighbours of one speaker are one message", (
   ]);
 });
 
-Deno.test("Messages turns written: a conversation that the user does not begin gets words before it", () => {
+Deno.test("encodeRequest() puts a user message before a history that begins with an answer", () => {
   assert.deepEqual(
     encode([assistant(text("a")), user(text("b"))]).body.messages,
     [
@@ -173,7 +173,7 @@ Deno.test("Messages turns written: a conversation that the user does not begin g
   );
 });
 
-Deno.test("Messages turns written: blank texts and empty answers are left out, and an empty user message gets a placeholder", () => {
+Deno.test("encodeRequest() drops blank texts and empty answers, and writes a placeholder for an empty user message", () => {
   const { body } = encode([
     user(text("a"), text(" \n")),
     assistant(text(""), call("x")),
@@ -193,7 +193,7 @@ Deno.test("Messages turns written: blank texts and empty answers are left out, a
   ]);
 });
 
-Deno.test("Messages turns written: an answer to be continued ends in no white space", () => {
+Deno.test("encodeRequest() removes white space at the end of a prefill", () => {
   const { body } = encode(
     [user(text("a")), assistant(text("It is "))],
     "claude-opus-4-5",
@@ -206,7 +206,7 @@ Deno.test("Messages turns written: an answer to be continued ends in no white sp
 
 // "This model does not support assistant message prefill. The conversation must end with a user message."
 // https://github.com/anomalyco/opencode/issues/22404
-Deno.test("Messages turns written: a model that does not continue answers gets an instruction", () => {
+Deno.test("encodeRequest() adds an instruction for a model that accepts no prefill", () => {
   for (
     const model of [
       "claude-opus-4-6",
@@ -226,14 +226,14 @@ Deno.test("Messages turns written: a model that does not continue answers gets a
     ];
     assert.deepEqual(asked.body.messages, said, model);
     assert.deepEqual(asked.lost, ["messages report"], model);
-    // Callers of protocols without such requests lose nothing.
+    // Callers of protocols without prefills lose nothing.
     const plain = encode(turns, model);
     assert.deepEqual(plain.body.messages, said, model);
     assert.deepEqual(plain.lost, [], model);
   }
 });
 
-Deno.test("Messages turns written: an empty error result gets a placeholder", () => {
+Deno.test("encodeRequest() writes a placeholder for an empty error result", () => {
   const silent = { ...result("x"), isError: true };
   const { body } = encode([
     user(text("a")),
@@ -252,7 +252,7 @@ Deno.test("Messages turns written: an empty error result gets a placeholder", ()
   ]);
 });
 
-Deno.test("Messages turns written: ids of calls and of their results are cleaned alike", () => {
+Deno.test("encodeRequest() gives a call and its result the same legal id", () => {
   const { body } = encode([
     user(text("a")),
     assistant(call("functions.f:0")),
@@ -261,7 +261,7 @@ Deno.test("Messages turns written: ids of calls and of their results are cleaned
   assertSendable(body);
 });
 
-Deno.test("Messages turns written: ids that come up again become others, and results follow them", () => {
+Deno.test("encodeRequest() replaces repeated ids of calls, and those of their results", () => {
   const { body } = encode([
     user(text("a")),
     assistant(call("f:0"), call("f:0")),
@@ -278,7 +278,7 @@ Deno.test("Messages turns written: ids that come up again become others, and res
   assert.deepEqual(results, ids);
 });
 
-Deno.test("Messages turns written: arguments that are no object are kept beside a marker", () => {
+Deno.test("encodeRequest() writes arguments that are no object in `_raw`", () => {
   const { body } = encode([
     user(text("a")),
     assistant({ ...call("x"), arguments: '{"a":' }, {
@@ -297,7 +297,7 @@ Deno.test("Messages turns written: arguments that are no object are kept beside 
   );
 });
 
-Deno.test("Messages turns written: names of participants, sound and pictures by others than the user are reported", () => {
+Deno.test("encodeRequest() reports names of participants, sound, and pictures outside of user turns", () => {
   const named: Turn = { ...user(text("a")), name: "anna" };
   assert.deepEqual(encode([named]).lost, ["messageName report"]);
   const sound: Block = { kind: "audio", format: "wav", data: "AA==" };
@@ -315,7 +315,7 @@ Deno.test("Messages turns written: names of participants, sound and pictures by 
   }
 });
 
-Deno.test("Messages turns written: blocks of other protocols become text, or are reported by their weight", () => {
+Deno.test("encodeRequest() writes other protocols' blocks as text, or reports them by weight", () => {
   const foreign = (fields: object): Block => ({
     kind: "opaque",
     protocol: "responses",
@@ -337,7 +337,7 @@ Deno.test("Messages turns written: blocks of other protocols become text, or are
   assert.deepEqual(lost, ["messages report"]);
 });
 
-Deno.test("Messages turns written: thinking goes back to its issuer as it was", () => {
+Deno.test("encodeRequest() returns thinking to its issuer unchanged", () => {
   const { body, lost } = encode([
     user(text("a")),
     assistant(
@@ -372,7 +372,7 @@ Deno.test("Messages turns written: thinking goes back to its issuer as it was", 
   assert.deepEqual(lost, []);
 });
 
-Deno.test("Messages turns written: thinking of another issuer is left out for models that verify it, and text for those that do not", () => {
+Deno.test("encodeRequest() drops foreign thinking for models that verify it, and writes its text for others", () => {
   const turns = [
     user(text("a")),
     assistant({
@@ -396,7 +396,7 @@ Deno.test("Messages turns written: thinking of another issuer is left out for mo
   assert.deepEqual(open.lost, ["sealedReasoning report"]);
 });
 
-Deno.test("Messages turns written: thinking of the same protocol but another connection is left out", () => {
+Deno.test("encodeRequest() drops Messages thinking of another connection", () => {
   const { body, lost } = encode([
     user(text("a")),
     assistant({
@@ -414,7 +414,7 @@ Deno.test("Messages turns written: thinking of the same protocol but another con
   assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
-Deno.test("Messages turns written: any history becomes one that upstreams take", () => {
+Deno.test("encodeRequest() writes a valid request for any random history", () => {
   const random = createRandom(7);
   for (let round = 0; round < 400; round++) {
     const turns = Array.from(
@@ -426,7 +426,7 @@ Deno.test("Messages turns written: any history becomes one that upstreams take",
   }
 });
 
-Deno.test("Messages turns written: histories as long as a body may be are taken", () => {
+Deno.test("encodeRequest() accepts a history as long as the largest body", () => {
   const many = assistant(...Array(50_000).fill(call("x")));
   const said = Array.from({ length: 50_000 }, () => user(text("a")));
   const { body } = encode([...said, many]);

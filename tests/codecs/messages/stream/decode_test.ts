@@ -90,7 +90,7 @@ const STOP = { type: "message_stop" };
 const TEXT = { type: "text", text: "" };
 const CALL = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
 
-Deno.test("Messages stream read: a text streams as it arrives", () => {
+Deno.test("createStreamDecoder() emits text as it arrives", () => {
   const events = decode(
     START,
     open(TEXT),
@@ -119,7 +119,7 @@ Deno.test("Messages stream read: a text streams as it arrives", () => {
   ]);
 });
 
-Deno.test("Messages stream read: arguments come in pieces, at the start, or not at all", () => {
+Deno.test("createStreamDecoder() reads arguments from pieces, from the start of the block, or none", () => {
   const args = (...deltas: unknown[]) => {
     const { blocks } = whole(...deltas, ending("tool_use"));
     const [block] = blocks;
@@ -138,7 +138,7 @@ Deno.test("Messages stream read: arguments come in pieces, at the start, or not 
   assert.equal(args(open({ ...CALL, input: null }), close()), "{}");
 });
 
-Deno.test("Messages stream read: a call without an id gets one, and keeps its other fields as metadata", () => {
+Deno.test("createStreamDecoder() gives a call without an id one, and keeps its other fields", () => {
   const { blocks } = whole(
     open({ ...CALL, id: "", caller: { type: "direct" } }),
     ending("tool_use"),
@@ -152,7 +152,7 @@ Deno.test("Messages stream read: a call without an id gets one, and keeps its ot
   }]);
 });
 
-Deno.test("Messages stream read: calls with interleaved chunks are distinguished by their index", () => {
+Deno.test("createStreamDecoder() separates interleaved calls by their index", () => {
   const { blocks } = whole(
     open({ ...CALL, id: "a" }, 3),
     open({ ...CALL, id: "b" }, 7),
@@ -170,7 +170,7 @@ Deno.test("Messages stream read: calls with interleaved chunks are distinguished
   );
 });
 
-Deno.test("Messages stream read: the last signature of a thinking block counts, and comes at its end", () => {
+Deno.test("createStreamDecoder() emits the last signature of a thinking block, at its end", () => {
   const sign = (signature: string) =>
     delta({ type: "signature_delta", signature });
   const { blocks } = whole(
@@ -193,7 +193,7 @@ Deno.test("Messages stream read: the last signature of a thinking block counts, 
   ]);
 });
 
-Deno.test("Messages stream read: blocks of server tools are given whole and are no calls of the caller's tools", () => {
+Deno.test("createStreamDecoder() emits blocks of server tools complete, and not as calls of the caller's tools", () => {
   const { blocks, stop } = whole(
     open({ type: "server_tool_use", id: "s", name: "web_search", input: {} }),
     json('{"query":'),
@@ -224,7 +224,7 @@ Deno.test("Messages stream read: blocks of server tools are given whole and are 
   assert.equal(stop.reason, "end");
 });
 
-Deno.test("Messages stream read: every stop reason has its meaning", () => {
+Deno.test("createStreamDecoder() reads every stop reason", () => {
   const reasons: [string | null, string][] = [
     ["end_turn", "end"],
     ["max_tokens", "max_tokens"],
@@ -250,7 +250,7 @@ Deno.test("Messages stream read: every stop reason has its meaning", () => {
   assert.equal(stop.sequence, "END");
 });
 
-Deno.test("Messages stream read: a word for a failure is one, and so is a context that is full from the start", () => {
+Deno.test("createStreamDecoder() fails for a stop reason that means a failure, and for a context that is full at once", () => {
   for (const word of ["network_error", "error", "abort"]) {
     const last = decode(START, open(TEXT), close(), ending(word), STOP).at(-1);
     assert.equal(last?.type === "failure" && last.failure.kind, "server", word);
@@ -263,7 +263,7 @@ Deno.test("Messages stream read: a word for a failure is one, and so is a contex
   );
 });
 
-Deno.test("Messages stream read: a call in the answer wins over a plain end, and no call over tool_use", () => {
+Deno.test("createStreamDecoder() changes the stop reason to fit the calls", () => {
   const call = [open(CALL), close()];
   assert.equal(whole(...call, ending()).stop.reason, "tool_calls");
   assert.equal(whole(...call).stop.reason, "tool_calls");
@@ -271,7 +271,7 @@ Deno.test("Messages stream read: a call in the answer wins over a plain end, and
   assert.equal(whole(ending("tool_use")).stop.reason, "end");
 });
 
-Deno.test("Messages stream read: a refusal has its reason", () => {
+Deno.test("createStreamDecoder() reads the explanation of a refusal", () => {
   const details = {
     delta: {
       stop_reason: "refusal",
@@ -281,7 +281,7 @@ Deno.test("Messages stream read: a refusal has its reason", () => {
   assert.equal(whole(ending("", details)).stop.explanation, "Not that");
 });
 
-Deno.test("Messages stream read: a second message_delta without a reason keeps the first one's", () => {
+Deno.test("createStreamDecoder() keeps a stop reason when a later message_delta has none", () => {
   const { stop, usage } = whole(
     ending("max_tokens"),
     ending(null, { usage: { output_tokens: 11 } }),
@@ -290,7 +290,7 @@ Deno.test("Messages stream read: a second message_delta without a reason keeps t
   assert.equal(usage?.outputTokens, 11);
 });
 
-Deno.test("Messages stream read: counts add up from any event", () => {
+Deno.test("createStreamDecoder() merges the counts of all events", () => {
   const counts = (first: unknown, last: unknown) =>
     plain(
       fold(
@@ -327,7 +327,7 @@ Deno.test("Messages stream read: counts add up from any event", () => {
   assert.equal(counts({ input_tokens: "4" }, { output_tokens: -1 }), null);
 });
 
-Deno.test("Messages stream read: counts of zero at the start are ignored", () => {
+Deno.test("createStreamDecoder() ignores zero counts at the start", () => {
   const [start] = decode({
     type: "message_start",
     message: { usage: { input_tokens: 0, output_tokens: 0 } },
@@ -336,7 +336,7 @@ Deno.test("Messages stream read: counts of zero at the start are ignored", () =>
   assert.equal(start.usage, undefined);
 });
 
-Deno.test("Messages stream read: missing and repeated events are tolerated", () => {
+Deno.test("createStreamDecoder() accepts missing and repeated events", () => {
   const { blocks } = fold(
     START,
     START,
@@ -362,13 +362,13 @@ Deno.test("Messages stream read: missing and repeated events are tolerated", () 
   );
 });
 
-Deno.test("Messages stream read: a stream without message_start begins with its first block", () => {
+Deno.test("createStreamDecoder() begins an answer without message_start at its first block", () => {
   const answer = fold(open(TEXT), said("a"), ending(), STOP);
   assert.equal(answer.id, "");
   assert.equal(answer.blocks.length, 1);
 });
 
-Deno.test("Messages stream read: the event line counts where the data names no kind", () => {
+Deno.test("createStreamDecoder() reads the type of an event from its line if the data has none", () => {
   const events = run([
     { event: "message_start", data: '{"message":{"id":"msg_1"}}' },
     {
@@ -390,7 +390,7 @@ Deno.test("Messages stream read: the event line counts where the data names no k
   ]);
 });
 
-Deno.test("Messages stream read: an error of any shape is the answer's failure", () => {
+Deno.test("createStreamDecoder() reads an error of any shape as a failure", () => {
   const error = { type: "rate_limit_error", message: "Slow" };
   assert.equal(failureOf(START, { type: "error", error }), "Slow");
   assert.equal(failureOf(START, { error }), "Slow");
@@ -400,7 +400,7 @@ Deno.test("Messages stream read: an error of any shape is the answer's failure",
   );
 });
 
-Deno.test("Messages stream read: a stream that ends before message_stop is broken", () => {
+Deno.test("createStreamDecoder() fails when the stream ends before message_stop", () => {
   const message =
     "The provider's stream ended before the answer did. Try again later.";
   assert.equal(failureOf(), message);
@@ -411,7 +411,7 @@ Deno.test("Messages stream read: a stream that ends before message_stop is broke
   );
 });
 
-Deno.test("Messages stream read: malformed events are the answer's failure", async (t) => {
+Deno.test("createStreamDecoder() fails for a malformed event", async (t) => {
   const broken: [string, unknown[]][] = [
     ["no JSON", ["{"]],
     ["no object", ["[]"]],
@@ -430,7 +430,7 @@ Deno.test("Messages stream read: malformed events are the answer's failure", asy
   });
 });
 
-Deno.test("Messages stream read: deltas of another kind than their block are ignored", () => {
+Deno.test("createStreamDecoder() ignores deltas that do not fit their block", () => {
   const { blocks } = whole(
     open(TEXT),
     json("{}"),
@@ -449,7 +449,7 @@ Deno.test("Messages stream read: deltas of another kind than their block are ign
   ]);
 });
 
-Deno.test("Messages stream read: an answer of too many blocks is oversized", () => {
+Deno.test("createStreamDecoder() fails for too many blocks", () => {
   const blocks = Array.from({ length: MAX_BLOCKS + 1 }, () => open(TEXT));
   assert.deepEqual(
     lastFailure(START, ...blocks, STOP),
@@ -457,7 +457,7 @@ Deno.test("Messages stream read: an answer of too many blocks is oversized", () 
   );
 });
 
-Deno.test("Messages stream read: an answer that makes the gateway hold too much is oversized", () => {
+Deno.test("createStreamDecoder() fails when it would hold too much", () => {
   const piece = "x".repeat(MAX_HELD_CHARACTERS / 2);
   const block = { type: "mcp_tool_result", content: "" };
   const growing = Array.from(
@@ -478,7 +478,7 @@ Deno.test("Messages stream read: an answer that makes the gateway hold too much 
   }
 });
 
-Deno.test("Messages stream read: counts do not grow without bound", () => {
+Deno.test("createStreamDecoder() keeps a limited number of unknown counts", () => {
   const events = Array.from({ length: 300 }, (_, index) => ({
     type: "message_delta",
     usage: { [`count_${index}`]: 1, output_tokens: index },
@@ -488,7 +488,7 @@ Deno.test("Messages stream read: counts do not grow without bound", () => {
   assert.ok(Object.keys(usage.providerMetadata?.messages ?? {}).length <= 64);
 });
 
-Deno.test("Messages read: the reason why earlier thinking was dropped is reported, the last one counts, and other notes are ignored", () => {
+Deno.test("createStreamDecoder() and decodeAnswer() report the provider's last reasons for dropping earlier thinking", () => {
   const entry = (reason: string, type = "thinking_dropped") => ({
     type,
     path: "messages.1.content.0",

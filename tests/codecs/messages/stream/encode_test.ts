@@ -72,7 +72,7 @@ const close = (index: number) => ({ type: "content_block_stop", index });
 const TEXT = { type: "text", text: "" };
 const THINKING = { type: "thinking", thinking: "", signature: "" };
 
-Deno.test("Messages stream written: every frame is named for its type, and the order is the protocol's", () => {
+Deno.test("createStreamEncoder() names each event by its type, in the order of Messages", () => {
   const frames = encode([START, startOf(0), deltaOf(0, "Hi"), endOf(0), END]);
   assert.deepEqual(frames.map(({ event }) => event), [
     "message_start",
@@ -123,7 +123,7 @@ Deno.test("Messages stream written: every frame is named for its type, and the o
   ]);
 });
 
-Deno.test("Messages stream written: the true counts come last, without the cached ones in the input", () => {
+Deno.test("createStreamEncoder() writes the final counts last, with cached tokens outside of the input", () => {
   const usage = {
     inputTokens: 100,
     cachedInputTokens: 60,
@@ -147,7 +147,7 @@ Deno.test("Messages stream written: the true counts come last, without the cache
   assert.deepEqual(JSON.parse(JSON.stringify(end)).usage, counted);
 });
 
-Deno.test("Messages stream written: calls that overlap are written one after the other", () => {
+Deno.test("createStreamEncoder() writes overlapping calls one after another", () => {
   const frames = encode([
     START,
     callOf(0, "a"),
@@ -180,7 +180,7 @@ Deno.test("Messages stream written: calls that overlap are written one after the
   ]);
 });
 
-Deno.test("Messages stream written: empty blocks are left out, and the indexes have no gaps", () => {
+Deno.test("createStreamEncoder() omits empty blocks without a gap in the indexes", () => {
   const written = blocksOf([
     { kind: "text", text: "" },
     { kind: "reasoning", parts: [] },
@@ -193,7 +193,7 @@ Deno.test("Messages stream written: empty blocks are left out, and the indexes h
   ]);
 });
 
-Deno.test("Messages stream written: thinking has its parts as paragraphs and one signature at the end", () => {
+Deno.test("createStreamEncoder() writes the parts of thinking as paragraphs, and one signature at the end", () => {
   const written = blocksOf([{
     kind: "reasoning",
     parts: [
@@ -212,7 +212,7 @@ Deno.test("Messages stream written: thinking has its parts as paragraphs and one
   ]);
 });
 
-Deno.test("Messages stream written: sealed parts of other protocols travel in the signature, even without a word", () => {
+Deno.test("createStreamEncoder() writes a sealed part of another protocol as a signature, even without a text", () => {
   const sealed = {
     protocol: "responses",
     form: "encrypted_content",
@@ -231,7 +231,7 @@ Deno.test("Messages stream written: sealed parts of other protocols travel in th
   assert.deepEqual(end, close(0));
 });
 
-Deno.test("Messages stream written: thinking without a sealed part is signed with an empty envelope", () => {
+Deno.test("createStreamEncoder() signs thinking that has no sealed part with an empty envelope", () => {
   const written = blocksOf([{
     kind: "reasoning",
     parts: [{ form: "raw", text: "Hm" }],
@@ -242,7 +242,7 @@ Deno.test("Messages stream written: thinking without a sealed part is signed wit
   );
 });
 
-Deno.test("Messages stream written: redacted thinking is a block of its own", () => {
+Deno.test("createStreamEncoder() writes redacted thinking as a block of its own type", () => {
   const written = blocksOf([{
     kind: "reasoning",
     parts: [],
@@ -254,7 +254,7 @@ Deno.test("Messages stream written: redacted thinking is a block of its own", ()
   ]);
 });
 
-Deno.test("Messages stream written: the words of a refusal are text, and the end is the refusal", () => {
+Deno.test("createStreamEncoder() writes a refusal as text, and the stop reason `refusal`", () => {
   const frames = data(encode([
     START,
     startOf(0, "refusal"),
@@ -278,7 +278,7 @@ Deno.test("Messages stream written: the words of a refusal are text, and the end
   });
 });
 
-Deno.test("Messages stream written: every stop has its word", () => {
+Deno.test("createStreamEncoder() writes a stop_reason for every stop", () => {
   const word = (stop: Extract<AnswerEvent, { type: "end" }>["stop"]) =>
     JSON.parse(encode([START, { type: "end", stop }])[1]?.data ?? "").delta;
   assert.equal(word({ reason: "tool_calls" }).stop_reason, "tool_use");
@@ -311,7 +311,7 @@ Deno.test("Messages stream written: every stop has its word", () => {
   );
 });
 
-Deno.test("Messages stream written: a custom tool's text is the one argument of an object", () => {
+Deno.test("createStreamEncoder() writes a custom tool's input as an object with one argument", () => {
   const events: AnswerEvent[] = [
     START,
     {
@@ -331,7 +331,7 @@ Deno.test("Messages stream written: a custom tool's text is the one argument of 
   assert.deepEqual(JSON.parse(pieces.join("")), { input: 'say "hi"\n😀' });
 });
 
-Deno.test("Messages stream written: blocks of other protocols become text or are dropped by name", () => {
+Deno.test("createStreamEncoder() writes other protocols' blocks as text, or reports them by name", () => {
   const dropped: string[] = [];
   const foreign = {
     kind: "opaque",
@@ -356,7 +356,7 @@ Deno.test("Messages stream written: blocks of other protocols become text or are
   assert.deepEqual(dropped, ["image_generation_call", "citation"]);
 });
 
-Deno.test("Messages stream written: pages that back a text are citations", () => {
+Deno.test("createStreamEncoder() writes cited pages as citations", () => {
   const written = blocksOf([{
     kind: "text",
     text: "a",
@@ -377,7 +377,7 @@ Deno.test("Messages stream written: pages that back a text are citations", () =>
   );
 });
 
-Deno.test("Messages stream written: a failure is one error event, and nothing follows", () => {
+Deno.test("createStreamEncoder() writes a failure as the last event", () => {
   const failure = {
     type: "failure",
     failure: { kind: "timeout", message: "Too late" },
@@ -394,7 +394,7 @@ Deno.test("Messages stream written: a failure is one error event, and nothing fo
   assert.deepEqual(data(frames).at(-1), expected);
 });
 
-Deno.test("Messages stream written: a silent upstream makes the stream ping", () => {
+Deno.test("createStreamEncoder() writes a ping as a keep-alive", () => {
   const frames: (SseFrame | SseComment)[] = [];
   createStreamEncoder(context()).keepAlive((frame) => {
     frames.push(frame);
@@ -402,7 +402,7 @@ Deno.test("Messages stream written: a silent upstream makes the stream ping", ()
   assert.deepEqual(frames, [{ event: "ping", data: '{"type":"ping"}' }]);
 });
 
-Deno.test("Messages stream written: an answer without an id gets one, and another protocol's keeps its own behind the prefix", () => {
+Deno.test("encodeAnswer() makes a missing id, and puts the prefix before another protocol's id", () => {
   const id = (given: string) =>
     encodeAnswer(
       { id: given, model: "m", blocks: [], stop: { reason: "end" } },
@@ -413,7 +413,7 @@ Deno.test("Messages stream written: an answer without an id gets one, and anothe
   assert.equal(id("chatcmpl-x"), "msg_chatcmpl-x");
 });
 
-Deno.test("Messages stream written: the usage of an uncounted answer is estimated, alike in JSON and in a stream", () => {
+Deno.test("createStreamEncoder() and encodeAnswer() estimate the same usage for an answer without counts", () => {
   const blocks: AnswerBlock[] = [
     { kind: "reasoning", parts: [{ form: "raw", text: "12345678" }] },
     { kind: "text", text: "1234" },
@@ -440,7 +440,7 @@ Deno.test("Messages stream written: the usage of an uncounted answer is estimate
   assert.deepEqual(JSON.parse(frame?.data ?? "").usage, expected);
 });
 
-Deno.test("Messages stream written: ids that the conversation has already become others, alike in JSON", () => {
+Deno.test("createStreamEncoder() and encodeAnswer() replace ids that the history already has by the same new ones", () => {
   const used = callBlock("call_0");
   const request = requestOf({ turns: [{ role: "assistant", blocks: [used] }] });
   const blocks = [used, { ...used, id: "f.x:1" }, used];

@@ -31,11 +31,11 @@ const wire = (name: string) => ({
   input_schema: { type: "object", properties: {} },
 });
 
-Deno.test("Messages tools written: a function without parameters has the schema of an empty object", () => {
+Deno.test("encodeRequest() writes the schema of an empty object for a function without parameters", () => {
   assert.deepEqual(encode({ tools: [tool("f")] }).body.tools, [wire("f")]);
 });
 
-Deno.test("Messages tools written: strict is set where the model can enforce the schema", () => {
+Deno.test("encodeRequest() writes `strict` if the model can enforce the schema", () => {
   const parameters = {
     type: "object",
     properties: { a: { type: "integer", minimum: 1 } },
@@ -63,7 +63,7 @@ Deno.test("Messages tools written: strict is set where the model can enforce the
   assert.deepEqual(not.body.tools, [{ name: "f", input_schema: parameters }]);
 });
 
-Deno.test("Messages tools written: tools that another provider runs are reported", () => {
+Deno.test("encodeRequest() drops and reports another protocol's hosted tools", () => {
   const hosted: Tool = {
     kind: "hosted",
     protocol: "responses",
@@ -85,7 +85,7 @@ Deno.test("Messages tools written: tools that another provider runs are reported
   assert.deepEqual(forced.lost, ["tools report", "toolChoice report"]);
 });
 
-Deno.test("Messages tools written: tool_choice has every form", () => {
+Deno.test("encodeRequest() writes every form of tool_choice", () => {
   const choice = (
     toolChoice: CanonicalRequest["toolChoice"],
     parallelTools?: boolean,
@@ -110,7 +110,7 @@ Deno.test("Messages tools written: tool_choice has every form", () => {
   });
 });
 
-Deno.test("Messages tools written: of allowed tools the others are left out", () => {
+Deno.test("encodeRequest() writes only the allowed tools", () => {
   const allowed = (mode: "auto" | "required") =>
     encode({
       tools: [tool("f"), tool("g")],
@@ -125,7 +125,7 @@ Deno.test("Messages tools written: of allowed tools the others are left out", ()
   assert.deepEqual(allowed("required").tool_choice, { type: "any" });
 });
 
-Deno.test("Messages tools written: a model that cannot be forced gets an instruction to call at the end of the user's text", () => {
+Deno.test("encodeRequest() adds an instruction to call a tool for a model that cannot be forced", () => {
   const nudge = (toolChoice: CanonicalRequest["toolChoice"]) => {
     const { body, lost } = encode(
       { tools: [tool("f")], toolChoice },
@@ -155,7 +155,7 @@ Deno.test("Messages tools written: a model that cannot be forced gets an instruc
   );
 });
 
-Deno.test("Messages tools written: tools of other kinds must have been bridged", () => {
+Deno.test("encodeRequest() throws for tools that bridgeTools() did not replace", () => {
   assert.throws(
     () => encode({ tools: [{ kind: "custom", name: "c" }] }),
     TypeError,
@@ -172,7 +172,7 @@ Deno.test("Messages tools written: tools of other kinds must have been bridged",
   assert.equal(support("glm-5").maxNameLength, 64);
 });
 
-Deno.test("rootObject() makes one object of a choice between objects", () => {
+Deno.test("rootObject() merges a choice between objects into one object", () => {
   const a = {
     type: "object",
     properties: { a: {}, c: {} },
@@ -196,7 +196,7 @@ Deno.test("rootObject() makes one object of a choice between objects", () => {
   assert.deepEqual(rootObject({ allOf: [a, b] }).required, ["a", "c", "b"]);
 });
 
-Deno.test("rootObject() follows a root that is only a reference", () => {
+Deno.test("rootObject() replaces a root that is only a reference", () => {
   const $defs = { In: { type: "object", properties: { a: {} } } };
   assert.deepEqual(rootObject({ $ref: "#/$defs/In", $defs }), {
     $defs,
@@ -210,7 +210,7 @@ Deno.test("rootObject() follows a root that is only a reference", () => {
   assert.deepEqual(rootObject({ type: "string" }), { type: "object" });
 });
 
-Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {
+Deno.test("enforceableSchema() does not change a schema that is enforceable", () => {
   const schema = {
     type: "object",
     title: "T",
@@ -228,7 +228,7 @@ Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {
   assert.deepEqual(enforceableSchema(schema), schema);
 });
 
-Deno.test("enforceableSchema() closes objects and describes the rest in text", () => {
+Deno.test("enforceableSchema() closes objects and moves unknown keywords into the description", () => {
   assert.deepEqual(
     enforceableSchema({
       type: "object",
@@ -281,7 +281,7 @@ Deno.test("enforceableSchema() returns undefined for schemas that upstreams reje
   }
 });
 
-Deno.test("enforceableSchema() follows many references once each", () => {
+Deno.test("enforceableSchema() follows each of many references once", () => {
   const $defs: JsonObject = { d40: { type: "string" } };
   for (let level = 0; level < 40; level++) {
     const next = { $ref: `#/$defs/d${level + 1}` };

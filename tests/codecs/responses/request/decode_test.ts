@@ -417,7 +417,7 @@ Deno.test("decodeRequest() names the field at fault", async (t) => {
 Deno.test("a rejected reference to state gives an instruction", () => {
   const advice: readonly (readonly [JsonObject, RegExp])[] = [
     [
-      // The AI SDK sends this for an answer that it takes for stored.
+      // The AI SDK sends this for an answer that it expects to be stored.
       { input: ["a", { type: "item_reference", id: "msg_1" }] },
       /`item_reference` in `input\[1\]`.*`store: false`.*providerOptions/,
     ],
