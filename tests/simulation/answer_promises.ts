@@ -24,7 +24,7 @@ import type { Asked } from "./world/caller.ts";
 import { PRICE } from "./world/file.ts";
 import type { LedgerEntry } from "./world/provider.ts";
 
-/** What docs/design.md promises of the answers that callers get. */
+/** The promises of docs/design.md about answers. */
 export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
   "a native answer is a prefix of the provider's, and complete only with it":
     function* (world) {
@@ -48,8 +48,8 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
       const sources = attemptsOf(one, world).filter(({ isWhole }) => isWhole);
       let read: ReadAnswer;
       try {
-        // A provider may end its answer without the last line feeds. A client sees what it would without the gateway:
-        // all of the answer, and an end that some parsers do not read. A cut would take the answer from those that do.
+        // A provider may omit the line feeds after its last event. The client gets the same bytes as without the
+        // gateway. Some parsers skip that event, but if the gateway cut the answer, all would lose it.
         const isItsOwn = one.text.endsWith("}") &&
           sources.some(({ payload }) => payload === one.text);
         read = readAnswer(
@@ -105,9 +105,9 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
   "the log reports how a request ended": function* (world) {
     for (const one of world.asked.filter(isServed)) {
       const ended = lineOf(one, world)?.ended;
-      // docs/design.md, "The last event": of a native stream, `response.failed` is an end like any other.
+      // `response.failed` ends a native stream like any other last event (docs/design.md, "The last event").
       if (one.text.includes('"type":"response.failed"')) continue;
-      // Nor does anything after the last event count: the person has the whole answer, and nothing of it is missing.
+      // A break after the last event does not count either: the caller has the whole answer.
       if (LAST_EVENT_REGEXP.test(one.text)) continue;
       const isCut = one.ending === "broken" || hasError(one);
       if (one.ending === "lost") continue;
@@ -126,7 +126,7 @@ function costOf(charged: Charged): number {
     written * PRICE.cache_write + output * PRICE.output) / 1e6;
 }
 
-/** Returns true when a native answer may look complete: it is whole, or it holds the provider's own error. */
+/** Returns true when a native answer may look complete: it is, or it ends with the provider's own error. */
 function isEnded(source: LedgerEntry, one: Asked): boolean {
   return (source.isWhole && source.payload === one.text) || hasError(one);
 }
@@ -151,7 +151,7 @@ function hasError({ isStream, text, protocol }: Asked): boolean {
 const LAST_EVENT_REGEXP =
   /"finish_reason":"|"type":"(?:message_stop|response\.completed)"/;
 
-/** Adds the end that some providers leave out, in whole or in part. */
+/** Adds the final `[DONE]`, which some providers omit or cut. */
 function withDone(text: string): string {
   const frames = text.slice(0, text.lastIndexOf("\n\n") + 2);
   return frames.endsWith(DONE) ? frames : frames + DONE;

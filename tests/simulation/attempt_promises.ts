@@ -6,10 +6,10 @@ import { isLimited } from "./usage_promises.ts";
 import { KEPT_HEADER, PRIVATE_HEADERS } from "./world/caller.ts";
 import { keyOf, type LedgerEntry } from "./world/provider.ts";
 
-/** The time that an end needs to reach the other side, in milliseconds. */
+/** The longest time in which a closed connection reaches the other side, in milliseconds. */
 const SLACK_MS = 1000;
 
-/** The time after which a slow reader notices its own leaving, in milliseconds. */
+/** The longest time in which a slow reader ends after it has left, in milliseconds. */
 const READ_MS = 3000 + SLACK_MS;
 
 /** Statuses after which another attempt may succeed; undefined when the connection broke. */
@@ -17,17 +17,17 @@ const PASSING: ReadonlySet<number | undefined> = new Set(
   [undefined, 429, 500, 502, 503, 529],
 );
 
-/** Statuses with which a request fails for want of a provider. */
+/** Statuses of a request that failed because no provider could serve it. */
 const FAILED: ReadonlySet<number | undefined> = new Set(
   [429, 500, 502, 503, 504, 529],
 );
 
-/** The time after which one request is sent in spite of a long wait, as docs/failover.md has it, in milliseconds. */
+/** The time after which one request probes a connection in a long wait (docs/failover.md), in milliseconds. */
 const PROBE_MS = 300_000;
 
-/** What docs/design.md and docs/failover.md promise of the attempts of a request. */
+/** The promises of docs/design.md and docs/failover.md about attempts. */
 export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
-  "an exchange ends when its caller leaves": function* (world) {
+  "the provider's exchange ends when the caller leaves": function* (world) {
     for (const [one, entries] of exchanges(world)) {
       const leftMs = one.leftMs ?? one.endedMs;
       if (one.ending !== "left" || leftMs === undefined) continue;
@@ -44,13 +44,13 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   "a request ends when its caller leaves": function* ({ asked }) {
     for (const one of asked) {
       const { leftMs = Infinity, sentMs = Infinity, endedMs = 0 } = one;
-      // The rest of a body arrives although its caller has left.
+      // The body still arrives in full after its caller has left.
       const lateMs = endedMs - Math.max(leftMs, sentMs);
       if (one.ending !== "left" || lateMs <= READ_MS) continue;
       yield `#${one.number} ended ${lateMs} ms after its caller left`;
     }
   },
-  "a silent provider is given up in time": function* (world) {
+  "an attempt at a silent provider ends at its deadline": function* (world) {
     const { firstByteMs, firstOutputMs } = world.config.timeouts;
     for (const [one, entries] of exchanges(world)) {
       const mostMs = one.isStream && firstOutputMs > 0
@@ -74,7 +74,7 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a request that a rate limit can never let pass is not sent there again":
+  "a request that is larger than a rate limit is not sent to that provider again":
     function* (world) {
       for (const [one, entries] of exchanges(world)) {
         const refused = entries.filter(({ isOversized }) => isOversized);
@@ -95,11 +95,11 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
         }
       }
     },
-  "a provider's Retry-After is kept to": function* (world) {
+  "a provider gets no repeat before its Retry-After": function* (world) {
     for (const [one, entries] of exchanges(world)) {
       for (const [at, entry] of entries.entries()) {
         const { provider, body, retryAfter = 0, endedMs } = entry;
-        // The provider's limit is on one model, so that it may serve a fallback.
+        // The provider's limit is on one model: it may still serve a fallback.
         const again = entries.slice(at + 1).find((later) =>
           later.provider === provider && later.body.model === body.model
         );
@@ -108,13 +108,13 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
         const waitedMs = again.receivedMs - endedMs;
         const shownMs = world.providers.find(({ name }) => name === provider)
           ?.quota?.roomShownMs ?? [];
-        // A reading of the quota that shows room ends a long wait, with the shorter one of a request in line. The person
-        // is served earlier than the provider had promised, which is what credits were bought for.
+        // A quota reading that shows room ends a long wait, for example after somebody bought credits. Requests in the
+        // line are then sent before the Retry-After.
         const hasRoom = shownMs.some((ms) =>
           ms >= endedMs && ms <= again.receivedMs &&
           isWaiting(entry, ms, world)
         );
-        // Five minutes later, the person would be refused otherwise. A refused probe costs a moment and no money.
+        // A probe every five minutes is allowed: otherwise the request would fail, and a refused probe costs no money.
         const isProbe = 1000 * retryAfter >= LONG_MS && waitedMs >= PROBE_MS;
         const isKept = waitedMs >= 1000 * retryAfter || isProbe || hasRoom;
         if (!isKept && !isLost(entry, world)) {
@@ -123,36 +123,37 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a connection that never failed is tried before a request fails": function* (
-    world,
-  ) {
-    const failed = failedConnections(world);
-    const sure = world.config.connections.filter(({ name, maxConcurrent }) =>
-      maxConcurrent === undefined && !failed.has(name)
-    );
-    for (const [one, entries] of exchanges(world)) {
-      const last = entries.at(-1);
-      // An attempt that opened no connection is in the log alone.
-      const { attempts } = lineOf(one, world) ?? {};
-      const isSpent = !Array.isArray(attempts) ||
-        attempts.length !== entries.length;
-      // Three attempts are spent well only if each went to another place.
-      const places = new Set(
-        entries.map(({ provider, body }) => `${provider} ${body.model}`),
+  "a request fails only after all connections that never failed were tried":
+    function* (
+      world,
+    ) {
+      const failed = failedConnections(world);
+      const sure = world.config.connections.filter(({ name, maxConcurrent }) =>
+        maxConcurrent === undefined && !failed.has(name)
       );
-      const mayEnd = isSpent || !FAILED.has(one.status) ||
-        one.ending === "left" || one.ending === "lost" || places.size > 2;
-      if (last === undefined || mayEnd || !PASSING.has(last.status)) continue;
-      const missed = sure.find(({ name, models }) =>
-        models.some(({ id }) => id === one.model) &&
-        entries.every(({ provider }) => provider !== name)
-      );
-      if (missed !== undefined && !isLimited(one, world)) {
-        yield `#${one.number} did not try ${missed.name}`;
+      for (const [one, entries] of exchanges(world)) {
+        const last = entries.at(-1);
+        // Providers see no attempt that opened no connection; only the log has it.
+        const { attempts } = lineOf(one, world) ?? {};
+        const isSpent = !Array.isArray(attempts) ||
+          attempts.length !== entries.length;
+        // A request may fail after three attempts at three deployments.
+        const places = new Set(
+          entries.map(({ provider, body }) => `${provider} ${body.model}`),
+        );
+        const mayEnd = isSpent || !FAILED.has(one.status) ||
+          one.ending === "left" || one.ending === "lost" || places.size > 2;
+        if (last === undefined || mayEnd || !PASSING.has(last.status)) continue;
+        const missed = sure.find(({ name, models }) =>
+          models.some(({ id }) => id === one.model) &&
+          entries.every(({ provider }) => provider !== name)
+        );
+        if (missed !== undefined && !isLimited(one, world)) {
+          yield `#${one.number} did not try ${missed.name}`;
+        }
       }
-    }
-  },
-  "a refusal of the gateway says when to come again, or not to": function* (
+    },
+  "a refusal by the gateway has a Retry-After or forbids a retry": function* (
     world,
   ) {
     for (const [one, entries] of exchanges(world)) {
@@ -165,51 +166,53 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       yield `#${one.number} got ${status} with retry-after ${seconds}`;
     }
   },
-  "of a caller's headers, providers get those that are for them": function* (
-    world,
-  ) {
-    for (const [one, entries] of exchanges(world)) {
-      for (const { provider, protocol, head } of entries) {
-        const fields = fieldsIn(head);
-        for (const [name, value] of Object.entries(PRIVATE_HEADERS)) {
-          if (fields.get(name) === value || head.includes("mg_secret")) {
-            yield `#${one.number} shows ${name} to ${provider}`;
+  "a caller's private headers stop at the gateway, the others reach the provider":
+    function* (
+      world,
+    ) {
+      for (const [one, entries] of exchanges(world)) {
+        for (const { provider, protocol, head } of entries) {
+          const fields = fieldsIn(head);
+          for (const [name, value] of Object.entries(PRIVATE_HEADERS)) {
+            if (fields.get(name) === value || head.includes("mg_secret")) {
+              yield `#${one.number} shows ${name} to ${provider}`;
+            }
           }
+          const isKept = fields.get(KEPT_HEADER) === `kept-${one.number}`;
+          if (!isKept) yield `#${one.number} lacks its header at ${provider}`;
+          const length = Number(fields.get("content-length"));
+          const isJson = fields.get("content-type") === "application/json";
+          const isTo = fields.get("host") === `${provider}.example`;
+          const isPath = head.startsWith(`POST ${PATHS[protocol]} `);
+          if (length > 0 && isJson && isTo && isPath) continue;
+          yield `#${one.number} reached ${provider} with ${
+            head.split("\r\n")[0]
+          }`;
         }
-        const isKept = fields.get(KEPT_HEADER) === `kept-${one.number}`;
-        if (!isKept) yield `#${one.number} lacks its header at ${provider}`;
-        const length = Number(fields.get("content-length"));
-        const isJson = fields.get("content-type") === "application/json";
-        const isTo = fields.get("host") === `${provider}.example`;
-        const isPath = head.startsWith(`POST ${PATHS[protocol]} `);
-        if (length > 0 && isJson && isTo && isPath) continue;
-        yield `#${one.number} reached ${provider} with ${
-          head.split("\r\n")[0]
-        }`;
       }
-    }
-  },
-  "of a provider's headers, callers get those that are for them": function* (
-    world,
-  ) {
-    for (const [one, entries] of exchanges(world)) {
-      const { headers, status } = one;
-      if (headers === undefined || status !== 200) continue;
-      for (const name of ["set-cookie", "alt-svc", "x-echo"]) {
-        if (headers.has(name)) yield `#${one.number} gets ${name}`;
+    },
+  "a provider's private headers stop at the gateway, the others reach the caller":
+    function* (
+      world,
+    ) {
+      for (const [one, entries] of exchanges(world)) {
+        const { headers, status } = one;
+        if (headers === undefined || status !== 200) continue;
+        for (const name of ["set-cookie", "alt-svc", "x-echo"]) {
+          if (headers.has(name)) yield `#${one.number} gets ${name}`;
+        }
+        if (headers.get("x-gateway-dropped") === "everything") {
+          yield `#${one.number} gets another gateway's header`;
+        }
+        const native = entries.at(-1);
+        if (native?.protocol !== one.protocol || native.answer === undefined) {
+          continue;
+        }
+        if (!/^answer-\d+$/.test(headers.get("x-answer") ?? "")) {
+          yield `#${one.number} lacks a header of its provider`;
+        }
       }
-      if (headers.get("x-gateway-dropped") === "everything") {
-        yield `#${one.number} gets another gateway's header`;
-      }
-      const native = entries.at(-1);
-      if (native?.protocol !== one.protocol || native.answer === undefined) {
-        continue;
-      }
-      if (!/^answer-\d+$/.test(headers.get("x-answer") ?? "")) {
-        yield `#${one.number} lacks a header of its provider`;
-      }
-    }
-  },
+    },
   "no answer shows a credential": function* ({ asked, agents, providers }) {
     const secrets = [
       ...agents.map(({ token }) => token),
@@ -225,7 +228,7 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   },
 };
 
-/** Returns the names of the connections of which any attempt failed, or that cooled down. */
+/** Returns the names of the connections that cooled down or failed at least one attempt. */
 export function failedConnections(
   { log, ledger }: World,
 ): ReadonlySet<unknown> {
@@ -242,7 +245,7 @@ export function failedConnections(
   return new Set([...broken.map(({ provider }) => provider), ...logged]);
 }
 
-/** Returns the fields of a head by their names. */
+/** Returns the fields of a head by lower-case name. */
 function fieldsIn(head: string): ReadonlyMap<string, string> {
   return new Map(
     head.split("\r\n").slice(1).map((line) => {
@@ -252,7 +255,7 @@ function fieldsIn(head: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Returns true when a long wait for the provider and model of an entry, which any request was asked for, lasts. */
+/** Returns true while the provider and model of an entry are in a long wait, started by any request. */
 function isWaiting(
   { provider, body }: LedgerEntry,
   atMs: number,
@@ -266,8 +269,8 @@ function isWaiting(
 }
 
 /**
- * Returns true when the connection fell silent before its provider's response had arrived. The gateway knows nothing of
- * a refusal then. The person waits for `first_byte` once, and then has an answer or an error: nobody could do better.
+ * Returns true when the socket went silent before the provider's response arrived. The gateway cannot know of a refusal
+ * then: the caller waits for `first_byte` once, and gets an answer or an error.
  */
 function isLost(
   { provider, receivedMs, endedMs = Infinity }: LedgerEntry,

@@ -38,78 +38,78 @@ import { Streams } from "./world/streams.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
 
-/** The parts of a history that its promises are checked on. */
+/** The record of a history, on which the promises are checked. */
 export interface World {
   readonly time: VirtualTime;
   readonly trace: Trace;
-  /** The lines of all replicas. */
+  /** The log of all replicas. */
   readonly log: MemoryLog;
   readonly replicas: readonly Replica[];
   /** The store of the replicas, if they share one. */
   readonly store: SimulatedStore | undefined;
-  /** The process of which the replicas are threads, if they are. */
+  /** The process whose threads the replicas are; absent for separate processes. */
   readonly process: SimulatedProcess | undefined;
   readonly config: Config;
   readonly agents: readonly Agent[];
   readonly providers: readonly SimulatedProvider[];
   readonly ledger: readonly LedgerEntry[];
   readonly asked: readonly Asked[];
-  /** The alerts that people got. */
+  /** The delivered alerts. */
   readonly alerts: readonly JsonObject[];
-  /** What people read of usage and quotas, and the usage of everyone at the end. */
+  /** The responses of `/usage`, `/limits` and `/models` during the history, and of `/usage` for everyone at the end. */
   readonly looks: readonly Look[];
   readonly counts: readonly Look[];
   /** The metrics of all processes. */
   readonly metrics: readonly Sample[];
-  /** The last requests, one for each slot of each provider, all of which are healthy then. */
+  /** The last requests, one for each slot of each provider. All providers are healthy by then. */
   readonly checked: readonly Asked[];
-  /** Errors that no part of the program has handled. */
+  /** Unhandled rejections, and reads of usage that did not end. */
   readonly unhandled: readonly unknown[];
 }
 
-/** What one history came to. */
+/** The result of one history. */
 export interface History {
   readonly seed: number;
   readonly requests: number;
   readonly virtualMs: number;
-  /** The same for two runs of one seed. */
+  /** A hash of all events: equal for two runs of one seed. */
   readonly digest: number;
-  /** The promises that broke, a line each. */
+  /** The broken promises, a line each. */
   readonly broken: readonly string[];
   readonly trace: Trace;
   /** The names of the sessions and events that can be left out, in the order in which they began. */
   readonly actors: readonly string[];
 }
 
-/** The time after which a history must have come to rest, in milliseconds: ten times what its people need. */
+/** The time in which all sessions must end, in milliseconds: ten times what they need. */
 const HORIZON_MS = 10 * 24 * 3600_000;
 
-/** The time for which everything is quiet at the end: longer than an idle connection is kept. */
+/** The quiet time at the end, in milliseconds: longer than an idle connection is kept. */
 const QUIET_MS = 2_400_000;
 
-/** Changes of every word and rhythm of a history. */
+/** The size of a history, and what is left out of it. */
 export interface Scale {
-  /** The time in which sessions begin, in minutes. */
+  /** The span within which sessions begin, in minutes. */
   readonly minutes: number;
   readonly sessions: number;
-  /** The number of people; default: a few. */
+  /** The number of people; a few by default. */
   readonly people?: number;
   /** The names of the only sessions and events that happen, such as `session-3` and `end-of-replica-0-1`; default: all. */
   readonly kept?: readonly string[];
 }
 
-/** A history of half a hundred sessions. */
+/** The usual size: fifty sessions. */
 export const USUAL_SCALE: Scale = { minutes: 30, sessions: 50 };
 
-/** The most requests of one session: their numbers begin with that of the session. */
+/** The most requests of one session. A request's number is this times the session's number, plus its own index. */
 const MOST_REQUESTS = 1000;
 
 /**
- * Lives one history: real gateways and their HTTP clients, simulated callers, providers and a store, on a virtual clock.
+ * Runs one history: real gateways and HTTP clients, simulated callers, providers and a store, on a virtual clock.
  *
- * @param seed One seed is one history.
+ * @param seed Decides everything random.
  */
-export async function liveHistory(
+export async function runHistory(
   seed: number,
   scale: Scale = USUAL_SCALE,
 ): Promise<History> {
@@ -139,7 +139,7 @@ export async function liveHistory(
       random: streams.atMoments("the store"),
     })
     : undefined;
-  // Replicas look at the store seven times a second, so their histories are shorter.
+  // Replicas poll the store seven times a second. That is slow to simulate, so these histories are shorter.
   const minutes = store === undefined ? scale.minutes : scale.minutes / 6;
   const log = createMemoryLog();
   const receiver = new SimulatedReceiver(time);
@@ -188,15 +188,15 @@ export async function liveHistory(
         nextNumber: () => MOST_REQUESTS * place + requests++,
       };
     };
-    const lives = Array.from({ length: scale.sessions }, async (_, at) => {
+    const sessions = Array.from({ length: scale.sessions }, async (_, at) => {
       const actor = `session-${at}`;
       const scene = sceneOf(actor, at);
       await time.sleep(scene.random.below(minutes * 60_000));
       if (happens(actor)) await liveSession(scene.random.pick(people), scene);
     });
-    let isLived = false;
-    const lived = Promise.all(lives).then(() => isLived = true);
-    const weather = { time, streams, trace, happens, isOver: () => isLived };
+    let isDone = false;
+    const done = Promise.all(sessions).then(() => isDone = true);
+    const weather = { time, streams, trace, happens, isOver: () => isDone };
     startWeather({ ...weather, providers });
     const swap = async (next: typeof limited) => {
       const config = await minimalConfig(next);
@@ -213,8 +213,8 @@ export async function liveHistory(
       await swap(file);
     });
     startCrashes({ ...weather, random, replicas, store }, minutes);
-    await time.run(HORIZON_MS, () => isLived);
-    if (isLived) await lived;
+    await time.run(HORIZON_MS, () => isDone);
+    if (isDone) await done;
     for (const provider of providers) provider.recover();
     store?.recover();
     await time.run(
@@ -222,13 +222,13 @@ export async function liveHistory(
       () => false,
     );
     for (const replica of replicas) {
-      if (replica.life === undefined) await replica.start();
+      if (replica.running === undefined) await replica.start();
     }
     await time.run(time.elapsedMs() + 1000, () => false);
-    // What does not end has no end in the promises: nobody waits for it here.
+    // Nothing here waits for these requests: a promise reports those that do not end.
     const scene = sceneOf("the end", scale.sessions);
     const beforeChecks = asked.length;
-    // The first ones probe what cooled down; then every slot of each replica serves. Threads have theirs together.
+    // The first requests end all cool-downs, the next ones fill every slot of each replica. Threads share their slots.
     const gates = process === undefined ? replicas : replicas.slice(0, 1);
     for (const isAll of [false, true]) {
       for (const { name, maxConcurrent = 1 } of config.connections) {
@@ -262,7 +262,7 @@ export async function liveHistory(
     if (counts.length < replicas.length * people.length) {
       unhandled.push(new Error("Somebody's usage has no end"));
     }
-    const closing = replicas.map(({ life }) => life?.closeStore());
+    const closing = replicas.map(({ running }) => running?.closeStore());
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);
     const world: World = {
@@ -281,18 +281,18 @@ export async function liveHistory(
       ...{ trace, actors },
     };
   } finally {
-    for (const { life } of replicas) life?.end();
+    for (const { running } of replicas) running?.end();
     giveBack();
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
   }
 }
 
-/** The time in which everything is counted, and the time in which everybody's usage is read, in milliseconds. */
+/** The time until all counts have arrived, and the time in which all read their usage, in milliseconds. */
 const COUNT_MS = 20_000;
 
 /**
- * The quiet time while replicas still look at their store, in milliseconds: longer than any reservation, and than the time
- * to the probe of a quota that was read as used up and came back.
+ * The quiet time before replicas leave their store, in milliseconds: longer than any reservation, and than the wait for
+ * the probe of a quota that had been used up.
  */
 const STORE_QUIET_MS = 310_000;
 
@@ -314,7 +314,7 @@ function startCrashes(
   if (random.below(2) === 0) return;
   for (const replica of replicas) {
     repeat(weather, `end-of-${replica.name}`, mostMs, async (random) => {
-      if (replica.life === undefined) return;
+      if (replica.running === undefined) return;
       if (random.below(3) === 0) await replica.stop();
       else replica.crash();
       await time.sleep(random.below(5000));
@@ -329,7 +329,7 @@ interface Weather {
   readonly streams: Streams;
   readonly trace: Trace;
   readonly isOver: () => boolean;
-  /** Returns false for an event that is left out. */
+  /** Returns false for an event that this run leaves out. */
   readonly happens: (actor: string) => boolean;
 }
 
@@ -361,7 +361,7 @@ function startReloads(
   });
 }
 
-/** Lets events of one kind happen, each under a name of its own, such as `reload-2`. */
+/** Repeats events of one kind at random moments. Each has a name of its own, such as `reload-2`. */
 function repeat(
   { time, streams, isOver, happens }: Weather,
   kind: string,

@@ -1,42 +1,42 @@
 import assert from "node:assert/strict";
 import { fromFileUrl } from "../support/program/paths.ts";
-import { liveHistory } from "./history.ts";
+import { runHistory } from "./history.ts";
 
-/** Seeds that every run lives, for about a minute; more with `task simulate`. */
+/** The number of fixed seeds, which take about a minute; `task simulate` runs more. */
 const SEEDS = 10;
 
-const lives = new Map<number, ReturnType<typeof liveHistory>>();
+const histories = new Map<number, ReturnType<typeof runHistory>>();
 
-/** Lives a history, once for all tests. */
-function lifeOf(seed: number): ReturnType<typeof liveHistory> {
-  const life = lives.get(seed) ?? liveHistory(seed);
-  lives.set(seed, life);
-  return life;
+/** Returns the history of a seed, which is run once for all tests. */
+function historyOf(seed: number): ReturnType<typeof runHistory> {
+  const history = histories.get(seed) ?? runHistory(seed);
+  histories.set(seed, history);
+  return history;
 }
 
 Deno.test("no promise breaks in a fixed set of histories", async (t) => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     await t.step(`seed ${seed}`, async () => {
-      const { broken } = await lifeOf(seed);
+      const { broken } = await historyOf(seed);
       assert.deepEqual(broken, [], `task simulate --seed ${seed}`);
     });
   }
 });
 
-/** A seed that is another one in each run. */
+/** A random seed. */
 const FRESH = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 
-Deno.test("no promise breaks in a new history", async () => {
+Deno.test("no promise breaks in the history of a random seed", async () => {
   const seed = FRESH;
   console.log(`The fresh seed is ${seed}`);
-  const { broken } = await liveHistory(seed);
+  const { broken } = await runHistory(seed);
   assert.deepEqual(broken, [], `task simulate --seed ${seed}`);
 });
 
-Deno.test("one seed is one history, in every process", async () => {
-  const one = await lifeOf(7);
-  const { digest: another } = await lifeOf(8);
-  const again = await liveHistory(7);
+Deno.test("a seed gives the same history in every process", async () => {
+  const one = await historyOf(7);
+  const { digest: another } = await historyOf(8);
+  const again = await runHistory(7);
   assert.equal(again.digest, one.digest);
   assert.equal(again.requests, one.requests);
   assert.notEqual(another, one.digest);

@@ -2,7 +2,7 @@ import { attemptsOf, exchanges, lineOf, type Promised } from "./look_ups.ts";
 
 const DAY_MS = 24 * 3600_000;
 
-/** What docs/translation.md promises of the lessons of refusals. */
+/** The promises of docs/translation.md about lessons. */
 export const LESSON_PROMISES: Readonly<Record<string, Promised>> = {
   "one caller's refusals never change another caller's requests": function* (
     world,

@@ -4,17 +4,17 @@ import type { World } from "./history.ts";
 import type { Asked } from "./world/caller.ts";
 import type { LedgerEntry } from "./world/provider.ts";
 
-/** A promise of docs/design.md. Yields a line for each time that it was broken, with the request's `#number`. */
+/** Checks a promise of the documents. Yields a line for each breach, with the request's `#number`. */
 export type Promised = (world: World) => Iterable<string>;
 
-/** What a history has about each request. */
+/** The requests of a history, the attempts that providers received, and the log, each by request. */
 interface Index {
   readonly asked: ReadonlyMap<number, Asked>;
   readonly entries: ReadonlyMap<number, LedgerEntry[]>;
   readonly lines: ReadonlyMap<unknown, LogEntry["fields"]>;
 }
 
-/** The promises look a world up when it is over, so that nothing changes any more. */
+/** An index for each history that is over: nothing in it changes any more. */
 const INDEXES = new WeakMap<World, Index>();
 
 function indexOf(world: World): Index {
@@ -37,7 +37,7 @@ export function askedOf(number: number, world: World): Asked | undefined {
   return indexOf(world).asked.get(number);
 }
 
-/** Returns what the providers received of a request, in order. */
+/** Returns the attempts of a request that providers received, in order. */
 export function attemptsOf(
   { number }: Asked,
   world: World,
@@ -53,14 +53,14 @@ export function lineOf(
   return indexOf(world).lines.get(headers?.get("x-request-id"));
 }
 
-/** Yields each request with what the providers received of it. */
+/** Yields each request with the attempts that providers received. */
 export function* exchanges(
   world: World,
 ): Iterable<readonly [one: Asked, entries: readonly LedgerEntry[]]> {
   for (const one of world.asked) yield [one, attemptsOf(one, world)];
 }
 
-/** Returns how many logged requests did not count at the starts of processes, because their token was out of the file. */
+/** Returns how many logged requests the starts of processes did not count, because their token was not in the file. */
 export function unknownAtStarts({ log }: World): number {
   return sumOf(
     log.entries.filter(({ event }) => event === "usage_replayed"),
@@ -68,7 +68,7 @@ export function unknownAtStarts({ log }: World): number {
   );
 }
 
-/** Returns true when the process of a request ended before it could log it. */
+/** Returns true when the request's process may have ended before it wrote the request's line. */
 export function mayLackLine(
   { ending, replica }: Asked,
   { replicas }: World,
@@ -99,26 +99,26 @@ export function sumOf<One>(
   return list.reduce((sum, one) => sum + amountOf(one), 0);
 }
 
-/** Returns the objects of a list in JSON. */
+/** Returns the objects in a JSON list; none for any other value. */
 export function objects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-const LIFE_MS = 24 * 3600_000;
+const SESSION_MS = 24 * 3600_000;
 
 /**
- * Returns the start of the life of a request's session, in milliseconds since 1970. A life has a day from its first
- * request that was sent.
+ * Returns the start of the limit window of a request's session, in milliseconds since 1970. The window lasts a day from
+ * the first request that was sent.
  */
-export function lifeOf(one: Asked, world: World): number {
+export function sessionStartOf(one: Asked, world: World): number {
   const starts = world.asked.filter((other) =>
     other.agent.name === one.agent.name &&
     other.conversation === one.conversation &&
     attemptsOf(other, world).length > 0 && other.startedMs <= one.startedMs
   ).map(({ startedMs }) => startedMs).sort((first, second) => first - second);
-  const life = starts.reduce(
-    (begun, startedMs) => startedMs < begun + LIFE_MS ? begun : startedMs,
+  const firstMs = starts.reduce(
+    (begun, startedMs) => startedMs < begun + SESSION_MS ? begun : startedMs,
     -Infinity,
   );
-  return world.time.startMs + life;
+  return world.time.startMs + firstMs;
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { type Scale, USUAL_SCALE } from "./history.ts";
-import type { Life } from "./life.ts";
+import type { RunPlan } from "./run.ts";
 import { Thread } from "./thread.ts";
 import { sceneNames } from "./scenes/mod.ts";
 
@@ -17,29 +17,29 @@ const { values: options } = parseArgs({
     scene: { type: "string" },
     /** The names of the only sessions and events that happen. */
     keep: { type: "string" },
-    /** Looks for a smaller history that breaks the same promise. */
+    /** Searches for a smaller history that breaks the same promise. */
     shrink: { type: "boolean", default: false },
     "until-broken": { type: "boolean" },
-    /** The real seconds after which no other life begins. */
+    /** The real seconds after which no other run begins. */
     seconds: { type: "string", default: "Infinity" },
-    /** The number of threads, which live beside each other; default: one a core. */
+    /** The number of threads; by default, one a core. */
     jobs: { type: "string" },
   },
 });
-const lives = livesOf(options);
+const plans = plansOf(options);
 const startedMs = performance.now();
 const tookSeconds = () => (performance.now() - startedMs) / 1000;
 let requests = 0;
 let virtualMs = 0;
 let failed = 0;
-let lived = 0;
+let ran = 0;
 const jobs = Number(options.jobs ?? navigator.hardwareConcurrency);
-const isAlone = lives.length === 1;
+const isAlone = plans.length === 1;
 await Promise.all(
-  Array.from({ length: Math.min(jobs, lives.length) }, liveInThread),
+  Array.from({ length: Math.min(jobs, plans.length) }, runInThread),
 );
 console.log(
-  `${lived} histories, ${failed} failed; ${requests} requests, ${
+  `${ran} histories, ${failed} failed; ${requests} requests, ${
     Math.round(requests / tookSeconds())
   } a second; ${
     (virtualMs / 3600_000 / (tookSeconds() / 60)).toFixed(1)
@@ -47,10 +47,10 @@ console.log(
 );
 if (failed > 0) Deno.exitCode = 1;
 
-/** Returns all lives that the options ask for, the first ones last. */
-function livesOf(
+/** Returns all runs that the options ask for, in reverse order. */
+function plansOf(
   { scene, seed, seeds, about, shrink, ...given }: typeof options,
-): Life[] {
+): RunPlan[] {
   const first = Number(seed ?? Math.floor(Math.random() * 1e9));
   const names = scene === undefined ? [undefined] : sceneNames(scene);
   const scale: Scale = {
@@ -66,19 +66,19 @@ function livesOf(
   ).reverse();
 }
 
-/** Lives in a thread of its own what nobody else lives, one after another. */
-async function liveInThread(): Promise<void> {
+/** Takes runs from the list and runs them in a thread of its own, one after another. */
+async function runInThread(): Promise<void> {
   using thread = new Thread();
   for (;;) {
     const isOver = tookSeconds() > Number(options.seconds) ||
       failed > 0 && options["until-broken"];
-    const life = isOver ? undefined : lives.pop();
-    if (life === undefined) return;
-    const one = await thread.live(life);
-    lived++;
+    const plan = isOver ? undefined : plans.pop();
+    if (plan === undefined) return;
+    const one = await thread.run(plan);
+    ran++;
     requests += one.requests;
     virtualMs += one.virtualMs;
-    if (isAlone) console.log(`seed ${life.seed} has the digest ${one.digest}`);
+    if (isAlone) console.log(`seed ${plan.seed} has the digest ${one.digest}`);
     if (one.report.length > 0) failed++;
     for (const line of one.report) console.log(line);
   }

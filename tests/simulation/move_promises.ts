@@ -8,15 +8,15 @@ import {
   wasSent,
 } from "./look_ups.ts";
 
-/** The time in which a notice reaches another replica, in milliseconds. */
+/** The longest time in which a notice reaches another replica, in milliseconds. */
 const NOTICE_MS = 2000;
 
-/** The time after its first request in which a process may still read what the store kept, in milliseconds. */
+/** The time after its first request in which a process may still read older notices from the store, in milliseconds. */
 const FRESH_MS = 10_000;
 
-/** What docs/failover.md promises of the moves of conversations. */
+/** The promises of docs/failover.md about moves of conversations. */
 export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
-  "a move's reason is true": function* (world) {
+  "a move's logged reason is true": function* (world) {
     const { config, log, providers } = world;
     const measured = new Set(
       providers.filter(({ quota }) => quota !== undefined)
@@ -42,7 +42,7 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
       if (!isTrue) yield `${fields.request_id} moved for ${moved_for}`;
     }
   },
-  "a conversation moves only for a reason, which its line names": function* (
+  "a conversation moves only for a reason that the log names": function* (
     world,
   ) {
     const sessions = Map.groupBy(
@@ -69,9 +69,9 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
         const isOwn = from?.served_model === undefined &&
           to?.served_model === undefined;
         if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
-        // Another replica may have served it there, and its notice came after the request before began: within two
-        // seconds, or to a process that had just started. A person waits for one more write of the prompt cache, and
-        // would accept that after a start.
+        // Another replica may have moved the conversation, and its notice may have come after the earlier request
+        // began: within two seconds, or later to a process that had just started. That costs one more write of the
+        // prompt cache, which is acceptable after a start.
         const isFresh = world.asked.every((other) =>
           other.replica !== before.replica ||
           other.startedMs > before.startedMs - FRESH_MS

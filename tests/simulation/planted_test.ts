@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FAULTS, problemsOf } from "./planted/table.ts";
 
-Deno.test("each planted fault has a name of its own, and its text is once in its file", async () => {
+Deno.test("each planted fault has a unique name and a text that its file has once", async () => {
   assert.deepEqual(await problemsOf(FAULTS), []);
   const [fault] = FAULTS;
   assert.ok(fault !== undefined);

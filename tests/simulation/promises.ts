@@ -6,10 +6,10 @@ import type { Asked } from "./world/caller.ts";
 import {
   askedOf,
   attemptsOf,
-  lifeOf,
   lineOf,
   mayLackLine,
   type Promised,
+  sessionStartOf,
   sumOf,
   unknownAtStarts,
 } from "./look_ups.ts";
@@ -33,7 +33,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       else if (!/"message":"[^"]/.test(text)) yield `#${number} has ${text}`;
     }
   },
-  "nothing is sent again after output": function* (world) {
+  "no attempt follows after output": function* (world) {
     for (const entry of world.ledger) {
       const output = askedOf(entry.request, world)?.outputMs;
       if (output !== undefined && entry.receivedMs > output) {
@@ -105,14 +105,16 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       yield `#${request} of ${agent?.name} reached ${provider} in ${region}`;
     }
   },
-  "no seal of the gateway's own reaches a provider": function* ({ ledger }) {
+  "no reasoning that the gateway sealed reaches a provider": function* (
+    { ledger },
+  ) {
     for (const { request, provider, body } of ledger) {
       if (/"mg1\./.test(JSON.stringify(body))) {
         yield `#${request} has one at ${provider}`;
       }
     }
   },
-  "a connection that never opens is given up in time": function* (
+  "a dial that does not open ends at its deadline": function* (
     { providers, config },
   ) {
     for (const { name, hung } of providers) {
@@ -124,7 +126,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a healthy connection serves": function* ({ checked }) {
+  "a healthy connection serves every slot": function* ({ checked }) {
     for (const { number, model, status } of checked) {
       if (status !== 200) yield `#${number} for ${model} got ${status}`;
     }
@@ -152,7 +154,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       yield `${asked.length} requests have ${lines} lines`;
     }
   },
-  "nothing unforeseen happens": function* ({ log, unhandled }) {
+  "no error is unforeseen or unhandled": function* ({ log, unhandled }) {
     for (const { event, fields } of log.entries) {
       if (event === "unforeseen") yield `${fields.exception} ${fields.stack}`;
     }
@@ -171,24 +173,24 @@ const PROMISES: Readonly<Record<string, Promised>> = {
         );
         // A request whose process ended is not counted.
         const lost = sent.filter((one) => mayLackLine(one, world)).length;
-        // While the store is away, each replica counts for itself; what it loses is lost. People are served and may use
-        // more than their limit, once for each process. A refusal of everybody would be worse (docs/scaling.md).
+        // While the store is away, each replica counts for itself, and some counts are lost. A caller may then use its
+        // limit once for each process. To refuse everybody would be worse (docs/scaling.md).
         const isCounted = store === undefined ||
           !store.hasFailed && starts === replicas.length;
-        // A crash may cut a line of the log. A start does not count the lines of a token that is out of the file then:
-        // its person has that usage again until the next start, and `usage_replayed` shows the administrator how much.
+        // A crash may cut a line of the log. A start also skips the lines of tokens that are not in the file: until the
+        // next start, these callers have that usage again. `usage_replayed` reports how much.
         const most = isCounted
           ? limit.most + lost + crashes + unknown
           : limit.most * (starts + store.losses) + lost;
         const windowOf = (one: Asked, atMs = 0) =>
           limit.window === "session"
-            ? lifeOf(one, world)
+            ? sessionStartOf(one, world)
             : calendarSpan(limit.window, time.startMs + atMs).startMs;
         const within = sent.filter((one) =>
           windowOf(one, one.startedMs) ===
             windowOf(one, attemptsOf(one, world)[0]?.receivedMs)
         );
-        // Each session has a limit of its own, and a sub-agent counts for its parent's.
+        // Each session has its own limit. A sub-agent counts in its parent's session.
         const windows = Map.groupBy(
           within,
           (one) =>
@@ -203,23 +205,25 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "no connection has more requests at once than it takes": function* (
+  "no connection has more requests at once than its slots": function* (
     { config, ledger, replicas, process },
   ) {
     for (const { name, maxConcurrent = Infinity } of config.connections) {
       const own = ledger.filter(({ provider }) => provider === name);
       const most = mostAtOnce(own);
-      // Each process counts its own.
+      // Each process counts only its own requests.
       const processes = process === undefined ? replicas.length : 1;
       if (most > maxConcurrent * processes) {
         yield `${name} had ${most} of ${maxConcurrent} at once`;
       }
     }
   },
-  "after quiet nothing is held": function* ({ replicas, providers, time }) {
-    for (const { name, life } of replicas) {
+  "at the end no request, body, socket or timer is left": function* (
+    { replicas, providers, time },
+  ) {
+    for (const { name, running } of replicas) {
       const { inFlight = 0, bodyMemoryBytes = 0, waiting = 0 } =
-        life?.gateway.state() ?? {};
+        running?.gateway.state() ?? {};
       if (waiting > 0) yield `${waiting} callers wait at ${name}`;
       if (inFlight > 0) yield `${name} has ${inFlight} requests in flight`;
       if (bodyMemoryBytes !== 0) yield `${name} holds ${bodyMemoryBytes} bytes`;
@@ -230,35 +234,36 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     }
     if (time.running > 0) yield `${time.running} timers`;
   },
-  "no secret and no content leaves by the side": function* (world) {
-    const { log, agents, providers, metrics, looks, store } = world;
-    const secrets = [
-      ...agents.map(({ token }) => token),
-      ...providers.map(keyOf),
-      "sk-secret-exchanged",
-      "sk-secret-of-the-receiver",
-      "hook-secret",
-      "Prompt #",
-      "Köln",
-    ];
-    const texts = [
-      ...log.entries.map(({ event, fields }) =>
-        [event, JSON.stringify(fields)] as const
-      ),
-      ["the metrics", JSON.stringify(metrics)] as const,
-      ["an alert", JSON.stringify(world.alerts)] as const,
-      ...looks.map(({ path, text }) => [path, text] as const),
-      ...[...store?.data.texts() ?? []].map((text) =>
-        ["the store", text] as const
-      ),
-    ];
-    for (const [where, text] of texts) {
-      for (const secret of secrets) {
-        if (text.includes(secret)) yield `${where} has ${secret}`;
+  "logs, metrics, alerts, `/usage` and the store have no secret and no content":
+    function* (world) {
+      const { log, agents, providers, metrics, looks, store } = world;
+      const secrets = [
+        ...agents.map(({ token }) => token),
+        ...providers.map(keyOf),
+        "sk-secret-exchanged",
+        "sk-secret-of-the-receiver",
+        "hook-secret",
+        "Prompt #",
+        "Köln",
+      ];
+      const texts = [
+        ...log.entries.map(({ event, fields }) =>
+          [event, JSON.stringify(fields)] as const
+        ),
+        ["the metrics", JSON.stringify(metrics)] as const,
+        ["an alert", JSON.stringify(world.alerts)] as const,
+        ...looks.map(({ path, text }) => [path, text] as const),
+        ...[...store?.data.texts() ?? []].map((text) =>
+          ["the store", text] as const
+        ),
+      ];
+      for (const [where, text] of texts) {
+        for (const secret of secrets) {
+          if (text.includes(secret)) yield `${where} has ${secret}`;
+        }
+        if (/w\d+_\d+ /.test(text)) yield `${where} has a part of an answer`;
       }
-      if (/w\d+_\d+ /.test(text)) yield `${where} has a part of an answer`;
-    }
-  },
+    },
 };
 
 const ALL_PROMISES: Readonly<Record<string, Promised>> = {
@@ -272,7 +277,7 @@ const ALL_PROMISES: Readonly<Record<string, Promised>> = {
   ...WAITING_PROMISES,
 };
 
-/** Returns a line for each promise that a history broke. */
+/** Returns a line for each breach of a promise in a history. */
 export function brokenPromises(
   world: World,
   promises = ALL_PROMISES,
@@ -282,10 +287,10 @@ export function brokenPromises(
   );
 }
 
-/** The routes by which people read the gateway's own numbers. */
+/** The routes whose requests the simulation does not count as requests for a model. */
 const LOOKS = /usage|limits|models|oauth/;
 
-/** Returns the greatest number of entries that were under way at the same moment. */
+/** Returns the most entries that were under way at once. */
 function mostAtOnce(entries: readonly LedgerEntry[]): number {
   const changes = entries.flatMap(({ receivedMs, endedMs = Infinity }) => [
     { atMs: receivedMs, by: 1 },

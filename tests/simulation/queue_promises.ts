@@ -4,34 +4,40 @@ import { attemptsOf, lineOf, objects, type Promised } from "./look_ups.ts";
 import type { Asked } from "./world/caller.ts";
 import { isLimited } from "./usage_promises.ts";
 
-/** The time that a dial, a body of many kilobytes and a store take before an attempt, in milliseconds. */
+/** The longest time before an attempt for its dial, its body and the store, in milliseconds. */
 const WAY_MS = 3000;
 
-/** The time after which a request that waits for a limit asks for it again, as `src/gateway/relay/queue/queue.ts` has it. */
+/**
+ * The pause after which a request that waits for a limit tries to reserve again: see
+ * `src/gateway/relay/queue/queue.ts`.
+ */
 const LOOK_AGAIN_MS = 5000;
 
 /**
- * The time of a look in a store, in milliseconds. A person in line for a minute waits a second longer for all of them,
- * and has the limit's room as soon as it is there. Two questions for each of four connections, of two ways of 5 ms.
+ * The longest time of one such retry, in milliseconds: for each of four connections two round trips to the store of 10
+ * ms. In a minute of waiting, the retries add a second.
  */
 const LOOK_MS = 80;
 
-/** The time in which a free slot is given to those who wait, other threads included, in milliseconds. */
+/** The longest time in which a free slot goes to a waiting request, even of another thread, in milliseconds. */
 const TURN_MS = 700;
 
-/** The most requests that wait in all. */
+/** The most requests that may wait at one gateway. */
 const MOST_WAITING = 1000;
 
-/** The time after which a caller who takes nothing is cut while others wait, and that between two looks, in milliseconds. */
+/**
+ * The time after which a caller that reads nothing is cut while others wait, and the time between two checks, in
+ * milliseconds.
+ */
 const STOPPED_MS = 60_000;
 const STOPPED_LOOK_MS = 5000;
 
-/** The time for which an idle connection is kept, and no longer used than it, in milliseconds. */
+/** The longest time for which an idle connection is kept and used again, in milliseconds. */
 const IDLE_MS = 30_000;
 
-/** What docs/failover.md promises of those who wait for their turn. */
+/** The promises of docs/failover.md about requests that wait for their turn. */
 export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
-  "nobody waits for longer than `max_wait`": function* (world) {
+  "no request waits longer than `max_wait`": function* (world) {
     for (const one of world.asked) {
       const waits = connectionsOf(one, world)
         .map(({ queue }) => queue?.maxWaitMs ?? 0);
@@ -56,17 +62,17 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       if (waitedMs > idleMs + 5) {
         yield `#${one.number} waited ${idleMs} ms at most, and the log has ${waitedMs}`;
       }
-      // An attempt that opened no connection is in the log alone.
+      // Providers see no attempt that opened no connection; only the log has it.
       const isWhole = objects(line.attempts).length <= entries.length;
       const firstMs = entries[0]?.receivedMs ?? one.respondedMs ?? sentMs;
       const silentMs = firstMs - sentMs - waitedMs;
-      // Without a model, the request was refused before its body was read.
+      // A line without a model means that the body was never read.
       const isTried = entries.length > 0 ||
         line.connection === undefined && line.model !== undefined;
       const looks = Math.ceil(waitedMs / LOOK_AGAIN_MS);
       const lookMs = world.store === undefined ? 0 : LOOK_MS;
-      // While a dial hangs, the next connection that another request gives back serves: no attempt failed.
-      // A person sees nothing for that time, at most `connect`, and has the sooner of two connections: acceptable.
+      // While a dial hangs, the request may take a socket that another one gives back. No attempt failed then, and the
+      // caller waited for at most `connect`, which is acceptable.
       const places = connectionsOf(one, world).map(({ name }) => name);
       const hungMs = hungIn(sentMs, firstMs, { world, places });
       const isLate = silentMs > WAY_MS + looks * lookMs + hungMs;
@@ -75,7 +81,7 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "no slot is free while somebody waits for it": function* (world) {
+  "no slot is free while a request waits for it": function* (world) {
     for (const { connection, waits, isOfProcess } of sureQueues(world)) {
       const { name, maxConcurrent = Infinity } = connection;
       const used = world.asked.flatMap((one) => {
@@ -103,7 +109,7 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "background work has its turn after people": function* (world) {
+  "background work gets its turn after people": function* (world) {
     for (const { connection, waits, isOfProcess } of sureQueues(world)) {
       const halfMs = (connection.queue?.maxWaitMs ?? 0) / 2;
       for (const { one, fromMs, untilMs } of waits) {
@@ -119,32 +125,33 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a caller who stops reading keeps no slot from others for longer than a minute":
-    function* (world) {
-      const { config, process } = world;
-      for (const one of world.asked) {
-        const { pausesForMs = 0, outputMs = Infinity, startedMs } = one;
-        const entry = attemptsOf(one, world).at(-1);
-        const connection = config.connections
-          .find(({ name }) => name === entry?.provider);
-        if (pausesForMs === 0 || connection === undefined) continue;
-        const { total_ms: tookMs = Infinity } = lineOf(one, world) ?? {};
-        const pauseMs = Math.min(
-          outputMs + pausesForMs,
-          startedMs + Number(tookMs),
-        );
-        for (const wait of waitsFor(connection, world)) {
-          const isOfProcess = process !== undefined ||
-            wait.one.replica === one.replica;
-          const dueMs = Math.max(outputMs + STOPPED_MS, wait.fromMs) +
-            STOPPED_LOOK_MS + TURN_MS;
-          if (isOfProcess && dueMs < Math.min(wait.untilMs, pauseMs)) {
-            yield `#${one.number} took nothing, and #${wait.one.number} waited`;
-          }
+  "a caller that stops reading blocks a slot for at most a minute": function* (
+    world,
+  ) {
+    const { config, process } = world;
+    for (const one of world.asked) {
+      const { pausesForMs = 0, outputMs = Infinity, startedMs } = one;
+      const entry = attemptsOf(one, world).at(-1);
+      const connection = config.connections
+        .find(({ name }) => name === entry?.provider);
+      if (pausesForMs === 0 || connection === undefined) continue;
+      const { total_ms: tookMs = Infinity } = lineOf(one, world) ?? {};
+      const pauseMs = Math.min(
+        outputMs + pausesForMs,
+        startedMs + Number(tookMs),
+      );
+      for (const wait of waitsFor(connection, world)) {
+        const isOfProcess = process !== undefined ||
+          wait.one.replica === one.replica;
+        const dueMs = Math.max(outputMs + STOPPED_MS, wait.fromMs) +
+          STOPPED_LOOK_MS + TURN_MS;
+        if (isOfProcess && dueMs < Math.min(wait.untilMs, pauseMs)) {
+          yield `#${one.number} took nothing, and #${wait.one.number} waited`;
         }
       }
-    },
-  "no line and no gateway is full for who has fewer in the line than another":
+    }
+  },
+  "a full gateway refuses no caller that has fewer waiting requests than another":
     function* (world) {
       const weights = [...world.config.callers.values()]
         .map(({ weight }) => weight);
@@ -165,7 +172,7 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
         }
       }
     },
-  "no new body is refused while bodies that wait hold most of the memory":
+  "no new body is refused while the bodies of others' waiting requests hold most of the memory":
     function* (world) {
       const { maxBodyMemoryBytes } = world.config.server;
       for (const one of world.asked) {
@@ -180,7 +187,7 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
         }
       }
     },
-  "requests of one session have their turns in their order": function* (world) {
+  "requests of one session get their turns in order": function* (world) {
     for (const { waits, isOfProcess } of sureQueues(world)) {
       for (const { one, fromMs, untilMs } of waits) {
         const passed = waits.find((other) =>
@@ -197,14 +204,14 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
   },
 };
 
-/** A request that waits, and when. */
+/** The time in which a request waited. */
 interface Wait {
   readonly one: Asked;
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Returns the waits that the log has, each with its time. */
+/** Yields the waits in the log. */
 function* waitsIn(world: World): Iterable<Wait> {
   for (const one of world.asked) {
     const waitedMs = Number(lineOf(one, world)?.waited_ms ?? 0);
@@ -215,7 +222,7 @@ function* waitsIn(world: World): Iterable<Wait> {
   }
 }
 
-/** Returns the waits of requests that a connection alone could serve, and that it was sent once at most. */
+/** Returns the waits of requests that only this connection could serve, and that had one attempt at most. */
 function waitsFor(connection: Connection, world: World): readonly Wait[] {
   return [...waitsIn(world)].filter(({ one }) => {
     const isAlone = connectionsOf(one, world).length === 1 &&
@@ -226,7 +233,7 @@ function waitsFor(connection: Connection, world: World): readonly Wait[] {
   });
 }
 
-/** Returns the waits at a process at the end of a request. */
+/** Returns the waits that were under way at a request's process when the request ended. */
 function waitsAtEnd(
   { replica, endedMs = 0 }: Asked,
   world: World,
@@ -236,11 +243,11 @@ function waitsAtEnd(
   );
 }
 
-/** A connection that alone serves its models and never failed, with those who waited for its slots. */
+/** A connection that never failed, with the waits of requests that no other connection could serve. */
 interface SureQueue {
   readonly connection: Connection;
   readonly waits: readonly Wait[];
-  /** Returns true when a request takes the slots of the process at which another one waits. */
+  /** Returns true when two requests compete for the same slots: those of one process. */
   readonly isOfProcess: (one: Asked, other: Asked) => boolean;
 }
 
@@ -272,8 +279,8 @@ function* sureQueues(world: World): Iterable<SureQueue> {
 }
 
 /**
- * Returns true when a request may have used a slot although its connection hung or had fallen silent. A person in line
- * waits for its deadline, `connect` or `first_byte`, and would accept that: the provider may be at work on it.
+ * Returns true when a request may have held a slot that its provider did not see, because its dial hung or its socket
+ * was silent. The slot is free only after `connect` or `first_byte`: the provider may be at work on the request.
  */
 function mayBeUnseen(
   one: Asked,
@@ -293,7 +300,7 @@ function mayBeUnseen(
     : line.connection === connection.name;
 }
 
-/** Returns the longest time of a span for which a dial to one of the places hung, in milliseconds. */
+/** Returns the longest part of a span, in milliseconds, for which a dial to one of these connections hung. */
 function hungIn(
   fromMs: number,
   untilMs: number,
@@ -311,7 +318,7 @@ function hungIn(
   return Math.max(0, ...times);
 }
 
-/** Returns the connections that may serve a request, those of fallbacks included. */
+/** Returns the connections that may serve a request or one of its fallbacks. */
 function connectionsOf(
   { model }: Asked,
   { config: { connections } }: World,
@@ -332,7 +339,7 @@ function wasServed(one: Asked, world: World): boolean {
   return attemptsOf(one, world).length > 0;
 }
 
-/** Returns the longest time in which fewer slots than there are were in use, in milliseconds. */
+/** Returns the longest time in which at least one slot was free, in milliseconds. */
 function longestFreeMs(
   busy: readonly { readonly fromMs: number; readonly untilMs: number }[],
   { fromMs, untilMs, maxConcurrent }: {

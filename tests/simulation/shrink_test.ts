@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type History, liveHistory, USUAL_SCALE } from "./history.ts";
+import { type History, runHistory, USUAL_SCALE } from "./history.ts";
 import { withCopy } from "./planted/copy.ts";
 import { SHARED_FAULTS } from "./planted/shared.ts";
 import { shrink } from "./shrink.ts";
@@ -10,7 +10,7 @@ const ACTORS = [
   ...["end-of-b-1", "session-4", "mood-of-a-2", "session-3"],
 ];
 
-/** Returns a history in which these happened, and that broke these promises. */
+/** Returns a history with these sessions and events, and these broken promises. */
 function historyOf(actors: readonly string[], ...broken: string[]): History {
   const trace = new Trace(() => 0);
   return {
@@ -18,7 +18,7 @@ function historyOf(actors: readonly string[], ...broken: string[]): History {
   };
 }
 
-Deno.test("what does not break the same promise is left out", async () => {
+Deno.test("shrink() leaves out all that the broken promise does not need", async () => {
   const needed = ["mood-of-a-1", "session-2", "session-4"];
   const { scale, history } = await shrink(USUAL_SCALE, (scale) => {
     const { kept = ACTORS } = scale;
@@ -30,11 +30,11 @@ Deno.test("what does not break the same promise is left out", async () => {
   assert.deepEqual(history.actors, needed);
 });
 
-Deno.test("without a part of a history the others begin as they did", async () => {
+Deno.test("the other sessions begin as before when some sessions and events are left out", async () => {
   const scale = { minutes: 10, sessions: 12 };
-  const all = await liveHistory(7, scale);
+  const all = await runHistory(7, scale);
   const kept = all.actors.filter((_, at) => at % 2 === 0);
-  const fewer = await liveHistory(7, { ...scale, kept });
+  const fewer = await runHistory(7, { ...scale, kept });
   assert.deepEqual(fewer.actors, all.actors.slice(0, fewer.actors.length));
   const beginnings = ({ trace }: History) =>
     trace.last(Infinity).filter((line) => / #\d+000 : .* asks /.test(line))
@@ -46,7 +46,7 @@ Deno.test("without a part of a history the others begin as they did", async () =
   assert.deepEqual(beginnings(fewer), beginnings(all));
 });
 
-Deno.test("a history that finds a planted fault shrinks to a few events", async () => {
+Deno.test("task simulate --shrink finds a planted fault with a few events", async () => {
   const file = "gateway/shared/remote_sums.ts";
   const fault = SHARED_FAULTS[file]
     ?.find(({ name }) => name === "a failing store fails the request");

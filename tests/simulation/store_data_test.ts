@@ -22,7 +22,7 @@ import { StoreData } from "./world/store_data.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
-/** Sends a command to a real store and to the simulated one; checks that they agree, and returns the real reply. */
+/** Sends a command to a real store and to the simulated one, checks that both agree, and returns the real reply. */
 type Ask = (command: readonly string[]) => Promise<unknown>;
 
 /** Runs a test with both stores. */
@@ -55,13 +55,13 @@ function simulated(data: StoreData, command: readonly string[]): unknown {
   }
 }
 
-/** An error, of which the gateway looks at the first word alone. */
+/** Returns the first word of an error, the only one that the gateway reads. */
 function codeOf(cause: unknown): { readonly code: string } {
   assert(cause instanceof Error, String(cause));
   return { code: cause.message.split(" ")[0] ?? "" };
 }
 
-/** Returns a reply without what depends on the moment or on the table of a hash. */
+/** Returns a reply without its times and without the order of a hash's fields. */
 function comparable(reply: unknown, [name]: readonly string[]): unknown {
   const text = JSON.stringify(reply)
     .replaceAll(/\d{13}(?:-\d+)?/g, "TIME")
@@ -78,7 +78,7 @@ function comparable(reply: unknown, [name]: readonly string[]): unknown {
 const KEYS = ["a", "b", "c", "ä"];
 const TEXTS = ["", "1", "-7", "x", "1.5", "🌍 \u0000\r\n", "9007199254740993"];
 
-/** Returns any command of those that the gateway sends, right or wrong. */
+/** Returns a random command that the gateway sends, with valid or invalid arguments. */
 function anyCommand(random: Random): readonly string[] {
   const key = () => random.pick(KEYS);
   const text = () => random.pick(TEXTS);
@@ -111,7 +111,7 @@ function anyCommand(random: Random): readonly string[] {
 }
 
 Deno.test({
-  ...needing("the simulated store replies as a real one", lack),
+  ...needing("the simulated store replies as a real store does", lack),
   fn: () =>
     withBoth(async (ask) => {
       const random = createRandom(1);
@@ -121,7 +121,7 @@ Deno.test({
     }),
 });
 
-/** Describes a decoded value, its types included. */
+/** A script that describes a decoded value with its types. */
 const DESCRIBE = `
 local function describe(value)
   if type(value) == 'number' then return string.format('%.17g', value) end
@@ -152,7 +152,7 @@ const DOCUMENTS = [
 ];
 
 Deno.test({
-  ...needing("the simulated store decodes JSON as a real one", lack),
+  ...needing("the simulated store decodes JSON as a real store does", lack),
   fn: () =>
     withBoth(async (ask) => {
       const digest = String(await ask(["SCRIPT", "LOAD", DESCRIBE]));
@@ -163,7 +163,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...needing("the simulated store runs the scripts as a real one", lack),
+  ...needing("the simulated store runs the scripts as a real store does", lack),
   fn: () =>
     withBoth(async (ask) => {
       const random = createRandom(2);
@@ -203,7 +203,7 @@ Deno.test({
         const quota = random.pick(["", '{"reading":1}']);
         await run(publishQuota, ["quota", "lock"], [reader, quota, 9000]);
         if (random.below(5) === 0) await ask(["DEL", "quota"]);
-        // A store whose data is wrong rejects a batch, which undoes what it made.
+        // A store with wrong data rejects the batch, and the batch undoes its own changes.
         const at = random.pick(TABLES);
         const key = `mg:sums:${random.below(2)}`;
         await ask(["SET", key, at]);
@@ -211,7 +211,7 @@ Deno.test({
     }),
 });
 
-Deno.test("what a store gets late of a life that has ended counts in no later one", async () => {
+Deno.test("the store counts a late addition to an ended session window in no later window", async () => {
   let nowMs = 1_000_000;
   const data = new StoreData(() => nowMs);
   const ledger = createStoreLedger({

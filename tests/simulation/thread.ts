@@ -1,24 +1,31 @@
 import { Worker } from "node:worker_threads";
-import { failedLife, type Life, type Lived } from "./life.ts";
+import { failedRun, type RunPlan, type RunResult } from "./run.ts";
 
-/** The memory of a thread, in MiB: a life that needs more fails, and the other threads go on. */
+/** The memory of a thread, in MiB. A run that needs more fails; the other threads continue. */
 const MOST_MIB = 3000;
 
-/** The real time in which moments pass in a thread that is not stuck, even on a busy machine, in milliseconds. */
+/**
+ * The real time without a virtual moment after which a thread counts as stuck, even on a busy machine, in milliseconds.
+ */
 const STUCK_MS = 120_000;
 
-/** Watches the moments of a thread, and calls `onStuck` when none passes any more; returns a function that ends it. */
+/**
+ * Watches a thread's count of moments and calls `onStuck` when it stands still. Returns a function that ends the watch.
+ */
 type Watch = (moments: Int32Array, onStuck: () => void) => () => void;
 
-/** A thread that lives one life at a time. When it dies or is stuck, that life has failed, and a new one lives the next. */
+/**
+ * A thread that executes one run at a time. If it dies or is stuck, that run fails, and a new thread executes the next
+ * one.
+ */
 export class Thread {
   readonly #program: URL;
   readonly #watch: Watch;
-  /** Counts the moments of its clocks. */
+  /** The number of moments that its clocks have passed. */
   readonly #moments = new Int32Array(new SharedArrayBuffer(4));
   #worker: Worker | undefined;
 
-  /** @param program Gets a life as a message, and answers with what it came to. */
+  /** @param program Receives a run as a message, and posts its result. */
   constructor(
     program = new URL("worker.ts", import.meta.url),
     watch: Watch = watchByTime,
@@ -27,30 +34,30 @@ export class Thread {
     this.#watch = watch;
   }
 
-  /** Lives a life, or describes how the thread died of it. */
-  live(life: Life): Promise<Lived> {
+  /** Executes a run; resolves with a failed result if the thread dies. */
+  run(plan: RunPlan): Promise<RunResult> {
     const worker = this.#worker ??= new Worker(this.#program, {
       workerData: this.#moments,
       resourceLimits: { maxOldGenerationSizeMb: MOST_MIB },
     });
     return new Promise((resolve) => {
-      const settle = (lived: Lived) => {
+      const settle = (result: RunResult) => {
         stopWatch();
         worker.removeAllListeners();
-        resolve(lived);
+        resolve(result);
       };
       const fail = (cause: unknown) => {
-        settle(failedLife(life, cause));
+        settle(failedRun(plan, cause));
         this.#end();
       };
       const stopWatch = this.#watch(
         this.#moments,
-        () => fail("Nothing happens any more, and it has no end"),
+        () => fail("The run is stuck: no virtual moment passes"),
       );
       worker.on("message", settle);
       worker.on("error", fail);
-      worker.on("exit", (code) => fail(`Its thread ended with ${code}`));
-      worker.postMessage(life);
+      worker.on("exit", (code) => fail(`The thread ended with ${code}`));
+      worker.postMessage(plan);
     });
   }
 
@@ -59,7 +66,7 @@ export class Thread {
   }
 
   #end(): void {
-    // What it still has to say matters to nobody.
+    // Errors of a thread that is being ended do not matter.
     this.#worker?.on("error", () => {});
     void this.#worker?.terminate();
     this.#worker = undefined;

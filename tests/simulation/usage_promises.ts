@@ -11,21 +11,21 @@ import type { World } from "./history.ts";
 import {
   attemptsOf,
   isServed,
-  lifeOf,
   lineOf,
   mayLackLine,
   objects,
   type Promised,
+  sessionStartOf,
   sumOf,
   unknownAtStarts,
   wasSent,
 } from "./look_ups.ts";
 import type { Asked } from "./world/caller.ts";
 
-/** The time after its end in which a request is counted, in milliseconds: additions are gathered for 100. */
+/** The longest time from a request's end to its count, in milliseconds: additions are gathered for 100. */
 const COUNTED_MS = 1000;
 
-/** What docs/usage.md and docs/scaling.md promise of counts and limits. */
+/** The promises of docs/usage.md and docs/scaling.md about counts and limits. */
 export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   "no more usage is logged than a provider charged": function* (world) {
     for (const one of world.asked.filter(isServed)) {
@@ -39,54 +39,55 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
       if (!found) yield `#${one.number} has usage that no provider charged`;
     }
   },
-  "usage is the log's, but for what a store or a crash lost": function* (
-    world,
-  ) {
-    const { counts, replicas, store, time } = world;
-    const crashes = sumOf(replicas, ({ crashes }) => crashes);
-    const starts = sumOf(replicas, ({ starts }) => starts);
-    // A drain that cannot reach the store loses what is on its way.
-    const mayLose = store === undefined
-      ? crashes > 0 || unknownAtStarts(world) > 0
-      : store.losses > 0 || store.hasFailed && starts > replicas.length ||
-        crashes > 0;
-    for (const { agent, body, status, replica } of counts) {
-      if (status === undefined) continue;
-      const own = loggedLines(world, new Set([agent.name]));
-      const sums = [
-        ...objects(body.windows).flatMap((window) => {
-          const startMs = Date.parse(String(window.starts_at));
-          if (!(startMs <= time.startMs)) return [];
-          return [
-            { what: `${window.window}`, found: [window.total], lines: own },
-            ...objects(window.data).map((row) => ({
-              ...{ what: `${window.window} of ${row.model}`, found: [row] },
-              lines: own.filter((line) =>
-                line.connection === row.connection &&
-                modelOf(line) === row.model
-              ),
-            })),
-          ];
-        }),
-        { what: "five weeks", found: objects(body.history), lines: own },
-        ...objects(body.groups).map(({ name, history }) => ({
-          ...{ what: `five weeks of ${name}`, found: objects(history) },
-          lines: loggedLines(world, membersOf(name, world)),
-        })),
-      ];
-      for (const { what, found, lines } of sums) {
-        for (const [name, amount] of Object.entries(amountsIn(lines))) {
-          const rows = objects(found).filter((row) => name in row);
-          if (rows.length === 0) continue;
-          const counted = sumOf(rows, (row) => Number(row[name]));
-          const isSame = Math.abs(counted - amount) < 1e-6;
-          if (isSame || mayLose && counted < amount) continue;
-          yield `${agent.name} has ${counted} ${name} of the ${what} at ${replica}, and the log has ${amount}`;
+  "`/usage` equals the log, apart from losses of a store or a crash":
+    function* (
+      world,
+    ) {
+      const { counts, replicas, store, time } = world;
+      const crashes = sumOf(replicas, ({ crashes }) => crashes);
+      const starts = sumOf(replicas, ({ starts }) => starts);
+      // A drain that cannot reach the store loses its last counts.
+      const mayLose = store === undefined
+        ? crashes > 0 || unknownAtStarts(world) > 0
+        : store.losses > 0 || store.hasFailed && starts > replicas.length ||
+          crashes > 0;
+      for (const { agent, body, status, replica } of counts) {
+        if (status === undefined) continue;
+        const own = loggedLines(world, new Set([agent.name]));
+        const sums = [
+          ...objects(body.windows).flatMap((window) => {
+            const startMs = Date.parse(String(window.starts_at));
+            if (!(startMs <= time.startMs)) return [];
+            return [
+              { what: `${window.window}`, found: [window.total], lines: own },
+              ...objects(window.data).map((row) => ({
+                ...{ what: `${window.window} of ${row.model}`, found: [row] },
+                lines: own.filter((line) =>
+                  line.connection === row.connection &&
+                  modelOf(line) === row.model
+                ),
+              })),
+            ];
+          }),
+          { what: "five weeks", found: objects(body.history), lines: own },
+          ...objects(body.groups).map(({ name, history }) => ({
+            ...{ what: `five weeks of ${name}`, found: objects(history) },
+            lines: loggedLines(world, membersOf(name, world)),
+          })),
+        ];
+        for (const { what, found, lines } of sums) {
+          for (const [name, amount] of Object.entries(amountsIn(lines))) {
+            const rows = objects(found).filter((row) => name in row);
+            if (rows.length === 0) continue;
+            const counted = sumOf(rows, (row) => Number(row[name]));
+            const isSame = Math.abs(counted - amount) < 1e-6;
+            if (isSame || mayLose && counted < amount) continue;
+            yield `${agent.name} has ${counted} ${name} of the ${what} at ${replica}, and the log has ${amount}`;
+          }
         }
       }
-    }
-  },
-  "after quiet no reservation is held": function* ({ counts }) {
+    },
+  "at the end no reservation is held": function* ({ counts }) {
     for (const { agent, body, replica } of counts) {
       const totals = new Map(
         objects(body.windows).map(({ window, total }) => [window, total]),
@@ -94,7 +95,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
       for (
         const { scope, unit, window, used, models, per } of objects(body.limits)
       ) {
-        // Of a session's part of a window there is no total.
+        // The usage of one session has no total to compare.
         if (per !== undefined) continue;
         const total = totals.get(window);
         if (scope !== "token" || models !== null || !isJsonObject(total)) {
@@ -108,32 +109,33 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "what is left of a limit is what it has and what was used": function* (
-    { looks, counts, time },
-  ) {
-    for (const { agent, body, replica, startedMs } of [...looks, ...counts]) {
-      const limits = objects(body.limits);
-      for (const { unit, window, limit, used, ...rest } of limits) {
-        if (used === null || limit === undefined) continue;
-        const left = Math.max(0, Number(limit) - Number(used));
-        const isLeft = Math.abs(left - Number(rest.remaining)) < 1e-3;
-        const percent = 100 * Number(used) / Number(limit);
-        const isPart = rest.used_percent === null ||
-          Math.abs(percent - Number(rest.used_percent)) < 0.2;
-        const readMs = time.startMs + startedMs;
-        const [fromMs, untilMs] = [rest.starts_at, rest.resets_at]
-          .map((at) => Date.parse(String(at)));
-        const isNow = rest.session === null ||
-          fromMs !== undefined && untilMs !== undefined &&
-            fromMs <= readMs + 2 * COUNTED_MS &&
-            readMs <= untilMs + 2 * COUNTED_MS;
-        if (isLeft && isPart && (isNow || unit === "share")) continue;
-        yield `${agent.name} reads ${
-          JSON.stringify(rest)
-        } of ${limit} ${unit} of a ${window}, and ${used} used, at ${replica}`;
+  "a limit's `remaining` and `used_percent` follow from its amount and use":
+    function* (
+      { looks, counts, time },
+    ) {
+      for (const { agent, body, replica, startedMs } of [...looks, ...counts]) {
+        const limits = objects(body.limits);
+        for (const { unit, window, limit, used, ...rest } of limits) {
+          if (used === null || limit === undefined) continue;
+          const left = Math.max(0, Number(limit) - Number(used));
+          const isLeft = Math.abs(left - Number(rest.remaining)) < 1e-3;
+          const percent = 100 * Number(used) / Number(limit);
+          const isPart = rest.used_percent === null ||
+            Math.abs(percent - Number(rest.used_percent)) < 0.2;
+          const readMs = time.startMs + startedMs;
+          const [fromMs, untilMs] = [rest.starts_at, rest.resets_at]
+            .map((at) => Date.parse(String(at)));
+          const isNow = rest.session === null ||
+            fromMs !== undefined && untilMs !== undefined &&
+              fromMs <= readMs + 2 * COUNTED_MS &&
+              readMs <= untilMs + 2 * COUNTED_MS;
+          if (isLeft && isPart && (isNow || unit === "share")) continue;
+          yield `${agent.name} reads ${
+            JSON.stringify(rest)
+          } of ${limit} ${unit} of a ${window}, and ${used} used, at ${replica}`;
+        }
       }
-    }
-  },
+    },
   "no request is admitted once a limit is full": function* (world) {
     const { config, replicas, store } = world;
     const crashes = sumOf(replicas, ({ crashes }) => crashes);
@@ -157,7 +159,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
             : [{ atMs: one.endedMs, amount: amountOf(one, unit, world) }]
         ).sort((one, other) => other.atMs - one.atMs);
         let used = 0;
-        // Both in the order of time.
+        // Both lists are in the order of time.
         for (const { number, startedMs } of requests) {
           while ((ended.at(-1)?.atMs ?? Infinity) + COUNTED_MS < startedMs) {
             used += ended.pop()?.amount ?? 0;
@@ -171,7 +173,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   "an alert comes once for each threshold of a window": function* (
     { alerts, replicas, store },
   ) {
-    // Each process that counts alone warns alone.
+    // Processes that count separately send separate alerts.
     const starts = sumOf(replicas, ({ starts }) => starts);
     const isOne = store === undefined
       ? starts === replicas.length
@@ -186,7 +188,9 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
       known.add(key);
     }
   },
-  "quotas are what the provider said": function* ({ looks, providers }) {
+  "quotas are those that the provider reported": function* (
+    { looks, providers },
+  ) {
     for (const { agent, path, body } of looks) {
       if (path !== "limits") continue;
       for (const { name, status, limits } of objects(body.data)) {
@@ -204,7 +208,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   "people can read their numbers": function* ({ looks, counts }) {
     for (
       const { agent, path, status, replica, text } of [
-        // Tokens go and come back until people have ended.
+        // Until the sessions end, tokens are removed and put back.
         ...looks.filter(({ status }) => status !== 401),
         ...counts,
       ]
@@ -250,7 +254,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
 
 type Line = LogEntry["fields"];
 
-/** Returns the lines of the requests of tokens that count. */
+/** Returns the lines of these tokens' requests that count. */
 function loggedLines(
   { log }: World,
   tokens: ReadonlySet<unknown>,
@@ -263,7 +267,7 @@ function loggedLines(
   );
 }
 
-/** Returns what lines have in all, in the words of `GET /usage`. */
+/** Returns the totals of lines by the field names of `GET /usage`. */
 function amountsIn(lines: readonly Line[]): Readonly<Record<string, number>> {
   const sum = (name: string) =>
     sumOf(
@@ -306,7 +310,7 @@ function membersOf(group: unknown, { config }: World): ReadonlySet<string> {
   );
 }
 
-/** What was never sent to a provider does not count. */
+/** Returns true when the request was sent to a provider: others do not count. */
 function wasLoggedAsSent(fields: LogEntry["fields"]): boolean {
   const attempts = objects(fields.attempts);
   const tried = attempts.length === 0 ? [fields] : attempts;
@@ -320,7 +324,7 @@ function countedIn(total: JsonObject, unit: unknown): number | undefined {
   return Number(total.input_tokens) + Number(total.output_tokens);
 }
 
-/** A limit on an amount, and the names of the tokens that it counts. */
+/** A limit on an amount, with the tokens that it counts. */
 interface CountedLimit {
   readonly name: string;
   readonly members: ReadonlySet<string>;
@@ -358,13 +362,13 @@ function limitsIn({ callers }: Config): CountedLimit[] {
   );
 }
 
-/** Returns the start of the window that a request lies in; undefined when it touches two. */
+/** Returns the start of the window that contains a request; undefined if the request is in two. */
 function windowOf(
   one: Asked,
   window: CountedLimit["window"],
   world: World,
 ): number | undefined {
-  if (window === "session") return lifeOf(one, world);
+  if (window === "session") return sessionStartOf(one, world);
   const startOf = (ms: number) =>
     calendarSpan(window, world.time.startMs + ms).startMs;
   const startMs = startOf(one.startedMs);
@@ -374,7 +378,7 @@ function windowOf(
     : undefined;
 }
 
-/** Returns what a request counts, in the unit of a limit. */
+/** Returns the use of a request in the unit of a limit. */
 function amountOf(one: Asked, unit: LimitUnit, world: World): number {
   if (unit === "requests") return 1;
   const { usage, cost_usd } = lineOf(one, world) ?? {};
@@ -383,7 +387,7 @@ function amountOf(one: Asked, unit: LimitUnit, world: World): number {
   return Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0);
 }
 
-/** Returns true when a limit counts the requests of an agent. */
+/** Returns true when the request's agent has any limit. */
 export function isLimited({ agent }: Asked, { config }: World): boolean {
   const found = [...config.callers.values()]
     .find(({ name }) => name === agent.name);

@@ -10,38 +10,41 @@ import { isLimited } from "./usage_promises.ts";
 import type { Asked } from "./world/caller.ts";
 import type { LedgerEntry } from "./world/provider.ts";
 
-/** The time of a body's last part, translations, a store and the reader's own pauses, in milliseconds. */
+/**
+ * The longest time beside the attempts, in milliseconds: the end of the body, translations, the store, and the caller's
+ * own pauses.
+ */
 const WAY_MS = 5000;
 
-/** The longest time for which the beginning of an answer is held back, as docs/failover.md has it, in milliseconds. */
+/** The longest time for which the gateway holds the beginning of an answer back (docs/failover.md), in milliseconds. */
 const HOLD_MS = 15_000;
 
-/** The longest pause before a repeat, as docs/failover.md has it: a `Retry-After` of 5 s, and a tenth of it. */
+/** The longest pause before a repeat (docs/failover.md), in milliseconds: a `Retry-After` of 5 s, and a tenth of it. */
 const PAUSE_MS = 5500;
 
-/** The longest time that the body of an error may take, in milliseconds. */
+/** The longest time in which the gateway reads the body of an error, in milliseconds. */
 const ERROR_BODY_MS = 30_000;
 
-/** An attempt as the log has it. */
+/** An attempt in the log. */
 interface LoggedAttempt {
-  /** The connection and the model. */
+  /** The model and the connection. */
   readonly place: string;
-  /** True when nothing of a response came before the deadline. */
+  /** True when the attempt ended at its deadline without any byte. */
   readonly isSilent: boolean;
   readonly failure: unknown;
   readonly ms: number;
 }
 
-/** What docs/failover.md promises to the person who waits, whatever the attempts of the request are. */
+/** The promises of docs/failover.md about a caller's whole wait, over all attempts. */
 export const WAITING_PROMISES: Readonly<Record<string, Promised>> = {
-  "a request waits no longer for its response than its providers took, and once for a silent one":
+  "a request waits only as long as its providers took, and once for a silent one":
     function* (world) {
       for (const one of world.asked) {
         const line = lineOf(one, world);
         const waitedMs = waitOf(one);
         if (line === undefined || waitedMs === undefined) continue;
         const attempts = loggedAttempts(one, world);
-        // The last one may have served, or be the only one.
+        // The only or last attempt may have served.
         const served = attempts.filter(({ isSilent }) => !isSilent);
         const silent = attempts.filter(({ isSilent }) => isSilent);
         const places = new Set(silent.map(({ place }) => place)).size;
@@ -59,7 +62,7 @@ export const WAITING_PROMISES: Readonly<Record<string, Promised>> = {
         }
       }
     },
-  "a request has its response within the sum of its deadlines": function* (
+  "a response arrives within the sum of its deadlines": function* (
     world,
   ) {
     const { connections, timeouts: { idleMs } } = world.config;
@@ -74,17 +77,18 @@ export const WAITING_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a connection that can serve is asked before one that was silent": function* (
-    world,
-  ) {
-    for (const one of world.asked) {
-      const missed = missedBefore(one, world);
-      if (missed === undefined) continue;
-      const places = loggedAttempts(one, world).map(({ place }) => place);
-      yield `#${one.number} was sent to ${places}, not to ${missed} in time`;
-    }
-  },
-  "a silent provider may bill a request once, and twice where no other can serve":
+  "a silent connection gets a second attempt only after all that can serve":
+    function* (
+      world,
+    ) {
+      for (const one of world.asked) {
+        const missed = missedBefore(one, world);
+        if (missed === undefined) continue;
+        const places = loggedAttempts(one, world).map(({ place }) => place);
+        yield `#${one.number} was sent to ${places}, not to ${missed} in time`;
+      }
+    },
+  "a silent provider gets a request once, or twice if no other can serve":
     function* (world) {
       for (const one of world.asked) {
         const silent = loggedAttempts(one, world)
@@ -95,7 +99,7 @@ export const WAITING_PROMISES: Readonly<Record<string, Promised>> = {
         }
       }
     },
-  "a request is billed for one answer, and for those that failed": function* (
+  "no request is sent again after a whole answer": function* (
     world,
   ) {
     for (const [one, entries] of exchanges(world)) {
@@ -112,9 +116,8 @@ export const WAITING_PROMISES: Readonly<Record<string, Promised>> = {
 };
 
 /**
- * Returns the time from the moment when the body was there to the response, or to the person's leaving, in milliseconds;
- * `undefined` for a request whose body did not arrive or whose process ended. From then on, a translated stream shows
- * that it lives, and `idle` bounds each silence.
+ * Returns the time from the end of the request's body to the response, or to the caller's leaving, in milliseconds.
+ * `undefined` if the body never arrived or the process ended. Later silences are not judged here: `idle` bounds them.
  */
 function waitOf(
   { sentMs, respondedMs, endedMs, leftMs, ending }: Asked,
@@ -125,7 +128,9 @@ function waitOf(
     : untilMs - sentMs;
 }
 
-/** Returns the longest time for which a connection may be silent, in milliseconds. */
+/**
+ * Returns the deadline of an attempt's first byte, or of a stream's first output if that is earlier, in milliseconds.
+ */
 function firstAnswerMs(
   { isStream }: Asked,
   { config: { timeouts: { firstByteMs, firstOutputMs } } }: World,
@@ -135,7 +140,7 @@ function firstAnswerMs(
     : firstByteMs;
 }
 
-/** Returns the number of attempts at the same place as the one before. */
+/** Returns the number of attempts at the same deployment as the attempt before. */
 function repeatsOf(attempts: readonly LoggedAttempt[]): number {
   return attempts.filter(({ place }, at) => attempts[at - 1]?.place === place)
     .length;
@@ -156,8 +161,8 @@ function loggedAttempts(one: Asked, world: World): readonly LoggedAttempt[] {
 }
 
 /**
- * Returns a place that surely could have served a request before a silent one was asked again; `undefined` if there is
- * none. Somebody whom nobody else can serve accepts a second wait: a firewall may have caused the first one.
+ * Returns a deployment that certainly could have served a request before a silent one got it again; `undefined` if
+ * there is none. Without another deployment, a second wait is right: a firewall may have caused the first silence.
  */
 function missedBefore(one: Asked, world: World): string | undefined {
   const attempts = loggedAttempts(one, world);
@@ -167,7 +172,7 @@ function missedBefore(one: Asked, world: World): string | undefined {
     )
   );
   const before = attempts.slice(0, again);
-  // What a translation refuses, another connection may refuse, too.
+  // Another connection may need the same translation, which failed.
   const isUnclear = again < 0 || isLimited(one, world) ||
     before.some(({ failure }) => failure === "untranslatable");
   if (isUnclear) return undefined;
@@ -177,7 +182,7 @@ function missedBefore(one: Asked, world: World): string | undefined {
   )?.place;
 }
 
-/** Returns the places that may serve a request, those of its fallbacks included. */
+/** Returns the deployments that may serve a request or one of its fallbacks. */
 function placesOf(
   { model, agent }: Asked,
   { config: { connections } }: World,
@@ -194,7 +199,7 @@ function placesOf(
   );
 }
 
-/** Returns true when a connection has room for all, no quota, and never failed another request before this one ended. */
+/** Returns true when a connection has no limit and no quota, and failed no other request before this one ended. */
 function isSurelyWell(
   { name, maxConcurrent, queue }: World["config"]["connections"][number],
   one: Asked,
@@ -223,7 +228,7 @@ function isSurelyWell(
     );
 }
 
-/** Returns true when an answer left its provider whole, and did not arrive so. */
+/** Returns true when a socket went silent during an answer, so that its end never arrived. */
 function isCut(
   { provider, receivedMs, endedMs = Infinity }: LedgerEntry,
   { providers }: World,

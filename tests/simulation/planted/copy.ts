@@ -6,7 +6,7 @@ const COPIED = [
   ...["deno.json", "deno.lock", "tests/http1/client/odd_responses.ts"],
 ];
 
-/** Makes a copy of the program for a while, into which faults may be planted. */
+/** Makes a temporary copy of the program, into which faults may be planted. */
 export async function withCopy<Result>(
   use: (copy: string) => Promise<Result>,
 ): Promise<Result> {

@@ -1,12 +1,12 @@
-/** A fault that is planted into a copy of the program, to see whether the simulation finds it. */
+/** A fault that is planted into a copy of the program, to test whether the simulation finds it. */
 export interface Fault {
   /** What is wrong, in a few words; unique. */
   readonly name: string;
   /** A text that the file has once. */
   readonly text: string;
-  /** What stands there instead. */
+  /** The text that replaces it. */
   readonly wrong: string;
-  /** Why no caller, provider or operator could see it, when that is so. */
+  /** The reason why no caller, provider or administrator can see the fault; absent for the others. */
   readonly unseen?: string;
 }
 

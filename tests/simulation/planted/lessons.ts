@@ -1,6 +1,6 @@
 import type { FaultsByFile } from "./fault.ts";
 
-/** Faults of what a refusal teaches. */
+/** Faults of lessons. */
 export const LESSON_FAULTS: FaultsByFile = {
   "codecs/dialects/lesson_sets.ts": [
     {

@@ -5,9 +5,8 @@ import { createRandom } from "../../support/fakes/random.ts";
 import { mutationOf } from "./mutations.ts";
 
 /*
- * Plants one fault after another into copies of the program, and lives scenes and histories there until a promise
- * breaks. Prints the seed that found each fault and the seconds that it took, and the faults to which the simulation is
- * blind.
+ * Plants one fault after another into copies of the program, and runs scenes and histories there until a promise
+ * breaks. Prints the seed and the seconds that found each fault, and the faults that no seed found.
  */
 
 const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
@@ -18,18 +17,18 @@ const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
       seeds: { type: "string", default: "60" },
       /** The seeds of each scene; scenes come first. */
       scenes: { type: "string", default: "2" },
-      /** The scenes that are lived after those of the fault's group; see `task simulate --scene`. */
+      /** The scenes that run after those of the fault's group; see `task simulate --scene`. */
       scene: { type: "string", default: "all" },
       first: { type: "string", default: "1" },
       /** Plants only faults whose file and name match this regular expression. */
       only: { type: "string", default: "" },
-      /** The most seconds for each fault, in which lives begin. */
+      /** The seconds for each fault after which no other run begins. */
       seconds: { type: "string", default: "300" },
-      /** The number of faults that are looked for beside each other, each in a copy of its own. */
+      /** The number of faults that are tested at once, each in its own copy. */
       "at-once": { type: "string", default: "1" },
-      /** A file with the output of an earlier run: plants only what it did not find. */
+      /** A file with the output of an earlier call: plants only the faults that it did not find. */
       again: { type: "string" },
-      /** Plants so many random changes of the source instead of the table, which this seed chooses. */
+      /** Plants this many random changes of the source, which `--mutation-seed` chooses, instead of the table. */
       mutations: { type: "string", default: "0" },
       "mutation-seed": { type: "string", default: "1" },
     },
@@ -37,7 +36,7 @@ const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** The folders of which `--mutations` changes files. */
+/** The folders whose files `--mutations` changes. */
 const MUTATED = ["relay", "shared", "upstream", "usage"];
 
 const mutations = Number(flags.mutations);
@@ -68,7 +67,7 @@ for (const [group, own] of Map.groupBy(chosen, ({ group }) => group)) {
 }
 console.log(`all: ${summaryOf(chosen)}`);
 
-/** Returns random changes of the folders that the simulation judges; a longer file has more of them. */
+/** Returns random changes of files in these folders. A longer file has more of them. */
 async function mutated(count: number): Promise<PlacedFault[]> {
   const files = await Promise.all(
     MUTATED.map(async (folder) => await Array.fromAsync(sourcesIn(folder))),
@@ -122,13 +121,13 @@ function summaryOf(all: readonly PlacedFault[]): string {
   ].join(", ");
 }
 
-/** Ends when a promise breaks without any fault, so that each fault would seem to be found. */
+/** Ends the program if a promise breaks without any fault: each fault would then seem to be found. */
 async function checkUnplanted(): Promise<void> {
   const groups = scene === "all" ? [] : chosen.map(({ group }) => group);
   await withCopy(async (copy) => {
     for (const one of new Set([...groups, scene])) {
-      const lives = ["--seeds", scenes, "--scene", one];
-      const output = await live(lives, Number(seconds), copy);
+      const options = ["--seeds", scenes, "--scene", one];
+      const output = await run(options, Number(seconds), copy);
       if (/^\d+ histories, 0 failed/m.test(output)) continue;
       console.log(`A promise breaks without any fault:\n${output}`);
       Deno.exit(2);
@@ -154,7 +153,7 @@ async function plantInCopy(): Promise<void> {
   });
 }
 
-/** Returns which seed broke which promise after how long; `undefined` when none did. */
+/** Returns the time, the seed and the promise that broke; `undefined` if none broke. */
 async function plant(
   fault: PlacedFault,
   copy: string,
@@ -166,7 +165,7 @@ async function plant(
   await Deno.writeTextFile(path, before.replace(fault.text, () => fault.wrong));
   try {
     for (
-      const lives of [
+      const options of [
         ["--seeds", scenes, "--scene", fault.group],
         ["--seeds", scenes, "--scene", scene],
         ["--seeds", seeds],
@@ -174,7 +173,7 @@ async function plant(
     ) {
       const left = Number(seconds) - tookSeconds();
       if (left < 0) return undefined;
-      const output = await live(lives, left, copy);
+      const output = await run(options, left, copy);
       if (/^\d+ histories, 0 failed/m.test(output)) continue;
       const [, seed] = /^seed (\d+) breaks/m.exec(output) ?? [];
       const [, promise] = /^seed .*\n {2}(.*?):/m.exec(output) ?? [];
@@ -189,9 +188,9 @@ async function plant(
   }
 }
 
-/** Lives histories or scenes in a copy until one breaks a promise; returns what was printed. */
-async function live(
-  lives: readonly string[],
+/** Runs histories or scenes in a copy until one breaks a promise, and returns the output. */
+async function run(
+  options: readonly string[],
   left: number,
   copy: string,
 ): Promise<string> {
@@ -199,13 +198,13 @@ async function live(
     args: [
       ...["run", "--quiet", "--no-check", "--lock=tests/deno.lock"],
       ...["--allow-read", "--allow-env", "tests/simulation/main.ts"],
-      ...["--seed", first, ...lives, "--until-broken"],
+      ...["--seed", first, ...options, "--until-broken"],
       ...["--seconds", String(left), "--jobs", "1"],
     ],
     cwd: copy,
     stdout: "piped",
     stderr: "piped",
-    // A life that stands still is killed.
+    // Kills a run that is stuck.
     signal: AbortSignal.timeout(1000 * (left + 120)),
   }).output();
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);

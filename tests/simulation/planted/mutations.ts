@@ -10,7 +10,7 @@ interface Mutation {
   readonly wrong: string;
 }
 
-/** Returns a fault of a source that the seed chooses; undefined where nothing can be changed. */
+/** Returns a random fault of a source; undefined if it has nothing to change. */
 export function mutationOf(source: string, random: Random): Fault | undefined {
   const all = mutationsOf(source);
   if (all.length === 0) return undefined;
@@ -100,12 +100,12 @@ const OPPOSITES: Readonly<Record<string, string | undefined>> = {
   "||": "&&",
 };
 
-/** Keeps the numbers of the lines that follow. */
+/** Keeps the line numbers after it. */
 function lines(text: string): string {
   return "\n".repeat(text.split("\n").length - 1);
 }
 
-/** Returns a mutation as a fault: its text is as much of the source as it takes to be there once. */
+/** Returns a mutation as a fault. Its text is long enough to occur once in the source. */
 function faultOf(
   source: string,
   { kind, start, end, wrong }: Mutation,

@@ -1,6 +1,6 @@
 import type { FaultsByFile } from "./fault.ts";
 
-/** Faults of waiting for a turn. */
+/** Faults of the queue. */
 export const QUEUE_FAULTS: FaultsByFile = {
   "gateway/relay/queue/queue.ts": [
     {

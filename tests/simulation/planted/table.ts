@@ -34,7 +34,9 @@ export const FAULTS: readonly PlacedFault[] = Object.entries({
   )
 );
 
-/** Returns what is wrong with the table: a text that is not there once, or a name that is not unique. */
+/**
+ * Returns the problems of the table: texts that their file does not have exactly once, and names that are not unique.
+ */
 export async function problemsOf(
   all: readonly PlacedFault[],
 ): Promise<string[]> {

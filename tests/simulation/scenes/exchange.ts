@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
   "a token is renewed before its end": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
-    async live(stage) {
+    async run(stage) {
       const { issuer } = stage.exchange;
       for (let count = 0; count < 12; count++) {
         await stage.served();
@@ -28,7 +28,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { a: {}, ...random.below(2) === 0 ? {} : { b: {} } },
       exchanges: true,
     }),
-    async live(stage) {
+    async run(stage) {
       const { issuer } = stage.exchange;
       await stage.served();
       await stage.sleep(11_000);
@@ -47,7 +47,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a provider that refuses each token is not asked for ever": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
-    async live(stage) {
+    async run(stage) {
       const { issuer } = stage.exchange;
       stage.provider("a").accepts = () => false;
       for (let count = 0; count < 6; count++) {
@@ -61,7 +61,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an issuer that is away is asked again": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
-    async live(stage) {
+    async run(stage) {
       const { issuer } = stage.exchange;
       const mood = stage.random.pick(["refused", "silent", "garbage"] as const);
       await stage.served();
@@ -87,7 +87,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request keeps the token with which it began": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 15_000 });
       await stage.sleep(7 * MINUTE_MS);
       const one = await stage.ask({ isStream: false });

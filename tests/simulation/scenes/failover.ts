@@ -45,7 +45,7 @@ export async function coolDown(stage: Stage, name: string): Promise<void> {
 /** Scenes of attempts: which follow, where, when, and which do not. */
 export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   "a failing connection is left for another": {
-    async live(stage) {
+    async run(stage) {
       for (const fate of FAILING) {
         // On a kept connection, the loss of which blames nobody, it would be tried again.
         stage.provider("a").closeIdle();
@@ -67,7 +67,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "reasoning of another protocol does not end a conversation that comes back": {
     judgesAlone: true,
-    async live(stage) {
+    async run(stage) {
       const { protocols: [protocol = "chat"] } = stage.provider("a");
       const { protocols: [other = "chat"] } = stage.provider("b");
       const wish = { protocol, isStream: false } as const;
@@ -88,7 +88,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a connection that does not open is left for another": {
-    async live(stage) {
+    async run(stage) {
       const dial = stage.random.pick(["refuse", "hang", "late"] as const);
       stage.provider("a").dials.push(dial);
       const one = await stage.ask();
@@ -101,7 +101,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a request stays until its caller leaves, not longer": {
-    async live(stage) {
+    async run(stage) {
       for (const leavesAfterMs of [1, 30, 700, 3000]) {
         const fate = stage.random.pick(["silence", "stall"] as const);
         stage.plan("a", { fate, stopsAt: "output", afterMs: 100 });
@@ -125,7 +125,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "the body of a refusal stops in its middle": {
-    async live(stage) {
+    async run(stage) {
       const half = { fate: "server error", isHalf: true } as const;
       stage.plan("a", half);
       const left = await stage.ask({ leavesAfterMs: 2500 });
@@ -142,7 +142,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a caller leaves while a connection opens": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").dials.push("hang");
       const one = await stage.ask({ leavesAfterMs: 2200 });
       await stage.sleep(500);
@@ -153,7 +153,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a caller leaves in the pause before a repeat": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 4, afterMs: 10 });
       const one = await stage.ask({ leavesAfterMs: 2000 });
       await stage.sleep(200);
@@ -164,7 +164,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a connection without others is tried again": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       const count = 1 + stage.random.below(2);
       const fate = stage.random.pick(PASSING);
       stage.plan("a", ...Array.from({ length: count }, () => fate));
@@ -181,7 +181,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a short Retry-After is kept to": {
     setting: (random) => random.below(2) === 0 ? ALONE() : {},
-    async live(stage) {
+    async run(stage) {
       const retryAfter = stage.random.pick([1, 3, 5]);
       stage.plan("a", { fate: "rate limit", retryAfter });
       const one = await stage.ask();
@@ -194,7 +194,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a long Retry-After is not waited for": {
     setting: (random) => random.below(2) === 0 ? ALONE() : {},
-    async live(stage) {
+    async run(stage) {
       const retryAfter = stage.random.pick([20, 1000, 100_000]);
       stage.plan("a", { fate: "rate limit", retryAfter });
       const one = await stage.ask();
@@ -211,7 +211,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "an invalid request goes nowhere else": {
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", "bad request");
         const one = await stage.ask();
@@ -222,7 +222,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a request has three attempts, the untried connection before the same": {
-    async live(stage) {
+    async run(stage) {
       const fate = stage.random.pick(PASSING);
       stage.plan("a", fate, fate);
       stage.plan("b", fate, fate);
@@ -249,7 +249,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         }])),
       },
     }),
-    async live(stage) {
+    async run(stage) {
       const session = "session-fallback-1";
       const ask = { session, protocol: "responses" } as const;
       assert.deepEqual(await stage.served(ask), ["a"]);
@@ -262,7 +262,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "an answer that fails at once is tried elsewhere": {
-    async live(stage) {
+    async run(stage) {
       const fate = stage.random.pick(
         ["error in stream", "cut", "reset within", "stall"] as const,
       );
@@ -287,7 +287,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       const isStream = stage.random.below(2) === 0;
       const { firstByteMs, firstOutputMs } = stage.config.timeouts;
       const mostMs = isStream
@@ -305,7 +305,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "the first output has one deadline, its headers included": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "stall", stopsAt: 0, afterMs: 15_000 });
       const one = await stage.ask({ isStream: true });
       const [first] = stage.entries(one);
@@ -318,7 +318,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       connections: { a: {}, b: {}, c: {}, d: {} },
       file: { timeouts: { first_output: 0, idle: 30_000 } },
     }),
-    async live(stage) {
+    async run(stage) {
       const native = (name: string) => ({
         protocol: stage.provider(name).protocol,
         isStream: true,
@@ -337,7 +337,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a repeat takes no connection that was kept": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "reset before", afterMs: 3000 });
       stage.plan("a", { fate: "answer", framing: "length" });
       const one = stage.ask();
@@ -354,7 +354,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "each attempt in the log has its own status": {
     setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", "server error");
       stage.provider("b").dials.push("refuse");
       const one = await stage.ask();
@@ -366,7 +366,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "an answer that falls silent ends in time": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
       const one = await stage.ask({ isStream: true, protocol: "messages" });
       assert(one.ending === "broken" || /event: error/.test(one.text));
@@ -379,7 +379,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a body that does not come ends in time": {
-    async live(stage) {
+    async run(stage) {
       for (const stops of ["silent", "broken"] as const) {
         const one = await stage.ask({ stops });
         assert(tookMs(one) < 61_000);
@@ -395,7 +395,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "the memory of long bodies comes back": {
-    async live(stage) {
+    async run(stage) {
       for (const protocol of ["chat", "messages", "responses"] as const) {
         const wish = { protocol, promptLength: 400_000 };
         stage.plan("a", "server error", "answer", "stall", "answer");
@@ -414,7 +414,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a body that has arrived makes no room for another caller's": {
-    async live(stage) {
+    async run(stage) {
       const { server, ...config } = stage.config;
       stage.replica.configs.swap({
         ...config,
@@ -432,7 +432,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "many repeats share a budget": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan(
         "a",
         ...Array.from({ length: 60 }, () => "overloaded" as const),
@@ -457,7 +457,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "no answer shows the key of its connection": {
     judgesAlone: true,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", leaks: true });
       const one = await stage.ask();
       assert.equal(one.status, 200);
@@ -465,7 +465,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "an answer that breaks off counts against its model": {
-    async live(stage) {
+    async run(stage) {
       for (const framing of ["chunked", "close"] as const) {
         for (const fate of BREAKING) {
           for (let count = 0; count < 3; count++) {
@@ -494,7 +494,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a provider that takes its time shows that it works": {
     setting: () => ({ family: "B" }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", isSlowToSpeak: true });
       const one = await stage.ask({ protocol: "messages", isStream: true });
       assert.equal(one.ending, "complete");
@@ -502,7 +502,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a whole answer whose caller then leaves is complete": {
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", { fate: "linger", afterMs: 10 });
         const one = await stage.ask({ isStream: true, leavesAfterMs: 4000 });

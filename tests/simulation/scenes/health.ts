@@ -27,7 +27,7 @@ async function readLimits(stage: Stage, times: number): Promise<void> {
 /** Scenes of cool-downs, probes, long waits and conversations. */
 export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   "three failures keep one caller away for a second": {
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 2; count++) {
         stage.plan("a", "server error");
         assert.deepEqual(await stage.served(), ["a", "b"]);
@@ -80,7 +80,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       file: { groups: { europe: { regions: ["eu"] } } },
       tokens: { alice: { group: "europe" }, bob: { regions: ["us", "eu"] } },
     }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", "server error");
       assert.deepEqual(await stage.served(), ["a", "d"]);
       stage.plan("a", "server error");
@@ -106,7 +106,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "failures of two callers keep all away": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", "server error");
       await stage.ask({ agent: "alice" });
       stage.plan("a", "server error");
@@ -126,7 +126,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a connection that does not open keeps all away": {
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 3; count++) {
         stage.provider("a").dials.push("refuse");
         assert.deepEqual(await stage.served(), ["b"]);
@@ -138,7 +138,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "cool-downs grow to fifteen seconds and start small again": {
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       for (const waitMs of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
         await stage.sleep(waitMs + 100);
@@ -155,7 +155,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a probe that fails while a second caller waits": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
       stage.plan("a", { fate: "server error", afterMs: 1500 });
@@ -170,7 +170,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "beside a probe others go elsewhere": {
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
       stage.plan("a", { fate: "answer", afterMs: 1500 });
@@ -184,7 +184,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a probe without a result is not waited for": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
       stage.plan("a", "silence");
@@ -195,7 +195,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a probe that is answered is none any more": {
-    async live(stage) {
+    async run(stage) {
       for (const cool of [coolDown, loseConnection]) {
         await cool(stage, "a");
         await stage.sleep(1100);
@@ -211,7 +211,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a probe whose caller leaves makes room for another": {
-    async live(stage) {
+    async run(stage) {
       for (const cool of [coolDown, loseConnection]) {
         await cool(stage, "a");
         await stage.sleep(1100);
@@ -222,7 +222,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a probe that opens no connection makes room for another": {
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
       stage.provider("a").closeIdle();
@@ -244,7 +244,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
         b: {},
       },
     }),
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       stage.plan("a", { fate: "answer", afterMs: 3000 });
       const other = stage.ask({ model: "model-two" });
@@ -259,7 +259,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a late result of before a cool-down changes nothing": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 2600 });
       const slow = stage.served();
       await stage.sleep(100);
@@ -279,7 +279,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "repeats of one request count once": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", "overloaded", "overloaded", "overloaded");
       assert((await stage.ask()).status !== 200);
       assert.deepEqual(await stage.served(), ["a"], "one request has failed");
@@ -296,7 +296,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
         b: {},
       },
     }),
-    async live(stage) {
+    async run(stage) {
       const kind = stage.random.pick(["server error", "rate limit"] as const);
       for (let count = 0; count < 3; count++) {
         stage.plan("a", { fate: kind, retryAfter: 30 });
@@ -309,7 +309,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a 429 with a far reset that comes back": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       assert.equal((await stage.ask()).status, 429);
       const second = await stage.ask();
@@ -323,7 +323,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a reading that shows room ends a long wait, once in five minutes": {
     setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
-    async live(stage) {
+    async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 3000 } as const;
       const read = (times: number) => readLimits(stage, times);
       stage.plan("a", limited, limited);
@@ -342,7 +342,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   "a reading that shows the quota used up keeps requests away until it resets":
     {
       setting: () => ({ connections: { a: {}, b: {} }, quota: 1_000_000 }),
-      async live(stage) {
+      async run(stage) {
         const { quota } = stage.provider("a");
         await stage.served();
         await readLimits(stage, 2);
@@ -360,7 +360,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   "a reading that shows the only quota used up is a final error with the time":
     {
       setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
-      async live(stage) {
+      async run(stage) {
         await stage.served();
         stage.provider("a").quota?.charge(1_000_000);
         await readLimits(stage, 3);
@@ -373,7 +373,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       },
     },
   "a wait of days is cut to an hour": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await stage.sleep(3_590_000);
@@ -383,7 +383,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "limits of two callers keep all away, unless one is served between": {
-    async live(stage) {
+    async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 20 } as const;
       for (const isServed of [true, false]) {
         stage.plan("a", limited);
@@ -399,7 +399,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a 429 with a far reset that stays": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await stage.sleep(310_000);
@@ -413,7 +413,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a probe of a far reset whose caller leaves": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       await stage.ask();
       await stage.sleep(310_000);
@@ -424,7 +424,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a conversation moves and stays": {
-    async live(stage) {
+    async run(stage) {
       const wish = {
         ...{ session: "session-moves-1", isStream: true },
         protocol: stage.random.pick(["chat", "messages", "responses"] as const),
@@ -445,7 +445,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
   },
   "of parallel requests the first that moves a conversation decides": {
     setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
-    async live(stage) {
+    async run(stage) {
       const wish = { session: "session-parallel-1", protocol: "chat" } as const;
       await stage.served(wish);
       stage.plan("a", { fate: "server error", afterMs: 10 });

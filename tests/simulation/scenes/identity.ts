@@ -13,7 +13,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
     setting: () => ({
       tokens: { alice: { expires_at: "2026-11-23T08:10:00Z" } },
     }),
-    async live(stage) {
+    async run(stage) {
       await stage.sleep(599_000);
       await stage.served();
       await stage.sleep(1000);
@@ -25,7 +25,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a JWT ends a minute after its time": {
     setting: () => ({ hasIssuer: true }),
-    async live(stage) {
+    async run(stage) {
       const person = await stage.person("ann", { seconds: 600 });
       await stage.served({ agent: person });
       await stage.sleep(stage.random.pick([100_000, 650_000]));
@@ -41,7 +41,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a JWT that is not for here is rejected": {
     setting: () => ({ hasIssuer: true }),
-    async live(stage) {
+    async run(stage) {
       const nowSeconds = stage.time.now() / 1000;
       const wrong = [
         { aud: "another-service" },
@@ -66,7 +66,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an issuer rotates its keys": {
     setting: () => ({ hasIssuer: true }),
-    async live(stage) {
+    async run(stage) {
       const { issuer } = stage;
       const before = await stage.person("ann", { seconds: 20_000 });
       const crowd = Array.from(
@@ -105,7 +105,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an issuer goes away": {
     setting: () => ({ hasIssuer: true }),
-    async live(stage) {
+    async run(stage) {
       const { issuer, random } = stage;
       const known = await stage.person("ann", { seconds: 30_000 });
       await stage.served({ agent: known });
@@ -138,7 +138,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       hasIssuer: true,
       file: { identity: [identityFile({ sign_in: { client: "people" } })] },
     }),
-    async live(stage) {
+    async run(stage) {
       const { issuer, random } = stage;
       const [office, stranger] = ["192.0.2.1", "198.51.100.66"];
       const tokens = Array.from({ length: 20 }, (_, at) => `login-${at}`);
@@ -196,7 +196,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
   "a caller with thousands of projects keeps no project of others from the log":
     {
       setting: () => ({ file: { server: { attribution: ["x-project"] } } }),
-      async live(stage) {
+      async run(stage) {
         const projects = async (name: string, count: number) => {
           for (let index = 0; index < count; index++) {
             const agent = stage.agents.find((one) => one.name === name);

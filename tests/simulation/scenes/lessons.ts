@@ -31,7 +31,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       ...{ connections: { a: {} }, family: "A" },
       file: { timeouts: { first_byte: 60_000, first_output: 60_000 } },
     }),
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").unknownFields.add("temperature");
       // The body of a refusal has half a minute.
       stage.plan("a", "answer", { fate: "answer", afterMs: 40_000 });
@@ -45,7 +45,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       ...{ connections: { a: {} }, family: "A" },
       ...random.pick([{}, { threads: 2 }, { replicas: 2 }]),
     }),
-    async live(stage) {
+    async run(stage) {
       const provider = stage.provider("a");
       const last = stage.replicas.length - 1;
       if (stage.hasStore) await stage.sleep(1000);
@@ -88,7 +88,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
         ...{ connections: { a: {} }, family: "A" },
         ...random.pick([{}, { threads: 2 }, { replicas: 2 }]),
       }),
-      async live(stage) {
+      async run(stage) {
         const last = stage.replicas.length - 1;
         if (stage.hasStore) await stage.sleep(1000);
         stage.provider("a").unknownFields.add("temperature");
@@ -111,7 +111,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "names that read like refusals teach nothing": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").quotesNames = true;
       const plain = { ...WARM, agent: "carol" };
       assert.deepEqual(await stage.served(plain), ["a"]);
@@ -131,7 +131,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "a refusal of what the caller needs is the caller's": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").unknownFields.add("messages");
       for (let count = 0; count < 4; count++) {
         const one = await stage.ask({ protocol: "messages" });
@@ -145,7 +145,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "two refusals teach at most, in one request": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
-    async live(stage) {
+    async run(stage) {
       const { unknownFields } = stage.provider("a");
       const fields = {
         ...{ temperature: 0.5, top_p: 0.5 },
@@ -167,7 +167,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "a strict connection learns nothing": {
     judgesAlone: true,
     setting: () => ({ connections: { a: { strict: true } }, family: "A" }),
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").unknownFields.add("temperature");
       const one = await stage.ask(WARM);
       assert.equal(one.status, 400);
@@ -177,7 +177,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
   "sealed reasoning goes back with its tool call, to its caller alone": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "B" }),
-    async live(stage) {
+    async run(stage) {
       const fields = { reasoning_effort: "high" };
       const wish = { protocol: "chat", isStream: false, fields } as const;
       const result = { ...wish, toolCalls: 1, callId: "toolu_01Weather" };

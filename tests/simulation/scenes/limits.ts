@@ -19,7 +19,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       { window: "hour", requests: 5 },
       { window: "day", requests: 100 },
     ),
-    async live(stage) {
+    async run(stage) {
       const first = await stage.ask();
       assert.equal(first.headers?.get("x-gateway-limit-warning"), null);
       const all = await crowd(stage, 6, {});
@@ -47,7 +47,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         tokens: { alice: { limits: [{ window: "day", requests: 10 }] } },
         ...{ ...shared, alerts: true, quota: 1_000_000 },
       }),
-      async live(stage: Stage) {
+      async run(stage: Stage) {
         const { receiver } = stage;
         if (stage.hasStore) await stage.sleep(1000);
         // A receiver that fails delays nobody.
@@ -99,7 +99,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         ...withLimits({ per: "session", requests: 5 })(),
         ...shared,
       }),
-      async live(stage: Stage) {
+      async run(stage: Stage) {
         if (stage.hasStore) await stage.sleep(1000);
         const session = "session-runaway-1";
         const parts = [
@@ -143,7 +143,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         ...withLimits({ per: "session", requests: 4 })(),
         ...shared,
       }),
-      async live(stage: Stage) {
+      async run(stage: Stage) {
         if (stage.hasStore) await stage.sleep(1000);
         const session = "session-night-1";
         const untilMidnightMs = 24 * HOUR_MS -
@@ -176,7 +176,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   ])),
   "a request that fails or is left counts once": {
     setting: withLimits({ window: "hour", requests: 4 }),
-    async live(stage) {
+    async run(stage) {
       const { random } = stage;
       stage.plan("a", random.pick(["bad request", "server error"] as const));
       await stage.ask({ protocol: "messages" });
@@ -198,7 +198,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       ...withLimits({ window: "hour", requests: 1 })(),
       threads: 2,
     }),
-    async live(stage) {
+    async run(stage) {
       assert(stage.process);
       stage.process.messageMs = 100;
       await stage.ask({ leavesAfterMs: 120 });
@@ -211,7 +211,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       ...withLimits({ window: "hour", requests: 1 })(),
       ...{ connections: { a: { strict: true } }, family: "A" },
     }),
-    async live(stage) {
+    async run(stage) {
       const wish = { protocol: "messages", fields: { top_k: 3 } } as const;
       const one = await stage.ask(wish);
       assert.equal(one.status, 400);
@@ -222,7 +222,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a limit on tokens holds what is expected and counts what is used": {
     setting: withLimits({ window: "day", tokens: 9000 }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 30; count++) {
         await crowd(stage, 1 + stage.random.below(3), {});
       }
@@ -235,7 +235,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
   "of a crowd a limit on tokens admits as many as it can hold": {
     setting: withLimits({ window: "day", tokens: 9000 }),
-    async live(stage) {
+    async run(stage) {
       const slow = { fate: "answer", afterMs: 5000 } as const;
       stage.plan("a", slow, slow, slow, slow, slow);
       const all = await crowd(stage, 5, { protocol: "chat" });
@@ -258,7 +258,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         groups: { team: { limits: [{ window: "hour", requests: 3 }] } },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ agent: "alice" });
       await stage.served({ agent: "bob" });
       const both = [stage.ask({ agent: "alice" }), stage.ask({ agent: "bob" })];
@@ -268,7 +268,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a reload between a reservation and its end": {
     setting: withLimits({ window: "hour", requests: 4 }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 4000 });
       stage.plan("a", { fate: "answer", afterMs: 9000 });
       const running = [stage.ask(), stage.ask()];
@@ -283,7 +283,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a limit that is new or back knows what was counted": {
-    live: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
+    run: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
   },
   "a share of a quota admits what is left of it": {
     setting: (random) => ({
@@ -297,7 +297,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       // Replicas without a store know only their own part.
       ...random.pick([{}, { threads: 2 }]),
     }),
-    async live(stage) {
+    async run(stage) {
       if (stage.hasStore) await stage.sleep(1000);
       const { quota } = stage.provider("a");
       assert(quota);
@@ -357,7 +357,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       connections: { a: { max_concurrent: 1 }, b: { max_concurrent: 1 } },
       tokens: { alice: { max_concurrent: 2 } },
     }),
-    async live(stage) {
+    async run(stage) {
       const { random } = stage;
       for (let round = 0; round < 5; round++) {
         const fate = random.pick(["answer", "reset within", "stall"] as const);
@@ -390,7 +390,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         carol: { max_concurrent: 3 },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       for (let round = 0; round < 4; round++) {
         stage.plan("a", { fate: "answer", afterMs: 1000 });
         const some = [stage.ask(), stage.ask(), stage.ask()];
@@ -409,14 +409,14 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       connections: { a: { max_concurrent: 1 } },
       tokens: { alice: { limits: [{ window: "hour", requests: 1 }] } },
     }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 4; count++) await stage.ask();
       assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
     },
   },
   "a request that its limit refuses keeps no probe": {
     setting: withLimits({ window: "hour", requests: 3 }),
-    async live(stage) {
+    async run(stage) {
       for (const agent of ["alice", "bob", "alice"]) {
         stage.plan("a", "server error");
         await stage.ask({ agent });
@@ -429,7 +429,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
   "usage is the log's": {
     setting: withLimits({ window: "month", requests: 1000 }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 12; count++) {
         const fate = stage.random.pick(
           ["answer", "answer", "server error", "reset within"] as const,
@@ -446,7 +446,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a drain ends when the last request does": {
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 3000 });
       const last = stage.ask();
       await stage.sleep(100);

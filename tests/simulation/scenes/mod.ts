@@ -66,7 +66,7 @@ const BACK_MS = 10_000;
  *
  * @param seed Chooses what the scene leaves open.
  */
-export async function liveScene(name: string, seed: number): Promise<History> {
+export async function runScene(name: string, seed: number): Promise<History> {
   const scene = SCENES[name];
   if (scene === undefined) throw new Error(`There is no scene "${name}"`);
   const random = createRandom(seed);
@@ -86,7 +86,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     if (stage.hasStore) await time.run(1000, () => false);
     const broken: string[] = [];
     let isOver = false;
-    scene.live(stage).catch((cause) => {
+    scene.run(stage).catch((cause) => {
       broken.push(`${name}: ${cause instanceof Error ? cause.message : cause}`);
     }).finally(() => isOver = true);
     await time.run(HORIZON_MS, () => isOver);
@@ -97,7 +97,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
       stage.store.recover();
       await time.run(time.elapsedMs() + BACK_MS, () => false);
     }
-    const closing = stage.replicas.map(({ life }) => life?.closeStore());
+    const closing = stage.replicas.map(({ running }) => running?.closeStore());
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);
     const { ledger, providers, agents, asked, log, config, replicas } = stage;
@@ -117,7 +117,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
       ...{ digest: trace.digest, broken, trace, actors: [] },
     };
   } finally {
-    for (const { life } of stage.replicas) life?.end();
+    for (const { running } of stage.replicas) running?.end();
     giveBack();
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
   }

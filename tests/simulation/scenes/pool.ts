@@ -27,7 +27,7 @@ async function warm(stage: Stage, count: number): Promise<void> {
 export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   "a connection closes at the moment of its reuse": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 6; count++) {
         await keep(stage);
         await stage.sleep(stage.random.below(100));
@@ -43,7 +43,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a pool falls silent": {
     setting: () => ({ ...ALONE(), file: { timeouts: { first_byte: 8000 } } }),
-    async live(stage) {
+    async run(stage) {
       await warm(stage, 5);
       await stage.sleep(500);
       stage.provider("a").breakSockets(true);
@@ -60,7 +60,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "lost connections blame nobody": {
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 4; count++) {
         await keep(stage);
         await stage.sleep(100);
@@ -72,7 +72,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a head that breaks off is a failure, even over a kept connection": {
-    async live(stage) {
+    async run(stage) {
       for (const raw of ["H", "HTTP/1.1 200 O"]) {
         await keep(stage);
         await stage.sleep(100);
@@ -84,7 +84,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an idle connection closes after half a minute": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       await warm(stage, 3);
       await stage.sleep(20_000);
       const open = () =>
@@ -100,7 +100,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a kept connection serves again, for five minutes at most": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       const sockets = new Set<unknown>();
       const everyMs = 10_000;
       for (let count = 0; count < 24; count++) {
@@ -120,7 +120,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a long answer does not end with its connection's idle time": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       await keep(stage);
       await stage.sleep(25_000);
       stage.plan("a", { fate: "answer", afterMs: 15_000 });
@@ -131,7 +131,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request of which nothing was sent takes a new connection": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       await keep(stage);
       for (const socket of stage.provider("a").sockets) socket.breakUnseen();
       const one = await stage.ask();
@@ -146,7 +146,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "surplus bytes and odd framing mix up nobody": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 10; count++) {
         stage.plan("a", stage.random.pick(["surplus", "answer"] as const));
         const one = await stage.ask({ isStream: count % 2 === 0 });
@@ -159,7 +159,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     setting: () => ({
       connections: { a: { max_concurrent: 1, queue: { max_wait: 60_000 } } },
     }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 3; count++) {
         const fate = { fate: "surplus", framing: "length" } as const;
         stage.plan("a", fate, fate, fate, fate);
@@ -172,7 +172,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a caller that leaves in an answer closes its connection": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (const isStream of [true, false]) {
         const protocol = stage.random.pick(["chat", "messages"] as const);
         stage.plan("a", {
@@ -192,7 +192,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request that reached its provider is sent again only as an attempt": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       const fates = ["reset before", "close before", "garbage"] as const;
       for (const fate of fates) {
         await warm(stage, 1);
@@ -208,7 +208,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a connection that its provider will end serves no more": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", {
           ...{ fate: "answer", framing: "length", endsConnection: true },
@@ -223,7 +223,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a connection is closed before its provider closes it": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").keepAliveSeconds = 5;
       await keep(stage);
       await stage.sleep(3500);
@@ -234,7 +234,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "refusals keep their connection": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 6; count++) {
         stage.plan("a", "bad request");
         await stage.ask();
@@ -244,7 +244,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a probe takes no connection that was kept": {
-    async live(stage) {
+    async run(stage) {
       await coolDown(stage, "a");
       stage.provider("a").breakSockets(true);
       await stage.sleep(1100);
@@ -255,7 +255,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an answer arrives byte by byte": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       stage.provider("a").mostBytes = 1;
       for (const framing of ["length", "chunked", "close"] as const) {
         for (const isStream of [true, false]) {
@@ -268,7 +268,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an answer with a long head": {
     setting: ALONE,
-    async live(stage) {
+    async run(stage) {
       for (const mostBytes of [100, 3000, Infinity]) {
         stage.provider("a").mostBytes = mostBytes;
         stage.provider("a").closeIdle();
@@ -283,7 +283,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       ...{ ...ALONE(), family: "B" },
       file: { timeouts: { first_byte: 4000, first_output: 0 } },
     }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", isSlowToSpeak: true });
       const one = await stage.ask({ protocol: "messages", isStream: true });
       assert.equal(one.ending, "complete");
@@ -293,7 +293,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   "an odd response is read by the rules, or not at all": {
     judgesAlone: true,
     setting: () => ({ family: "A" }),
-    async live(stage) {
+    async run(stage) {
       const odd = [...ODD_RESPONSES].filter(([, { verdict }]) =>
         typeof verdict === "string" || verdict.body === "hello" &&
           verdict.status === 200

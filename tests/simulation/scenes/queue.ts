@@ -163,7 +163,7 @@ function oversized(entry: Readonly<Record<string, unknown>>): Scene {
     );
   return {
     setting: () => narrow({ max_concurrent: undefined, ...entry }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 5000);
       const before = many(stage);
       await stage.sleep(LATE_MS);
@@ -189,7 +189,7 @@ function oversized(entry: Readonly<Record<string, unknown>>): Scene {
 export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "a request waits for a slot, and its line says how long": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       const [first, second] = await askAt(stage, [[0, "alice"], [1000, "bob"]]);
       assert(first && second);
@@ -203,7 +203,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "the caller with less use is next, then the session that waited longer": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 5000);
       const busy = { session: "session-busy-1" };
       const all = await askAt(stage, [
@@ -217,7 +217,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "use fades": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 40_000);
       await stage.served({ agent: "alice" });
       await stage.sleep(10 * MINUTE_MS);
@@ -234,7 +234,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "what runs counts as use": {
     setting: () => narrow({ max_concurrent: 4 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 6000);
       await stage.served({ agent: "bob" });
       take(stage, 30_000);
@@ -252,7 +252,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a token of twice the weight gets twice the time": {
     setting: () => narrow({}, { tokens: { alice: { weight: 2 } } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 3000);
       const span = [30_000, 10 * MINUTE_MS] as const;
       await work(stage, ["alice", "alice", "alice", "bob", "bob"], span[1]);
@@ -266,7 +266,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         tokens: { alice: { group: "team" }, bob: { weight: 1 } },
         file: { groups: { team: { weight: 3 } } },
       }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 2000);
       const span = [30_000, 8 * MINUTE_MS] as const;
       await work(stage, ["alice", "alice", "bob", "bob", "bob"], span[1]);
@@ -276,7 +276,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "thirty agents of one person get as much as two of another": {
     setting: () => narrow({ max_concurrent: 2, queue: { max_wait: 600_000 } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 4000);
       const span = [MINUTE_MS, 12 * MINUTE_MS] as const;
       const many = Array.from({ length: 30 }, () => "alice");
@@ -290,7 +290,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "background work comes after people, for half of its time": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 6000);
       const isBatch = true;
       const all = await askAt(stage, [
@@ -310,7 +310,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a line that is too long is refused at once, with the true time": {
     setting: () => narrow({ queue: { max_wait: 35_000 } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       await stage.served();
       const all = await askAt(
@@ -332,7 +332,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       narrow({ queue: { max_wait: 35_000 } }, {
         tokens: { bob: { limits: [{ window: "month", requests: 1 }] } },
       }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       await stage.served({ agent: "alice" });
       await stage.served({ agent: "bob" });
@@ -350,7 +350,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a wait ends after its longest time": {
     setting: () => narrow({ queue: { max_wait: 5000 } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 20_000);
       const [, second] = await askAt(stage, [[0, "alice"], [100, "bob"]]);
       assert(second);
@@ -365,7 +365,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "callers who leave are never sent, and free their places": {
     setting: (random) =>
       narrow({}, random.below(2) === 0 ? {} : { threads: 2 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 8000);
       const at = stage.replicas.length - 1;
       const all = await askAt(stage, [
@@ -390,7 +390,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         threads: 2,
         tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
       }),
-    async live(stage) {
+    async run(stage) {
       assert(stage.process);
       stage.process.messageMs = 100;
       await stage.sleep(MINUTE_MS - stage.time.now() % MINUTE_MS);
@@ -403,7 +403,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "those who wait get a 503 when their gateway stops": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       const running = await askFirst(stage);
       const waits = ["bob", "carol"].map((agent) => stage.ask({ agent }));
@@ -422,7 +422,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request that a stopping gateway serves does not begin to wait": {
     setting: () => narrow({ max_concurrent: 4 }),
-    async live(stage) {
+    async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 20 } as const;
       stage.plan("a", { ...limited, afterMs: 2000 });
       const one = stage.ask();
@@ -435,7 +435,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a token that is removed ends its wait": {
     setting: () => narrow({}, { file: { server: { removed_tokens: "end" } } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       const running = await askFirst(stage);
       const waits = stage.ask({ agent: "bob" });
@@ -454,7 +454,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "a reload keeps those who wait, in their order": {
     setting: (random) =>
       narrow({}, random.below(2) === 0 ? {} : { threads: 2 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 5000);
       const asking = askAt(stage, [
         [0, "alice", { at: 0 }],
@@ -472,7 +472,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request of before a reload frees its place for those who wait since": {
     setting: () => narrow({ queue: undefined }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       const running = stage.ask({ agent: "alice" });
       await stage.sleep(1000);
@@ -485,7 +485,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request waits for the end of a short 429, with or without a time": {
     setting: () => narrow({ max_concurrent: undefined }),
-    async live(stage) {
+    async run(stage) {
       for (const retryAfter of [0, 3, 20]) {
         const limited = { fate: "rate limit", retryAfter } as const;
         stage.plan("a", limited);
@@ -511,7 +511,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a long 429 is not waited for": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 600 });
       for (let count = 0; count < 2; count++) {
         const one = await stage.ask();
@@ -529,7 +529,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         b: { queue: { max_wait: MINUTE_MS } },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 2 } as const;
       for (const name of ["a", "b"]) {
         stage.plan(name, limited, limited, limited, limited);
@@ -546,7 +546,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       narrow({}, {
         tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
       }),
-    async live(stage) {
+    async run(stage) {
       await stage.sleep(MINUTE_MS - stage.time.now() % MINUTE_MS);
       take(stage, 1000);
       const [, second, third] = await askAt(stage, [
@@ -565,7 +565,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request goes to the connection that has room first": {
     setting: pair,
-    async live(stage) {
+    async run(stage) {
       take(stage, 20_000, "a");
       take(stage, 5000, "b");
       const all = await askAt(stage, [[0, "alice"], [1, "bob"], [2, "carol"]]);
@@ -579,7 +579,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a conversation waits for its own connection for half of the time": {
     setting: pair,
-    async live(stage) {
+    async run(stage) {
       const session = "session-stays-1";
       take(stage, 20_000, "a");
       take(stage, 1000, "b");
@@ -603,7 +603,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a connection that fails while others wait gives them its error": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 5000);
       const first = await askFirst(stage);
       const second = stage.ask({ agent: "bob" });
@@ -619,7 +619,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "those who wait for a connection that cools down go when it is back": {
     setting: () => narrow({ max_concurrent: 2 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 4000);
       const running = [stage.ask(), stage.ask()];
       await stage.sleep(1000);
@@ -637,7 +637,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a provider that refuses more than it serves gets less, and more later": {
     setting: () => narrow({ max_concurrent: undefined }),
-    async live(stage) {
+    async run(stage) {
       const provider = stage.provider("a");
       const capacity = 3;
       const agents = ["alice", "bob", "carol"];
@@ -682,7 +682,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
     oversized({ queue: undefined }),
   "a hundred of one caller wait, and background work gives its place": {
     setting: () => narrow({ queue: { max_wait: 600_000 } }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 1000);
       const wish = { isStream: false, protocol: "chat" } as const;
       const all = Array.from(
@@ -708,7 +708,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a thousand wait at all, and who has the most of them gives way": {
     setting: () => thousand(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 1_000_000);
       const running = stage.ask({ leavesAfterMs: 5000, isStream: false });
       await stage.sleep(100);
@@ -742,7 +742,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a full gateway takes a new request, and who waits with the most gives way": {
     setting: () => thousand({ max_concurrent_requests: 30 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 1_000_000);
       const wish = {
         isStream: false,
@@ -771,7 +771,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a caller who stops reading keeps its slot for a minute while others wait": {
     setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
-    async live(stage) {
+    async run(stage) {
       const at = stage.replicas.length - 1;
       for (const name of ["alice", "bob"]) {
         const stopped = stage.ask({
@@ -808,7 +808,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       },
       bodyMemoryBytes: 640_000,
     }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 200_000);
       const wish = {
         isStream: false,
@@ -846,7 +846,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "people read how many wait, and for how long": {
     setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       await stage.served({ at: 0 });
       const at = stage.replicas.length - 1;
@@ -869,7 +869,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "a slot that one thread frees goes to the one whose turn is next at another":
     {
       setting: () => narrow({}, { threads: 3 }),
-      async live(stage) {
+      async run(stage) {
         take(stage, 5000);
         const all = await askAt(stage, [
           [0, "alice", { at: 0 }],
@@ -893,7 +893,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   "of one caller's requests at two threads, the one that waited longer is next":
     {
       setting: () => narrow({}, { threads: 2 }),
-      async live(stage) {
+      async run(stage) {
         take(stage, 6000);
         const all = await askAt(stage, [
           [0, "alice", { at: 1 }],
@@ -905,7 +905,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
     },
   "a line that is too long because of another thread is refused at once": {
     setting: () => narrow({ queue: { max_wait: 35_000 } }, { threads: 2 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 10_000);
       await Promise.all([stage.served({ at: 0 }), stage.served({ at: 1 })]);
       const all = askAt(stage, [
@@ -939,7 +939,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         file: { timeouts: PATIENT },
       };
     },
-    async live(stage) {
+    async run(stage) {
       take(stage, 30_000, "a");
       take(stage, 5000, "b");
       const all = await askAt(stage, [
@@ -955,7 +955,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "the slots of a thread that dies are free at once": {
     setting: () => narrow({ max_concurrent: 2 }, { threads: 2 }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 40_000);
       const lost = [stage.ask({ at: 0 }), stage.ask({ at: 0 })];
       await stage.sleep(1000);
@@ -977,7 +977,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a new request does not overtake those who wait at another thread": {
     setting: () => narrow({}, { threads: 2 }),
-    async live(stage) {
+    async run(stage) {
       assert(stage.process);
       // Nobody at the other thread hears at once that the slot is free.
       stage.process.messageMs = 20;
@@ -993,7 +993,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "several waits of a request are one, as long as one may be": {
     setting: () => narrow({ queue: { max_wait: 10_000 } }),
-    async live(stage) {
+    async run(stage) {
       const limited = (retryAfter: number) =>
         ({ fate: "rate limit", retryAfter }) as const;
       for (const [waitMs, retryAfter] of [[4000, 3], [8000, 5]] as const) {
@@ -1026,7 +1026,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       ),
       file: { timeouts: PATIENT },
     }),
-    async live(stage) {
+    async run(stage) {
       take(stage, 20_000, "a");
       take(stage, 8000, "b");
       const running = [
@@ -1054,7 +1054,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "the agents of a session take turns": {
     setting: () => narrow(),
-    async live(stage) {
+    async run(stage) {
       take(stage, 3000);
       const agent = (name: string) => ({
         ...{ session: `session-${name}`, parent: "session-alice-1" },
@@ -1069,7 +1069,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "use at one replica counts at the others": {
     setting: () => ({ ...narrow(), replicas: 2 }),
-    async live(stage) {
+    async run(stage) {
       await stage.sleep(500);
       take(stage, 10_000);
       const all = await askAt(stage, [
@@ -1096,7 +1096,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       file: { server: { removed_tokens: "end" } },
       ...random.pick([{}, { threads: 2 }, { threads: 3 }, { replicas: 2 }]),
     }),
-    async live(stage) {
+    async run(stage) {
       const { random } = stage;
       for (const { name } of stage.providers) {
         stage.plan(

@@ -67,7 +67,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { ...own("a"), ...FALLBACK },
       file: timeouts(random),
     }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 2; count++) {
         await keepOrNot(stage);
         stage.plan("a", "silence", "silence");
@@ -84,7 +84,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { ...own("a"), ...own("b"), ...FALLBACK },
       file: timeouts(random),
     }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 2; count++) {
         await keepOrNot(stage);
         stage.plan("a", "silence", "silence");
@@ -109,7 +109,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
         defaults: { queue: { max_wait: 60_000 } },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       const session = "session-of-silence-1";
       await keepOrNot(stage, { session });
       stage.plan("a", "silence");
@@ -132,7 +132,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
           defaults: { queue: { max_wait: 60_000 } },
         },
       }),
-      async live(stage) {
+      async run(stage) {
         stage.plan("a", { fate: "answer", framing: "length" });
         await stage.served({ isStream: false });
         stage.plan("a", "silence", "server error");
@@ -155,7 +155,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
         },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", framing: "length" });
       await stage.served({ isStream: false });
       stage.plan("a", "silence");
@@ -180,7 +180,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
         },
       },
     }),
-    async live(stage) {
+    async run(stage) {
       stage.plan("a", { fate: "answer", framing: "length" });
       await stage.served({ isStream: false });
       stage.plan("a", "silence");
@@ -201,7 +201,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       },
       file: { timeouts: { connect: 5000, first_byte: SILENCE_MS } },
     }),
-    async live(stage) {
+    async run(stage) {
       const { random } = stage;
       stage.plan("a", { fate: "answer", framing: "length" });
       await stage.served({ isStream: false });
@@ -221,7 +221,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { ...own("a", false), ...own("b", false) },
       file: { timeouts: { connect: 5000, first_byte: 8000 } },
     }),
-    async live(stage) {
+    async run(stage) {
       const keeping = { fate: "answer", framing: "length" } as const;
       stage.plan("a", "server error", keeping);
       stage.plan("b", keeping);
@@ -242,7 +242,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { ...own("a", false), ...own("b", false) },
       file: timeouts(random),
     }),
-    async live(stage) {
+    async run(stage) {
       await keepOrNot(stage);
       stage.plan("a", "silence", "silence");
       stage.plan("b", "silence");
@@ -256,7 +256,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
       connections: { ...own("a"), ...FALLBACK },
       file: { timeouts: { connect: 5000, first_byte: 90_000 } },
     }),
-    async live(stage) {
+    async run(stage) {
       for (const fate of ["reset before", "close before"] as const) {
         await keepOrNot(stage);
         stage.plan("a", { fate, afterMs: SILENCE_MS });
@@ -267,7 +267,7 @@ export const SILENCE_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   "a healthy connection is asked before a second Retry-After": {
-    async live(stage) {
+    async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 4 } as const;
       stage.plan("a", limited, limited, limited);
       const one = await stage.ask();

@@ -71,7 +71,7 @@ export interface Scene {
    */
   readonly judgesAlone?: boolean;
   /** @throws {AssertionError} When a promise breaks. */
-  readonly live: (stage: Stage) => Promise<void>;
+  readonly run: (stage: Stage) => Promise<void>;
 }
 
 /** The model that every connection of a scene serves. */
@@ -258,9 +258,9 @@ export class Stage {
   }
 
   gatewayAt(at: number): Gateway {
-    const life = this.replicas[at]?.life;
-    assert(life);
-    return life.gateway;
+    const running = this.replicas[at]?.running;
+    assert(running);
+    return running.gateway;
   }
 
   get hasStore(): boolean {

@@ -71,7 +71,7 @@ export async function limitAgain(
 export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   "gateways share a limit on requests": {
     setting: sharing({ window: "hour", requests: 6 }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 3000, 6);
       const all = await crowd(stage, 9, {});
       assert.deepEqual(
@@ -90,7 +90,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "gateways share a limit on tokens": {
     setting: sharing({ window: "day", tokens: 10_000 }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 3000, 2);
       const both = await Promise.all([0, 1].map((at) => stage.ask({ at })));
       assert.deepEqual(statuses(both), [200, 200]);
@@ -112,7 +112,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a store's connections break at any moment, and all is counted once": {
     setting: sharing({ window: "month", requests: 1000 }),
-    async live(stage) {
+    async run(stage) {
       const { random } = stage;
       for (let round = 0; round < 8; round++) {
         stage.store.slow(random.pick([1, 8, 15]), 5000);
@@ -131,7 +131,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a batch whose reply is lost is made once, also much later": {
     setting: sharing({ window: "month", requests: 1000 }),
-    async live(stage) {
+    async run(stage) {
       for (let round = 0; round < 3; round++) {
         stage.store.slow(18, 5000);
         await stage.ask({ at: 0 });
@@ -145,13 +145,13 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "requests do not wait for a store that is away": {
     setting: sharing({ window: "hour", requests: 8 }),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ at: 0 });
       await stage.served({ at: 0 });
       await stage.served({ at: 1 });
       await checkUsage(stage);
       stage.store.goAway();
-      const isConnected = stage.replica.life?.isConnected;
+      const isConnected = stage.replica.running?.isConnected;
       assert.equal(isConnected, false, "it is noticed without a command");
       const { random } = stage;
       const all = [];
@@ -173,7 +173,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "what runs while the store is away holds its place": {
     setting: sharing({ window: "hour", requests: 2 }),
-    async live(stage) {
+    async run(stage) {
       await loseStore(stage, 3000);
       slow(stage, 40_000, 2);
       const running = [stage.ask({ at: 0 }), stage.ask({ at: 0 })];
@@ -187,7 +187,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a store that comes back empty learns what runs": {
     setting: sharing({ window: "hour", requests: 2 }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 60_000, 2);
       const running = [stage.ask({ at: 0 }), stage.ask({ at: 0 })];
       await stage.sleep(1000);
@@ -202,7 +202,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       ...sharing({ window: "day", requests: 1 })(),
       file: { timeouts: { first_byte: 900_000, idle: 900_000 } },
     }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 500_000);
       const running = stage.ask({ at: 0, isStream: false });
       for (let count = 0; count < 4; count++) {
@@ -214,7 +214,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "the places of a gateway that crashed come back": {
     setting: sharing({ window: "day", requests: 2 }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 15_000, 2);
       const lost = [stage.ask({ at: 0 }), stage.ask({ at: 0 })];
       await stage.sleep(1000);
@@ -228,7 +228,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a place of a request that is left comes back": {
     setting: sharing({ window: "day", tokens: 9000 }),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 3; count++) {
         stage.plan("a", "silence");
         await stage.ask({ at: 0, protocol: "chat", leavesAfterMs: 2500 });
@@ -241,7 +241,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a reply that comes too late changes nothing": {
     setting: sharing({ window: "hour", requests: 2 }),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ at: 0 });
       await stage.served({ at: 0 });
       await stage.sleep(SETTLED_MS);
@@ -261,7 +261,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "requests wait for a late store no longer than its time": {
     setting: sharing({ window: "hour", requests: 1000 }),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ at: 0 });
       stage.store.slow(stage.random.pick([60, 400]), 20_000);
       for (let count = 0; count < 6; count++) {
@@ -295,7 +295,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a store that refuses is away until it accepts": {
     setting: sharing({ window: "hour", requests: 1000 }),
-    async live(stage) {
+    async run(stage) {
       for (
         const error of [
           "OOM command not allowed when used memory > 'maxmemory'.",
@@ -306,7 +306,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
         stage.store.refuse(error, 10_000);
         await stage.served({ at: 0 });
         await stage.sleep(1000);
-        const state = () => stage.replicas[0]?.life?.isConnected;
+        const state = () => stage.replicas[0]?.running?.isConnected;
         assert.equal(state(), false);
         await stage.served({ at: 0 });
         await stage.sleep(12_000);
@@ -320,7 +320,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       { window: "hour", requests: 5 },
       { window: "day", requests: 100 },
     ),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ at: 0 });
       await stage.sleep(HOUR_MS - stage.time.now() % HOUR_MS - 3000);
       slow(stage, 8000);
@@ -333,7 +333,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "what is counted while the store is away for an hour": {
     setting: sharing({ window: "hour", requests: 50 }),
-    async live(stage) {
+    async run(stage) {
       await stage.served({ at: 0 });
       await stage.sleep(SETTLED_MS);
       stage.store.goAway();
@@ -347,7 +347,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a gateway that drains leaves its counts in the store": {
     setting: sharing({ window: "hour", requests: 4 }),
-    async live(stage) {
+    async run(stage) {
       slow(stage, 1500);
       const last = stage.ask({ at: 0 });
       await stage.sleep(100);
@@ -365,11 +365,11 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a limit that is new or back knows what was counted, in every gateway": {
     setting: sharing(),
-    live: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
+    run: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
   },
   "a limit that is new or back knows what was counted, after a restart": {
     setting: () => ({ replicas: 1 }),
-    live: (stage) =>
+    run: (stage) =>
       limitAgain(stage, async (limits) => {
         await stage.replica.stop();
         await stage.limit(limits);
@@ -379,7 +379,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "gateways learn of each other's cool-downs": {
     setting: sharing(),
-    async live(stage) {
+    async run(stage) {
       for (let count = 0; count < 3; count++) {
         stage.provider("a").dials.push("refuse");
         assert.deepEqual(await stage.served({ at: 0 }), ["b"]);
@@ -392,7 +392,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a conversation that moved is served there by every gateway": {
     setting: sharing(),
-    async live(stage) {
+    async run(stage) {
       const wish = { session: "session-moves-1", isStream: true };
       assert.deepEqual(await stage.served({ at: 0, ...wish }), ["a"]);
       stage.plan("a", "server error");

@@ -138,15 +138,15 @@ export async function ask(
       leaving.abort();
     })
     : () => {};
-  const life = replica?.life;
+  const running = replica?.running;
   const isSlow = !turn.isPrompt && random.below(10) === 0;
   try {
-    if (life === undefined) throw new ProcessEnded();
+    if (running === undefined) throw new ProcessEnded();
     const reading = { signal: leaving.signal, time, random };
     const request = requestOf(one, turn, reading);
     const response = await Promise.race([
-      life.gateway.handler(request),
-      life.ended,
+      running.gateway.handler(request),
+      running.ended,
     ]);
     one.status = response.status;
     one.respondedMs = time.elapsedMs();
@@ -157,7 +157,7 @@ export async function ask(
         ...{ turn, leaving, time, random, isSlow },
         left: turn.leavesAtEnd ? request.signal : leaving.signal,
       }),
-      life.ended,
+      running.ended,
     ]);
     one.ending ??= turn.stops === "broken" ? "left" : "complete";
   } catch (cause) {
@@ -174,12 +174,12 @@ export function routeOf(
   session: string,
   { replicas, random }: CallerScene,
 ): Replica | undefined {
-  const up = replicas.filter(({ life }) => life !== undefined);
+  const up = replicas.filter(({ running }) => running !== undefined);
   if (up.length === 0) return undefined;
   if (up.length > 1 && random.below(6) === 0) return random.pick(up);
   const digits = Number(session.split("-").at(-1)) || 0;
   const own = replicas[digits % replicas.length];
-  return own?.life === undefined ? up[0] : own;
+  return own?.running === undefined ? up[0] : own;
 }
 
 const LAST_EVENT_REGEXP =

@@ -23,12 +23,12 @@ export async function look(
   },
   { time, trace, looks }: CallerScene,
 ): Promise<Look> {
-  const { life } = replica;
+  const { running } = replica;
   const startedMs = time.elapsedMs();
-  const [status, text] = life === undefined ? [undefined, ""] : await Promise
+  const [status, text] = running === undefined ? [undefined, ""] : await Promise
     .race([
-      life.ended,
-      life.gateway.handler(
+      running.ended,
+      running.gateway.handler(
         new Request(`http://gateway.example/v1/${path}`, {
           headers: { authorization: `Bearer ${agent.token}` },
         }),

@@ -64,7 +64,7 @@ const PREFIX = "mg:";
 /** A gateway that crashes, starts again and drains. Its log stays. */
 export class Replica {
   readonly name: string;
-  /** The lines of its log, over all of its lives. */
+  /** The lines of its log, over all of its processes. */
   readonly lines: string[] = [];
   readonly configs: LiveConfig;
   /** The number of its processes so far, and of those that crashed. */
@@ -73,7 +73,7 @@ export class Replica {
   /** The metrics of all of its processes. */
   readonly metrics: GatewayMetrics[] = [];
   readonly #parts: ReplicaParts;
-  #life: Life | undefined;
+  #running: RunningGateway | undefined;
 
   constructor(parts: ReplicaParts) {
     this.name = parts.name;
@@ -82,27 +82,27 @@ export class Replica {
   }
 
   /** Its running process; absent while it is down. */
-  get life(): Life | undefined {
-    return this.#life;
+  get running(): RunningGateway | undefined {
+    return this.#running;
   }
 
   /** Starts the process; the requests that it logged count again where no store keeps the counts. */
   async start(): Promise<void> {
-    const life = new Life(this, this.#parts);
+    const running = new RunningGateway(this, this.#parts);
     this.starts++;
-    await life.begin();
-    this.#life = life;
+    await running.begin();
+    this.#running = running;
     this.#parts.trace.note(`${this.name} serves`);
   }
 
   /** Ends the process at once, as a machine does that loses power. */
   crash(): void {
-    const life = this.#life;
-    if (life === undefined) return;
-    this.#life = undefined;
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#running = undefined;
     this.crashes++;
     this.#parts.trace.note(`${this.name} crashes`);
-    life.end();
+    running.end();
     const { random } = this.#parts;
     // A line may be on its way to the file.
     const last = this.lines.pop();
@@ -113,12 +113,12 @@ export class Replica {
 
   /** Ends the process as SIGTERM does. */
   async stop(): Promise<void> {
-    const life = this.#life;
-    if (life === undefined) return;
-    this.#life = undefined;
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#running = undefined;
     this.#parts.trace.note(`${this.name} drains`);
-    await life.drain();
-    life.end();
+    await running.drain();
+    running.end();
     this.#parts.trace.note(`${this.name} has ended`);
   }
 }
@@ -127,7 +127,7 @@ export class Replica {
 export class ProcessEnded extends Error {}
 
 /** One process of a replica. */
-class Life {
+class RunningGateway {
   readonly #replica: Replica;
   readonly #parts: ReplicaParts;
   readonly #clock: ProcessClock;
