@@ -27,7 +27,7 @@ import {
   type LedgerEntry,
   type SimulatedProvider,
 } from "./world/provider.ts";
-import { liveSession } from "./world/people.ts";
+import { runSession } from "./world/people.ts";
 import { takeOver } from "./world/platform.ts";
 import { ALERTS, SimulatedReceiver } from "./world/receiver.ts";
 import { Replica } from "./world/replica.ts";
@@ -192,7 +192,7 @@ export async function runHistory(
       const actor = `session-${at}`;
       const scene = sceneOf(actor, at);
       await time.sleep(scene.random.below(minutes * 60_000));
-      if (happens(actor)) await liveSession(scene.random.pick(people), scene);
+      if (happens(actor)) await runSession(scene.random.pick(people), scene);
     });
     let isDone = false;
     const done = Promise.all(sessions).then(() => isDone = true);

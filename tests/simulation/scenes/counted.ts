@@ -1,7 +1,7 @@
 import type { Asked } from "../world/caller.ts";
 import type { Setting, Stage } from "./stage.ts";
 
-/** What `GET /usage` and the log have of a token's requests. */
+/** Totals of a token's requests, from `GET /usage` or from the log. */
 export interface Counted {
   readonly requests: number;
   readonly input_tokens: number;
@@ -9,19 +9,19 @@ export interface Counted {
   readonly estimated_requests: number;
 }
 
-/** Returns the setting of a token `alice` with limits. */
+/** Returns a function for the setting in which `alice` has limits. */
 export function withLimits(
   ...limits: readonly Readonly<Record<string, unknown>>[]
 ): () => Setting {
   return () => ({ tokens: { alice: { limits } } });
 }
 
-/** Returns the statuses of requests, in order of size. */
+/** Returns the statuses of requests, sorted. */
 export function statuses(asked: readonly Asked[]): number[] {
   return asked.map(({ status = 0 }) => status).sort();
 }
 
-/** Asks several times at once, at moments that the seed chooses. */
+/** Sends several requests at random moments of two seconds. */
 export function crowd(
   stage: Stage,
   count: number,
@@ -33,7 +33,7 @@ export function crowd(
   }));
 }
 
-/** Returns what `GET /usage` says of a token in the month, at one of the gateways. */
+/** Returns the totals of a token's month from `GET /usage` of one gateway. */
 export async function usageOf(
   stage: Stage,
   agent: string,
@@ -49,7 +49,7 @@ export async function usageOf(
     .total;
 }
 
-/** Returns the sum of the lines of a token's requests in the log. */
+/** Returns the totals of a token's lines in the log. */
 export function loggedOf(stage: Stage, agent: string): Counted {
   const lines = stage.log.entries.flatMap(({ event, fields }) =>
     event === "request" && fields.token === agent &&

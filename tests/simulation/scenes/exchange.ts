@@ -4,9 +4,9 @@ import type { Scene } from "./stage.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Scenes of short-lived tokens of providers, which are exchanged for one of the platform. */
+/** Scenes of providers' short-lived tokens, for which the gateway exchanges the platform's token. */
 export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
-  "a token is renewed before its end": {
+  "a token is renewed before it expires": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
     async run(stage) {
       const { issuer } = stage.exchange;
@@ -23,7 +23,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.ledger.length, 12, "and none is refused");
     },
   },
-  "a token that its provider has revoked is renewed at once": {
+  "a revoked token is renewed at once": {
     setting: (random) => ({
       connections: { a: {}, ...random.below(2) === 0 ? {} : { b: {} } },
       exchanges: true,
@@ -45,7 +45,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
       );
     },
   },
-  "a provider that refuses each token is not asked for ever": {
+  "a provider that refuses every token gets at most two attempts a request": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
     async run(stage) {
       const { issuer } = stage.exchange;
@@ -59,7 +59,7 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
       assert(issuer.requests <= 4, `${issuer.requests} exchanges`);
     },
   },
-  "an issuer that is away is asked again": {
+  "an unavailable issuer is tried again until it responds": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
     async run(stage) {
       const { issuer } = stage.exchange;
@@ -78,14 +78,14 @@ export const EXCHANGE_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(2 * MINUTE_MS);
       const late = await stage.ask();
       assert(late.status !== 200, "its token has ended");
-      assert.deepEqual(stage.route(late), [], "and is not sent");
+      assert.deepEqual(stage.route(late), [], "it is not sent");
       issuer.mood = "tokens";
       await stage.sleep(1.5 * MINUTE_MS);
       const crowd = [stage.ask(), stage.ask({ agent: "bob" })];
       assert.deepEqual(statuses(await Promise.all(crowd)), [200, 200]);
     },
   },
-  "a request keeps the token with which it began": {
+  "a request keeps its first token while the token is renewed": {
     setting: () => ({ connections: { a: {} }, exchanges: true }),
     async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 15_000 });

@@ -5,7 +5,7 @@ import { type Scene, type Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
 
-/** Failures after which a request is tried again, and where. */
+/** Failures after which the same connection is tried again. */
 const PASSING = [
   "server error",
   "overloaded",
@@ -13,7 +13,7 @@ const PASSING = [
   "close before",
 ] as const;
 
-/** Failures after which a request is tried elsewhere. */
+/** Failures after which another connection is tried. */
 const FAILING = [
   ...PASSING,
   "unauthorized",
@@ -25,7 +25,7 @@ const FAILING = [
 /** Failures of an answer that has begun. */
 const BREAKING = ["reset within", "cut", "cut off", "error in stream"] as const;
 
-/** Returns the length of a request, in milliseconds. */
+/** Returns the duration of a request, in milliseconds. */
 function tookMs({ startedMs, endedMs }: {
   readonly startedMs: number;
   readonly endedMs: number | undefined;
@@ -33,7 +33,7 @@ function tookMs({ startedMs, endedMs }: {
   return (endedMs ?? Infinity) - startedMs;
 }
 
-/** Lets a connection fail until its cool-down begins. */
+/** Makes a connection fail until it cools down. */
 export async function coolDown(stage: Stage, name: string): Promise<void> {
   for (let count = 0; count < 3; count++) {
     stage.plan(name, "server error", "server error", "server error");
@@ -42,12 +42,12 @@ export async function coolDown(stage: Stage, name: string): Promise<void> {
   }
 }
 
-/** Scenes of attempts: which follow, where, when, and which do not. */
+/** Scenes of attempts: when another one follows, where, and when none does. */
 export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
-  "a failing connection is left for another": {
+  "another connection serves after a failure": {
     async run(stage) {
       for (const fate of FAILING) {
-        // On a kept connection, the loss of which blames nobody, it would be tried again.
+        // A kept socket may close without a fault of the provider, so its request would be tried again.
         stage.provider("a").closeIdle();
         await stage.sleep(100);
         stage.plan("a", fate);
@@ -65,42 +65,47 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "reasoning of another protocol does not end a conversation that comes back": {
-    judgesAlone: true,
-    async run(stage) {
-      const { protocols: [protocol = "chat"] } = stage.provider("a");
-      const { protocols: [other = "chat"] } = stage.provider("b");
-      const wish = { protocol, isStream: false } as const;
-      stage.plan("a", "server error");
-      stage.plan("b", { fate: "answer", raw: THOUGHT_IN[other] });
-      const first = await stage.ask(wish);
-      assert.equal(first.status, 200);
-      const said = saidIn(first.text, protocol);
-      const sealed = JSON.stringify(said);
-      assert.equal(sealed.includes('"mg1.'), protocol !== other, sealed);
-      const again = { role: "user", content: "And now?" };
-      const second = await stage.ask({ ...wish, said: [...said, again] });
-      assert.equal(second.status, 200);
-      assert.deepEqual(stage.route(second), ["a"], "it comes back");
-      const text = JSON.stringify(stage.entries(second)[0]?.body);
-      assert(text.includes("It rains") && text.includes("And now?"));
-      assert(!text.includes('"mg1.'), text);
+  "a conversation with another protocol's reasoning continues at its first connection":
+    {
+      judgesAlone: true,
+      async run(stage) {
+        const { protocols: [protocol = "chat"] } = stage.provider("a");
+        const { protocols: [other = "chat"] } = stage.provider("b");
+        const wish = { protocol, isStream: false } as const;
+        stage.plan("a", "server error");
+        stage.plan("b", { fate: "answer", raw: THOUGHT_IN[other] });
+        const first = await stage.ask(wish);
+        assert.equal(first.status, 200);
+        const said = saidIn(first.text, protocol);
+        const sealed = JSON.stringify(said);
+        assert.equal(sealed.includes('"mg1.'), protocol !== other, sealed);
+        const again = { role: "user", content: "And now?" };
+        const second = await stage.ask({ ...wish, said: [...said, again] });
+        assert.equal(second.status, 200);
+        assert.deepEqual(
+          stage.route(second),
+          ["a"],
+          "its first connection serves",
+        );
+        const text = JSON.stringify(stage.entries(second)[0]?.body);
+        assert(text.includes("It rains") && text.includes("And now?"));
+        assert(!text.includes('"mg1.'), text);
+      },
     },
-  },
-  "a connection that does not open is left for another": {
+  "another connection serves when a dial does not open": {
     async run(stage) {
       const dial = stage.random.pick(["refuse", "hang", "late"] as const);
       stage.provider("a").dials.push(dial);
       const one = await stage.ask();
       assert.equal(one.status, 200);
       assert.deepEqual(stage.route(one), ["b"]);
-      assert(tookMs(one) < 15_000, "it is given up in time");
+      assert(tookMs(one) < 15_000, "the dial has its deadline");
       await stage.sleep(70_000);
       const { sockets } = stage.provider("a");
-      assert.equal(sockets.size, 0, "what opens too late is closed");
+      assert.equal(sockets.size, 0, "a late socket is closed");
     },
   },
-  "a request stays until its caller leaves, not longer": {
+  "a request ends when its caller leaves": {
     async run(stage) {
       for (const leavesAfterMs of [1, 30, 700, 3000]) {
         const fate = stage.random.pick(["silence", "stall"] as const);
@@ -109,7 +114,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         const leftMs = one.startedMs + leavesAfterMs;
         await stage.sleep(2500);
         const entries = stage.entries(one);
-        assert(entries.length <= 1, "nobody else receives it");
+        assert(entries.length <= 1, "no other provider receives it");
         for (const { endedMs } of entries) {
           assert((endedMs ?? Infinity) <= leftMs + 2200, "its exchange ends");
         }
@@ -121,16 +126,20 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         await stage.ask({ leavesAfterMs: 2500 });
         await stage.sleep(1000);
       }
-      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the connection does not cool down",
+      );
     },
   },
-  "the body of a refusal stops in its middle": {
+  "a refusal whose body stops in its middle counts as a failure": {
     async run(stage) {
       const half = { fate: "server error", isHalf: true } as const;
       stage.plan("a", half);
       const left = await stage.ask({ leavesAfterMs: 2500 });
       await stage.sleep(30_000);
-      assert.deepEqual(stage.route(left), ["a"], "nothing follows a leaving");
+      assert.deepEqual(stage.route(left), ["a"], "no attempt follows");
       stage.plan("a", half);
       const one = await stage.ask();
       assert.equal(one.status, 200);
@@ -140,7 +149,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert(first?.endedMs !== undefined, "its connection is closed");
     },
   },
-  "a caller leaves while a connection opens": {
+  "a dial ends when its caller leaves": {
     setting: ALONE,
     async run(stage) {
       stage.provider("a").dials.push("hang");
@@ -151,7 +160,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert(hung.endedMs < one.startedMs + 3000, "the dial ends with it");
     },
   },
-  "a caller leaves in the pause before a repeat": {
+  "the pause before a repeat ends when the caller leaves": {
     setting: ALONE,
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 4, afterMs: 10 });
@@ -162,7 +171,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(one), ["a"], "no attempt follows");
     },
   },
-  "a connection without others is tried again": {
+  "the only connection is tried again after a pause": {
     setting: ALONE,
     async run(stage) {
       const count = 1 + stage.random.below(2);
@@ -174,25 +183,29 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       const [first, ...later] = stage.entries(one);
       let beforeMs = first?.endedMs ?? 0;
       for (const { receivedMs, endedMs = 0 } of later) {
-        assert(receivedMs - beforeMs >= 200, "it waits for its turn");
+        assert(receivedMs - beforeMs >= 200, "a pause comes first");
         beforeMs = endedMs;
       }
     },
   },
-  "a short Retry-After is kept to": {
+  "a request waits for a short Retry-After": {
     setting: (random) => random.below(2) === 0 ? ALONE() : {},
     async run(stage) {
       const retryAfter = stage.random.pick([1, 3, 5]);
       stage.plan("a", { fate: "rate limit", retryAfter });
       const one = await stage.ask();
       assert.equal(one.status, 200);
-      assert.deepEqual(stage.route(one), ["a", "a"], "it stays where it is");
+      assert.deepEqual(
+        stage.route(one),
+        ["a", "a"],
+        "the same connection serves",
+      );
       const [first, second] = stage.entries(one);
       const waitedMs = (second?.receivedMs ?? 0) - (first?.endedMs ?? 0);
       assert(waitedMs >= 1000 * retryAfter, `it waited ${waitedMs} ms`);
     },
   },
-  "a long Retry-After is not waited for": {
+  "a request does not wait for a long Retry-After": {
     setting: (random) => random.below(2) === 0 ? ALONE() : {},
     async run(stage) {
       const retryAfter = stage.random.pick([20, 1000, 100_000]);
@@ -205,12 +218,16 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
       assert.equal(one.status, 429);
       assert.deepEqual(stage.route(one), ["a"]);
-      assert(one.headers?.get("retry-after"), "the caller reads when to come");
+      assert(one.headers?.get("retry-after"), "it has a Retry-After");
       await stage.sleep(3_700_000);
-      assert.deepEqual(await stage.served(), ["a"], "an hour is the longest");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the wait is an hour at most",
+      );
     },
   },
-  "an invalid request goes nowhere else": {
+  "no other connection gets an invalid request": {
     async run(stage) {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", "bad request");
@@ -218,10 +235,14 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         assert.equal(one.status, 400);
         assert.deepEqual(stage.route(one), ["a"]);
       }
-      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the connection does not cool down",
+      );
     },
   },
-  "a request has three attempts, the untried connection before the same": {
+  "a request has three attempts and tries each connection before a repeat": {
     async run(stage) {
       const fate = stage.random.pick(PASSING);
       stage.plan("a", fate, fate);
@@ -234,7 +255,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.gateway.state().inFlight, 0);
     },
   },
-  "a fallback serves when its model's connections cannot": {
+  "a fallback serves when both connections of the model fail": {
     setting: () => ({
       connections: {
         c: {
@@ -261,7 +282,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(ask), ["a"], "it does not move");
     },
   },
-  "an answer that fails at once is tried elsewhere": {
+  "another connection serves when an answer fails before its output": {
     async run(stage) {
       const fate = stage.random.pick(
         ["error in stream", "cut", "reset within", "stall"] as const,
@@ -277,7 +298,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert((entry?.endedMs ?? Infinity) < one.startedMs + 21_000);
     },
   },
-  "silence is given up in time": {
+  "an attempt at a silent provider ends at its deadline": {
     setting: (random) => ({
       ...random.below(2) === 0 ? ALONE() : {},
       file: {
@@ -301,10 +322,10 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
       const [first] = stage.entries(one);
       const waitedMs = (first?.endedMs ?? 0) - (first?.receivedMs ?? 0);
-      assert(waitedMs > mostMs - 500, "it has all of its time");
+      assert(waitedMs > mostMs - 500, "it does not end early");
     },
   },
-  "the first output has one deadline, its headers included": {
+  "the deadline of the first output includes the time until the headers": {
     async run(stage) {
       stage.plan("a", { fate: "stall", stopsAt: 0, afterMs: 15_000 });
       const one = await stage.ask({ isStream: true });
@@ -313,29 +334,30 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert((first?.endedMs ?? Infinity) < one.startedMs + 21_000);
     },
   },
-  "a beginning is held back only for another connection": {
-    setting: () => ({
-      connections: { a: {}, b: {}, c: {}, d: {} },
-      file: { timeouts: { first_output: 0, idle: 30_000 } },
-    }),
-    async run(stage) {
-      const native = (name: string) => ({
-        protocol: stage.provider(name).protocol,
-        isStream: true,
-      });
-      stage.plan("a", { fate: "error in stream", stopsAt: 0 });
-      const first = await stage.ask(native("a"));
-      assert.deepEqual(stage.route(first), ["a", "b"]);
-      stage.plan("a", "server error");
-      stage.plan("b", "server error");
-      stage.plan("c", { fate: "stall", stopsAt: 1 });
-      const last = await stage.ask(native("c"));
-      assert.deepEqual(stage.route(last), ["a", "b", "c"]);
-      const waitedMs = (last.outputMs ?? Infinity) - last.startedMs;
-      assert(waitedMs < 10_000, "the last attempt's beginning is not held");
+  "the beginning of an answer is held back only while another connection is left":
+    {
+      setting: () => ({
+        connections: { a: {}, b: {}, c: {}, d: {} },
+        file: { timeouts: { first_output: 0, idle: 30_000 } },
+      }),
+      async run(stage) {
+        const native = (name: string) => ({
+          protocol: stage.provider(name).protocol,
+          isStream: true,
+        });
+        stage.plan("a", { fate: "error in stream", stopsAt: 0 });
+        const first = await stage.ask(native("a"));
+        assert.deepEqual(stage.route(first), ["a", "b"]);
+        stage.plan("a", "server error");
+        stage.plan("b", "server error");
+        stage.plan("c", { fate: "stall", stopsAt: 1 });
+        const last = await stage.ask(native("c"));
+        assert.deepEqual(stage.route(last), ["a", "b", "c"]);
+        const waitedMs = (last.outputMs ?? Infinity) - last.startedMs;
+        assert(waitedMs < 10_000, "the last attempt's beginning is not held");
+      },
     },
-  },
-  "a repeat takes no connection that was kept": {
+  "a repeat opens a new socket": {
     setting: ALONE,
     async run(stage) {
       stage.plan("a", { fate: "reset before", afterMs: 3000 });
@@ -343,16 +365,16 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       const one = stage.ask();
       await stage.sleep(500);
       await stage.served({ isStream: false });
-      // The network forgets the one that is idle now.
+      // The network drops the socket that is idle now.
       const [, idle] = stage.provider("a").sockets;
       assert(idle);
       idle.isLost = true;
       const { status, startedMs, endedMs = Infinity } = await one;
       assert.equal(status, 200);
-      assert(endedMs - startedMs < 12_000, "it waits for no lost connection");
+      assert(endedMs - startedMs < 12_000, "it does not use the lost socket");
     },
   },
-  "each attempt in the log has its own status": {
+  "an attempt that does not open is logged without another's status": {
     setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
     async run(stage) {
       stage.plan("a", "server error");
@@ -365,7 +387,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual([status, failure], [undefined, "unreachable"]);
     },
   },
-  "an answer that falls silent ends in time": {
+  "an answer that goes silent ends at its deadline": {
     async run(stage) {
       stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
       const one = await stage.ask({ isStream: true, protocol: "messages" });
@@ -378,7 +400,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert(endedMs !== undefined, "its connection is closed");
     },
   },
-  "a body that does not come ends in time": {
+  "a request whose body stops ends at its deadline": {
     async run(stage) {
       for (const stops of ["silent", "broken"] as const) {
         const one = await stage.ask({ stops });
@@ -394,7 +416,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "the memory of long bodies comes back": {
+  "the memory of long bodies is freed": {
     async run(stage) {
       for (const protocol of ["chat", "messages", "responses"] as const) {
         const wish = { protocol, promptLength: 400_000 };
@@ -413,7 +435,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a body that has arrived makes no room for another caller's": {
+  "a running request keeps the memory of its body": {
     async run(stage) {
       const { server, ...config } = stage.config;
       stage.replica.configs.swap({
@@ -430,7 +452,7 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(wish), ["a"]);
     },
   },
-  "many repeats share a budget": {
+  "the repeats of many requests share a budget": {
     setting: ALONE,
     async run(stage) {
       stage.plan(
@@ -452,10 +474,14 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(40_000);
       assert.deepEqual(await stage.served(), ["a"]);
       stage.plan("a", "overloaded");
-      assert.deepEqual(await stage.served(), ["a", "a"], "it is renewed");
+      assert.deepEqual(
+        await stage.served(),
+        ["a", "a"],
+        "the budget is renewed",
+      );
     },
   },
-  "no answer shows the key of its connection": {
+  "a key in an answer is masked": {
     judgesAlone: true,
     async run(stage) {
       stage.plan("a", { fate: "answer", leaks: true });
@@ -464,17 +490,17 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert(!one.text.includes("sk-secret"), "the key is masked");
     },
   },
-  "an answer that breaks off counts against its model": {
+  "a deployment cools down after three answers that broke off": {
     async run(stage) {
       for (const framing of ["chunked", "close"] as const) {
         for (const fate of BREAKING) {
           for (let count = 0; count < 3; count++) {
             stage.plan("a", { fate, framing, stopsAt: "output", afterMs: 10 });
-            // Of a native stream of Responses, a failure is an end like any other.
+            // A native stream of Responses may end with a failure like any other event.
             const protocol = stage.random.pick(["chat", "messages"] as const);
             const one = await stage.ask({ isStream: true, protocol });
             const { ended, attempts } = stage.line(one);
-            // A reset may come before the output has been read. Over a kept TCP connection, it counts against nothing.
+            // A reset may come before the output has been read. On a kept socket, it does not count as a failure.
             const [, second] = stage.route(one);
             if (second !== undefined) {
               const isLost = Array.isArray(attempts) &&
@@ -487,12 +513,12 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
           }
           assert.deepEqual(await stage.served(), ["b"]);
           await stage.sleep(20_000);
-          assert.deepEqual(await stage.served(), ["a"], "later it is back");
+          assert.deepEqual(await stage.served(), ["a"], "the cool-down ends");
         }
       }
     },
   },
-  "a provider that takes its time shows that it works": {
+  "a translated stream shows the pings of a slow provider": {
     setting: () => ({ family: "B" }),
     async run(stage) {
       stage.plan("a", { fate: "answer", isSlowToSpeak: true });
@@ -501,12 +527,12 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert((one.outputMs ?? Infinity) - one.startedMs < 5000);
     },
   },
-  "a whole answer whose caller then leaves is complete": {
+  "a whole answer counts as complete although its caller leaves": {
     async run(stage) {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", { fate: "linger", afterMs: 10 });
         const one = await stage.ask({ isStream: true, leavesAfterMs: 4000 });
-        // A kept connection has so long for the end of its answer.
+        // The socket has this time for the end of its answer.
         await stage.sleep(1000);
         assert.equal(stage.line(one).ended, "complete");
         const [{ endedMs } = { endedMs: undefined }] = stage.entries(one);
@@ -519,12 +545,16 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         await stage.sleep(100);
         assert.equal(stage.line(one).ended, "complete", protocol);
       }
-      assert.deepEqual(await stage.served(), ["a"], "success blames nobody");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the connection does not cool down",
+      );
     },
   },
 };
 
-/** An answer with reasoning, in each protocol. */
+/** A whole answer with reasoning, in each protocol. */
 const THOUGHT_IN: Readonly<Record<Protocol, string>> = {
   chat: whole({
     ...{ id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m" },
@@ -563,7 +593,7 @@ const THOUGHT_IN: Readonly<Record<Protocol, string>> = {
   }),
 };
 
-/** Returns an answer as its client sends it back. */
+/** Returns the messages of an answer that a client sends back. */
 function saidIn(answer: string, protocol: Protocol): JsonObject[] {
   const body = JSON.parse(answer);
   switch (protocol) {
@@ -576,7 +606,7 @@ function saidIn(answer: string, protocol: Protocol): JsonObject[] {
   }
 }
 
-/** Returns a whole response as its bytes. */
+/** Returns the bytes of a whole response. */
 function whole(body: object): string {
   const text = JSON.stringify(body);
   return `HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;

@@ -4,7 +4,7 @@ import { MODEL, type Scene, type Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
 
-/** Lets a connection refuse until its cool-down begins. */
+/** Makes a connection refuse dials until it cools down. */
 async function loseConnection(stage: Stage, name: string): Promise<void> {
   stage.provider(name).closeIdle();
   await stage.sleep(100);
@@ -12,7 +12,7 @@ async function loseConnection(stage: Stage, name: string): Promise<void> {
   for (let count = 0; count < 3; count++) await stage.ask();
 }
 
-/** Reads the quotas again; some readings fail. */
+/** Waits for a new reading of the quotas, several times: some readings fail. */
 async function readLimits(stage: Stage, times: number): Promise<void> {
   for (let count = 0; count < times; count++) {
     await stage.sleep(61_000);
@@ -26,7 +26,7 @@ async function readLimits(stage: Stage, times: number): Promise<void> {
 
 /** Scenes of cool-downs, probes, long waits and conversations. */
 export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
-  "three failures keep one caller away for a second": {
+  "a connection cools down for one caller for a second after three failures": {
     async run(stage) {
       for (let count = 0; count < 2; count++) {
         stage.plan("a", "server error");
@@ -50,62 +50,71 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(
         await stage.served(),
         ["a"],
-        "a second later it is back",
+        "the cool-down ends",
       );
       stage.plan("a", "server error");
       assert.deepEqual(await stage.served(), ["a", "b"]);
-      assert.deepEqual(await stage.served(), ["a"], "success has cleared it");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "a success resets the count",
+      );
     },
   },
-  "failures, fallbacks and a full connection lead nobody out of the regions": {
-    setting: () => ({
-      family: "A",
-      connections: {
-        a: { region: "eu", max_concurrent: 1 },
-        b: { region: "us" },
-        c: {},
-        d: {
-          region: "eu",
-          models: [
-            { id: "model-two", upstream: "model-two-of-d" },
-            { id: MODEL, upstream: `${MODEL}-of-d`, fallbacks: ["model-two"] },
-          ],
+  "no failure, fallback or full connection leads a request out of its regions":
+    {
+      setting: () => ({
+        family: "A",
+        connections: {
+          a: { region: "eu", max_concurrent: 1 },
+          b: { region: "us" },
+          c: {},
+          d: {
+            region: "eu",
+            models: [
+              { id: "model-two", upstream: "model-two-of-d" },
+              {
+                id: MODEL,
+                upstream: `${MODEL}-of-d`,
+                fallbacks: ["model-two"],
+              },
+            ],
+          },
+          e: { models: [{ id: "model-two", upstream: "model-two-of-e" }] },
+          f: {
+            region: "us",
+            models: [{ id: "model-three", upstream: "model-three-of-f" }],
+          },
         },
-        e: { models: [{ id: "model-two", upstream: "model-two-of-e" }] },
-        f: {
-          region: "us",
-          models: [{ id: "model-three", upstream: "model-three-of-f" }],
-        },
+        file: { groups: { europe: { regions: ["eu"] } } },
+        tokens: { alice: { group: "europe" }, bob: { regions: ["us", "eu"] } },
+      }),
+      async run(stage) {
+        stage.plan("a", "server error");
+        assert.deepEqual(await stage.served(), ["a", "d"]);
+        stage.plan("a", "server error");
+        const bob = await stage.served({ agent: "bob" });
+        assert.deepEqual(bob, ["a", "b"]);
+        stage.plan("a", "server error");
+        stage.plan("d", "server error", "server error");
+        const one = await stage.ask({ protocol: "chat" });
+        assert.deepEqual(stage.route(one), ["a", "d", "d"], "not to e");
+        stage.plan("a", { fate: "answer", afterMs: 3000 });
+        const [, full] = await Promise.all([
+          stage.served(),
+          stage.sleep(500).then(() => stage.served()),
+        ]);
+        assert.deepEqual(full, ["d"]);
+        assert.equal(stage.line(stage.asked.at(-1) ?? one).region, "eu");
+        const outside = await stage.ask({ model: "model-three" });
+        assert.equal(outside.status, 400);
+        assert.match(outside.text, /stay in the regions eu/);
+        assert.deepEqual(stage.route(outside), []);
+        const next = await stage.ask({ agent: "carol", model: "model-three" });
+        assert.notEqual(next.status, 400);
       },
-      file: { groups: { europe: { regions: ["eu"] } } },
-      tokens: { alice: { group: "europe" }, bob: { regions: ["us", "eu"] } },
-    }),
-    async run(stage) {
-      stage.plan("a", "server error");
-      assert.deepEqual(await stage.served(), ["a", "d"]);
-      stage.plan("a", "server error");
-      const bob = await stage.served({ agent: "bob" });
-      assert.deepEqual(bob, ["a", "b"]);
-      stage.plan("a", "server error");
-      stage.plan("d", "server error", "server error");
-      const one = await stage.ask({ protocol: "chat" });
-      assert.deepEqual(stage.route(one), ["a", "d", "d"], "not to e");
-      stage.plan("a", { fate: "answer", afterMs: 3000 });
-      const [, full] = await Promise.all([
-        stage.served(),
-        stage.sleep(500).then(() => stage.served()),
-      ]);
-      assert.deepEqual(full, ["d"]);
-      assert.equal(stage.line(stage.asked.at(-1) ?? one).region, "eu");
-      const outside = await stage.ask({ model: "model-three" });
-      assert.equal(outside.status, 400);
-      assert.match(outside.text, /stay in the regions eu/);
-      assert.deepEqual(stage.route(outside), []);
-      const next = await stage.ask({ agent: "carol", model: "model-three" });
-      assert.notEqual(next.status, 400);
     },
-  },
-  "failures of two callers keep all away": {
+  "a connection cools down for all callers after failures of two": {
     async run(stage) {
       stage.plan("a", "server error");
       await stage.ask({ agent: "alice" });
@@ -118,14 +127,14 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
       stage.plan("a", "server error");
       assert.deepEqual(await stage.served(), ["a", "b"]);
-      assert.deepEqual(await stage.served(), ["a"], "the first ones are over");
-      // It is forgotten that two had failed: one alone keeps itself away.
+      assert.deepEqual(await stage.served(), ["a"], "the count has been reset");
+      // The failures of two callers no longer count: one caller's failures are now its own.
       await coolDown(stage, "a");
       assert.deepEqual(await stage.served({ agent: "alice" }), ["b"]);
       assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
     },
   },
-  "a connection that does not open keeps all away": {
+  "a connection cools down for all callers after three failed dials": {
     async run(stage) {
       for (let count = 0; count < 3; count++) {
         stage.provider("a").dials.push("refuse");
@@ -137,23 +146,24 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
     },
   },
-  "cool-downs grow to fifteen seconds and start small again": {
-    async run(stage) {
-      await coolDown(stage, "a");
-      for (const waitMs of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
-        await stage.sleep(waitMs + 100);
-        stage.plan("a", "server error");
-        assert.deepEqual(await stage.served(), ["a", "b"], "a probe fails");
-        assert.deepEqual(await stage.served(), ["b"], "it cools down again");
-      }
-      await stage.sleep(15_100);
-      assert.deepEqual(await stage.served(), ["a"]);
-      await coolDown(stage, "a");
-      await stage.sleep(1100);
-      assert.deepEqual(await stage.served(), ["a"]);
+  "cool-downs double to fifteen seconds, and a success makes them short again":
+    {
+      async run(stage) {
+        await coolDown(stage, "a");
+        for (const waitMs of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
+          await stage.sleep(waitMs + 100);
+          stage.plan("a", "server error");
+          assert.deepEqual(await stage.served(), ["a", "b"], "a probe fails");
+          assert.deepEqual(await stage.served(), ["b"], "it cools down again");
+        }
+        await stage.sleep(15_100);
+        assert.deepEqual(await stage.served(), ["a"]);
+        await coolDown(stage, "a");
+        await stage.sleep(1100);
+        assert.deepEqual(await stage.served(), ["a"]);
+      },
     },
-  },
-  "a probe that fails while a second caller waits": {
+  "a connection recovers after its probe failed beside a second request": {
     setting: ALONE,
     async run(stage) {
       await coolDown(stage, "a");
@@ -169,7 +179,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"]);
     },
   },
-  "beside a probe others go elsewhere": {
+  "other connections serve while a probe is under way": {
     async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
@@ -182,7 +192,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual((await Promise.all(both)).flat(), ["a", "a"]);
     },
   },
-  "a probe without a result is not waited for": {
+  "a second probe begins when the first has no result for two seconds": {
     setting: ALONE,
     async run(stage) {
       await coolDown(stage, "a");
@@ -194,7 +204,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       await probe;
     },
   },
-  "a probe that is answered is none any more": {
+  "the first output of a probe ends the cool-down": {
     async run(stage) {
       for (const cool of [coolDown, loseConnection]) {
         await cool(stage, "a");
@@ -205,12 +215,16 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
           ...{ isStream: true, protocol, leavesAfterMs: 9000 },
         });
         await stage.sleep(1000);
-        assert.deepEqual(await stage.served(), ["a"], "while its answer runs");
+        assert.deepEqual(
+          await stage.served(),
+          ["a"],
+          "while its answer streams",
+        );
         await probe;
       }
     },
   },
-  "a probe whose caller leaves makes room for another": {
+  "another probe follows when a probe's caller leaves": {
     async run(stage) {
       for (const cool of [coolDown, loseConnection]) {
         await cool(stage, "a");
@@ -221,7 +235,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a probe that opens no connection makes room for another": {
+  "another probe follows when a probe's dial fails": {
     async run(stage) {
       await coolDown(stage, "a");
       await stage.sleep(1100);
@@ -232,7 +246,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "the next one probes");
     },
   },
-  "a probe that finds no place makes room for another": {
+  "another probe follows when a probe finds no slot": {
     setting: () => ({
       connections: {
         a: {
@@ -253,12 +267,12 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(receivedMs + 2950 - stage.time.elapsedMs());
       const second = stage.served();
       await other;
-      // Soon others may probe beside one that has no result.
+      // A probe without a result blocks others only for two seconds.
       assert.deepEqual(await stage.served(), ["a"], "the next one probes");
       assert.deepEqual(await second, ["b"]);
     },
   },
-  "a late result of before a cool-down changes nothing": {
+  "the result of a request from before a cool-down does not end it": {
     async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 2600 });
       const slow = stage.served();
@@ -268,16 +282,16 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       stage.plan("a", "server error");
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await slow;
-      assert.deepEqual(await stage.served(), ["b"], "it cools down still");
+      assert.deepEqual(await stage.served(), ["b"], "it still cools down");
       await stage.sleep(2000);
       stage.plan("a", { fate: "answer", afterMs: 1500 });
       const probe = stage.served();
       await stage.sleep(200);
-      assert.deepEqual(await stage.served(), ["b"], "and is probed then");
+      assert.deepEqual(await stage.served(), ["b"], "the probe is under way");
       await probe;
     },
   },
-  "repeats of one request count once": {
+  "the failed repeats of one request count as one failure": {
     setting: ALONE,
     async run(stage) {
       stage.plan("a", "overloaded", "overloaded", "overloaded");
@@ -285,7 +299,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "one request has failed");
     },
   },
-  "a model's failures leave its connection's other models": {
+  "a model's failures do not affect the other models of its connection": {
     setting: () => ({
       connections: {
         a: {
@@ -307,17 +321,17 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ model: "model-two" }), ["a"]);
     },
   },
-  "a 429 with a far reset that comes back": {
+  "a probe ends the wait of a 429 with a far reset": {
     setting: ALONE,
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       assert.equal((await stage.ask()).status, 429);
       const second = await stage.ask();
       assert.equal(second.status, 429);
-      assert.deepEqual(stage.route(second), [], "it keeps its caller away");
+      assert.deepEqual(stage.route(second), [], "its caller is kept away");
       assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
       await stage.sleep(310_000);
-      assert.deepEqual(await stage.served(), ["a"], "a probe finds the room");
+      assert.deepEqual(await stage.served(), ["a"], "a probe is served");
       assert.deepEqual(await stage.served(), ["a"], "and ends the wait");
     },
   },
@@ -334,30 +348,33 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(again.status, 429, "the provider still refuses");
       assert.deepEqual(stage.route(again), ["a"]);
       await read(1);
-      assert.deepEqual(stage.route(await stage.ask()), [], "nothing counts");
+      assert.deepEqual(
+        stage.route(await stage.ask()),
+        [],
+        "readings do not count so soon",
+      );
       await read(4);
       assert.deepEqual(await stage.served(), ["a"]);
     },
   },
-  "a reading that shows the quota used up keeps requests away until it resets":
-    {
-      setting: () => ({ connections: { a: {}, b: {} }, quota: 1_000_000 }),
-      async run(stage) {
-        const { quota } = stage.provider("a");
-        await stage.served();
-        await readLimits(stage, 2);
-        assert.deepEqual(await stage.served(), ["a"], "something is left");
-        quota?.charge(1_000_000);
-        await readLimits(stage, 3);
-        for (const agent of ["alice", "bob"]) {
-          assert.deepEqual(await stage.served({ agent }), ["b"]);
-        }
-        quota?.giveBack();
-        await readLimits(stage, 3);
-        assert.deepEqual(await stage.served(), ["a"], "it came back");
-      },
+  "no request goes to a connection whose reading shows a used-up quota": {
+    setting: () => ({ connections: { a: {}, b: {} }, quota: 1_000_000 }),
+    async run(stage) {
+      const { quota } = stage.provider("a");
+      await stage.served();
+      await readLimits(stage, 2);
+      assert.deepEqual(await stage.served(), ["a"], "something is left");
+      quota?.charge(1_000_000);
+      await readLimits(stage, 3);
+      for (const agent of ["alice", "bob"]) {
+        assert.deepEqual(await stage.served({ agent }), ["b"]);
+      }
+      quota?.giveBack();
+      await readLimits(stage, 3);
+      assert.deepEqual(await stage.served(), ["a"], "it came back");
     },
-  "a reading that shows the only quota used up is a final error with the time":
+  },
+  "a request gets a final 429 with the reset time when the only quota is used up":
     {
       setting: () => ({ connections: { a: {} }, quota: 1_000_000 }),
       async run(stage) {
@@ -372,38 +389,43 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
         assert(seconds > 60 && seconds <= 300, `${seconds}`);
       },
     },
-  "a wait of days is cut to an hour": {
+  "a Retry-After of days counts as an hour": {
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await stage.sleep(3_590_000);
       assert.deepEqual(await stage.served(), ["b"]);
       await stage.sleep(11_000);
-      assert.deepEqual(await stage.served(), ["a"], "not as a last resort");
+      assert.deepEqual(await stage.served(), ["a"], "it serves first again");
     },
   },
-  "limits of two callers keep all away, unless one is served between": {
-    async run(stage) {
-      const limited = { fate: "rate limit", retryAfter: 20 } as const;
-      for (const isServed of [true, false]) {
-        stage.plan("a", limited);
-        assert.deepEqual(await stage.served({ agent: "alice" }), ["a", "b"]);
-        if (isServed) await stage.served({ agent: "bob" });
-        stage.plan("a", limited);
-        assert.deepEqual(await stage.served({ agent: "bob" }), ["a", "b"]);
-        const expected = isServed ? ["a"] : ["b"];
-        assert.deepEqual(await stage.served({ agent: "carol" }), expected);
-        await stage.sleep(30_000);
-        assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
-      }
+  "rate limits of two callers count for all, unless one was served in between":
+    {
+      async run(stage) {
+        const limited = { fate: "rate limit", retryAfter: 20 } as const;
+        for (const isServed of [true, false]) {
+          stage.plan("a", limited);
+          assert.deepEqual(await stage.served({ agent: "alice" }), ["a", "b"]);
+          if (isServed) await stage.served({ agent: "bob" });
+          stage.plan("a", limited);
+          assert.deepEqual(await stage.served({ agent: "bob" }), ["a", "b"]);
+          const expected = isServed ? ["a"] : ["b"];
+          assert.deepEqual(await stage.served({ agent: "carol" }), expected);
+          await stage.sleep(30_000);
+          assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
+        }
+      },
     },
-  },
-  "a 429 with a far reset that stays": {
+  "a refused probe extends the wait of a 429 with a far reset": {
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await stage.sleep(310_000);
-      assert.deepEqual(await stage.served(), ["b"], "others serve without it");
+      assert.deepEqual(
+        await stage.served(),
+        ["b"],
+        "another connection serves",
+      );
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
       await stage.ask({ agent: "bob" });
       assert.deepEqual(await stage.served({ agent: "carol" }), ["b"]);
@@ -411,7 +433,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"]);
     },
   },
-  "a probe of a far reset whose caller leaves": {
+  "another probe of a far reset follows when a probe's caller leaves": {
     setting: ALONE,
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
@@ -423,7 +445,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "the next one probes");
     },
   },
-  "a conversation moves and stays": {
+  "a conversation stays at the connection to which it moved": {
     async run(stage) {
       const wish = {
         ...{ session: "session-moves-1", isStream: true },
@@ -440,10 +462,14 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       const later = await stage.ask(wish);
       assert.deepEqual(stage.route(later), ["b"], "it stays");
       assert.equal(stage.line(later).moved_for, undefined);
-      assert.deepEqual(await stage.served(), ["a"], "others are not moved");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "other conversations do not move",
+      );
     },
   },
-  "of parallel requests the first that moves a conversation decides": {
+  "the first of parallel requests decides where a conversation moves": {
     setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
     async run(stage) {
       const wish = { session: "session-parallel-1", protocol: "chat" } as const;

@@ -7,9 +7,9 @@ const HOUR_MS = 3600_000;
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** Scenes of callers whose credentials end, and of the issuer of their JWTs. */
+/** Scenes of tokens and JWTs that expire, and of the issuer of JWTs. */
 export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
-  "a token ends with its time": {
+  "a token is rejected from its `expires_at` on": {
     setting: () => ({
       tokens: { alice: { expires_at: "2026-11-23T08:10:00Z" } },
     }),
@@ -23,7 +23,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: "bob" });
     },
   },
-  "a JWT ends a minute after its time": {
+  "a JWT is accepted for at most a minute after it expires": {
     setting: () => ({ hasIssuer: true }),
     async run(stage) {
       const person = await stage.person("ann", { seconds: 600 });
@@ -39,7 +39,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: again });
     },
   },
-  "a JWT that is not for here is rejected": {
+  "a JWT with wrong claims is rejected": {
     setting: () => ({ hasIssuer: true }),
     async run(stage) {
       const nowSeconds = stage.time.now() / 1000;
@@ -64,7 +64,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: await stage.person("ann") });
     },
   },
-  "an issuer rotates its keys": {
+  "a rotated key is accepted, and a withdrawn key is rejected": {
     setting: () => ({ hasIssuer: true }),
     async run(stage) {
       const { issuer } = stage;
@@ -90,7 +90,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       for (let count = 0; count < 5; count++) {
         assert.equal((await stage.ask({ agent: third })).status, 401);
       }
-      assert.equal(issuer.readings, 2, "nobody can make it read again");
+      assert.equal(issuer.readings, 2, "unknown keys cause no more readings");
       issuer.published = issuer.signers;
       await stage.sleep(31_000);
       await stage.served({ agent: third });
@@ -99,11 +99,11 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(
         (await stage.ask({ agent: before })).status,
         401,
-        "a withdrawn key is good for an hour at most",
+        "a withdrawn key is valid for an hour at most",
       );
     },
   },
-  "an issuer goes away": {
+  "known keys stay valid while the issuer is unavailable": {
     setting: () => ({ hasIssuer: true }),
     async run(stage) {
       const { issuer, random } = stage;
@@ -119,11 +119,11 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(refused.status, 503);
       assert(refused.headers?.get("retry-after"));
       const tookMs = (refused.endedMs ?? Infinity) - refused.startedMs;
-      assert(tookMs < 5500, "it is not waited for");
+      assert(tookMs < 5500, "the wait is short");
       const { readings } = issuer;
       const crowd = [stage.ask({ agent: third }), stage.ask({ agent: third })];
       assert.deepEqual(statuses(await Promise.all(crowd)), [503, 503]);
-      assert.equal(issuer.readings, readings, "it has a pause");
+      assert.equal(issuer.readings, readings, "no reading within the pause");
       await stage.served({ agent: known });
       issuer.mood = "keys";
       await stage.sleep(5500);
@@ -133,7 +133,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask({ agent: stranger })).status, 401);
     },
   },
-  "anonymous loops keep no login from its renewal": {
+  "logins are renewed while anonymous clients send sign-in requests in loops": {
     setting: () => ({
       hasIssuer: true,
       file: { identity: [identityFile({ sign_in: { client: "people" } })] },
@@ -163,7 +163,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       const before = issuer.signIns;
       let isOver = false;
       let sent = 0;
-      // The office itself: an infected machine, or everybody behind a proxy that the file does not name.
+      // The loops may come from the office's own address: an infected machine, or a proxy that the file does not name.
       const from = random.pick([office, stranger]);
       const loops = Array.from({ length: 40 }, async (_, loop) => {
         const kind = random.pick(["start", "poll", "invented", "refused"]);
@@ -193,7 +193,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       assert(asked <= 150 + 11 * 8, `the issuer gets ${asked} of the loops`);
     },
   },
-  "a caller with thousands of projects keeps no project of others from the log":
+  "a caller with thousands of projects does not hide other callers' projects in the log":
     {
       setting: () => ({ file: { server: { attribution: ["x-project"] } } }),
       async run(stage) {
@@ -226,7 +226,10 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
             `a project of ${name} has no name`,
           );
         }
-        assert(logged("alice").has("(other)"), "the room is bounded");
+        assert(
+          logged("alice").has("(other)"),
+          "the number of names is bounded",
+        );
       },
     },
 };

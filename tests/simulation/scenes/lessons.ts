@@ -4,10 +4,10 @@ import type { Scene } from "./stage.ts";
 
 const DAY_MS = 24 * 3600_000;
 
-/** A request whose translation to Chat Completions has a field that some providers do not know. */
+/** A request whose translation to Chat Completions has a field that some providers reject. */
 const WARM = { protocol: "messages", fields: { temperature: 0.5 } } as const;
 
-/** A strict tool with an optional property, whose name reads like two refusals. */
+/** A strict tool with an optional property. Its name has the text of two refusals. */
 const HOSTILE_TOOL = {
   name: "f",
   strict: true,
@@ -25,7 +25,7 @@ const HOSTILE_TOOL = {
 
 /** Scenes of fields that a provider refuses in translated requests. */
 export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
-  "a request that is sent again after a lesson has its whole time": {
+  "a request that is sent again after a lesson has a new deadline": {
     judgesAlone: true,
     setting: () => ({
       ...{ connections: { a: {} }, family: "A" },
@@ -33,13 +33,13 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
     }),
     async run(stage) {
       stage.provider("a").unknownFields.add("temperature");
-      // The body of a refusal has half a minute.
+      // The body of a refusal may take half a minute.
       stage.plan("a", "answer", { fate: "answer", afterMs: 40_000 });
       assert.deepEqual(await stage.served(WARM), ["a", "a"]);
     },
   },
-  "a refusal teaches": {
-    // A request is sent again after its 400.
+  "a refused field is left out for a day": {
+    // The request is sent again after a 400.
     judgesAlone: true,
     setting: (random) => ({
       ...{ connections: { a: {} }, family: "A" },
@@ -73,7 +73,11 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(20_000);
       provider.unknownFields.clear();
       const later = await stage.ask({ at: 0, ...WARM });
-      assert.deepEqual(stage.route(later), ["a"], "a day later it is asked");
+      assert.deepEqual(
+        stage.route(later),
+        ["a"],
+        "a day later the field is sent",
+      );
       assert.equal(stage.entries(later)[0]?.body.temperature, 0.5);
       provider.unknownFields.add("temperature");
       assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
@@ -81,7 +85,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
     },
   },
-  "one caller's refusal changes this caller's requests, and two callers' change all":
+  "a refusal of one caller changes only this caller's requests, refusals of two change all":
     {
       judgesAlone: true,
       setting: (random) => ({
@@ -108,7 +112,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
         assert.equal(offered.length, 1);
       },
     },
-  "names that read like refusals teach nothing": {
+  "a name with the text of a refusal teaches no lesson": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
     async run(stage) {
@@ -128,7 +132,7 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.line(later).lesson, undefined);
     },
   },
-  "a refusal of what the caller needs is the caller's": {
+  "the caller gets the refusal of a field that cannot be left out": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
     async run(stage) {
@@ -139,10 +143,14 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
         assert.deepEqual(stage.route(one), ["a"]);
       }
       stage.provider("a").unknownFields.clear();
-      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the connection does not cool down",
+      );
     },
   },
-  "two refusals teach at most, in one request": {
+  "one request learns at most two lessons": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "A" }),
     async run(stage) {
@@ -160,11 +168,11 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(refused), ["a", "a", "a"]);
       unknownFields.delete("user");
       const again = ["a", "a", "a"];
-      assert.deepEqual(await stage.served(wish), again, "nothing was learnt");
+      assert.deepEqual(await stage.served(wish), again, "no lesson was kept");
       assert.deepEqual(await stage.served(wish), ["a"]);
     },
   },
-  "a strict connection learns nothing": {
+  "a strict connection learns no lesson": {
     judgesAlone: true,
     setting: () => ({ connections: { a: { strict: true } }, family: "A" }),
     async run(stage) {
@@ -174,14 +182,14 @@ export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(one), ["a"]);
     },
   },
-  "sealed reasoning goes back with its tool call, to its caller alone": {
+  "sealed reasoning goes back with its tool call, and only for its caller": {
     judgesAlone: true,
     setting: () => ({ connections: { a: {} }, family: "B" }),
     async run(stage) {
       const fields = { reasoning_effort: "high" };
       const wish = { protocol: "chat", isStream: false, fields } as const;
       const result = { ...wish, toolCalls: 1, callId: "toolu_01Weather" };
-      /** Returns the signature of the reasoning that goes to the provider. */
+      /** Returns the signature of the reasoning that the provider received. */
       const sealed = (one: Asked, at = 0) =>
         /"signature":"([^"]*)"/.exec(
           JSON.stringify(stage.entries(one)[at]?.body),
@@ -233,7 +241,7 @@ const BAD_SIGNATURE = {
   },
 };
 
-/** Returns a whole response as its bytes. */
+/** Returns the bytes of a whole response. */
 function whole(status: number, body: object): string {
   const text = JSON.stringify(body);
   return `HTTP/1.1 ${status} X\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;

@@ -12,9 +12,9 @@ const SHARED: readonly Pick<Setting, "threads" | "replicas">[] = [
   { replicas: 3 },
 ];
 
-/** Scenes of limits, reservations, counts and places. */
+/** Scenes of limits, reservations, counts and slots. */
 export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
-  "a limit on requests admits exactly as many": {
+  "a limit on requests admits exactly its number": {
     setting: withLimits(
       { window: "hour", requests: 5 },
       { window: "day", requests: 100 },
@@ -41,7 +41,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
   ...Object.fromEntries(SHARED.map((shared) => [
-    `people are warned once, ${JSON.stringify(shared)}`,
+    `each threshold of a limit sends one alert, ${JSON.stringify(shared)}`,
     {
       setting: () => ({
         tokens: { alice: { limits: [{ window: "day", requests: 10 }] } },
@@ -50,11 +50,11 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       async run(stage: Stage) {
         const { receiver } = stage;
         if (stage.hasStore) await stage.sleep(1000);
-        // A receiver that fails delays nobody.
+        // A receiver that fails delays no request.
         receiver.statuses.push(503, 0, 503);
         await crowd(stage, 7, {});
         await stage.sleep(6000);
-        assert.equal(receiver.requests, 0, "70 % are no news");
+        assert.equal(receiver.requests, 0, "70 % sends no alert");
         await crowd(stage, 1, {});
         await stage.sleep(40_000);
         assert.equal(receiver.requests, 4, "three tries failed");
@@ -83,7 +83,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         assert.deepEqual(
           plans.map(({ threshold }) => Number(threshold)).sort(),
           [80, 90],
-          "both that were crossed at once",
+          "both thresholds, crossed at once",
         );
         assert.match(
           String(plans[0]?.text),
@@ -93,7 +93,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   ])),
   ...Object.fromEntries(SHARED.map((shared) => [
-    `a runaway agent stops alone, ${JSON.stringify(shared)}`,
+    `a session's limit stops only that session, ${JSON.stringify(shared)}`,
     {
       setting: () => ({
         ...withLimits({ per: "session", requests: 5 })(),
@@ -108,7 +108,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         ];
         const all = (await Promise.all(parts)).flat();
         await stage.sleep(6000);
-        // What was refused while others held the rest may come back.
+        // Room that reservations held may be free now.
         all.push(...await crowd(stage, 5, { session }));
         const served = all.filter(({ status }) => status === 200);
         assert.equal(served.length, 5);
@@ -117,12 +117,12 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         const others = await crowd(stage, 5, { session: "session-work-2" });
         assert.deepEqual(statuses(others), [200, 200, 200, 200, 200]);
         const bob = await stage.ask({ agent: "bob", session });
-        assert.equal(bob.status, 200, "of another person");
+        assert.equal(bob.status, 200, "another caller's session counts alone");
         const near = stage.log.entries.filter(({ event, fields }) =>
           event === "limit_near" && /per session/.test(String(fields.limit))
         );
         assert.equal(near.length, 2, "once for each session");
-        // Each thread lists the sessions of all.
+        // Each thread lists the sessions of all threads.
         const at = stage.random.below(shared.threads ?? 1);
         const { limits } = await read(stage, "usage", "alice", at);
         if (shared.replicas === undefined) {
@@ -135,7 +135,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   ])),
   ...Object.fromEntries(SHARED.map((shared) => [
-    `a session's life ends a day after its first request, ${
+    `a session's window ends a day after its first request, ${
       JSON.stringify(shared)
     }`,
     {
@@ -152,7 +152,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         await stage.sleep(restMs > 0 ? restMs : restMs + 24 * HOUR_MS);
         const firstMs = stage.time.now();
         assert.equal((await stage.ask({ session })).status, 200);
-        // Later requests move no end.
+        // Later requests do not move the end.
         await stage.sleep(300_000);
         assert.deepEqual(
           statuses(await crowd(stage, 3, { session })),
@@ -174,7 +174,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       },
     },
   ])),
-  "a request that fails or is left counts once": {
+  "a failed or abandoned request counts once": {
     setting: withLimits({ window: "hour", requests: 4 }),
     async run(stage) {
       const { random } = stage;
@@ -184,7 +184,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       await stage.ask({ leavesAfterMs: 2500 });
       await stage.sleep(1000);
       const { estimated_requests } = await usageOf(stage, "alice");
-      assert.equal(estimated_requests, 1, "what is left is not free");
+      assert.equal(estimated_requests, 1, "an abandoned request counts");
       const rest = await crowd(stage, 4, {});
       assert.deepEqual(statuses(rest), [200, 200, 429, 429]);
       assert.deepEqual(await usageOf(stage, "alice"), {
@@ -193,7 +193,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       });
     },
   },
-  "a caller who leaves while its limits are asked uses nothing": {
+  "a caller that leaves during the check of its limits uses nothing": {
     setting: () => ({
       ...withLimits({ window: "hour", requests: 1 })(),
       threads: 2,
@@ -220,7 +220,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 429);
     },
   },
-  "a limit on tokens holds what is expected and counts what is used": {
+  "a limit on tokens counts the used tokens and is exceeded only a little": {
     setting: withLimits({ window: "day", tokens: 9000 }),
     async run(stage) {
       for (let count = 0; count < 30; count++) {
@@ -233,7 +233,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 429);
     },
   },
-  "of a crowd a limit on tokens admits as many as it can hold": {
+  "a limit on tokens admits as many parallel requests as it can reserve": {
     setting: withLimits({ window: "day", tokens: 9000 }),
     async run(stage) {
       const slow = { fate: "answer", afterMs: 5000 } as const;
@@ -241,7 +241,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       const all = await crowd(stage, 5, { protocol: "chat" });
       let held = 0;
       for (const one of all.sort((a, b) => a.number - b.number)) {
-        // A token is expected for four bytes of the body, and an answer of 4,096.
+        // The reservation is a token for four bytes of the body, and 4,096 for the answer.
         const needed = Math.ceil(Number(stage.line(one).bytes_in) / 4) + 4096;
         const isHeld = held + needed <= 9000;
         if (isHeld) held += needed;
@@ -251,7 +251,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 200, "the rest comes back");
     },
   },
-  "a group's limit counts all of its members": {
+  "a group's limit counts the requests of all its members": {
     setting: () => ({
       tokens: { alice: { group: "team" }, bob: { group: "team" } },
       file: {
@@ -266,7 +266,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: "carol" });
     },
   },
-  "a reload between a reservation and its end": {
+  "a reload keeps the reservations of running requests": {
     setting: withLimits({ window: "hour", requests: 4 }),
     async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 4000 });
@@ -282,10 +282,10 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await usageOf(stage, "alice")).requests, 4);
     },
   },
-  "a limit that is new or back knows what was counted": {
+  "a new or restored limit includes earlier requests": {
     run: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
   },
-  "a share of a quota admits what is left of it": {
+  "a limit on a share of a quota admits requests until the share is used": {
     setting: (random) => ({
       connections: { a: {} },
       tokens: {
@@ -305,7 +305,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
         stage.asked.filter((one) => one.agent.name === agent)
           .flatMap((one) => stage.entries(one))
           .reduce((sum, { charged = 0 }) => sum + charged, 0);
-      /** The part of the quota that a token used, of what everybody used. */
+      /** Returns the part of the quota that a token used, from its part of all charged tokens. */
       const partOf = (agent: string) => {
         const all = tokensOf("alice") + tokensOf("bob");
         return quota.used / quota.limit * tokensOf(agent) / all;
@@ -352,7 +352,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: "alice" });
     },
   },
-  "the places of a connection and of a token come back": {
+  "the slots of a connection and of a token are freed however a request ends": {
     setting: () => ({
       connections: { a: { max_concurrent: 1 }, b: { max_concurrent: 1 } },
       tokens: { alice: { max_concurrent: 2 } },
@@ -381,7 +381,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.gateway.state().inFlight, 0);
     },
   },
-  "the places of the gateway come back": {
+  "the gateway's slots are freed after refused requests": {
     setting: () => ({
       file: { server: { max_concurrent_requests: 3 } },
       tokens: {
@@ -404,7 +404,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(statuses(await Promise.all(all)), [200, 200, 200, 503]);
     },
   },
-  "a request that its limit refuses keeps no place": {
+  "a request that its limit refuses takes no slot": {
     setting: () => ({
       connections: { a: { max_concurrent: 1 } },
       tokens: { alice: { limits: [{ window: "hour", requests: 1 }] } },
@@ -414,7 +414,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
     },
   },
-  "a request that its limit refuses keeps no probe": {
+  "a request that its limit refuses does not probe": {
     setting: withLimits({ window: "hour", requests: 3 }),
     async run(stage) {
       for (const agent of ["alice", "bob", "alice"]) {
@@ -427,7 +427,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
     },
   },
-  "usage is the log's": {
+  "`/usage` equals the log": {
     setting: withLimits({ window: "month", requests: 1000 }),
     async run(stage) {
       for (let count = 0; count < 12; count++) {
@@ -445,7 +445,7 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a drain ends when the last request does": {
+  "a drain ends with the last request": {
     async run(stage) {
       stage.plan("a", { fate: "answer", afterMs: 3000 });
       const last = stage.ask();
@@ -467,7 +467,7 @@ interface Listed {
   readonly used: number | null;
 }
 
-/** Returns what a token reads of usage or of quotas. */
+/** Returns the response that a token gets for `/usage` or `/limits`. */
 async function read(
   stage: Stage,
   path: "limits" | "usage",

@@ -18,7 +18,7 @@ import { SILENCE_SCENES } from "./silence.ts";
 import { STORE_SCENES } from "./store.ts";
 import { type Scene, Stage } from "./stage.ts";
 
-/** The scenes by what they are about, and by name. */
+/** The scenes by group and name. */
 const SCENE_GROUPS: Readonly<Record<string, Readonly<Record<string, Scene>>>> =
   {
     relay: { ...FAILOVER_SCENES, ...SILENCE_SCENES },
@@ -52,17 +52,17 @@ export function sceneNames(wanted: string): string[] {
     : names.filter((name) => new RegExp(wanted).test(name));
 }
 
-/** The time after which a scene must be over, in milliseconds. */
+/** The time in which a scene must end, in milliseconds. */
 const HORIZON_MS = 4 * 24 * 3600_000;
 
-/** The quiet after a scene, in milliseconds: longer than an idle connection is kept, shorter than the horizon. */
+/** The quiet time after a scene, in milliseconds: longer than an idle connection is kept. */
 const QUIET_MS = 2_400_000;
 
-/** The quiet before gateways leave their store, in milliseconds: longer than they need to find it again. */
+/** The quiet time before gateways leave their store, in milliseconds: longer than they need to reconnect. */
 const BACK_MS = 10_000;
 
 /**
- * Lives a scene.
+ * Runs a scene.
  *
  * @param seed Chooses what the scene leaves open.
  */
@@ -72,7 +72,7 @@ export async function runScene(name: string, seed: number): Promise<History> {
   const random = createRandom(seed);
   const time = new VirtualTime();
   const trace = new Trace(() => time.elapsedMs());
-  // The configuration is read before time can stand still.
+  // Reading the configuration needs the real clock.
   const stage = await Stage.open({ time, random, trace }, scene);
   const giveBack = takeOver(time, createRandom(~seed));
   const unhandled: unknown[] = [];

@@ -5,16 +5,16 @@ import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
 
-/** Answers that leave their connection open. */
+/** An answer after which its connection stays open. */
 const KEEPING = { fate: "answer", framing: "length" } as const;
 
-/** Is served over a connection that is kept. */
+/** Serves a request over a connection that stays open. */
 async function keep(stage: Stage): Promise<void> {
   stage.plan("a", KEEPING);
   await stage.served({ isStream: false });
 }
 
-/** Opens some connections that are then idle. */
+/** Opens several connections and leaves them idle. */
 async function warm(stage: Stage, count: number): Promise<void> {
   const slow = { ...KEEPING, afterMs: 1000 };
   stage.plan("a", ...Array.from({ length: count }, () => slow));
@@ -23,9 +23,9 @@ async function warm(stage: Stage, count: number): Promise<void> {
   );
 }
 
-/** Scenes of kept connections, and of bytes in unlucky pieces. */
+/** Scenes of kept connections, and of responses in small or odd chunks. */
 export const POOL_SCENES: Readonly<Record<string, Scene>> = {
-  "a connection closes at the moment of its reuse": {
+  "a request is served once although its kept connection closes": {
     setting: ALONE,
     async run(stage) {
       for (let count = 0; count < 6; count++) {
@@ -41,7 +41,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a pool falls silent": {
+  "a request is served in time although all kept connections are silent": {
     setting: () => ({ ...ALONE(), file: { timeouts: { first_byte: 8000 } } }),
     async run(stage) {
       await warm(stage, 5);
@@ -54,24 +54,27 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       const nextMs = stage.time.elapsedMs();
       const next = await Promise.all([stage.ask(), stage.ask(), stage.ask()]);
       assert(next.every(({ status }) => status === 200));
-      assert(stage.time.elapsedMs() - nextMs < 6000, "the others are gone");
+      assert(
+        stage.time.elapsedMs() - nextMs < 6000,
+        "the other silent ones are not used",
+      );
       const line = stage.line(one);
       assert.notEqual(line.moved_for, "silent");
     },
   },
-  "lost connections blame nobody": {
+  "lost kept connections cause no cool-down": {
     async run(stage) {
       for (let count = 0; count < 4; count++) {
         await keep(stage);
         await stage.sleep(100);
         stage.provider("a").breakSockets(true);
-        // Nobody waits for it twice while another one can serve.
+        // No second attempt at it while another connection can serve.
         assert.deepEqual(await stage.served(), ["b"]);
       }
       assert.deepEqual(await stage.served(), ["a"], "no cool-down");
     },
   },
-  "a head that breaks off is a failure, even over a kept connection": {
+  "a head that breaks off counts as a failure, even over a kept connection": {
     async run(stage) {
       for (const raw of ["H", "HTTP/1.1 200 O"]) {
         await keep(stage);
@@ -82,7 +85,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "an idle connection closes after half a minute": {
+  "an unused connection closes after half a minute": {
     setting: ALONE,
     async run(stage) {
       await warm(stage, 3);
@@ -92,7 +95,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       const before = open();
       await stage.served();
       await stage.sleep(11_000);
-      assert(open() <= 1, "those that were not used are closed");
+      assert(open() <= 1, "unused ones are closed");
       assert(before <= 3);
       await stage.sleep(25_000);
       assert.equal(open(), 0);
@@ -115,10 +118,13 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         await stage.sleep(everyMs);
       }
       const now = stage.provider("a").sockets;
-      assert(old.every((one) => !now.has(one)), "none is older");
+      assert(
+        old.every((one) => !now.has(one)),
+        "none is older than five minutes",
+      );
     },
   },
-  "a long answer does not end with its connection's idle time": {
+  "a long answer outlasts the idle time of its connection": {
     setting: ALONE,
     async run(stage) {
       await keep(stage);
@@ -129,22 +135,23 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(one), ["a"]);
     },
   },
-  "a request of which nothing was sent takes a new connection": {
-    setting: ALONE,
-    async run(stage) {
-      await keep(stage);
-      for (const socket of stage.provider("a").sockets) socket.breakUnseen();
-      const one = await stage.ask();
-      assert.equal(one.status, 200);
-      assert.equal(stage.line(one).attempts, undefined, "as one attempt");
-      await keep(stage);
-      for (const socket of stage.provider("a").sockets) socket.goodWrites = 1;
-      const part = await stage.ask({ promptLength: 300_000 });
-      assert.equal(part.status, 200);
-      assert(stage.line(part).attempts !== undefined, "a part was sent");
+  "a request whose first write fails opens a new connection in the same attempt":
+    {
+      setting: ALONE,
+      async run(stage) {
+        await keep(stage);
+        for (const socket of stage.provider("a").sockets) socket.breakUnseen();
+        const one = await stage.ask();
+        assert.equal(one.status, 200);
+        assert.equal(stage.line(one).attempts, undefined, "it has one attempt");
+        await keep(stage);
+        for (const socket of stage.provider("a").sockets) socket.goodWrites = 1;
+        const part = await stage.ask({ promptLength: 300_000 });
+        assert.equal(part.status, 200);
+        assert(stage.line(part).attempts !== undefined, "a part was sent");
+      },
     },
-  },
-  "surplus bytes and odd framing mix up nobody": {
+  "surplus bytes after a response reach no other caller": {
     setting: ALONE,
     async run(stage) {
       for (let count = 0; count < 10; count++) {
@@ -155,7 +162,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "surplus bytes are no answer to the next who waits": {
+  "surplus bytes after a response do not answer the next waiting request": {
     setting: () => ({
       connections: { a: { max_concurrent: 1, queue: { max_wait: 60_000 } } },
     }),
@@ -170,7 +177,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a caller that leaves in an answer closes its connection": {
+  "a connection closes when its caller leaves during the answer": {
     setting: ALONE,
     async run(stage) {
       for (const isStream of [true, false]) {
@@ -187,10 +194,14 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
         await stage.ask({ isStream, leavesAfterMs: 3000 });
       }
-      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "the connection does not cool down",
+      );
     },
   },
-  "a request that reached its provider is sent again only as an attempt": {
+  "a request that reached its provider is sent again only as a new attempt": {
     setting: ALONE,
     async run(stage) {
       const fates = ["reset before", "close before", "garbage"] as const;
@@ -206,7 +217,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a connection that its provider will end serves no more": {
+  "a connection whose response says `close` is not used again": {
     setting: ALONE,
     async run(stage) {
       for (let count = 0; count < 4; count++) {
@@ -216,12 +227,12 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         await stage.served({ isStream: false });
         const one = await stage.ask();
         assert.equal(one.status, 200);
-        assert.equal(stage.line(one).attempts, undefined, "at once");
+        assert.equal(stage.line(one).attempts, undefined, "one attempt");
         await stage.sleep(500);
       }
     },
   },
-  "a connection is closed before its provider closes it": {
+  "the gateway closes a connection before the announced `keep-alive` time": {
     setting: ALONE,
     async run(stage) {
       stage.provider("a").keepAliveSeconds = 5;
@@ -232,7 +243,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.provider("a").sockets.size, 0);
     },
   },
-  "refusals keep their connection": {
+  "a connection stays open after refusals": {
     setting: ALONE,
     async run(stage) {
       for (let count = 0; count < 6; count++) {
@@ -243,7 +254,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.provider("a").opened, 1);
     },
   },
-  "a probe takes no connection that was kept": {
+  "a probe opens a new connection": {
     async run(stage) {
       await coolDown(stage, "a");
       stage.provider("a").breakSockets(true);
@@ -253,7 +264,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert(stage.time.elapsedMs() - startedMs < 5000);
     },
   },
-  "an answer arrives byte by byte": {
+  "an answer that arrives byte by byte is whole": {
     setting: ALONE,
     async run(stage) {
       stage.provider("a").mostBytes = 1;
@@ -266,7 +277,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "an answer with a long head": {
+  "a response with a head of nine kilobytes is read": {
     setting: ALONE,
     async run(stage) {
       for (const mostBytes of [100, 3000, Infinity]) {
@@ -274,11 +285,11 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         stage.provider("a").closeIdle();
         await stage.sleep(200);
         stage.plan("a", { fate: "answer", hasLongHead: true });
-        assert.deepEqual(await stage.served(), ["a"], "it is read at once");
+        assert.deepEqual(await stage.served(), ["a"], "in one attempt");
       }
     },
   },
-  "a long answer outlives the deadline of its first byte": {
+  "a long answer outlasts the deadline of its first byte": {
     setting: () => ({
       ...{ ...ALONE(), family: "B" },
       file: { timeouts: { first_byte: 4000, first_output: 0 } },
@@ -290,7 +301,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(one), ["a"]);
     },
   },
-  "an odd response is read by the rules, or not at all": {
+  "an odd response is read as the HTTP rules say, or rejected": {
     judgesAlone: true,
     setting: () => ({ family: "A" }),
     async run(stage) {
@@ -301,7 +312,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       for (let count = 0; count < 30; count++) {
         const [name, { text, verdict }] = stage.random.pick(odd);
         stage.provider("a").closeIdle();
-        // Beside a failure of long ago, this one is the first.
+        // Earlier failures no longer count.
         await stage.sleep(20_000);
         stage.plan("a", { fate: "answer", raw: text });
         const one = await stage.ask({ protocol: "chat", isStream: false });

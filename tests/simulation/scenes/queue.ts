@@ -6,10 +6,10 @@ import type { Scene, Setting, Stage } from "./stage.ts";
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
-/** What a dial, the way of the bytes and a poll of another thread add to a time, in milliseconds. */
+/** The longest delay of a dial, the network and a poll of another thread, in milliseconds. */
 const LATE_MS = 600;
 
-/** Returns the setting of a connection of one slot, for which requests wait. */
+/** Returns the setting of a connection with one slot and a queue. */
 function narrow(
   entry: Readonly<Record<string, unknown>> = {},
   setting: Setting = {},
@@ -22,13 +22,13 @@ function narrow(
   };
 }
 
-/** Deadlines that no answer of these scenes passes. */
+/** Deadlines longer than any answer of these scenes. */
 const PATIENT = {
   ...{ connect: 5000, first_byte: 900_000, first_output: 900_000 },
   ...{ idle: 900_000, body: 60_000 },
 };
 
-/** Returns the setting of ten members who may send a thousand requests together. */
+/** Returns the setting of ten tokens that may have a thousand requests at once. */
 function thousand(server: Readonly<Record<string, unknown>> = {}): Setting {
   return narrow({ queue: { max_wait: 600_000 } }, {
     tokens: Object.fromEntries(
@@ -40,7 +40,7 @@ function thousand(server: Readonly<Record<string, unknown>> = {}): Setting {
   });
 }
 
-/** Returns the setting of two such connections. */
+/** Returns the setting of two connections with one slot and a queue. */
 function pair(): Setting {
   const entry = { max_concurrent: 1, queue: { max_wait: MINUTE_MS } };
   return {
@@ -49,7 +49,7 @@ function pair(): Setting {
   };
 }
 
-/** Lets each answer of a provider take its time from now on. */
+/** Makes each answer of a provider take `ms` from now on. */
 function take(stage: Stage, ms: number, name = "a"): void {
   const { planned } = stage.provider(name);
   planned.length = 0;
@@ -57,7 +57,7 @@ function take(stage: Stage, ms: number, name = "a"): void {
   planned.push(...Array.from({ length: 2000 }, () => answer));
 }
 
-/** Lets alice ask, and waits until her request has certainly taken the slot: bodies that begin together race. */
+/** Sends a request of alice and waits until it has the slot. The bodies of simultaneous requests would race. */
 async function askFirst(
   stage: Stage,
 ): Promise<{ readonly end: Promise<Asked> }> {
@@ -66,7 +66,7 @@ async function askFirst(
   return { end };
 }
 
-/** Asks at moments that are counted from now. */
+/** Sends requests at moments counted from now. */
 function askAt(
   stage: Stage,
   requests: readonly (readonly [
@@ -81,7 +81,7 @@ function askAt(
   }));
 }
 
-/** Returns the numbers of requests, counted from that of the first, in the order in which providers received them. */
+/** Returns the indexes of requests in the order in which providers received them. */
 function turns(stage: Stage, asked: readonly Asked[]): number[] {
   const [first] = asked;
   const own = new Set(asked.map(({ number }) => number));
@@ -93,15 +93,15 @@ function tookMs({ startedMs, endedMs = Infinity }: Asked): number {
   return endedMs - startedMs;
 }
 
-/** Checks a time, which may be a little late. */
+/** Checks that a time is as wanted or a little late. */
 function near(ms: number, wantedMs: number, what: string): void {
   const isNear = ms >= wantedMs - 1 && ms <= wantedMs + LATE_MS;
   assert(isNear, `${what}: ${Math.round(ms)} ms instead of ${wantedMs}`);
 }
 
-/** Checks that nobody waits and that all connections serve as many at once as they may, without a wait. */
+/** Checks that no request waits and that every slot is free. */
 async function checkSlots(stage: Stage, at = 0): Promise<void> {
-  assert.equal(stage.gatewayAt(at).state().waiting, 0, "nobody waits");
+  assert.equal(stage.gatewayAt(at).state().waiting, 0, "no request waits");
   const { connections } = stage.config;
   for (const { name } of connections) take(stage, 3000, name);
   const slots = connections.map(({ maxConcurrent = 0 }) => maxConcurrent)
@@ -118,7 +118,9 @@ async function checkSlots(stage: Stage, at = 0): Promise<void> {
   }
 }
 
-/** Returns the part of the time of a connection's slots that is used while requests wait, and who used it. */
+/**
+ * Returns the time for which requests, of all agents or of one, were at the providers within a span, in milliseconds.
+ */
 function usedMs(
   stage: Stage,
   [fromMs, untilMs]: readonly [number, number],
@@ -137,7 +139,7 @@ function usedMs(
     .reduce((sum, ms) => sum + Math.max(0, ms), 0);
 }
 
-/** Lets agents ask again and again, each in a session of its own, until a moment. */
+/** Sends requests of agents one after another until a moment, each agent in its own session. */
 async function work(
   stage: Stage,
   agents: readonly string[],
@@ -153,7 +155,7 @@ async function work(
   }));
 }
 
-/** Returns a scene in which requests that are too large for a rate limit come between many others. */
+/** Returns a scene in which requests too large for a rate limit come between many others. */
 function oversized(entry: Readonly<Record<string, unknown>>): Scene {
   const each = 12;
   const many = (stage: Stage) =>
@@ -178,8 +180,8 @@ function oversized(entry: Readonly<Record<string, unknown>>): Scene {
       const all = await Promise.all([...before, ...after]);
       for (const one of all) {
         assert.equal(one.status, 200);
-        assert.equal(stage.line(one).waited_ms, undefined, "nobody waits");
-        near(tookMs(one), 5000, "nobody is later");
+        assert.equal(stage.line(one).waited_ms, undefined, "no request waits");
+        near(tookMs(one), 5000, "none is delayed");
       }
     },
   };
@@ -187,7 +189,7 @@ function oversized(entry: Readonly<Record<string, unknown>>): Scene {
 
 /** Scenes of requests that wait for their turn. */
 export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
-  "a request waits for a slot, and its line says how long": {
+  "a request waits for a slot, and the log has the time": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 10_000);
@@ -201,21 +203,22 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "the caller with less use is next, then the session that waited longer": {
-    setting: () => narrow(),
-    async run(stage) {
-      take(stage, 5000);
-      const busy = { session: "session-busy-1" };
-      const all = await askAt(stage, [
-        ...[0, 10, 20, 30].map((at) => [at, "alice", busy] as const),
-        [40, "alice", { session: "session-calm-2" }],
-        [100, "bob"],
-        [110, "bob"],
-      ]);
-      assert.deepEqual(turns(stage, all), [0, 5, 4, 6, 1, 2, 3]);
+  "the caller with the least use is next, then its session that waited longest":
+    {
+      setting: () => narrow(),
+      async run(stage) {
+        take(stage, 5000);
+        const busy = { session: "session-busy-1" };
+        const all = await askAt(stage, [
+          ...[0, 10, 20, 30].map((at) => [at, "alice", busy] as const),
+          [40, "alice", { session: "session-calm-2" }],
+          [100, "bob"],
+          [110, "bob"],
+        ]);
+        assert.deepEqual(turns(stage, all), [0, 5, 4, 6, 1, 2, 3]);
+      },
     },
-  },
-  "use fades": {
+  "earlier use counts less over time": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 40_000);
@@ -224,7 +227,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       take(stage, 10_000);
       await stage.served({ agent: "bob" });
       take(stage, 3000);
-      // Of forty seconds, less is left after ten minutes than of ten.
+      // After ten minutes, forty seconds of use count less than ten seconds now.
       const all = await askAt(stage, [[0, "carol"], [10, "bob"], [
         20,
         "alice",
@@ -232,7 +235,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(turns(stage, all), [0, 2, 1]);
     },
   },
-  "what runs counts as use": {
+  "running requests count as use": {
     setting: () => narrow({ max_concurrent: 4 }),
     async run(stage) {
       take(stage, 6000);
@@ -274,7 +277,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert(ratio > 2.4 && ratio < 3.7, `${ratio} times the time`);
     },
   },
-  "thirty agents of one person get as much as two of another": {
+  "thirty agents of one caller get as much time as two of another": {
     setting: () => narrow({ max_concurrent: 2, queue: { max_wait: 600_000 } }),
     async run(stage) {
       take(stage, 4000);
@@ -288,7 +291,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert(Math.min(...used) > 0.85 * Math.max(...used), `${used}`);
     },
   },
-  "background work comes after people, for half of its time": {
+  "background work waits behind people for half of `max_wait`": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 6000);
@@ -302,32 +305,33 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         ),
       ]);
       const order = turns(stage, all);
-      // At 30 s, half of a minute is over, and neither has had use like Carol.
+      // At 30 s, half of `max_wait` is over, and both callers have less use than Carol.
       assert.deepEqual(order.slice(0, 5), [0, 3, 4, 5, 6]);
       assert.deepEqual(new Set(order.slice(5, 7)), new Set([1, 2]));
       assert(all.every(({ status }) => status === 200));
     },
   },
-  "a line that is too long is refused at once, with the true time": {
-    setting: () => narrow({ queue: { max_wait: 35_000 } }),
-    async run(stage) {
-      take(stage, 10_000);
-      await stage.served();
-      const all = await askAt(
-        stage,
-        [0, 1, 2, 3, 4, 5].map((at) => [at, "alice"] as const),
-      );
-      const refused = all.filter(({ status }) => status === 503);
-      assert.equal(refused.length, 2);
-      for (const one of refused) {
-        assert(tookMs(one) < 50, "at once");
-        const seconds = Number(one.headers?.get("retry-after"));
-        assert(seconds >= 40 && seconds <= 42, `retry after ${seconds}`);
-      }
-      assert.equal(all.length - 2, statuses(all).indexOf(503));
+  "a request is refused at once with the right time when the line is too long":
+    {
+      setting: () => narrow({ queue: { max_wait: 35_000 } }),
+      async run(stage) {
+        take(stage, 10_000);
+        await stage.served();
+        const all = await askAt(
+          stage,
+          [0, 1, 2, 3, 4, 5].map((at) => [at, "alice"] as const),
+        );
+        const refused = all.filter(({ status }) => status === 503);
+        assert.equal(refused.length, 2);
+        for (const one of refused) {
+          assert(tookMs(one) < 50, "at once");
+          const seconds = Number(one.headers?.get("retry-after"));
+          assert(seconds >= 40 && seconds <= 42, `retry after ${seconds}`);
+        }
+        assert.equal(all.length - 2, statuses(all).indexOf(503));
+      },
     },
-  },
-  "requests that a limit refuses do not make the line look short": {
+  "requests that a limit refuses do not shorten the expected wait": {
     setting: () =>
       narrow({ queue: { max_wait: 35_000 } }, {
         tokens: { bob: { limits: [{ window: "month", requests: 1 }] } },
@@ -348,7 +352,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert(refused.every((one) => tookMs(one) < 50), "at once");
     },
   },
-  "a wait ends after its longest time": {
+  "a wait ends after `max_wait`": {
     setting: () => narrow({ queue: { max_wait: 5000 } }),
     async run(stage) {
       take(stage, 20_000);
@@ -362,7 +366,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "callers who leave are never sent, and free their places": {
+  "a waiting request whose caller leaves is never sent and frees its place": {
     setting: (random) =>
       narrow({}, random.below(2) === 0 ? {} : { threads: 2 }),
     async run(stage) {
@@ -384,24 +388,25 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage, at);
     },
   },
-  "a caller who leaves while its limits are asked does not begin to wait": {
-    setting: () =>
-      narrow({}, {
-        threads: 2,
-        tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
-      }),
-    async run(stage) {
-      assert(stage.process);
-      stage.process.messageMs = 100;
-      await stage.sleep(MINUTE_MS - stage.time.now() % MINUTE_MS);
-      await stage.served();
-      const one = await stage.ask({ leavesAfterMs: 120, isStream: false });
-      assert(tookMs(one) < 1000);
-      assert.deepEqual(stage.route(one), []);
-      await checkSlots(stage);
+  "a caller that leaves during the check of its limits does not begin to wait":
+    {
+      setting: () =>
+        narrow({}, {
+          threads: 2,
+          tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
+        }),
+      async run(stage) {
+        assert(stage.process);
+        stage.process.messageMs = 100;
+        await stage.sleep(MINUTE_MS - stage.time.now() % MINUTE_MS);
+        await stage.served();
+        const one = await stage.ask({ leavesAfterMs: 120, isStream: false });
+        assert(tookMs(one) < 1000);
+        assert.deepEqual(stage.route(one), []);
+        await checkSlots(stage);
+      },
     },
-  },
-  "those who wait get a 503 when their gateway stops": {
+  "waiting requests get a 503 when their gateway stops": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 10_000);
@@ -416,11 +421,11 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         assert.deepEqual(stage.route(one), []);
       }
       const [entry] = stage.entries(await running.end);
-      assert(entry?.isWhole, "who runs is served");
+      assert(entry?.isWhole, "the running request is served");
       await stopping;
     },
   },
-  "a request that a stopping gateway serves does not begin to wait": {
+  "a request does not begin to wait at a stopping gateway": {
     setting: () => narrow({ max_concurrent: 4 }),
     async run(stage) {
       const limited = { fate: "rate limit", retryAfter: 20 } as const;
@@ -433,7 +438,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await stopping;
     },
   },
-  "a token that is removed ends its wait": {
+  "the waiting requests of a removed token get a 401": {
     setting: () => narrow({}, { file: { server: { removed_tokens: "end" } } }),
     async run(stage) {
       take(stage, 10_000);
@@ -451,7 +456,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a reload keeps those who wait, in their order": {
+  "a reload keeps the waiting requests in order": {
     setting: (random) =>
       narrow({}, random.below(2) === 0 ? {} : { threads: 2 }),
     async run(stage) {
@@ -470,7 +475,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a request of before a reload frees its place for those who wait since": {
+  "a request from before a reload frees its slot for later waiting requests": {
     setting: () => narrow({ queue: undefined }),
     async run(stage) {
       take(stage, 10_000);
@@ -483,7 +488,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       near(tookMs(next), 19_000, "it is next");
     },
   },
-  "a request waits for the end of a short 429, with or without a time": {
+  "a request waits for the end of a short 429, with or without a Retry-After": {
     setting: () => narrow({ max_concurrent: undefined }),
     async run(stage) {
       for (const retryAfter of [0, 3, 20]) {
@@ -499,7 +504,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
           assert.equal(stage.line(one).waited_for, "rate_limit");
         }
         const [refused, ...later] = stage.ledger.slice(before);
-        assert.equal(later.length, 2, "nothing is sent meanwhile");
+        assert.equal(later.length, 2, "no request is sent meanwhile");
         for (const { receivedMs } of later) {
           const waitedMs = receivedMs - (refused?.endedMs ?? 0);
           assert(waitedMs >= waitMs - 1, `${waitedMs} of ${waitMs} ms`);
@@ -509,7 +514,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a long 429 is not waited for": {
+  "a request does not wait for the end of a long 429": {
     setting: () => narrow(),
     async run(stage) {
       stage.plan("a", { fate: "rate limit", retryAfter: 600 });
@@ -522,7 +527,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: "carol" });
     },
   },
-  "a request is sent three times at most, however often it waits": {
+  "a request that waits several times has three attempts at most": {
     setting: () => ({
       connections: {
         a: { queue: { max_wait: MINUTE_MS } },
@@ -541,7 +546,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert(tookMs(one) < 30_000);
     },
   },
-  "a request whose limit frees in time waits for that, and delays no other": {
+  "a request waits for its limit's next window and delays no other": {
     setting: () =>
       narrow({}, {
         tokens: { alice: { limits: [{ window: "minute", requests: 1 }] } },
@@ -563,7 +568,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a request goes to the connection that has room first": {
+  "a request goes to the connection whose slot is free first": {
     setting: pair,
     async run(stage) {
       take(stage, 20_000, "a");
@@ -577,7 +582,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a conversation waits for its own connection for half of the time": {
+  "a conversation waits for its own connection for half of `max_wait`": {
     setting: pair,
     async run(stage) {
       const session = "session-stays-1";
@@ -601,7 +606,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a connection that fails while others wait gives them its error": {
+  "a waiting request gets the error when its connection fails": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 5000);
@@ -617,7 +622,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "those who wait for a connection that cools down go when it is back": {
+  "waiting requests are served after the cool-down of their connection": {
     setting: () => narrow({ max_concurrent: 2 }),
     async run(stage) {
       take(stage, 4000);
@@ -635,13 +640,13 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage);
     },
   },
-  "a provider that refuses more than it serves gets less, and more later": {
+  "a provider that refuses requests gets fewer at once, and more later": {
     setting: () => narrow({ max_concurrent: undefined }),
     async run(stage) {
       const provider = stage.provider("a");
       const capacity = 3;
       const agents = ["alice", "bob", "carol"];
-      /** A crowd that never stops, of which the provider serves so many. */
+      /** The end of the crowd's requests. The provider serves only `capacity` of them at once. */
       const untilMs = stage.time.elapsedMs() + 4 * MINUTE_MS;
       provider.capacity = capacity;
       take(stage, 2000);
@@ -671,132 +676,156 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       const waited = all.filter((one) =>
         stage.line(one).waited_ms !== undefined
       );
-      assert.equal(waited.length, 0, "after ten calm minutes nobody waits");
+      assert.equal(
+        waited.length,
+        0,
+        "after ten minutes without refusals no request waits",
+      );
       assert.equal(stage.ledger.length, before + 20);
     },
   },
-  "requests that are too large for a rate limit delay nobody": oversized({}),
-  "requests that are too large for a rate limit delay nobody, with slots":
-    oversized({ max_concurrent: 25 }),
-  "requests that are too large for a rate limit delay nobody, without a queue":
+  "requests too large for a rate limit delay no other": oversized({}),
+  "requests too large for a rate limit delay no other, with slots": oversized({
+    max_concurrent: 25,
+  }),
+  "requests too large for a rate limit delay no other, without a queue":
     oversized({ queue: undefined }),
-  "a hundred of one caller wait, and background work gives its place": {
-    setting: () => narrow({ queue: { max_wait: 600_000 } }),
-    async run(stage) {
-      take(stage, 1000);
-      const wish = { isStream: false, protocol: "chat" } as const;
-      const all = Array.from(
-        { length: 101 },
-        (_, at) => stage.ask({ ...wish, isBatch: at === 50 || at === 60 }),
-      );
-      await stage.sleep(200);
-      assert.equal(stage.gateway.state().waiting, 100);
-      const late = stage.ask(wish);
-      const other = stage.ask({ ...wish, agent: "bob" });
-      const batch = await stage.ask({ ...wish, isBatch: true });
-      assert.equal(batch.status, 503, "background work finds no place");
-      assert(tookMs(batch) < 50);
-      const done = await Promise.all(all);
-      assert.equal((await late).status, 200);
-      assert.equal((await other).status, 200);
-      const refused = done.flatMap(({ status }, at) =>
-        status === 503 ? [at] : []
-      );
-      assert.deepEqual(refused, [60], "the last background request gives way");
-      await checkSlots(stage);
+  "a hundred requests of one caller may wait, and background work gives way to more":
+    {
+      setting: () => narrow({ queue: { max_wait: 600_000 } }),
+      async run(stage) {
+        take(stage, 1000);
+        const wish = { isStream: false, protocol: "chat" } as const;
+        const all = Array.from(
+          { length: 101 },
+          (_, at) => stage.ask({ ...wish, isBatch: at === 50 || at === 60 }),
+        );
+        await stage.sleep(200);
+        assert.equal(stage.gateway.state().waiting, 100);
+        const late = stage.ask(wish);
+        const other = stage.ask({ ...wish, agent: "bob" });
+        const batch = await stage.ask({ ...wish, isBatch: true });
+        assert.equal(batch.status, 503, "background work finds no place");
+        assert(tookMs(batch) < 50);
+        const done = await Promise.all(all);
+        assert.equal((await late).status, 200);
+        assert.equal((await other).status, 200);
+        const refused = done.flatMap(({ status }, at) =>
+          status === 503 ? [at] : []
+        );
+        assert.deepEqual(
+          refused,
+          [60],
+          "the last background request gives way",
+        );
+        await checkSlots(stage);
+      },
     },
-  },
-  "a thousand wait at all, and who has the most of them gives way": {
-    setting: () => thousand(),
-    async run(stage) {
-      take(stage, 1_000_000);
-      const running = stage.ask({ leavesAfterMs: 5000, isStream: false });
-      await stage.sleep(100);
-      const all = Array.from({ length: 1000 }, (_, at) =>
-        stage.ask({
-          agent: `member${at % 10}`,
-          ...{ isStream: false, isBatch: at === 500, leavesAfterMs: 3000 },
+  "a thousand requests may wait, and the callers with the most give way to others":
+    {
+      setting: () => thousand(),
+      async run(stage) {
+        take(stage, 1_000_000);
+        const running = stage.ask({ leavesAfterMs: 5000, isStream: false });
+        await stage.sleep(100);
+        const all = Array.from({ length: 1000 }, (_, at) =>
+          stage.ask({
+            agent: `member${at % 10}`,
+            ...{ isStream: false, isBatch: at === 500, leavesAfterMs: 3000 },
+            protocol: "chat",
+          }));
+        await stage.sleep(100);
+        assert.equal(stage.gateway.state().waiting, 1000);
+        const batch = await stage.ask({ agent: "member1", isBatch: true });
+        assert.equal(
+          batch.status,
+          503,
+          "no background work of its own gives way",
+        );
+        const wish = { leavesAfterMs: 2000, protocol: "chat" } as const;
+        const late = ["carol", "carol", "bob"]
+          .map((agent) => stage.ask({ ...wish, agent }));
+        await stage.sleep(100);
+        assert.equal(stage.gateway.state().waiting, 1000);
+        await Promise.all([...all, ...late, running]);
+        const refused = (await Promise.all(all)).flatMap(({ status }, at) =>
+          status === 503 ? [at] : []
+        );
+        assert.equal(refused.length, 3, "one for each new request");
+        assert(refused.includes(500), "background work gives way first");
+        const members = new Set(refused.map((at) => at % 10));
+        assert.equal(members.size, 3, "each caller with the most gives one");
+        await stage.sleep(100);
+        assert.equal(stage.gateway.state().waiting, 0);
+        await checkSlots(stage);
+      },
+    },
+  "a full gateway admits a new caller's request in place of one of the caller with the most":
+    {
+      setting: () => thousand({ max_concurrent_requests: 30 }),
+      async run(stage) {
+        take(stage, 1_000_000);
+        const wish = {
+          isStream: false,
+          leavesAfterMs: 5000,
           protocol: "chat",
-        }));
-      await stage.sleep(100);
-      assert.equal(stage.gateway.state().waiting, 1000);
-      const batch = await stage.ask({ agent: "member1", isBatch: true });
-      assert.equal(batch.status, 503, "it has no background work to give");
-      const wish = { leavesAfterMs: 2000, protocol: "chat" } as const;
-      const late = ["carol", "carol", "bob"]
-        .map((agent) => stage.ask({ ...wish, agent }));
-      await stage.sleep(100);
-      assert.equal(stage.gateway.state().waiting, 1000);
-      await Promise.all([...all, ...late, running]);
-      const refused = (await Promise.all(all)).flatMap(({ status }, at) =>
-        status === 503 ? [at] : []
-      );
-      assert.equal(refused.length, 3, "a place for each of the others");
-      assert(refused.includes(500), "background work gives its place");
-      const members = new Set(refused.map((at) => at % 10));
-      assert.equal(members.size, 3, "each of those with the most gives one");
-      await stage.sleep(100);
-      assert.equal(stage.gateway.state().waiting, 0);
-      await checkSlots(stage);
+        } as const;
+        const all = Array.from(
+          { length: 30 },
+          (_, at) =>
+            stage.ask({ ...wish, agent: at % 6 === 0 ? "member1" : "member0" }),
+        );
+        await stage.sleep(100);
+        assert.equal(stage.gateway.state().waiting, 29);
+        const own = await stage.ask({ ...wish, agent: "member0" });
+        assert.equal(own.status, 503, "it would have the most");
+        assert(tookMs(own) < 50, "at once");
+        const late = stage.ask({ ...wish, agent: "carol" });
+        await stage.sleep(100);
+        assert.equal(stage.gateway.state().waiting, 29);
+        assert.notEqual((await late).status, 503, "it waits until it leaves");
+        const done = await Promise.all(all);
+        const refused = done.filter(({ status }) => status === 503);
+        assert.deepEqual(refused.map(({ agent }) => agent.name), ["member0"]);
+        await checkSlots(stage);
+      },
     },
-  },
-  "a full gateway takes a new request, and who waits with the most gives way": {
-    setting: () => thousand({ max_concurrent_requests: 30 }),
-    async run(stage) {
-      take(stage, 1_000_000);
-      const wish = {
-        isStream: false,
-        leavesAfterMs: 5000,
-        protocol: "chat",
-      } as const;
-      const all = Array.from(
-        { length: 30 },
-        (_, at) =>
-          stage.ask({ ...wish, agent: at % 6 === 0 ? "member1" : "member0" }),
-      );
-      await stage.sleep(100);
-      assert.equal(stage.gateway.state().waiting, 29);
-      const own = await stage.ask({ ...wish, agent: "member0" });
-      assert.equal(own.status, 503, "it would have the most");
-      assert(tookMs(own) < 50, "at once");
-      const late = stage.ask({ ...wish, agent: "carol" });
-      await stage.sleep(100);
-      assert.equal(stage.gateway.state().waiting, 29);
-      assert.notEqual((await late).status, 503, "it waits until it leaves");
-      const done = await Promise.all(all);
-      const refused = done.filter(({ status }) => status === 503);
-      assert.deepEqual(refused.map(({ agent }) => agent.name), ["member0"]);
-      await checkSlots(stage);
-    },
-  },
-  "a caller who stops reading keeps its slot for a minute while others wait": {
-    setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
-    async run(stage) {
-      const at = stage.replicas.length - 1;
-      for (const name of ["alice", "bob"]) {
-        const stopped = stage.ask({
-          ...{ agent: "carol", isStream: true, at: 0 },
-          pausesForMs: 20 * MINUTE_MS,
+  "a caller that stops reading loses its slot after a minute while others wait":
+    {
+      setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
+      async run(stage) {
+        const at = stage.replicas.length - 1;
+        for (const name of ["alice", "bob"]) {
+          const stopped = stage.ask({
+            ...{ agent: "carol", isStream: true, at: 0 },
+            pausesForMs: 20 * MINUTE_MS,
+          });
+          await stage.sleep(name === "alice" ? 10_000 : 5 * MINUTE_MS);
+          const beganMs = stage.time.elapsedMs();
+          const other = await stage.ask({ agent: name, at, isStream: false });
+          assert.equal(other.status, 200, "it is served in time");
+          const ms = stage.time.elapsedMs() - beganMs;
+          assert(
+            ms < (name === "alice" ? 50_000 : 5_000) + 3 * LATE_MS,
+            `${ms}`,
+          );
+          const one = await stopped;
+          assert.equal(one.ending, "broken", "its answer is not whole");
+          assert.equal(stage.line(one).ended, "client_abort");
+          assert.match(String(stage.line(one).reason), /while others waited/);
+        }
+        const alone = stage.ask({
+          ...{ agent: "carol", isStream: true, pausesForMs: 9 * MINUTE_MS },
         });
-        await stage.sleep(name === "alice" ? 10_000 : 5 * MINUTE_MS);
-        const beganMs = stage.time.elapsedMs();
-        const other = await stage.ask({ agent: name, at, isStream: false });
-        assert.equal(other.status, 200, "it is served in time");
-        const ms = stage.time.elapsedMs() - beganMs;
-        assert(ms < (name === "alice" ? 50_000 : 5_000) + 3 * LATE_MS, `${ms}`);
-        const one = await stopped;
-        assert.equal(one.ending, "broken", "its answer is not whole");
-        assert.equal(stage.line(one).ended, "client_abort");
-        assert.match(String(stage.line(one).reason), /while others waited/);
-      }
-      const alone = stage.ask({
-        ...{ agent: "carol", isStream: true, pausesForMs: 9 * MINUTE_MS },
-      });
-      assert.equal((await alone).ending, "complete", "nobody waits for it");
-      await checkSlots(stage);
+        assert.equal(
+          (await alone).ending,
+          "complete",
+          "no request waits for its slot",
+        );
+        await checkSlots(stage);
+      },
     },
-  },
-  "bodies that wait make room for those of others": {
+  "waiting requests with the most body memory give way to other callers": {
     setting: () => ({
       file: { timeouts: PATIENT },
       connections: {
@@ -839,12 +868,16 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         assert.deepEqual(stage.route(one), []);
       }
       for (const one of await Promise.all(few)) {
-        assert.notEqual(one.status, 503, "who holds little waits on");
+        assert.notEqual(
+          one.status,
+          503,
+          "a caller with little memory keeps waiting",
+        );
       }
       assert.equal(stage.gateway.state().bodyMemoryBytes, 0);
     },
   },
-  "people read how many wait, and for how long": {
+  "`/limits` reports how many requests wait and for how long": {
     setting: (random) => narrow({}, random.pick([{}, { threads: 2 }])),
     async run(stage) {
       take(stage, 10_000);
@@ -866,7 +899,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(await waitingAt(stage, at), undefined);
     },
   },
-  "a slot that one thread frees goes to the one whose turn is next at another":
+  "a slot that one thread frees goes to the next request, even of another thread":
     {
       setting: () => narrow({}, { threads: 3 }),
       async run(stage) {
@@ -881,7 +914,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         ]);
         const order = turns(stage, all);
         assert.equal(order[0], 0);
-        assert.equal(order[1], 4, "who has no use is first");
+        assert.equal(order[1], 4, "the caller without use is first");
         assert.deepEqual(new Set(order.slice(2, 4)), new Set([1, 2]));
         assert.deepEqual(new Set(order.slice(4)), new Set([3, 5]));
         const lastMs = Math.max(...all.map(({ endedMs = 0 }) => endedMs));
@@ -890,20 +923,19 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
         for (const at of [0, 1, 2]) await checkSlots(stage, at);
       },
     },
-  "of one caller's requests at two threads, the one that waited longer is next":
-    {
-      setting: () => narrow({}, { threads: 2 }),
-      async run(stage) {
-        take(stage, 6000);
-        const all = await askAt(stage, [
-          [0, "alice", { at: 1 }],
-          [1000, "alice", { at: 0 }],
-          [3000, "alice", { at: 1 }],
-        ]);
-        assert.deepEqual(turns(stage, all), [0, 1, 2]);
-      },
+  "one caller's requests at two threads are served in order": {
+    setting: () => narrow({}, { threads: 2 }),
+    async run(stage) {
+      take(stage, 6000);
+      const all = await askAt(stage, [
+        [0, "alice", { at: 1 }],
+        [1000, "alice", { at: 0 }],
+        [3000, "alice", { at: 1 }],
+      ]);
+      assert.deepEqual(turns(stage, all), [0, 1, 2]);
     },
-  "a line that is too long because of another thread is refused at once": {
+  },
+  "a request is refused at once when another thread makes the line too long": {
     setting: () => narrow({ queue: { max_wait: 35_000 } }, { threads: 2 }),
     async run(stage) {
       take(stage, 10_000);
@@ -919,7 +951,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert(seconds >= 40 && seconds <= 42, `retry after ${seconds}`);
     },
   },
-  "a request waits for a fallback when that has room first": {
+  "a request goes to a fallback whose slot is free first": {
     setting: () => {
       const entry = { max_concurrent: 1, queue: { max_wait: MINUTE_MS } };
       return {
@@ -953,7 +985,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(all[2]?.headers?.get("x-gateway-model"), "model-two");
     },
   },
-  "the slots of a thread that dies are free at once": {
+  "the slots of a thread that crashes are free at once": {
     setting: () => narrow({ max_concurrent: 2 }, { threads: 2 }),
     async run(stage) {
       take(stage, 40_000);
@@ -975,11 +1007,11 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await checkSlots(stage, 0);
     },
   },
-  "a new request does not overtake those who wait at another thread": {
+  "a new request does not overtake requests that wait at another thread": {
     setting: () => narrow({}, { threads: 2 }),
     async run(stage) {
       assert(stage.process);
-      // Nobody at the other thread hears at once that the slot is free.
+      // The other thread learns late that the slot is free.
       stage.process.messageMs = 20;
       take(stage, 5000);
       const running = stage.ask({ agent: "alice", at: 0, isStream: false });
@@ -991,7 +1023,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(turns(stage, all), [0, 1, 2]);
     },
   },
-  "several waits of a request are one, as long as one may be": {
+  "several waits of a request share one `max_wait`": {
     setting: () => narrow({ queue: { max_wait: 10_000 } }),
     async run(stage) {
       const limited = (retryAfter: number) =>
@@ -1016,7 +1048,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a request waits for the place that it can have in time": {
+  "a request waits for the connection whose slot is free within `max_wait`": {
     setting: () => ({
       connections: Object.fromEntries(
         ([["a", 2000], ["b", 30_000]] as const).map(([name, max_wait]) => [
@@ -1038,7 +1070,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(stage.route(one), ["b"]);
       near(Number(stage.line(one).waited_ms), 7000, "the longer time counts");
       await Promise.all(running);
-      // Now one of them refuses for longer than anybody waits.
+      // Now the other connection refuses for longer than `max_wait`.
       stage.provider("a").planned.unshift({
         ...{ fate: "rate limit", retryAfter: 100 },
       });
@@ -1052,7 +1084,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await Promise.all([other, more]);
     },
   },
-  "the agents of a session take turns": {
+  "the agents of one session take turns": {
     setting: () => narrow(),
     async run(stage) {
       take(stage, 3000);
@@ -1067,7 +1099,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(turns(stage, all), [0, 2, 1]);
     },
   },
-  "use at one replica counts at the others": {
+  "use at one replica counts at the other replicas": {
     setting: () => ({ ...narrow(), replicas: 2 }),
     async run(stage) {
       await stage.sleep(500);
@@ -1081,7 +1113,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(turns(stage, all), [0, 1, 3, 2]);
     },
   },
-  "a crowd that waits, leaves and fails loses no slot": {
+  "no slot is lost when many requests wait, leave and fail": {
     setting: (random) => ({
       connections: Object.fromEntries(
         ["a", "b"].map((name) => [name, {
@@ -1127,7 +1159,7 @@ export const QUEUE_SCENES: Readonly<Record<string, Scene>> = {
       await Promise.all(crowd);
       await stage.sleep(20_000);
       for (const provider of stage.providers) provider.planned.length = 0;
-      // Their cool-downs end, and so does what their refusals have shown.
+      // By then, cool-downs and learned capacities have ended.
       await stage.sleep(11 * MINUTE_MS);
       for (const at of stage.replicas.keys()) {
         for (let count = 0; count < 2; count++) {
@@ -1151,7 +1183,7 @@ const CROWD_FATES = [
   "reset before",
 ] as const;
 
-/** Returns what `/limits` of a gateway says about those who wait. */
+/** Returns the waiting requests that `/limits` of a gateway reports. */
 async function waitingAt(stage: Stage, at: number): Promise<
   { readonly requests: number; readonly seconds: number }
 > {

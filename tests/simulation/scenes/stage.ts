@@ -34,40 +34,40 @@ import type { Trace } from "../world/trace.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** The settings of a scene's gateway, beside two connections `a` and `b` and three tokens. */
+/** The settings of a scene's gateway, which by default has connections `a` and `b` and three tokens. */
 export interface Setting {
-  /** The connections by name, the first one preferred, each with what its entry has beside the usual. */
+  /** The connections by name, the preferred one first, with further settings of their entries. */
   readonly connections?: Readonly<Record<string, Entry>>;
-  /** What the entries of the tokens have beside the usual, by name. */
+  /** Further settings of tokens, by name. */
   readonly tokens?: Readonly<Record<string, Entry>>;
   /** Further parts of the file. */
   readonly file?: Entry;
-  /** The family of the connections; each has its own, which the seed chooses, without one. */
+  /** The protocol family of all connections; by default, the seed chooses one for each. */
   readonly family?: keyof typeof FAMILIES;
-  /** The number of gateways that share a store; absent for one without a store. */
+  /** The number of gateways that share a store; absent for one gateway without a store. */
   readonly replicas?: number;
-  /** The number of threads of one process; absent for a gateway without others. */
+  /** The number of threads of the process; absent for a single one. */
   readonly threads?: number;
   /** True when the first connection exchanges the platform's token for a short-lived one. */
   readonly exchanges?: boolean;
   /** True when an issuer of JWTs is trusted. */
   readonly hasIssuer?: boolean;
-  /** The memory for bodies, in bytes, which may be less than a file allows; default: what the file says. */
+  /** The memory for bodies, in bytes; may be below the least that a file allows. */
   readonly bodyMemoryBytes?: number;
-  /** True when a receiver gets alerts. */
+  /** True when alerts are sent to a receiver. */
   readonly alerts?: boolean;
-  /** The tokens that each provider serves in a window of five hours, which its quota reports. */
+  /** The quota of each provider: tokens in a window of five hours. */
   readonly quota?: number;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** A situation that was written by hand; the seed chooses protocols, pieces, pauses and the kinds of faults. */
+/** A scenario written by hand. The seed chooses protocols, chunks, pauses and the kinds of faults. */
 export interface Scene {
   readonly setting?: (random: Random) => Setting;
   /**
-   * True when the promises of every history do not hold, as for an answer that the gateway must change. Those about
-   * lessons hold in every scene.
+   * True when the usual promises are not checked, for example because the gateway must change an answer. Those about
+   * lessons are always checked.
    */
   readonly judgesAlone?: boolean;
   /** @throws {AssertionError} When a promise breaks. */
@@ -91,14 +91,14 @@ const TIMEOUTS = {
   body: 60_000,
 };
 
-/** The parts that every history has. */
+/** The parts that every run has. */
 interface StageParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: Trace;
 }
 
-/** A gateway with providers and callers that do what a scene says. */
+/** A gateway with providers and callers that a scene directs. */
 export class Stage {
   readonly time: VirtualTime;
   readonly random: Random;
@@ -110,7 +110,7 @@ export class Stage {
   readonly agents: Agent[];
   readonly replicas: readonly Replica[];
   readonly receiver: SimulatedReceiver;
-  /** The process of which they are threads. */
+  /** The process whose threads they are, if they are threads. */
   readonly process: SimulatedProcess | undefined;
   readonly #file: Entry;
   readonly #store: SimulatedStore | undefined;
@@ -302,10 +302,10 @@ export class Stage {
     );
   }
 
-  /** Sends a request; what is left open is chosen by the seed. */
+  /** Sends a request. The seed chooses what is not given. */
   ask(
     { agent = "alice", at, ...wish }: Partial<Omit<Wish, "agent">> & {
-      /** Its name, or a person with a JWT. */
+      /** The agent's name, or a person with a JWT. */
       readonly agent?: string | Agent;
       /** The index of the gateway. */
       readonly at?: number;
@@ -339,7 +339,7 @@ export class Stage {
       /** Claims that replace the usual ones. */
       readonly claims?: Entry;
       readonly signer?: number;
-      /** The name of the key, when it is another one than its own. */
+      /** The `kid` header, if it is not the signing key's name. */
       readonly kid?: string;
     } = {},
   ): Promise<Agent> {
@@ -356,14 +356,14 @@ export class Stage {
     return person;
   }
 
-  /** Sends a request that must be served; returns the providers that received it, in their order. */
+  /** Sends a request that must be served. Returns the providers that received it, in order. */
   async served(wish: Parameters<Stage["ask"]>[0] = {}): Promise<string[]> {
     const one = await this.ask(wish);
     assert.equal(one.status, 200, `#${one.number} is served`);
     return this.route(one);
   }
 
-  /** Sends a form of the sign-in from an address; returns the status. */
+  /** Sends a sign-in form from an address. Returns the status. */
   async signIn(
     form: Readonly<Record<string, string>>,
     peer: string,
@@ -379,7 +379,7 @@ export class Stage {
     return response.status;
   }
 
-  /** Returns the names of the providers that received a request, in their order. */
+  /** Returns the names of the providers that received a request, in order. */
   route(one: Asked): string[] {
     return this.entries(one).map(({ provider }) => provider);
   }
@@ -424,7 +424,7 @@ export class Stage {
     await this.reload({ connections: [{ ...first, ...changes }, ...others] });
   }
 
-  /** Reads the configuration again with other limits of `alice` */
+  /** Reads the configuration again with other limits of `alice`. */
   async limit(limits: readonly Entry[]): Promise<void> {
     const { tokens } = this.#file;
     assert(Array.isArray(tokens));
@@ -432,7 +432,7 @@ export class Stage {
     await this.reload({ tokens: [{ ...alice, limits }, ...others] });
   }
 
-  /** Lets no token be renewed any more. */
+  /** Ends the renewal of exchanged tokens. */
   endExchange(): void {
     this.#exchange?.issuer.book.retain([]);
   }
@@ -442,7 +442,7 @@ export class Stage {
   }
 }
 
-/** An issuer of short-lived tokens, and what the configuration does when one changes. */
+/** An issuer of short-lived tokens, with the callbacks for their changes. */
 interface Exchange {
   readonly issuer: SimulatedTokenIssuer;
   readonly log: MemoryLog;

@@ -4,15 +4,15 @@ import type { Scene, Stage } from "./stage.ts";
 
 const HOUR_MS = 3600_000;
 
-/** Longer than the gateway gathers its changes, with the store's replies, in milliseconds. */
+/** The time in which gathered changes reach the store and are confirmed, in milliseconds. */
 const SETTLED_MS = 500;
 
-/** Longer than the store's absence is noticed and probed, in milliseconds. */
+/** The time in which gateways notice that the store is back, in milliseconds. */
 const BACK_MS = 8000;
 
 type Limit = Readonly<Record<string, unknown>>;
 
-/** Returns the setting of two gateways with a store, where a token `alice` has limits. */
+/** Returns the setting of two gateways with a store, in which `alice` has limits. */
 function sharing(...limits: readonly Limit[]) {
   return () => ({
     replicas: 2,
@@ -20,13 +20,13 @@ function sharing(...limits: readonly Limit[]) {
   });
 }
 
-/** Plans answers that take as long as `afterMs`. */
+/** Plans answers that take `afterMs`. */
 function slow(stage: Stage, afterMs: number, count = 1): void {
   const one = { fate: "answer", afterMs } as const;
   stage.plan("a", ...Array.from({ length: count }, () => one));
 }
 
-/** Checks that every gateway reports what the log has. */
+/** Checks that `/usage` of every gateway equals the log. */
 async function checkUsage(stage: Stage, agent = "alice"): Promise<void> {
   await stage.sleep(SETTLED_MS);
   for (const at of stage.replicas.keys()) {
@@ -42,7 +42,7 @@ async function loseStore(stage: Stage, ms: number): Promise<void> {
   await stage.sleep(10);
 }
 
-/** Checks that a limit counts what came before it, when it is new and when it is put back. */
+/** Checks that a new limit and a restored one include earlier requests. */
 export async function limitAgain(
   stage: Stage,
   configure: (limits: readonly Limit[]) => Promise<void>,
@@ -62,12 +62,12 @@ export async function limitAgain(
   await configure(limits);
   assert.deepEqual(await askAll(4), [429, 429, 429, 429]);
   const near = stage.log.entries.filter(({ event }) => event === "limit_near");
-  assert.equal(near.length, 1, "it is reported near its end once");
-  // While there was no limit, more than it allows were served.
+  assert.equal(near.length, 1, "`limit_near` is logged once");
+  // Without the limit, more requests are served than it allows.
   await configure([]);
 }
 
-/** Scenes of gateways that count together in a store. */
+/** Scenes of gateways that share a store. */
 export const STORE_SCENES: Readonly<Record<string, Scene>> = {
   "gateways share a limit on requests": {
     setting: sharing({ window: "hour", requests: 6 }),
@@ -97,39 +97,40 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(SETTLED_MS);
       for (let turn = 0;; turn++) {
         assert(turn < 100);
-        // What a request did not use is free for the next one at once.
+        // The unused part of a reservation is free at once.
         const { status } = await stage.ask({ at: turn % 4 < 2 ? 0 : 1 });
         if (turn % 2 === 1) await stage.sleep(SETTLED_MS);
         const { input_tokens, output_tokens } = loggedOf(stage, "alice");
         const used = input_tokens + output_tokens;
         if (status === 200) continue;
-        // The prompt of the next one may be longer than the rest.
+        // The next request may need more than the rest.
         assert(used > 9000, `${used} of 10,000 are used`);
         break;
       }
       await checkUsage(stage);
     },
   },
-  "a store's connections break at any moment, and all is counted once": {
-    setting: sharing({ window: "month", requests: 1000 }),
-    async run(stage) {
-      const { random } = stage;
-      for (let round = 0; round < 8; round++) {
-        stage.store.slow(random.pick([1, 8, 15]), 5000);
-        const some = crowd(stage, 1 + random.below(4), {});
-        for (let count = 0; count < 3; count++) {
-          await stage.sleep(random.below(900));
-          stage.store.cut(random.below(2) === 0);
+  "every request counts once although the store's connections break at random":
+    {
+      setting: sharing({ window: "month", requests: 1000 }),
+      async run(stage) {
+        const { random } = stage;
+        for (let round = 0; round < 8; round++) {
+          stage.store.slow(random.pick([1, 8, 15]), 5000);
+          const some = crowd(stage, 1 + random.below(4), {});
+          for (let count = 0; count < 3; count++) {
+            await stage.sleep(random.below(900));
+            stage.store.cut(random.below(2) === 0);
+          }
+          await some;
+          await stage.sleep(random.below(300));
+          stage.store.cut(true);
+          await stage.sleep(BACK_MS);
         }
-        await some;
-        await stage.sleep(random.below(300));
-        stage.store.cut(true);
-        await stage.sleep(BACK_MS);
-      }
-      await checkUsage(stage);
+        await checkUsage(stage);
+      },
     },
-  },
-  "a batch whose reply is lost is made once, also much later": {
+  "a batch whose reply is lost counts once, even after a long absence": {
     setting: sharing({ window: "month", requests: 1000 }),
     async run(stage) {
       for (let round = 0; round < 3; round++) {
@@ -143,7 +144,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "requests do not wait for a store that is away": {
+  "a gateway counts alone while the store is away": {
     setting: sharing({ window: "hour", requests: 8 }),
     async run(stage) {
       await stage.served({ at: 0 });
@@ -159,11 +160,11 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
         all.push(await stage.ask({ at: 0 }));
         await stage.sleep(random.below(300));
       }
-      // It knows of the two and the one.
+      // It knows its own two requests and the other gateway's one.
       assert.deepEqual(
         statuses(all),
         [200, 200, 200, 200, 200, 429, 429],
-        "a gateway alone keeps to the limit",
+        "it keeps the limit",
       );
       stage.store.recover();
       await stage.sleep(BACK_MS);
@@ -171,7 +172,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask({ at: 1 })).status, 429);
     },
   },
-  "what runs while the store is away holds its place": {
+  "running requests keep their reservations while the store is away": {
     setting: sharing({ window: "hour", requests: 2 }),
     async run(stage) {
       await loseStore(stage, 3000);
@@ -185,7 +186,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a store that comes back empty learns what runs": {
+  "a store that comes back empty gets the reservations of running requests": {
     setting: sharing({ window: "hour", requests: 2 }),
     async run(stage) {
       slow(stage, 60_000, 2);
@@ -197,7 +198,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await Promise.all(running);
     },
   },
-  "a long answer keeps its place": {
+  "a long answer keeps its reservation": {
     setting: () => ({
       ...sharing({ window: "day", requests: 1 })(),
       file: { timeouts: { first_byte: 900_000, idle: 900_000 } },
@@ -212,7 +213,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await running).status, 200);
     },
   },
-  "the places of a gateway that crashed come back": {
+  "the reservations of a crashed gateway end": {
     setting: sharing({ window: "day", requests: 2 }),
     async run(stage) {
       slow(stage, 15_000, 2);
@@ -226,7 +227,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask({ at: 1 })).status, 200);
     },
   },
-  "a place of a request that is left comes back": {
+  "the reservation of an abandoned request ends": {
     setting: sharing({ window: "day", tokens: 9000 }),
     async run(stage) {
       for (let count = 0; count < 3; count++) {
@@ -239,13 +240,13 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a reply that comes too late changes nothing": {
+  "a reservation whose reply comes too late does not count": {
     setting: sharing({ window: "hour", requests: 2 }),
     async run(stage) {
       await stage.served({ at: 0 });
       await stage.served({ at: 0 });
       await stage.sleep(SETTLED_MS);
-      // The store forgets, and the gateway does not know yet.
+      // The store loses its data, and the gateway does not know yet.
       stage.store.restart(100);
       await stage.sleep(BACK_MS);
       stage.store.pause(300);
@@ -259,7 +260,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(statuses(await Promise.all(both)), [200, 200]);
     },
   },
-  "requests wait for a late store no longer than its time": {
+  "a request waits for a slow store only until its deadline": {
     setting: sharing({ window: "hour", requests: 1000 }),
     async run(stage) {
       await stage.served({ at: 0 });
@@ -274,7 +275,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
         if (count === 5) {
           assert(
             entry.receivedMs - startedMs < 120 + 40,
-            "nobody waits at all",
+            "no wait at all",
           );
         }
         await stage.sleep(200);
@@ -293,7 +294,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a store that refuses is away until it accepts": {
+  "a store that refuses commands counts as away until it accepts them": {
     setting: sharing({ window: "hour", requests: 1000 }),
     async run(stage) {
       for (
@@ -315,7 +316,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a request that runs over the end of its hour": {
+  "a request that runs into the next hour counts once": {
     setting: sharing(
       { window: "hour", requests: 5 },
       { window: "day", requests: 100 },
@@ -331,7 +332,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "what is counted while the store is away for an hour": {
+  "requests of two hours without the store count in their own hours": {
     setting: sharing({ window: "hour", requests: 50 }),
     async run(stage) {
       await stage.served({ at: 0 });
@@ -345,7 +346,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a gateway that drains leaves its counts in the store": {
+  "a draining gateway sends its counts to the store": {
     setting: sharing({ window: "hour", requests: 4 }),
     async run(stage) {
       slow(stage, 1500);
@@ -363,11 +364,11 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(used.requests, 1);
     },
   },
-  "a limit that is new or back knows what was counted, in every gateway": {
+  "a new or restored limit includes earlier requests, in every gateway": {
     setting: sharing(),
     run: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
   },
-  "a limit that is new or back knows what was counted, after a restart": {
+  "a new or restored limit includes earlier requests, after a restart": {
     setting: () => ({ replicas: 1 }),
     run: (stage) =>
       limitAgain(stage, async (limits) => {
@@ -377,7 +378,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
         await stage.sleep(1000);
       }),
   },
-  "gateways learn of each other's cool-downs": {
+  "gateways share their cool-downs": {
     setting: sharing(),
     async run(stage) {
       for (let count = 0; count < 3; count++) {
@@ -390,7 +391,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ at: 1, agent: "bob" }), ["a"]);
     },
   },
-  "a conversation that moved is served there by every gateway": {
+  "every gateway serves a moved conversation at its new connection": {
     setting: sharing(),
     async run(stage) {
       const wish = { session: "session-moves-1", isStream: true };
@@ -399,7 +400,11 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ at: 0, ...wish }), ["a", "b"]);
       await stage.sleep(300);
       assert.deepEqual(await stage.served({ at: 1, ...wish }), ["b"]);
-      assert.deepEqual(await stage.served({ at: 1 }), ["a"], "only that one");
+      assert.deepEqual(
+        await stage.served({ at: 1 }),
+        ["a"],
+        "other conversations stay",
+      );
     },
   },
 };

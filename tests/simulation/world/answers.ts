@@ -2,20 +2,20 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { Protocol } from "../../../src/base/protocol.ts";
 import type { Random } from "../../support/fakes/random.ts";
 
-/** What a provider answers, before it is written in a protocol. */
+/** A provider's answer, before it is written in a protocol. */
 export interface PlannedAnswer {
   readonly pieces: readonly string[];
   readonly call: { readonly id: string; readonly city: string } | undefined;
-  /** The tokens of its input, those that were read from a cache and written to one included. */
+  /** The input tokens, with those read from and written to a cache. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly writtenTokens: number;
-  /** The tokens of its output, those of its reasoning included. */
+  /** The output tokens, with those of reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
 }
 
-/** An answer as its caller can compare it, in any protocol. */
+/** The parts of an answer that are equal in every protocol. */
 export interface ReadAnswer {
   readonly text: string;
   /** The arguments of each tool call, as JSON. */
@@ -23,7 +23,7 @@ export interface ReadAnswer {
 }
 
 /**
- * Plans an answer to a request.
+ * Returns a random answer.
  *
  * @param number The number of the attempt: no two answers share a word.
  */
@@ -53,7 +53,7 @@ export function planAnswer(
   };
 }
 
-/** What a provider charges for an answer, as the log of a gateway has it. */
+/** The charge for an answer, by the field names of the gateway's log. */
 export interface Charged {
   readonly input_tokens: number;
   readonly cached_input_tokens: number;
@@ -62,7 +62,7 @@ export interface Charged {
   readonly reasoning_tokens: number;
 }
 
-/** Returns what a provider reports of an answer: not every protocol can report every part. */
+/** Returns the charge that a provider reports. Not every protocol reports every part. */
 export function chargedFor(
   answer: PlannedAnswer,
   protocol: Protocol,
@@ -77,7 +77,7 @@ export function chargedFor(
   };
 }
 
-/** Returns what the answer holds, for comparison with {@linkcode ReadAnswer} at the caller. */
+/** Returns the content of an answer, to compare it with the answer that the caller read. */
 export function readPlan({ pieces, call }: PlannedAnswer): ReadAnswer {
   return {
     text: pieces.join(""),
@@ -368,7 +368,7 @@ export const ERROR_EVENTS: Readonly<Record<Protocol, string>> = {
   }),
 };
 
-/** An event of Messages that shows only that the provider works. */
+/** A ping of Messages, sent while the provider works. */
 export const PING: string = named({ type: "ping" });
 
 /** Returns the body of an error response. */

@@ -8,14 +8,14 @@ import { ProcessEnded, type Replica } from "./replica.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
 
-/** A person's agent: its token, and the models that it may use. */
+/** A caller, with its token and the models that it may use. */
 export interface Agent {
   readonly name: string;
   readonly token: string;
   readonly models: readonly string[];
 }
 
-/** One request of a caller, and what came back. */
+/** One request of a caller, with its response. */
 export interface Asked {
   readonly number: number;
   readonly agent: Agent;
@@ -23,16 +23,16 @@ export interface Asked {
   readonly protocol: Protocol;
   readonly model: string;
   readonly isStream: boolean;
-  /** The session whose conversation it belongs to: that of its parent, for the request of a sub-agent. */
+  /** The session whose conversation it belongs to; for a sub-agent, the parent's. */
   readonly conversation: string;
   /** True for work that nobody waits for. */
   readonly isBackground: boolean;
   readonly startedMs: number;
-  /** The moments at which the whole body was there, its response began, and its caller left. */
+  /** The moments of the end of its body, the start of its response, and its caller's leaving. */
   sentMs: number | undefined;
   respondedMs: number | undefined;
   leftMs: number | undefined;
-  /** The replica that it went to, and the number of its process; undefined when none was up. */
+  /** The replica that received it and the number of its process, as `NAME.NUMBER`; undefined when none was up. */
   replica: string | undefined;
   status: number | undefined;
   headers: Headers | undefined;
@@ -40,7 +40,7 @@ export interface Asked {
   text: string;
   /** The moment of the first byte of a 200's body. */
   outputMs: number | undefined;
-  /** The time after that in which the caller reads nothing, in milliseconds. */
+  /** The time after the first byte in which the caller reads nothing, in milliseconds. */
   readonly pausesForMs?: number;
   /** `lost` when the gateway's process ended, or none was up. */
   ending: "complete" | "broken" | "left" | "lost" | undefined;
@@ -57,7 +57,7 @@ export interface CallerScene {
   readonly asked: Asked[];
   /** Returns the number of the next request. */
   readonly nextNumber: () => number;
-  /** What people read of the gateway's own numbers. */
+  /** The reads of `/usage`, `/limits` and `/models` so far. */
   readonly looks?: Look[];
 }
 
@@ -72,15 +72,15 @@ export interface Turn {
 /** A request that a caller is about to make. */
 export interface Wish extends Turn {
   readonly isStream: boolean;
-  /** True when the caller waits to the end. */
+  /** True when the caller never leaves early. */
   readonly isPatient?: boolean;
-  /** True when its body comes at once, and the caller reads without pauses. */
+  /** True when the caller sends the body at once and reads without pauses. */
   readonly isPrompt?: boolean;
   /** The tool calls that its conversation has had so far. */
   readonly toolCalls?: number;
-  /** The id of each of these calls; default: one that no provider gave. */
+  /** The id of each of these calls; by default, one that no provider made. */
   readonly callId?: string;
-  /** The session of the agent that sent this one. */
+  /** The parent's session, for a sub-agent. */
   readonly parent?: string;
   /** True for work that nobody waits for. */
   readonly isBatch?: boolean;
@@ -88,9 +88,9 @@ export interface Wish extends Turn {
   readonly fields?: JsonObject;
   /** Further messages, or items, of its conversation. */
   readonly said?: readonly JsonObject[];
-  /** What is wrong with its body. */
+  /** How its body is invalid. */
   readonly damage?: "cut" | "deep" | "wrong type";
-  /** The length of its prompt, in characters; chosen by the seed unless it is given. */
+  /** The length of its prompt, in characters; by default, the seed chooses it. */
   readonly promptLength?: number;
   /** True when the caller leaves as soon as it has the last event of a stream, as Codex does. */
   readonly leavesAtEnd?: boolean;
@@ -98,11 +98,11 @@ export interface Wish extends Turn {
   readonly leavesAfterMs?: number;
   /** The time for which the caller reads nothing after the first bytes of its answer, in milliseconds. */
   readonly pausesForMs?: number;
-  /** The part of the body that arrives, and whether the rest then never comes or the connection breaks. */
+  /** How the body stops in its middle: the rest never comes, or the connection breaks. */
   readonly stops?: "silent" | "broken";
 }
 
-/** Sends one request, and reads its response at its own speed; unless it is patient, perhaps not to the end. */
+/** Sends one request and reads the response at a random speed. An impatient caller may leave before its end. */
 export async function ask(
   turn: Wish,
   scene: CallerScene,
@@ -169,7 +169,7 @@ export async function ask(
   return one;
 }
 
-/** Returns the replica that a load balancer chooses: mostly the same one for a session, and one that is up. */
+/** Returns the replica that a load balancer chooses: one that is up, and mostly the same one for a session. */
 export function routeOf(
   session: string,
   { replicas, random }: CallerScene,
@@ -191,7 +191,7 @@ async function readBody(
   { turn, leaving, left, time, random, isSlow }: {
     readonly turn: Wish;
     readonly leaving: AbortController;
-    /** A server aborts the request before it cancels the body; in histories, the body comes first. */
+    /** Aborts when the caller has left. A real server aborts the request first; here the body is cancelled first. */
     readonly left: AbortSignal;
     readonly time: VirtualTime;
     readonly random: Random;
@@ -200,7 +200,7 @@ async function readBody(
 ): Promise<void> {
   if (response.body === null) return;
   const reader = response.body.getReader();
-  // A server cancels the body when its caller hangs up.
+  // A server cancels the body when its caller disconnects.
   const cancel = () =>
     void reader.cancel(new Error("The caller left")).catch(() => {});
   if (left.aborted) cancel();
@@ -223,7 +223,7 @@ async function readBody(
   one.text += decoder.decode();
 }
 
-/** A header that providers get as it is. */
+/** A header that the gateway forwards unchanged. */
 export const KEPT_HEADER = "x-team";
 
 /** Headers that stay at the gateway (docs/http.md#headers). */
@@ -316,7 +316,7 @@ function inPieces(
   }, { highWaterMark: 0 });
 }
 
-/** Returns a body as no client should send it. */
+/** Returns an invalid body. */
 function damaged(body: string, damage: Wish["damage"]): string {
   if (damage === "cut") return body.slice(0, body.length / 2);
   const metadata = damage === "deep"
@@ -344,13 +344,13 @@ const CITY = {
   required: ["city"],
 };
 
-/** Another provider's reasoning, in the gateway's envelope. */
+/** Reasoning of a connection that no longer exists, sealed by the gateway. */
 const SEALED = wrapSealed({
   ...{ protocol: "chat", form: "reasoning_details", value: "[]" },
   origin: "a connection that is gone",
 });
 
-/** A call of a tool with its reasoning, and its result, as a client sends them back. */
+/** A tool call with its reasoning and its result, as a client sends them back. */
 const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
   chat: (id) => [
     {

@@ -43,7 +43,7 @@ const PROTOCOLS = {
 
 const FAMILY = { chat: "A", messages: "B", responses: "C" } as const;
 
-/** The prices of every model, in dollars for a million tokens. */
+/** The prices of each model, in dollars for a million tokens. */
 export const PRICE = {
   ...{ input: 1, cached_input: 0.1, cache_write: 1.25, output: 5 },
 };
@@ -62,19 +62,19 @@ export function createAgents(
   }));
 }
 
-/** Asks each provider at the end. */
+/** The agent that checks each provider at the end of a history. */
 export const CHECKER: Agent = {
   name: "checker",
   token: "mg_secret_of_checker",
   models: ["*"],
 };
 
-/** Returns the model that a provider alone serves. */
+/** Returns the model that only this provider serves. */
 export function ownModel({ name }: { readonly name: string }): string {
   return `model-of-${name}`;
 }
 
-/** Returns the configuration of a history. */
+/** Returns a random configuration for a history. */
 export function createFile(
   providers: readonly SimulatedProvider[],
   agents: readonly Agent[],
@@ -97,7 +97,7 @@ export function createFile(
   };
 }
 
-/** Returns a configuration in which some connections have a region, and some people and groups stay in one. */
+/** Returns a configuration in which some connections have a region, and some tokens and groups are bound to regions. */
 export function withRegions(file: Entry, random: Random): Entry {
   const { connections, tokens, groups } = file;
   if (!Array.isArray(connections) || !Array.isArray(tokens)) {
@@ -122,7 +122,7 @@ export function withRegions(file: Entry, random: Random): Entry {
   };
 }
 
-/** Returns a configuration in which the sessions of some people have limits of their own. */
+/** Returns a configuration in which some tokens have limits for each session. */
 export function withSessionLimits(file: Entry, random: Random): Entry {
   const { tokens } = file;
   if (!Array.isArray(tokens)) throw new Error("The file has no tokens");
@@ -139,7 +139,7 @@ export function withSessionLimits(file: Entry, random: Random): Entry {
   return { ...file, tokens: limited };
 }
 
-/** Returns a configuration without a person's token. */
+/** Returns a configuration without a token. */
 export function withoutToken(file: Entry, name: string): Entry {
   const { tokens } = file;
   if (!Array.isArray(tokens)) throw new Error("The file has no tokens");
@@ -232,7 +232,7 @@ function tokenOf(
   };
 }
 
-/** Returns a limit that some sessions reach. */
+/** Returns a random limit that some sessions reach. */
 function amountLimit(random: Random): Entry {
   const window = random.pick(["hour", "day"]);
   return random.pick([

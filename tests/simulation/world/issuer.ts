@@ -12,7 +12,7 @@ const DISCOVERY = {
   device_authorization_endpoint: `${ISSUER}/device`,
 };
 
-/** An issuer of JWTs, which publishes some of its keys, lets people sign in, and goes away. */
+/** An issuer of JWTs with published keys and a sign-in, which may be unavailable. */
 export class SimulatedIssuer {
   /** How it answers. */
   mood: "keys" | "refused" | "silent" | "garbage" = "keys";
@@ -20,9 +20,9 @@ export class SimulatedIssuer {
   published: readonly Signer[];
   /** The number of times that its keys were read. */
   readings = 0;
-  /** The refresh tokens of its logins; each is good for one renewal. */
+  /** The refresh tokens of its logins. Each is valid for one renewal. */
   readonly logins = new Set<string>();
-  /** The number of requests of the sign-in. */
+  /** The number of sign-in requests. */
   signIns = 0;
   readonly signers: readonly [Signer, Signer, Signer];
   readonly #time: VirtualTime;
@@ -36,7 +36,7 @@ export class SimulatedIssuer {
     this.published = [signers[0]];
   }
 
-  /** Creates it with its keys, which takes real time. */
+  /** Creates an issuer with its keys, which takes real time. */
   static async create(time: VirtualTime): Promise<SimulatedIssuer> {
     return new SimulatedIssuer(
       time,
@@ -48,7 +48,7 @@ export class SimulatedIssuer {
     );
   }
 
-  /** Answers a request of a gateway. */
+  /** Responds to a request of a gateway. */
   readonly fetch: Fetch = async (url, { signal, body }) => {
     if (url.endsWith("/openid-configuration")) return Response.json(DISCOVERY);
     if (url === `${ISSUER}/token` || url === `${ISSUER}/device`) {
@@ -70,7 +70,7 @@ export class SimulatedIssuer {
     return Response.json({ keys: this.published.map(({ jwk }) => jwk) });
   };
 
-  /** Lets anybody begin a login, and renews those that it has. */
+  /** Begins any login, and renews the logins that it knows. */
   async #signIn(form: URLSearchParams): Promise<Response> {
     this.signIns++;
     await this.#time.sleep(50);

@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import type { Agent, CallerScene } from "./caller.ts";
 import { ProcessEnded, type Replica } from "./replica.ts";
 
-/** What somebody read of the gateway's own numbers. */
+/** One read of `/usage`, `/limits` or `/models`, with its response. */
 export interface Look {
   readonly agent: Agent;
   readonly path: "limits" | "models" | "usage";
   readonly replica: string;
   readonly startedMs: number;
-  /** Undefined when the process ended meanwhile. */
+  /** Undefined when the process ended before it responded. */
   readonly status: number | undefined;
   readonly body: JsonObject;
   readonly text: string;

@@ -1,10 +1,10 @@
 import { type JsonValue, parseJson } from "../../../src/base/json.ts";
 import { compileLua } from "./lua_compiler.ts";
 
-/** A reply of the store, in the types of RESP 2; a script has statuses, too. */
+/** A reply of the store, in the types of RESP 2. */
 export type Reply = string | number | null | Status | readonly Reply[];
 
-/** A short text that is no value, such as `OK`. */
+/** A status, such as `OK`. */
 export class Status {
   readonly text: string;
 
@@ -80,7 +80,7 @@ function tableOf(
 export class LuaScripts {
   readonly #globals: Readonly<Record<string, unknown>>;
 
-  /** @param call Runs a command; throws a {@linkcode ReplyError}. */
+  /** @param call Runs a command, or throws a {@linkcode ReplyError}. */
   constructor(call: (command: readonly string[]) => Reply) {
     const run: LuaFunction = (...args) => [valueOf(call(args.map(argument)))];
     const pcall: LuaFunction = (...args) => {
@@ -109,7 +109,7 @@ export class LuaScripts {
 
 type Script = (lua: object, globals: object) => readonly unknown[];
 
-/** The scripts by their sources. Histories share them, so that the engine compiles them once. */
+/** The compiled scripts, by source. Histories share them, so that each is compiled once. */
 const SCRIPTS = new Map<string, Script>();
 
 function compiled(source: string): Script {
@@ -182,7 +182,7 @@ function isTrue(value: Value): boolean {
   return value !== undefined && value !== false;
 }
 
-/** Returns a number as `%.14g` and the like write it. */
+/** Returns a number in the format of `%.14g`, with any precision. */
 function textOf(number: number, digits = 14): string {
   if (Number.isInteger(number) && Math.abs(number) < 10 ** digits) {
     return String(number);
@@ -221,7 +221,7 @@ function listIn(value: Value): Value[] {
   return value instanceof Table ? value.list : fail("list", value);
 }
 
-/** What the operators of a script do. */
+/** The operators of scripts. */
 const RUNTIME = {
   isTrue,
   table: tableOf,
@@ -247,7 +247,7 @@ const RUNTIME = {
   length: (value: Value) => listIn(value).length,
 };
 
-/** What every script finds among its global variables. */
+/** The global variables of scripts. */
 const LIBRARY = {
   type: (value: Value) => [typeOf(value)],
   tonumber: (value: Value) => [numberIn(value)],
@@ -295,14 +295,16 @@ const LIBRARY = {
   ]),
 };
 
-/** The patterns that scripts look for; those of Lua are almost regular expressions. */
+/** The Lua patterns of the scripts, as regular expressions. */
 const PATTERNS = new Map<string, RegExp>();
 
 function patternOf(pattern: string): RegExp {
   const known = PATTERNS.get(pattern);
   if (known !== undefined) return known;
   if (/[-[\]?]|^[^(]*$/.test(pattern)) {
-    throw new Error(`The world does not know the pattern "${pattern}" of Lua`);
+    throw new Error(
+      `The Lua pattern "${pattern}" has no regular expression here: add one`,
+    );
   }
   const regexp = new RegExp(pattern.replaceAll("%", "\\"), "su");
   PATTERNS.set(pattern, regexp);

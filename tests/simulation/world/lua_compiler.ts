@@ -10,14 +10,14 @@ interface Token {
 /** An expression in JavaScript. */
 interface Code {
   readonly js: string;
-  /** True for a list of values, of which only the last place of another list takes all. */
+  /** True for an expression with several values. Only at the end of a list do all of them count. */
   readonly isList?: boolean;
   readonly isCall?: boolean;
-  /** Returns the statement that assigns a value to it. */
+  /** Returns the statement that assigns a value to the expression. */
   readonly assign?: (value: string) => string;
 }
 
-/** The operators with two operands, from the weakest to the strongest, and their functions in the runtime. */
+/** The binary operators, from the weakest to the strongest, with their functions in the runtime. */
 const BINARY: readonly ReadonlyMap<string, string>[] = [
   new Map([["or", "or"]]),
   new Map([["and", "and"]]),
@@ -38,7 +38,7 @@ const CONSTANTS: ReadonlyMap<string, string> = new Map(
   [["nil", "undefined"], ["true", "true"], ["false", "false"]],
 );
 
-/** The words that are no names. */
+/** The keywords, which cannot be names. */
 const KEYWORDS = new Set(
   "and break do else elseif end false for function if in local nil not or repeat return then true until while"
     .split(" "),
@@ -78,7 +78,7 @@ function tokensOf(source: string): Token[] {
   return [...tokens, { text: "", kind: "mark", line }];
 }
 
-/** A compiler that descends into a script, and writes JavaScript on its way. */
+/** A recursive descent compiler from Lua to JavaScript. */
 class Compiler {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -98,14 +98,14 @@ class Compiler {
 
   get #next(): Token {
     const token = this.#tokens[this.#at];
-    if (token === undefined) throw new SyntaxError("It has no end");
+    if (token === undefined) throw new SyntaxError("The script ends too early");
     return token;
   }
 
   #fail(): never {
     const { text, line } = this.#next;
     throw new SyntaxError(
-      `"${text}" in line ${line} is not among the known Lua`,
+      `"${text}" in line ${line} is not supported`,
     );
   }
 
@@ -113,7 +113,7 @@ class Compiler {
     return this.#next.text === text;
   }
 
-  /** Goes over a token if it is the next one. */
+  /** Skips a token if it is the next one. Returns true if it was. */
   #skip(text: string): boolean {
     if (!this.#is(text)) return false;
     this.#at++;
@@ -139,7 +139,7 @@ class Compiler {
     return own;
   }
 
-  /** Compiles a block with these local variables, whose names in JavaScript come with the code. */
+  /** Compiles a block with these local variables, and returns their names in JavaScript with the code. */
   #blockWith(names: readonly string[]): readonly [own: string[], body: string] {
     this.#scopes.push(new Map());
     const own = names.map((name) => this.#declare(name));
@@ -174,7 +174,7 @@ class Compiler {
     }
     const names = this.#separated(() => this.#name());
     const values = this.#skip("=") ? this.#expressions() : [];
-    // A value does not know its variable yet.
+    // Values are compiled first: they cannot see their own variables.
     const own = names.map((name) => this.#declare(name));
     const [first, second] = values;
     if (first === undefined) return `let ${own};`;

@@ -12,15 +12,15 @@ import { look } from "./look.ts";
 /** The statuses after which clients send a request again. */
 const REPEATED = new Set([408, 409, 429, 500, 502, 503, 504, 529]);
 
-/** Who nobody has given a token. */
+/** A caller with a token that is not in the file. */
 export const STRANGER: Agent = {
   name: "stranger",
   token: "mg_secret_of_nobody",
   models: [],
 };
 
-/** Lives one session: of a person, of an agent with tools and sub-agents, of a batch, or of somebody hostile. */
-export async function liveSession(
+/** Runs one session of a person, of an agent with tools and sub-agents, of a batch, or of a hostile caller. */
+export async function runSession(
   agent: Agent,
   scene: CallerScene,
 ): Promise<void> {
@@ -32,20 +32,20 @@ export async function liveSession(
     protocol: random.pick(["chat", "messages", "responses"] as const),
     model: random.pick(agent.models),
   };
-  if (luck === 0) return await liveBatch(turn, scene);
-  if (luck === 1) return await liveHostile(turn, scene);
+  if (luck === 0) return await runBatch(turn, scene);
+  if (luck === 1) return await runHostile(turn, scene);
   // The SDKs repeat a request twice, and coding agents more often.
   const retries = random.pick([2, 2, 4, 8]);
-  if (luck < 10) await liveLoop(turn, retries, scene);
-  else await liveTurns(turn, retries, scene);
+  if (luck < 10) await runLoop(turn, retries, scene);
+  else await runTurns(turn, retries, scene);
 }
 
 function newSession({ name }: Agent, { random }: CallerScene): string {
   return `session-${name}-${random.below(1e9)}`;
 }
 
-/** Asks now and then, and looks at the numbers in between. */
-async function liveTurns(
+/** Sends requests with pauses, and sometimes reads `/usage`, `/limits` or `/models`. */
+async function runTurns(
   turn: Turn,
   retries: number,
   scene: CallerScene,
@@ -67,8 +67,8 @@ async function liveTurns(
   }
 }
 
-/** Calls tools until the model is done, and sends sub-agents of its own beside each other. */
-async function liveLoop(
+/** Sends a request after each tool call, and sometimes starts several sub-agents at once. */
+async function runLoop(
   turn: Turn,
   retries: number,
   scene: CallerScene,
@@ -89,13 +89,13 @@ async function liveLoop(
   }
 }
 
-/** Sends many requests, a few at once, behind those that people wait for. */
-async function liveBatch(turn: Turn, scene: CallerScene): Promise<void> {
+/** Sends many background requests, four at a time. */
+async function runBatch(turn: Turn, scene: CallerScene): Promise<void> {
   const { random, time } = scene;
   let left = 10 + random.below(20);
   await Promise.all(Array.from({ length: 4 }, async () => {
     while (left-- > 0) {
-      // The way between a caller and the gateway.
+      // The time on the way between a caller and the gateway.
       await time.sleep(10 + random.below(200));
       const session = newSession(turn.agent, scene);
       await askUntilServed({ ...turn, session, isBatch: true }, 8, scene);
@@ -103,8 +103,8 @@ async function liveBatch(turn: Turn, scene: CallerScene): Promise<void> {
   }));
 }
 
-/** Sends what no client should, and leaves at the worst moment. */
-async function liveHostile(turn: Turn, scene: CallerScene): Promise<void> {
+/** Sends invalid requests, and leaves at bad moments. */
+async function runHostile(turn: Turn, scene: CallerScene): Promise<void> {
   const { random, time } = scene;
   for (let count = 0; count < 12; count++) {
     const wish = random.pick<Partial<Wish>>([

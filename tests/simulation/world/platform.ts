@@ -5,12 +5,15 @@ import type { VirtualTime } from "./time.ts";
 /** Values that replace those of an object for a while, by name. */
 type Values = Readonly<Record<string, unknown>>;
 
-/** The start of the monotonic clock of the next history: module-level state may compare moments of two histories. */
+/**
+ * The start of the next history's monotonic clock. It never goes back: module-level state may compare moments of two
+ * histories.
+ */
 let originMs = 0;
 
 /**
- * Replaces the clock, the timers, the randomness and WebCrypto of this thread with those of a history, for the program
- * and for its libraries: what they do depends on the seed alone.
+ * Replaces the clock, the timers, the randomness and WebCrypto of this thread with those of a history. The program and
+ * its libraries then depend only on the seed.
  *
  * @returns A function that restores the platform.
  */
@@ -57,7 +60,7 @@ export function takeOver(time: VirtualTime, random: Random): () => void {
       ),
     ),
   ];
-  // Ids keep random bytes for the next ones, which are those of the history before.
+  // Discards the random bytes that the id generator kept from the history before.
   while (draws === 0) randomIds.next("none");
   return () => {
     originMs += Math.ceil(time.elapsedMs()) + 3600_000;
@@ -79,7 +82,7 @@ const SUBTLE = [
   "verify",
 ] as const;
 
-/** Returns a function of WebCrypto whose result comes when nothing else is left to run. */
+/** Wraps a function of WebCrypto: its result arrives when nothing else can run. */
 function outside(
   time: VirtualTime,
   subtle: SubtleCrypto,

@@ -23,7 +23,7 @@ import { SimulatedSocket } from "./socket.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
 
-/** One request that a provider received, and what became of it. */
+/** One request that a provider received, with its response. */
 export interface LedgerEntry {
   /** The number of the caller's request, which its prompt carries. */
   readonly request: number;
@@ -39,21 +39,21 @@ export interface LedgerEntry {
   status: number | undefined;
   /** The `Retry-After` of a refusal, in seconds. */
   retryAfter?: number;
-  /** The field that the provider does not know, so that it refused the request. */
+  /** The unknown field for which the provider refused the request. */
   refused?: string;
-  /** True when a 429 was about the size of this request alone. */
+  /** True when a 429 means that this request alone exceeds the rate limit. */
   isOversized?: boolean;
   /** The tokens that the provider charged for it. */
   charged?: number;
-  /** The payload that left the provider. */
+  /** The payload that the provider sent. */
   payload: string;
-  /** True once the whole answer left the provider. */
+  /** True once the provider has sent the whole answer. */
   isWhole: boolean;
-  /** Undefined while it is under way. */
+  /** Undefined until the exchange ends. */
   endedMs: number | undefined;
 }
 
-/** The fates of a request; a mood gives each its weight. */
+/** The fates of a request. A mood gives each its weight. */
 const FATES = [
   "answer",
   "slow answer",
@@ -85,34 +85,34 @@ type Fate = (typeof FATES)[number];
 /** How the end of an answer is marked: by its length, by its last chunk, or by the end of its connection. */
 type Framing = "length" | "chunked" | "close";
 
-/** What a scene wants of a request, where a mood would leave it to chance. */
+/** The fate that a scene plans for a request. The seed chooses what is absent. */
 export interface PlannedFate {
   readonly fate: Fate;
   /** The `Retry-After` of a refusal, in seconds. */
   readonly retryAfter?: number;
-  /** The number of the event at which an answer breaks off; `output` is the one after the first output. */
+  /** The index of the event at which an answer breaks off; `output` stands for the one after the first output. */
   readonly stopsAt?: number | "output";
   /** The time before the answer begins, in milliseconds. */
   readonly afterMs?: number;
-  /** How the end of an answer is marked, where it would be left to chance. */
+  /** How the end of an answer is marked; by default, the seed chooses. */
   readonly framing?: Framing;
   /** True when the body of a refusal stops in its middle. */
   readonly isHalf?: boolean;
-  /** True when the head of an answer has many kilobytes. */
+  /** True when the head of an answer has nine kilobytes. */
   readonly hasLongHead?: boolean;
-  /** True when an answer announces the end of its connection, which comes later. */
+  /** True when an answer has `connection: close`, and the connection closes 300 ms after it. */
   readonly endsConnection?: boolean;
   /** True when an answer of Messages begins with many pings, and a pause of 10 s. */
   readonly isSlowToSpeak?: boolean;
-  /** True when the answer repeats the key that the request had. */
+  /** True when the answer contains the key of the request. */
   readonly leaks?: boolean;
-  /** The whole response, one character for each byte; the connection closes behind it. */
+  /** The whole response, one character for each byte. The connection closes after it. */
   readonly raw?: string;
 }
 
-/** How a provider behaves for a while: the weight of each fate that can happen. */
+/** The weights of the fates that can happen at a provider for a while. */
 type Mood = Partial<Record<Fate, number>> & {
-  /** Of a hundred new connections, so many are refused, or never open. */
+  /** The percentages of dials that are refused, or never open. */
   readonly refused?: number;
   readonly hanging?: number;
 };
@@ -144,7 +144,7 @@ const MOODS: readonly Mood[] = [
   { "answer": 60, "surplus": 40 },
 ];
 
-/** A provider at the level of bytes: what it receives goes into a ledger, and a mood decides what it sends. */
+/** A provider at the level of bytes. It notes each request in a ledger, and its mood chooses the response. */
 export class SimulatedProvider {
   readonly name: string;
   readonly host: string;
@@ -152,31 +152,31 @@ export class SimulatedProvider {
   readonly ledger: LedgerEntry[];
   /** The connections that are open at the provider's end. */
   readonly sockets: Set<SimulatedSocket> = new Set();
-  /** When its connections fell silent. */
+  /** The moments at which its open connections went silent. */
   readonly lostMs: number[] = [];
   /** The number of connections that were opened. */
   opened = 0;
-  /** The most bytes of it that arrive at once; the seed chooses unless it is set. */
+  /** The most bytes that arrive from it at once; by default, the seed chooses. */
   mostBytes: number | undefined;
-  /** The connections that were asked for and never opened. */
+  /** The dials that never opened. */
   readonly hung: { readonly startedMs: number; endedMs: number }[] = [];
-  /** What a scene wants of the next requests, before the mood decides. */
+  /** The planned fates of its next requests; after them, the mood chooses. */
   readonly planned: PlannedFate[] = [];
-  /** What a scene wants of the next connections; `late` opens after a minute, whatever becomes of its request. */
+  /** The planned results of the next dials. `late` opens after a minute, even if its request has ended. */
   readonly dials: ("refuse" | "hang" | "late")[] = [];
   /** True when its answers come without pauses. */
   isQuick = false;
-  /** Returns true for a key that is good now; every key is, where it is absent. */
+  /** Returns true for a valid key; absent when every key is valid. */
   accepts: ((key: string | undefined) => boolean) | undefined;
-  /** The fields of a request that it does not know, and refuses. */
+  /** Fields that it refuses as unknown. */
   readonly unknownFields: Set<string> = new Set();
-  /** True when it refuses a strict tool with an optional property, and quotes the property's name. */
+  /** True when it refuses strict tools with an optional property and quotes the property's name. */
   quotesNames = false;
-  /** The number of requests that it serves at once; it refuses more. */
+  /** The most requests that it serves at once; it refuses others. */
   capacity: number | undefined;
-  /** The quota of its key; absent where nothing is measured. */
+  /** The quota of its key; absent if it has none. */
   quota: SimulatedQuota | undefined;
-  /** The time for which it keeps an idle connection, in seconds, which its answers announce. */
+  /** The time for which it keeps an idle connection, in seconds, as its `keep-alive` header says. */
   keepAliveSeconds: number | undefined;
   #mood: Mood = { answer: 100 };
   readonly #time: VirtualTime;
@@ -203,30 +203,30 @@ export class SimulatedProvider {
     this.#trace = trace;
   }
 
-  /** The protocol that it speaks, the first of several. */
+  /** The first of its protocols. */
   get protocol(): Protocol {
     return this.protocols[0] ?? "chat";
   }
 
-  /** Makes it behave otherwise from now on. */
+  /** Changes to a random mood. */
   changeMood(): void {
     this.#mood = this.#random.pick(MOODS);
     if (this.#random.below(6) === 0) this.quota?.giveBack();
     this.#trace.note(`${this.name} changes to ${JSON.stringify(this.#mood)}`);
   }
 
-  /** Closes the connections that are idle, as a provider does whose idle time is over. */
+  /** Closes all connections in good order, as a provider closes idle ones. */
   closeIdle(): void {
     for (const socket of [...this.sockets]) socket.finish();
   }
 
-  /** Makes it answer everything from now on. */
+  /** Serves every request from now on. */
   recover(): void {
     this.#mood = { answer: 100 };
     this.quota?.giveBack();
   }
 
-  /** Breaks every connection that is open: `lost` lets them fall silent, else they are reset. */
+  /** Breaks every open connection: resets it, or makes it silent if `isLost`. */
   breakSockets(isLost: boolean): void {
     this.#trace.note(`${this.name} ${isLost ? "loses" : "resets"} its sockets`);
     for (const socket of [...this.sockets]) {
@@ -264,7 +264,7 @@ export class SimulatedProvider {
     return socket;
   }
 
-  /** Returns the fate of a request whose head has arrived. */
+  /** Chooses the fate of a request whose head has arrived. */
   fate(): PlannedFate {
     const { limit = 0, used = -1, resetsMs = 0 } = this.quota ?? {};
     if (used >= limit) {
@@ -283,14 +283,14 @@ export class SimulatedProvider {
     return running.length >= this.capacity;
   }
 
-  /** Receives a request and answers it. */
+  /** Notes a request in the ledger and plays its fate. */
   async serve(
     { head, text, planned: wanted }: ReceivedRequest,
     line: Line,
   ): Promise<void> {
     const protocol = protocolOf(head);
     const parsed = parseJson(text);
-    // Of a request that is refused early, only the beginning has arrived.
+    // An early refusal comes before the whole body has arrived.
     const { groups: beginning } = MODEL_REGEXP.exec(text) ?? {};
     const body = isJsonObject(parsed) ? parsed : { ...beginning };
     const entry: LedgerEntry = {
@@ -318,7 +318,7 @@ export class SimulatedProvider {
     }
   }
 
-  /** The gateway has closed a connection. */
+  /** Called when the gateway has closed a connection. */
   closed({ socket, entry }: Line): void {
     this.sockets.delete(socket);
     if (entry === undefined || entry.endedMs !== undefined) return;
@@ -420,7 +420,7 @@ export class SimulatedProvider {
     }
   }
 
-  /** Charges an answer when it begins, and now and then another client of the same key. */
+  /** Charges an answer when it begins, and sometimes another client of the same key. */
   #charge(entry: LedgerEntry, answer: PlannedAnswer): void {
     entry.charged = answer.inputTokens + answer.outputTokens;
     if (this.quota === undefined) return;
@@ -438,7 +438,7 @@ export class SimulatedProvider {
       readonly message?: string;
     } = {},
   ): void {
-    // Nobody receives it.
+    // No one would receive it.
     if (line.socket.isOver) return;
     entry.status = status;
     entry.retryAfter = retryAfter;
@@ -539,15 +539,15 @@ export class SimulatedProvider {
       line.socket.finish();
     }
     if (fate !== "surplus" || framing === "close") return;
-    // A client that takes this for its next answer mixes up two callers.
+    // A client that reads this as its next response mixes up two callers.
     const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
     line.socket.sendBehind(Buffer.from(surplus));
   }
 }
 
 /**
- * Returns true for a line with the last event (docs/design.md, "The last event"): some providers send no `[DONE]`, and
- * an event counts without its empty line.
+ * Returns true for a line with the last event (docs/design.md, "The last event"). Neither `[DONE]` nor the empty line
+ * after the event is needed.
  */
 function isLastEvent(line: string): boolean {
   return LAST_EVENT_REGEXP.test(line) &&
@@ -557,18 +557,18 @@ function isLastEvent(line: string): boolean {
 const LAST_EVENT_REGEXP =
   /^data: .*(?:"finish_reason":"|"type":"(?:message_stop|response\.completed)")/;
 
-/** The fates that come to a whole answer; `linger` does not end it. */
+/** The fates with a whole answer. `linger` does not end its framing. */
 const WHOLE: ReadonlySet<Fate> = new Set(
   ["answer", "slow answer", "surplus", "interim", "linger"],
 );
 
-/** The fates after which a connection stays as it is. */
+/** The fates after which the connection stays open and silent. */
 const OPEN_ENDED: ReadonlySet<Fate> = new Set(["silence", "stall", "linger"]);
 
-/** The number of events with which a provider shows that it works on an answer. */
+/** The number of pings before a slow answer. */
 const WAITING_EVENTS = 100;
 
-/** What providers answer to a request that exceeds a rate limit by itself. */
+/** Messages of providers for a request that alone exceeds a rate limit. */
 const OVERSIZED = [
   "Request too large for model-one on tokens per min (TPM): Limit 30000, Requested 36055. The input or output tokens must be reduced.",
   "Extra usage is required for long context requests.",
@@ -576,12 +576,12 @@ const OVERSIZED = [
 
 const INTERIM = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
 
-/** The number of a caller's request, in its prompt. */
+/** Finds the number of a request in its prompt. */
 const NUMBER_REGEXP = /#(\d+)#/;
 
 const MODEL_REGEXP = /"model":"(?<model>[^"]+)"/;
 
-/** The number of the event after the first output. */
+/** The index of the event after the first output. */
 const AFTER_OUTPUT = { chat: 2, messages: 4, responses: 5 } as const;
 
 function headOf(
@@ -605,7 +605,7 @@ function protocolOf(head: string): Protocol {
   return head.includes("/responses ") ? "responses" : "chat";
 }
 
-/** A request as a provider receives it. */
+/** A request that a provider has read. */
 interface ReceivedRequest {
   readonly head: string;
   /** The body, as far as it was read. */
@@ -613,7 +613,7 @@ interface ReceivedRequest {
   readonly planned: PlannedFate;
 }
 
-/** A provider's end of a connection, with what it needs to answer. */
+/** The provider's end of a connection, with writers of responses. */
 interface Line {
   readonly socket: SimulatedSocket;
   /** The request that is being served. */
@@ -622,9 +622,9 @@ interface Line {
   isDeaf: boolean;
   write(text: string): void;
   frame(framing: string, text: string): void;
-  /** Ends an answer in good order. */
+  /** Ends an answer as its framing requires. */
   end(framing: string): void;
-  /** Ends a response; the connection may serve another request, or close. */
+  /** Ends an exchange; the connection may serve the next one. */
   done(): void;
 }
 
@@ -689,7 +689,7 @@ class Service implements Line {
   }
 }
 
-/** Connects the HTTP client to the providers of a world by their host names. */
+/** Returns a dial of the HTTP client that finds the simulated providers by host name. */
 export function createSimulatedDial(
   providers: readonly SimulatedProvider[],
 ): Dial {
@@ -700,7 +700,7 @@ export function createSimulatedDial(
   };
 }
 
-/** Returns the key of a provider, which nobody else may see. */
+/** Returns the secret key of a provider. */
 export function keyOf({ name }: { readonly name: string }): string {
   return `sk-secret-of-${name}`;
 }

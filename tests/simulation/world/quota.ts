@@ -5,13 +5,13 @@ import type { VirtualTime } from "./time.ts";
 
 const FIVE_HOURS_MS = 5 * 3600_000;
 
-/** A provider's window of five hours. It begins with its first request, and knows who was charged what. */
+/** A provider's quota: a window of five hours, which begins with a request and counts the charged tokens. */
 export class SimulatedQuota {
-  /** In tokens. */
+  /** The tokens of a window. */
   readonly limit: number;
-  /** The amounts that it ever gave as used. */
+  /** All amounts that it has reported as used. */
   readonly said = new Set<number>();
-  /** When it gave less than its limit as used, in milliseconds since the start of the history. */
+  /** The moments at which it reported room, in milliseconds since the start of the history. */
   readonly roomShownMs: number[] = [];
   readonly #time: VirtualTime;
   #startMs = -Infinity;
@@ -32,7 +32,7 @@ export class SimulatedQuota {
     return this.#isOver ? undefined : this.#startMs + FIVE_HOURS_MS;
   }
 
-  /** Charges tokens of a request, or of another client of the same key. */
+  /** Charges tokens, of the gateway's requests or of another client of the same key. */
   charge(tokens: number): void {
     if (this.#isOver) {
       this.#startMs = this.#time.elapsedMs();
@@ -41,7 +41,7 @@ export class SimulatedQuota {
     this.#used += tokens;
   }
 
-  /** Starts again before its time, as some providers do for everybody. */
+  /** Resets the window early, as some providers do for everybody. */
   giveBack(): void {
     this.#startMs = -Infinity;
   }

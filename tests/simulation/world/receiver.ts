@@ -8,17 +8,17 @@ import type { VirtualTime } from "./time.ts";
 
 const HOST = "chat.example";
 
-/** The entry of a configuration that leads alerts to a simulated receiver. */
+/** The `alerts` entry that sends alerts to a simulated receiver. */
 export const ALERTS = {
   webhook: `https://${HOST}/hook-secret`,
   headers: { authorization: "Bearer sk-secret-of-the-receiver" },
 };
 
-/** A chat program that receives alerts. */
+/** A chat service that receives alerts. */
 export class SimulatedReceiver {
   /** The alerts that it has accepted. */
   readonly received: JsonObject[] = [];
-  /** The statuses of its next answers; 0 for none at all. */
+  /** The statuses of its next responses; 0 for a failed connection. */
   readonly statuses: number[] = [];
   requests = 0;
   readonly #time: VirtualTime;
@@ -27,7 +27,7 @@ export class SimulatedReceiver {
     this.#time = time;
   }
 
-  /** Returns a function like `fetch` that reaches this receiver, and through another one the rest of the world. */
+  /** Returns a `fetch` that reaches this receiver, and uses the given one for all other hosts. */
   over(fetch: Fetch): Fetch {
     return async (url, init) => {
       if (new URL(url).hostname !== HOST) return await fetch(url, init);

@@ -42,32 +42,32 @@ export interface ReplicaParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: Trace;
-  /** The lines of all replicas. */
+  /** The log of all replicas. */
   readonly log: MemoryLog;
   readonly dial: Dial;
   readonly fetch: Fetch;
   readonly config: Config;
   /** The store that replicas share; absent for a gateway alone. */
   readonly store: SimulatedStore | undefined;
-  /** The process of which it is a thread; absent for a process of its own. */
+  /** The process whose thread it is; absent if it is a process itself. */
   readonly process?: SimulatedProcess | undefined;
-  /** Asks for another key of a connection whose exchanged one was refused. */
+  /** Called when a provider refused an exchanged key. */
   readonly onKeyRefused?: (() => void) | undefined;
 }
 
-/** The age at which a request begins to watch for its caller's leaving, in milliseconds, as with Deno 2.9. */
+/** The age at which a request starts to watch whether its caller leaves, in milliseconds, as in Deno 2.9. */
 const FOLLOW_AFTER_MS = 50;
 
 /** The prefix of every key in the store. */
 const PREFIX = "mg:";
 
-/** A gateway that crashes, starts again and drains. Its log stays. */
+/** A gateway that crashes, drains and restarts. Its log persists. */
 export class Replica {
   readonly name: string;
-  /** The lines of its log, over all of its processes. */
+  /** The log lines of all its processes. */
   readonly lines: string[] = [];
   readonly configs: LiveConfig;
-  /** The number of its processes so far, and of those that crashed. */
+  /** The number of its processes so far, and how many of them crashed. */
   starts = 0;
   crashes = 0;
   /** The metrics of all of its processes. */
@@ -86,7 +86,7 @@ export class Replica {
     return this.#running;
   }
 
-  /** Starts the process; the requests that it logged count again where no store keeps the counts. */
+  /** Starts the process. Without a store, it counts the requests in its log again. */
   async start(): Promise<void> {
     const running = new RunningGateway(this, this.#parts);
     this.starts++;
@@ -95,7 +95,7 @@ export class Replica {
     this.#parts.trace.note(`${this.name} serves`);
   }
 
-  /** Ends the process at once, as a machine does that loses power. */
+  /** Ends the process at once, like a loss of power. */
   crash(): void {
     const running = this.#running;
     if (running === undefined) return;
@@ -104,14 +104,14 @@ export class Replica {
     this.#parts.trace.note(`${this.name} crashes`);
     running.end();
     const { random } = this.#parts;
-    // A line may be on its way to the file.
+    // The last line may have been written only in part, or not at all.
     const last = this.lines.pop();
     if (last !== undefined && random.below(2) === 0) {
       this.lines.push(last.slice(0, random.below(last.length)));
     }
   }
 
-  /** Ends the process as SIGTERM does. */
+  /** Drains and ends the process, as SIGTERM does. */
   async stop(): Promise<void> {
     const running = this.#running;
     if (running === undefined) return;
@@ -123,7 +123,7 @@ export class Replica {
   }
 }
 
-/** A process is not there any more; its callers see a broken connection. */
+/** The process has ended: its callers see a broken connection. */
 export class ProcessEnded extends Error {}
 
 /** One process of a replica. */
@@ -195,7 +195,7 @@ class RunningGateway {
     });
   }
 
-  /** Ends the connection to the store, as the end of a drain does; it still serves without. */
+  /** Closes the connection to the store, as at the end of a drain. The process still serves. */
   async closeStore(): Promise<void> {
     this.#thread?.flush();
     await this.#state?.close();
@@ -211,7 +211,7 @@ class RunningGateway {
     await this.closeStore();
   }
 
-  /** Ends everything at once. */
+  /** Ends all of its requests, timers and sockets at once. */
   end(): void {
     this.#clock.end();
     this.#isOver.abort();
@@ -287,7 +287,7 @@ class RunningGateway {
   }
 }
 
-/** The clock and timers of a process; they end with it. */
+/** The clock and timers of one process, which end with it. */
 class ProcessClock implements Clock, Timers {
   readonly mayFireUnused: boolean;
   hasEnded = false;

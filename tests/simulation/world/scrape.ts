@@ -8,7 +8,7 @@ import type { Replica } from "./replica.ts";
 
 const NOTHING: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
 
-/** Returns the sums of the metrics of all processes, as a scrape has them. */
+/** Returns the sums of all processes' metrics, in the form of a scrape. */
 export async function scrape(
   replicas: readonly Replica[],
 ): Promise<readonly Sample[]> {

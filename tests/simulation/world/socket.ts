@@ -6,24 +6,24 @@ import type { VirtualTime } from "./time.ts";
 export interface Peer {
   /** Bytes have arrived at the provider. */
   onBytes(bytes: Uint8Array): void;
-  /** The gateway has closed the connection; called at once, even where a real provider would not learn of it. */
+  /** The gateway has closed the connection. Called at once, even if a real provider would never learn of it. */
   onClosed(): void;
 }
 
 /** The longest time for which the network gathers bytes before it delivers them, in milliseconds. */
 const GATHERED_MS = 20;
 
-/** When a provider sent bytes, and what comes behind them. */
+/** The moment of a send, and the bytes that arrive right after it. */
 interface Sending {
   readonly atMs: number;
   behind: Uint8Array | undefined;
 }
 
-/** The most steps of others that come before bytes of the same turn. */
+/** The most microtasks of others that run before such bytes arrive. */
 const MOST_STEPS = 40;
 
 /**
- * A connection between the gateway and a provider: bytes arrive late and in pieces of any size, in order. Each end may
+ * A connection between the gateway and a provider. Bytes arrive late, in order, in chunks of any size. Each end may
  * close or break it at any moment.
  */
 export class SimulatedSocket implements Duplex {
@@ -33,7 +33,7 @@ export class SimulatedSocket implements Duplex {
   /** The most bytes that arrive at once. */
   readonly #mostBytes: number;
   readonly #arrived: Uint8Array[] = [];
-  /** What the provider sent last, and when. */
+  /** The provider's last send. */
   #sending: Sending | undefined;
   #waiting: {
     resolve: (count: number | null) => void;
@@ -41,18 +41,18 @@ export class SimulatedSocket implements Duplex {
     into: Uint8Array;
   } | undefined;
   #peer: Peer | undefined;
-  /** True once the provider has ended it; what arrives there afterwards is lost. */
+  /** True once the provider has closed its end: later bytes to it are lost. */
   #isLeft = false;
   #hasEnded = false;
   #broken: Error | undefined;
   /** True once the gateway has closed it. */
   isClosed = false;
-  /** The writes that succeed; the next one learns that the connection has ended. */
+  /** The number of writes that succeed before one finds the connection closed. */
   goodWrites = Infinity;
-  /** True while no byte passes in either direction and no end learns of it, as behind a firewall that forgot it. */
+  /** True when no byte passes and neither end knows, as behind a firewall that has dropped the connection. */
   isLost = false;
 
-  /** @param mostBytes The most bytes that arrive at once; chosen at random unless it is given. */
+  /** @param mostBytes The most bytes that arrive at once; random by default. */
   constructor(time: VirtualTime, random: Random, mostBytes?: number) {
     this.#time = time;
     this.#random = random;
@@ -66,7 +66,7 @@ export class SimulatedSocket implements Duplex {
     this.#peer = peer;
   }
 
-  /** True when the provider can neither send nor receive on it. */
+  /** True when the provider can no longer send or receive. */
   get isOver(): boolean {
     return this.isClosed || this.#isLeft || this.#broken !== undefined;
   }
@@ -105,7 +105,7 @@ export class SimulatedSocket implements Duplex {
     this.#peer?.onClosed();
   }
 
-  /** Ends it as the end of the gateway's process does: the gateway does not learn of it. */
+  /** Closes the connection without a result for the gateway, whose process has ended. */
   abandon(): void {
     this.#waiting = undefined;
     this.close();
@@ -122,14 +122,14 @@ export class SimulatedSocket implements Duplex {
     });
   }
 
-  /** Sends bytes that arrive in the turn of those that were sent last, when those may have been read. */
+  /** Sends bytes that arrive in the same turn as the last ones, perhaps after those were read. */
   sendBehind(bytes: Uint8Array): void {
     if (this.#sending?.atMs === this.#time.elapsedMs()) {
       this.#sending.behind = bytes;
     }
   }
 
-  /** Lets bytes arrive while others work in the same turn. */
+  /** Delivers bytes after some microtasks of the same turn. */
   async #arriveSoon(bytes: Uint8Array): Promise<void> {
     const steps = this.#random.below(MOST_STEPS);
     for (let step = 0; step < steps; step++) await undefined;
@@ -138,13 +138,13 @@ export class SimulatedSocket implements Duplex {
     this.#serve();
   }
 
-  /** Ends the provider's direction in good order. */
+  /** Closes the provider's direction in good order. */
   finish(): void {
     this.#isLeft = true;
     this.#later(() => this.#hasEnded = true);
   }
 
-  /** Ends it as TLS without `close_notify` does: what has arrived can be read, and then nothing shows that all came. */
+  /** Ends the connection like TLS without `close_notify`: arrived bytes can be read, but the end is not a clean one. */
   cutOff(): void {
     this.#isLeft = true;
     this.#break("peer closed connection without sending TLS close_notify");
@@ -154,13 +154,13 @@ export class SimulatedSocket implements Duplex {
     this.#later(() => this.#broken ??= new Error(message));
   }
 
-  /** Breaks it so that the next write learns of it first, as when the end is on its way. */
+  /** Breaks the connection so that the next write is the first to fail. */
   breakUnseen(): void {
     this.#isLeft = true;
     this.#broken = new Error("Broken pipe (os error 32)");
   }
 
-  /** Breaks the connection; what has not been read yet is lost. */
+  /** Resets the connection; unread bytes are lost. */
   reset(): void {
     this.#isLeft = true;
     this.#later(() => {
@@ -196,7 +196,7 @@ export class SimulatedSocket implements Duplex {
     }
   }
 
-  /** Takes what has arrived, as far as there is room, or less. */
+  /** Moves arrived bytes into a buffer: as many as fit, or fewer. */
   #take(into: Uint8Array): number {
     const room = Math.min(into.length, this.#mostBytes);
     const most = this.#random.below(5) > 0

@@ -16,10 +16,10 @@ interface StoreParts {
   readonly trace: Trace;
 }
 
-/** The silence after which the client of the store gives a connection up, in milliseconds. */
+/** The silence after which the store's client closes a connection, in milliseconds. */
 const SILENT_MS = 10_000;
 
-/** The errors that a store gives to everything for a while. */
+/** Errors that a store may give to every command for a while. */
 const ERRORS = [
   "OOM command not allowed when used memory > 'maxmemory'.",
   "READONLY You can't write against a read only replica.",
@@ -31,14 +31,14 @@ const ERRORS = [
 /** The store of the replicas, with its network. It executes the gateway's own scripts. */
 export class SimulatedStore {
   readonly data: StoreData;
-  /** The number of times that it has lost data. */
+  /** The number of its losses of data. */
   losses = 0;
-  /** True once it was unreachable, late or in trouble. */
+  /** True once it has been unreachable, late or faulty. */
   hasFailed = false;
   readonly #parts: StoreParts;
   readonly #lines = new Set<StoreLine>();
   readonly #held: (() => void)[] = [];
-  /** The difference of its clock, in milliseconds. */
+  /** The lead of its clock, in milliseconds. */
   readonly #aheadMs: number;
   isUp = true;
   latencyMs: number;
@@ -65,7 +65,7 @@ export class SimulatedStore {
     this.#lines.delete(line);
   }
 
-  /** Runs a command when the store is not paused, and gives its reply to `reply`. */
+  /** Runs a command, after a pause if there is one, and passes its reply to `reply`. */
   receive(
     command: readonly string[],
     reply: (result: Reply | ReplyError) => void,
@@ -85,7 +85,7 @@ export class SimulatedStore {
     }
   }
 
-  /** Lets one thing go wrong. */
+  /** Starts a random fault. */
   trouble(): void {
     const { random } = this.#parts;
     const lag = random.pick([5, 100, 2000, 60_000]);
@@ -101,7 +101,7 @@ export class SimulatedStore {
     ])();
   }
 
-  /** Ends what goes wrong. */
+  /** Ends all faults. */
   recover(): void {
     this.isUp = true;
     this.latencyMs = 2;
@@ -109,7 +109,7 @@ export class SimulatedStore {
     this.#resume();
   }
 
-  /** Is unreachable until it recovers. */
+  /** Makes the store unreachable until it recovers. */
   goAway(): void {
     this.#note("goes away");
     this.isUp = false;
@@ -121,7 +121,7 @@ export class SimulatedStore {
     this.#parts.trace.note(`the store ${text}`);
   }
 
-  /** Breaks its connections, all or some of them; what is on its way may have been executed or not. */
+  /** Breaks all or some connections. Commands under way may or may not have been executed. */
   cut(isAll: boolean): void {
     const { random } = this.#parts;
     this.#note(isAll ? "cuts every connection" : "cuts a connection");
@@ -130,7 +130,7 @@ export class SimulatedStore {
     }
   }
 
-  /** Answers nothing for a while, and then everything. */
+  /** Holds all replies for a while. */
   pause(ms: number): void {
     this.#note(`pauses for ${ms} ms`);
     this.#isPaused = true;
@@ -148,7 +148,7 @@ export class SimulatedStore {
     for (const run of this.#held.splice(0)) run();
   }
 
-  /** Takes `latencyMs` in each direction for a while. */
+  /** Delays each direction by `latencyMs` for a while. */
   slow(latencyMs: number, ms: number): void {
     const { time } = this.#parts;
     this.latencyMs = latencyMs;
@@ -156,14 +156,14 @@ export class SimulatedStore {
     time.schedule(ms, () => this.latencyMs = 2);
   }
 
-  /** Answers everything with an error for a while. */
+  /** Replies to every command with an error for a while. */
   refuse(error: string, ms: number): void {
     this.#error = error;
     this.#note(`answers ${error}`);
     this.#parts.time.schedule(ms, () => this.#error = undefined);
   }
 
-  /** Goes away for a while, and comes back with a snapshot, or empty. */
+  /** Restarts the store: it is unreachable for a while, and comes back with a snapshot or empty. */
   restart(ms: number, snapshot?: ReadonlyMap<string, unknown>): void {
     const { time } = this.#parts;
     this.#note(snapshot === undefined ? "dies" : "dies, and keeps its data");
@@ -179,7 +179,7 @@ export class SimulatedStore {
     });
   }
 
-  /** A replica that lags behind takes its place. */
+  /** Replaces the store with its replica, which has the data of `lagMs` ago. */
   promote(lagMs: number): void {
     const { time } = this.#parts;
     const snapshot = this.data.snapshot();
@@ -192,14 +192,14 @@ export class SimulatedStore {
   }
 }
 
-/** A replica's connection to the store. It connects again by itself. */
+/** A replica's connection to the store. It reconnects by itself. */
 export class StoreLine implements StoreConnection {
   readonly #store: SimulatedStore;
   readonly #events: StoreEvents;
   readonly #parts: StoreParts;
   readonly #waiting = new Set<(error: StoreError) => void>();
   #state: "opening" | "ready" | "closed" = "opening";
-  /** Counts the connections: what was sent on an earlier one has no reply. */
+  /** The number of its connections so far: commands on an earlier one get no reply. */
   #number = 0;
   #failures = 0;
   #arrivesMs = 0;
@@ -246,13 +246,13 @@ export class StoreLine implements StoreConnection {
     this.#store.forget(this);
   }
 
-  /** Ends it as the end of the replica's process does: nobody learns of it. */
+  /** Closes the connection without rejecting its commands: their process has ended. */
   abandon(): void {
     this.#waiting.clear();
     this.close();
   }
 
-  /** Breaks it; commands on their way may have been executed or not. */
+  /** Breaks the connection. Commands under way may or may not have been executed. */
   cut(): void {
     if (this.#state === "closed") return;
     this.#state = "opening";
@@ -305,7 +305,7 @@ function errorOf({ message }: ReplyError): StoreError {
   return new StoreError(code);
 }
 
-/** Returns a reply as the client of RESP 2 does. */
+/** Returns a reply in the types of a RESP 2 client. */
 export function plain(reply: Reply): unknown {
   if (reply instanceof Status) return reply.text;
   return Array.isArray(reply) ? reply.map(plain) : reply;

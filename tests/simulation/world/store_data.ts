@@ -54,12 +54,12 @@ export class StoreData {
     return command(this, args);
   }
 
-  /** Returns a copy of all data; scripts are not among it. */
+  /** Returns a copy of all data, without the scripts. */
   snapshot(): ReadonlyMap<string, unknown> {
     return structuredClone(this.#entries);
   }
 
-  /** Replaces all data by a copy that {@linkcode snapshot} made, or by nothing, and forgets the scripts. */
+  /** Replaces all data with a copy of {@linkcode snapshot}, or with nothing, and removes the scripts. */
   restore(snapshot: ReadonlyMap<string, unknown> = new Map()): void {
     this.#scripts.clear();
     this.#entries.clear();
@@ -91,7 +91,7 @@ export class StoreData {
     return undefined;
   }
 
-  /** Returns the value of a key, which must have this kind. */
+  /** Returns the value of a key, or throws if it has another kind. */
   get<Wanted extends Kind>(key: string, kind: Wanted): Of<Wanted> | undefined {
     const value = this.find(key)?.value;
     if (value === undefined) return undefined;
@@ -228,7 +228,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     for (let at = 0; at < half; at++) {
       const [key = "", position = ""] = [names[at], names[half + at]];
       const stream = data.get(key, "stream");
-      // Most looks find nothing new.
+      // Most reads find nothing new.
       if (stream === undefined || position === idText(stream.last)) continue;
       const [ms = 0, number = 0] = position.split("-").map(Number);
       const first = 1 +

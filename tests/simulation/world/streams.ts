@@ -1,9 +1,12 @@
 import { type Random, randomFrom } from "../../support/fakes/random.ts";
 
-/** The number of numbers after which those of similar seeds have nothing in common. */
+/** The count of first numbers to skip: those of similar seeds are alike. */
 const WARM_UP = 12;
 
-/** The randomness of a history, a source for each actor: without one of them, the others still do what they did. */
+/**
+ * The random numbers of a history, with a source for each actor. When an actor is left out, the others keep their
+ * numbers.
+ */
 export class Streams {
   readonly #seed: number;
   readonly #elapsedMs: () => number;
@@ -21,8 +24,8 @@ export class Streams {
   }
 
   /**
-   * Returns the source of an actor that serves others, such as a provider. Its numbers depend on the moment, so that
-   * those who came before change nothing.
+   * Returns the source of an actor that serves others, such as a provider. Its numbers depend on the moment, not on
+   * earlier requests.
    */
   atMoments(name: string): Random {
     const hash = hashOf(name);
@@ -39,7 +42,10 @@ export class Streams {
   }
 }
 
-/** Numbers of `sfc32`, whose 128 bits of state let different seeds never meet (https://pracrand.sourceforge.net). */
+/**
+ * Returns numbers of `sfc32`. With its 128 bits of state, different seeds never meet
+ * (https://pracrand.sourceforge.net).
+ */
 class Numbers {
   #a: number;
   #b: number;

@@ -29,24 +29,24 @@ import {
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import type { VirtualTime } from "./time.ts";
 
-/** What `src/gateway/process/threads/worker.ts` sets. */
+/** The values of `src/gateway/process/threads/worker.ts`. */
 const [GATHER_MS, WAIT_MS] = [20, 250];
 
-/** The most threads that one process ever starts, those that replace others included. */
+/** The most threads that one process ever starts, with their replacements. */
 const MAX_STARTS = 200;
 
-/** A thread of a process, as its gateway uses it. */
+/** A thread of a process, for its gateway. */
 export interface SimulatedThread {
   readonly state: SharedState;
   /** Sends the remaining counts. */
   flush(): void;
-  /** Ends it; what it has counted as running is no more. */
+  /** Ends the thread and removes its counts of running requests. */
   end(): void;
 }
 
 /**
- * A process whose threads are replicas. They count in shared memory, and send each other notices; its main thread keeps
- * their sums and reads quotas for them, as `src/gateway/process/threads` does with real threads.
+ * A process whose threads are replicas. They count in shared memory and send each other notices. The main thread keeps
+ * their sums and reads quotas for them, like `src/gateway/process/threads`.
  */
 export class SimulatedProcess {
   /** The configuration of its main thread. */
@@ -88,7 +88,7 @@ export class SimulatedProcess {
     this.#main = createMainThread({ sums, poller, keySets, liveConfig, clock });
   }
 
-  /** Starts a thread. @param clock Ends with it. */
+  /** Starts a thread. @param clock Ends with the thread. */
   start(clock: Clock & Timers): SimulatedThread {
     const thread = this.#starts++;
     const table = this.#table;
@@ -139,7 +139,7 @@ export class SimulatedProcess {
     });
   }
 
-  /** Sends a copy, as between threads. */
+  /** Sends a copy of a message, as real threads do. */
   #send<Message>(message: Message, receive: (copy: Message) => void): void {
     const copy = structuredClone(message);
     this.#time.schedule(this.messageMs, () => receive(copy));
@@ -147,8 +147,8 @@ export class SimulatedProcess {
 }
 
 /**
- * Counts nothing more once a thread has ended. Here its program runs on while a body arrives, and nobody empties its
- * cells again.
+ * Counts nothing for a thread that has ended. In the simulation its code runs on while a body arrives, and nothing
+ * would clear such counts.
  */
 function countedUntil(
   { requests, callers, connections }: RunningCounts,

@@ -1,15 +1,15 @@
 import { setImmediate } from "node:timers";
 import type { Clock, Timers } from "../../../src/base/time/timers.ts";
 
-/** The moment from which histories begin: Monday, 2026-11-23, 08:00 UTC. */
+/** The earliest start of a history: Monday, 2026-11-23, 08:00 UTC. */
 const START_MS = Date.UTC(2026, 10, 23, 8);
 
-/** The most moments between two turns of the event loop, in which it reports rejections that nobody handles. */
+/** The most moments between two turns of the event loop, which reports unhandled rejections. */
 const MOST_MOMENTS = 256;
 
-/** What Deno's own event loop uses: with it, a moment costs a tenth of a turn of the event loop. */
+/** The functions of Deno's own event loop. With them, a moment costs a tenth of a turn. */
 interface Core {
-  /** Runs everything that waits for nothing but its turn. */
+  /** Runs all waiting microtasks. */
   runMicrotasks(): void;
   getActiveImmediateCount(): number;
   hasTickScheduled(): boolean;
@@ -20,7 +20,7 @@ const { core }: { readonly core: Core } = Reflect.get(
   Reflect.get(Deno, "internal"),
 );
 
-/** The reason why moments stop passing for now. */
+/** The reason to stop passing moments for now. */
 type Stop = "over" | "turn" | Outside;
 
 /** Work of another thread. */
@@ -41,7 +41,7 @@ interface Timer {
  * same moment fire in the order in which they were set.
  */
 export class VirtualTime implements Clock, Timers {
-  /** Counts the moments of all clocks of the thread; another thread may watch it. */
+  /** The count of moments of all clocks in this thread. Another thread may watch it. */
   static moments = new Int32Array(1);
   readonly mayFireUnused = false;
   /** The start of the history, in milliseconds since 1970. */
@@ -59,7 +59,7 @@ export class VirtualTime implements Clock, Timers {
     this.startMs = START_MS + offsetMs;
   }
 
-  // Users of a clock may take it apart.
+  // Callers may use these functions without the object.
   readonly now = (): number => this.startMs + Math.floor(this.#elapsedMs);
 
   readonly elapsedMs = (): number => this.#elapsedMs;
@@ -82,8 +82,8 @@ export class VirtualTime implements Clock, Timers {
   }
 
   /**
-   * Waits for work of another thread, whose real duration varies: time stands still meanwhile, and its result comes when
-   * nothing else is left to run.
+   * Waits for work of another thread, whose real duration varies. Virtual time stands still meanwhile, and the result
+   * arrives when nothing else can run.
    */
   outside<Value>(work: Promise<Value>): Promise<Value> {
     const { promise, resolve } = Promise.withResolvers<Value>();
@@ -93,7 +93,7 @@ export class VirtualTime implements Clock, Timers {
   }
 
   /**
-   * Lets everything run until no timer is left or `untilMs` has come.
+   * Runs everything until no timer is left or `untilMs` is reached.
    *
    * @param untilMs Milliseconds since the start of the history.
    * @param isOver Ends the run early, between two moments.
@@ -114,7 +114,7 @@ export class VirtualTime implements Clock, Timers {
     });
   }
 
-  /** Lets moments pass until the event loop must turn, work of another thread must end, or the run is over. */
+  /** Passes moments until the event loop must turn, work of another thread must end, or the run is over. */
   #advance(untilMs: number, isOver: () => boolean): Stop {
     for (let moments = 0; moments < MOST_MOMENTS; moments++) {
       Atomics.add(VirtualTime.moments, 0, 1);

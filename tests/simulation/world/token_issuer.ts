@@ -6,7 +6,7 @@ import {
 } from "../../../src/gateway/upstream/token_exchange/token_book.ts";
 import type { VirtualTime } from "./time.ts";
 
-/** The entry of `auth` of a connection that exchanges the platform's token. */
+/** The `auth` entry of a connection that exchanges the platform's token. */
 export const EXCHANGED = {
   scheme: "bearer",
   exchange: {
@@ -21,20 +21,20 @@ export const EXCHANGED = {
 /** The platform's token. */
 const SUBJECT = "subject-of-the-platform";
 
-/** Issues the short-lived tokens of a provider, in place of its key, and goes away. */
+/** Issues short-lived tokens of a provider, used in place of its key. It may be unavailable. */
 export class SimulatedTokenIssuer {
-  /** How it answers. */
+  /** How it responds. */
   mood: "tokens" | "refused" | "silent" | "garbage" = "tokens";
-  /** The life of the next token, in seconds. */
+  /** The lifetime of the next token, in seconds. */
   lifeSeconds = 600;
-  /** The requests that it got. */
+  /** The number of its requests. */
   requests = 0;
   readonly book: TokenBook;
   readonly #time: VirtualTime;
   /** The end of each token, in milliseconds of virtual time. */
   readonly #ends = new Map<string, number>();
 
-  /** @param onChange Called when a token has changed or has ended. */
+  /** @param onChange Called when a token has changed or expired. */
   constructor(time: VirtualTime, log: Log, onChange: () => void) {
     this.#time = time;
     const client = createFetchClient((_, init) => this.#issue(init));
@@ -45,7 +45,7 @@ export class SimulatedTokenIssuer {
     });
   }
 
-  /** Returns true for a token that is good now. */
+  /** Returns true for a token that is valid now. */
   accepts(token: string | undefined): boolean {
     return (this.#ends.get(token ?? "") ?? 0) > this.#time.elapsedMs();
   }
@@ -55,7 +55,7 @@ export class SimulatedTokenIssuer {
     return this.#ends.has(token ?? "");
   }
 
-  /** Asks for another token, because one was refused. */
+  /** Requests another token, because one was refused. */
   renew(): void {
     const { exchange } = EXCHANGED;
     this.book.renew(exchange);

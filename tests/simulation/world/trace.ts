@@ -1,11 +1,11 @@
-/** The number of events that are kept for the report of a failure. */
+/** The number of events kept for a failure's report. */
 const KEPT = 20_000;
 
 /** The events of a history, in the order of virtual time. */
 export class Trace {
   readonly #elapsedMs: () => number;
   #lines: { readonly atMs: number; readonly text: string }[] = [];
-  /** A number that is the same for two histories with the same events. */
+  /** A hash of all events. */
   digest = 0;
 
   /** @param elapsedMs Returns the virtual time since the start. */
@@ -24,7 +24,7 @@ export class Trace {
     this.digest = (Math.imul(this.digest, 31) + Math.round(atMs)) | 0;
   }
 
-  /** Returns the last events, a line each; those of one request only with `about`, such as `#17`. */
+  /** Returns the last events, a line each. `about`, such as `#17`, selects those of one request. */
   last(count: number, about?: string): string[] {
     const found = about === undefined
       ? this.#lines
