@@ -22,20 +22,20 @@ function ask(answer: Response) {
   });
 }
 
-Deno.test("requestGateway() reads any answer", async () => {
+Deno.test("requestGateway() returns the body of any response", async () => {
   assert.equal((await ask(new Response("Grüße"))).text, "Grüße");
   assert.equal((await ask(new Response(""))).text, "");
   assert.equal((await ask(new Response(null))).text, "");
   assert.deepEqual((await ask(Response.json({ a: 1 }))).body, { a: 1 });
 });
 
-Deno.test("requestGateway() drops a response that is longer than any gateway's", async () => {
+Deno.test("requestGateway() discards a body that is longer than any gateway's", async () => {
   const { body, cancelled } = endless();
   assert.equal((await ask(new Response(body))).text, "");
   await cancelled;
 });
 
-/** Why a real request to a server gets no answer. */
+/** Returns the fault of a real request to a server. */
 async function faultAt(
   scheme: string,
   options: { cert: string; key: string } | Record<never, never>,
@@ -64,14 +64,14 @@ Deno.test("connectionFault() names a certificate that is not trusted", async () 
   );
 });
 
-Deno.test("connectionFault() names a certificate of an authority that a server uses, as openssl makes it, and how to make another", async () => {
+Deno.test("connectionFault() names an authority's certificate that a server uses, and how to make a server's", async () => {
   assert.equal(
     await faultAt("https", authorityCertificate),
     `its certificate is one of an authority (CA:TRUE), which no server may use. Make one with openssl's option -addext ${EXTENSION}, and set DENO_CERT to it`,
   );
 });
 
-/** The option of `openssl req -x509` that makes a certificate for a server. */
+/** The option of `openssl req -x509` for a server's certificate. */
 const EXTENSION = "basicConstraints=critical,CA:FALSE";
 
 testNeeding(
@@ -131,7 +131,7 @@ Deno.test("connectionFault() names a certificate that has expired or is for anot
   assert.equal(networkFault("canary"), undefined);
 });
 
-Deno.test("the reason of an error is the message of its innermost cause, in one line", () => {
+Deno.test("an error's reason is the message of its innermost cause, in one line", () => {
   const cause = new Error("dns error\n at x");
   const error = new TypeError("fetch failed", {
     cause: new Error("middle", { cause }),
@@ -140,7 +140,7 @@ Deno.test("the reason of an error is the message of its innermost cause, in one 
   assert.equal(innermostMessage("canary"), "unknown error");
 });
 
-Deno.test("alignColumns() aligns as many rows as a table can have", () => {
+Deno.test("alignColumns() aligns 300,000 rows", () => {
   const rows = Array.from({ length: 300_000 }, () => ["alice", "1"]);
   rows.push(["bob", "1000"]);
   const lines = alignColumns(rows, {

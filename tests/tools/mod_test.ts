@@ -7,7 +7,7 @@ import { VERSION } from "../../src/base/version.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 
-/** A file that is not there. */
+/** A path without a file. */
 const MISSING = "no-such-directory/gateway.yaml";
 
 async function run(
@@ -106,7 +106,7 @@ Deno.test("runCli() rejects an unknown command, and prints the known ones", asyn
   }
 });
 
-Deno.test("runCli() serves when no command is named", async () => {
+Deno.test("runCli() runs serve when no command is named", async () => {
   const command = await run(["serve", "--config", MISSING]);
   const option = await run(["--config", MISSING]);
   const nothing = await run([], { MODEL_GATEWAY_CONFIG: MISSING });
@@ -159,13 +159,13 @@ Deno.test("runCli() passes the other arguments to the command, and returns 2 for
   }
 });
 
-Deno.test("runCli() runs a command to its end", async () => {
+Deno.test("runCli() waits until a command ends", async () => {
   const { code, written } = await run(["token", "new", "alice"]);
   assert.equal(code, 0);
   assert.match(written, /mg_/);
 });
 
-Deno.test("the demo accepts no file", async () => {
+Deno.test("the demo rejects a configuration file", async () => {
   const { code, complained } = await run(["demo", "--config", MISSING]);
   assert.equal(code, 2);
   assert.ok(
@@ -175,7 +175,7 @@ Deno.test("the demo accepts no file", async () => {
   );
 });
 
-Deno.test("dev serves a configuration file if there is one, else the demo", async () => {
+Deno.test("dev serves the configuration file, or the demo if there is none", async () => {
   const file = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const isFile = { MODEL_GATEWAY_CONFIG: file };
   const isNone = { MODEL_GATEWAY_CONFIG: MISSING };
@@ -193,14 +193,14 @@ Deno.test("dev serves a configuration file if there is one, else the demo", asyn
   assert.ok(named.complained.startsWith("Cannot start: "));
 });
 
-Deno.test("the commit is read from the embedded build facts, if there are any", () => {
+Deno.test("the commit comes from the embedded build facts", () => {
   assert.equal(readCommit('{"commit":"abc-dirty"}'), "abc-dirty");
   for (const text of ["{}", "null", '{"commit":1}']) {
     assert.equal(readCommit(text), undefined);
   }
 });
 
-Deno.test("the commit of a clone is given in full", async () => {
+Deno.test("the commit of a clone has its full hash", async () => {
   // A source without its history has none.
   assert.match(
     await sourceCommit() ?? "0".repeat(40),

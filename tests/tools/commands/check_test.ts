@@ -18,7 +18,7 @@ import { openTempFolder } from "../../support/temp_folder.ts";
 
 type Upstream = (request: Request) => Promise<Response> | Response;
 
-/** Runs `check` on a file, with an upstream that answers as given. */
+/** Runs `check` on a file with the given upstream. */
 async function check(
   file: unknown,
   { args = [], upstream = () => new Response("{}") }: {
@@ -383,7 +383,7 @@ Deno.test("check --live does not read the upstream's body", async () => {
   assert.ok(cancelled);
 });
 
-/** Answers of an issuer, with the line about it. */
+/** Responses of an issuer, with the line that `check` prints. */
 const ISSUERS: Readonly<
   Record<string, readonly [() => Response, string, number]>
 > = {
@@ -441,7 +441,7 @@ const KEYLESS = connectionFile({
   },
 });
 
-Deno.test("check names the platform's token that is missing, and sends nothing", async () => {
+Deno.test("check names a missing platform token, and sends no request", async () => {
   const { code, error } = await check(minimalFile({ connections: [KEYLESS] }), {
     upstream: () => assert.fail("a request"),
   });
@@ -452,7 +452,7 @@ Deno.test("check names the platform's token that is missing, and sends nothing",
   );
 });
 
-Deno.test("check --live makes one exchange, prints its life, and the secrets that live long", async () => {
+Deno.test("check --live makes one token exchange, and prints the token's lifetime and the long-lived secrets", async () => {
   const subject = await Deno.makeTempFile();
   await Deno.writeTextFile(subject, "subject.of.platform");
   const connection = {
@@ -507,7 +507,7 @@ Deno.test("check --live makes one exchange, prints its life, and the secrets tha
   await Deno.remove(subject);
 });
 
-Deno.test("check --live sends a test to the receiver of alerts, and shows no secret of it", async () => {
+Deno.test("check --live sends a test alert, and prints no secret of the receiver", async () => {
   for (const status of [200, 404]) {
     const bodies: unknown[] = [];
     const { code, out } = await check(

@@ -86,7 +86,7 @@ Deno.test("loadConfigFile() reports an unreadable file as a problem", async () =
   });
 });
 
-/** Something in the place of a file that never ends, or never begins, for its reader. */
+/** Special files, by kind. Reading one may never begin or never end. */
 const SPECIAL_FILES: Readonly<
   Record<string, (path: string) => Promise<Disposable>>
 > = {
@@ -94,7 +94,7 @@ const SPECIAL_FILES: Readonly<
     const made = await new Deno.Command("mkfifo", { args: [path] }).output();
     assert.ok(made.success);
     return {
-      // Opened for both, it waits for nobody and ends the wait of those who read.
+      // Opening both ends does not wait, and releases a waiting reader.
       [Symbol.dispose]: () =>
         Deno.openSync(path, { read: true, write: true }).close(),
     };
@@ -109,7 +109,7 @@ const SPECIAL_FILES: Readonly<
   },
 };
 
-/** Every file that a configuration names, and the place that names it. */
+/** Each setting that names a file, with a configuration that sets it. */
 const NAMED_FILES: Readonly<
   Record<string, (path: string) => Readonly<Record<string, unknown>>>
 > = {
@@ -129,7 +129,7 @@ const NAMED_FILES: Readonly<
   }),
 };
 
-Deno.test("findFiles() matches as a shell does, from the folder of the configuration", async () => {
+Deno.test("findFiles() matches patterns as a shell does, relative to the configuration's folder", async () => {
   await withDirectory(async (directory) => {
     for (const folder of ["tokens.d/inner", "other", ".hidden"]) {
       await Deno.mkdir(`${directory}/${folder}`, { recursive: true });
@@ -261,7 +261,7 @@ Deno.test({
     }),
 });
 
-/** Ways in which a shell hands a program what is no regular file, and is open already. */
+/** Scripts that pass a program an open descriptor instead of a regular file. */
 const OPEN_DESCRIPTORS: Readonly<Record<string, string>> = {
   "a command's output": 'exec "$@" --config <(cat "$FILE")',
   "a pipe": 'cat "$FILE" | "$@" --config /dev/stdin',

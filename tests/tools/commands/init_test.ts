@@ -36,12 +36,12 @@ const pricesSchema = z.object({
   })),
 });
 
-/** Returns the models of a piece of a configuration. */
+/** Returns the models in the text of a configuration. */
 function listed(yaml: unknown) {
   return pricesSchema.parse(yaml).models;
 }
 
-/** Every key file has a key, and the one file of tokens a token. */
+/** A file system in which every key file has a key, and the token file a token. */
 const FILES: Partial<LoadContext> = {
   readFile: (path) =>
     Promise.resolve(
@@ -68,7 +68,7 @@ Deno.test("init prints a file for each service, which is valid once its key file
     assert.deepEqual(schemaFaults(parseYaml(written)), []);
   }));
 
-Deno.test("init prints list prices as comments, as docs/reference/prices.md has them", async () => {
+Deno.test("init prints the list prices of docs/reference/prices.md as comments", async () => {
   const page = (await readPages()).get("docs/reference/prices.md") ?? "";
   const blocks = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)]
     .map(([, yaml = ""]) => yaml);
@@ -99,7 +99,7 @@ Deno.test("init prints the variables in the addresses of a service", async () =>
   assert.match(written, /# chat at https:\/\/\{region\}-aiplatform\.google/);
 });
 
-Deno.test("init prints one file for all services, whose key files and variables differ", async () => {
+Deno.test("init prints one file for all services, each with its own key file and variables", async () => {
   const { written } = await init(...SERVICE_NAMES);
   const config = configOf(await loadText(written, FILES));
   assert.deepEqual(

@@ -61,7 +61,7 @@ Deno.test("beside() resolves a relative path against the folder of the file, on 
   }
 });
 
-/** Runs `health` against something that answers as given. */
+/** Runs `health` against the given responses. */
 async function health(
   args: readonly string[],
   answer: () => Promise<Response> | Response,
@@ -128,7 +128,7 @@ Deno.test("health ends with 1 and prints the reason when the gateway accepts no 
   });
 });
 
-Deno.test("health rejects a text that is no address", async () => {
+Deno.test("health rejects an argument that is not an address", async () => {
   for (const url of ["127.0.0.1:8787", "ftp://gw.test", "http://"]) {
     const { code, asked } = await health(["--url", url], () => new Response());
     assert.equal(code, 2);

@@ -5,7 +5,7 @@ import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import { steps } from "../../support/steps.ts";
 
-/** A folder with a list of people, in which the command runs. */
+/** A folder with a list of people. The command runs in it. */
 async function folderOf(files: Readonly<Record<string, string>>) {
   const directory = await Deno.makeTempDir();
   await Deno.mkdir(`${directory}/tokens.d`);
@@ -47,7 +47,7 @@ async function folderOf(files: Readonly<Record<string, string>>) {
 const STAFF = "tokens.d/staff.yaml";
 const SECRETS = "tokens.txt";
 
-Deno.test("token new --to writes the hashes and, for the owner alone, the tokens", async () => {
+Deno.test("token new --to writes the hashes, and the tokens into a file that only its owner can read", async () => {
   await using folder = await folderOf({ list: "alice\nbob\n" });
   assert.deepEqual(await folder.run(), {
     code: 0,
@@ -97,7 +97,7 @@ Deno.test("token new --to keeps the people, the comments and the mode of the fil
   assert.equal((mode ?? 0) & 0o777, 0o640);
 });
 
-Deno.test("token new --to writes no file when everybody has a token, and names those whose groups differ", async () => {
+Deno.test("token new --to writes no file when all have a token, and names people whose groups differ", async () => {
   const old = `tokens: [{ name: alice, sha256: ${"0".repeat(64)}, group: a }]`;
   await using folder = await folderOf({
     list: "name,group\nalice,b\n",
@@ -113,7 +113,7 @@ Deno.test("token new --to writes no file when everybody has a token, and names t
   assert.ok(!(await folder.names()).includes(SECRETS));
 });
 
-/** Why nothing is written, with the files beside the list. */
+/** The files beside the list, and the error, by the reason why no file is written. */
 const REFUSED: Readonly<
   Record<string, readonly [Readonly<Record<string, string>>, RegExp]>
 > = {
@@ -139,7 +139,7 @@ const REFUSED: Readonly<
   ],
 };
 
-Deno.test("token new --to writes all or nothing", async (t) => {
+Deno.test("token new --to writes both files or none", async (t) => {
   await steps(t, Object.entries(REFUSED), async ([, [files, expected]]) => {
     await using folder = await folderOf({ list: "alice\n", ...files });
     const before = await folder.names();
@@ -151,12 +151,12 @@ Deno.test("token new --to writes all or nothing", async (t) => {
       assert.equal(await folder.read(name), text);
     }
   });
-  await t.step("a name is a problem", async () => {
+  await t.step("a name is invalid", async () => {
     await using folder = await folderOf({ list: "alice\n*\n" });
     assert.equal((await folder.run()).code, 2);
     assert.deepEqual(await folder.names(), ["list", "tokens.d"]);
   });
-  await t.step("there is no folder", async () => {
+  await t.step("the folder does not exist", async () => {
     await using folder = await folderOf({ list: "alice\n" });
     const { code, error } = await folder.run("--to", "HERE/nowhere/a.yaml");
     assert.equal(code, 1);

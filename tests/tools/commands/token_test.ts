@@ -72,7 +72,7 @@ Deno.test("token prints its usage after bad arguments", async () => {
   }
 });
 
-/** Runs `token new --many` on a file with this text, beside other files. */
+/** Runs `token new --many` on a file with this text, in a folder with other files. */
 async function runMany(
   names: string,
   options: readonly string[] = [],
@@ -95,7 +95,7 @@ async function runMany(
   }
 }
 
-Deno.test("token new --many prints a file for include, and apart from it each token once", async () => {
+Deno.test("token new --many prints a file for include, and separately each token once", async () => {
   const { code, out, error } = await runMany(
     "# the team\nalice\n\n  bob \r\ncarol",
   );
@@ -183,7 +183,7 @@ Deno.test("the options of token new apply to one token and to each of many", asy
   assert.doesNotMatch(many.out, /[&*]ref/, "aliases, which people cannot edit");
 });
 
-/** The problems that a refusal lists. */
+/** Returns the listed problems of an error message. */
 function problemsIn(error: string): readonly string[] {
   const [head, ...lines] = error.trimEnd().split("\n");
   assert.equal(head, "Cannot create a token:");
@@ -228,7 +228,7 @@ Deno.test("a table of people has a column with the groups of each", async (t) =>
   });
 });
 
-Deno.test("a list that is not understood gives nobody access, and names the line", async (t) => {
+Deno.test("token new --many creates no token from an unclear list, and names the line", async (t) => {
   const notFirst =
     "line 1: is not a name, and not the first line of a table, which needs the column name. Begin a table with name,group. Put a name with a comma, a semicolon or a tab into double quotes.";
   const unknown = (name: string) =>
@@ -288,7 +288,7 @@ Deno.test("a list that is not understood gives nobody access, and names the line
   });
 });
 
-Deno.test("--ignore-columns skips the columns that a table has besides name and group", async () => {
+Deno.test("--ignore-columns skips all columns except name and group", async () => {
   const list =
     'email;name;Group;title\na@x;alice;platform;"Dr.; h. c."\nb@x;bob;a,b;\n';
   const { code, out, error } = await runMany(list, ["--ignore-columns"]);

@@ -77,7 +77,7 @@ Deno.test("compose() quotes the question and names the model", () => {
   );
 });
 
-Deno.test("compose() quotes the last text that is not blank, and not all of a long one", () => {
+Deno.test("compose() quotes the last text that is not blank, and cuts a long one", () => {
   const last = turn("user", "reminder", "x".repeat(900), " ");
   const quoted = textOf(askOf(["before", last])).match(/"(x+)…"/)?.[1];
   assert.equal(quoted?.length, 400);
@@ -111,7 +111,7 @@ Deno.test("compose() quotes every result of a tool by the tool's name", () => {
   );
 });
 
-Deno.test("compose() reasons before its answer on request", () => {
+Deno.test("compose() adds reasoning before the answer on request", () => {
   const [reasoning, text] =
     compose(askOf(["Hm?"], { reasoning: { effort: "low", summary: "none" } }))
       .blocks;
@@ -137,7 +137,7 @@ Deno.test("compose() counts tokens from the real lengths", () => {
   });
 });
 
-Deno.test("compose() ends at the limit, with exactly so many tokens", async (t) => {
+Deno.test("compose() ends with exactly as many tokens as the limit allows", async (t) => {
   for (const limit of [1, 2, 12, 25]) {
     await t.step(`${limit}`, () => {
       const { stop, usage } = compose(
@@ -292,7 +292,7 @@ Deno.test("toolsToCall() returns the tools that the prompt names", async (t) => 
   }
 });
 
-Deno.test("toolsToCall() calls nothing after results, unless it must", () => {
+Deno.test("toolsToCall() returns no tool after results, unless tool_choice requires one", () => {
   const before = askWith("Use get_a", ["get_a"]);
   const after: Ask = {
     ...before,
@@ -322,7 +322,7 @@ Deno.test("callInput() creates arguments when the prompt has none", () => {
   );
 });
 
-Deno.test("callInput() returns the fenced block of the prompt for a custom tool, or a text that fits", () => {
+Deno.test("callInput() returns the prompt's fenced block for a custom tool, or a fitting text", () => {
   const fenced = "Use it:\n```js\nconst a = 1;\n```\nThanks";
   assert.equal(callInput(tool("exec", "custom"), fenced), "const a = 1;");
   assert.match(

@@ -17,7 +17,7 @@ interface Door {
   readonly body: JsonObject;
 }
 
-/** Every protocol, at the family that is native to it. */
+/** Each protocol, at a family with that native protocol. */
 const DOORS: readonly Door[] = [
   {
     family: "A",
@@ -62,7 +62,7 @@ const REFUSED: readonly (readonly [Fault, number, RegExp, string])[] = [
   ["error-500", 500, /^server_error$/, "api_error"],
 ];
 
-/** The demo, and the provider that judges the program's codecs. */
+/** The demo, and the strict provider of the tests. */
 const PROVIDERS = [
   ["the demo", createFixedDemo],
   ["the strict provider", createFixedStrict],
@@ -90,7 +90,7 @@ for (const [at, create] of PROVIDERS) {
       }
     });
 
-    Deno.test(`${at}: ${door.path} is slow on request: before the first word, streaming or not`, async () => {
+    Deno.test(`${at}: ${door.path} waits before the first word on request, streaming or not`, async () => {
       for (const stream of [false, true]) {
         const waits: number[] = [];
         const wait = (ms: number) => {
@@ -106,18 +106,18 @@ for (const [at, create] of PROVIDERS) {
       }
     });
 
-    Deno.test(`${at}: ${door.path} is silent on request, until the caller goes`, async () => {
+    Deno.test(`${at}: ${door.path} is silent on request until the caller leaves`, async () => {
       const controller = new AbortController();
       const { signal } = controller;
       const demo = create();
       const answer = demo(request(door, "silent", { stream: true, signal }));
-      // Whatever the silent model has to say would be here before what is asked after it.
+      // An answer of the silent model would arrive before that of a later request.
       await (await demo(request(door, "error-500", { stream: true }))).text();
       controller.abort(new Error("gone"));
       await assert.rejects(answer, /gone/);
     });
 
-    Deno.test(`${at}: ${door.path} breaks on request, in the middle of the answer`, async () => {
+    Deno.test(`${at}: ${door.path} breaks off in the middle of the answer on request`, async () => {
       for (const stream of [false, true]) {
         const response = await create()(request(door, "broken", { stream }));
         const text = await readUntilError(response);
@@ -127,7 +127,7 @@ for (const [at, create] of PROVIDERS) {
       }
     });
 
-    Deno.test(`${at}: ${door.path} stalls on request, until the caller goes`, async () => {
+    Deno.test(`${at}: ${door.path} stalls on request until the caller leaves`, async () => {
       for (const stream of [false, true]) {
         const controller = new AbortController();
         const response = await create({ wait: waitInRealTime })(
@@ -170,7 +170,7 @@ for (const [at, create] of PROVIDERS) {
       }
     });
 
-    Deno.test(`${at}: ${door.path} is overloaded instead when the answer is not streamed`, async () => {
+    Deno.test(`${at}: ${door.path} responds with an overload error instead when the answer is not streamed`, async () => {
       const response = await create()(
         request(door, "error-in-stream", { stream: false }),
       );
@@ -197,7 +197,7 @@ async function drain(
   while (!(await reader.read()).done);
 }
 
-Deno.test("a legacy completion breaks on request too", async () => {
+Deno.test("a legacy completion also breaks off on request", async () => {
   const response = await createFixedDemo()(demoRequest("A", "/v1/completions", {
     body: { model: "demo-error-in-stream", prompt: "Hello", stream: true },
   }));

@@ -40,7 +40,7 @@ const RESPONSES_TOOLS = [
 
 const HELLO = [{ role: "user", content: "Hello there, ünïcode 🙂" }];
 
-/** The words and the tools of the requests, as YAML, which holds JSON. */
+/** The prompts and tools of the requests, in YAML that contains JSON. */
 const [hello, twice, chatTools, messagesTools, responsesTools] = [
   HELLO,
   [{ role: "user", content: ASK_TWICE }],
@@ -136,7 +136,7 @@ for (
 
 const PROGRAM_CODEC_HELLO = [{ role: "user", content: "Hello" }];
 
-/** Sends `fields` to the demo itself, at the protocol of the family. */
+/** Sends `fields` to the demo in the family's protocol. */
 async function askDemo(
   family: "A" | "B" | "C",
   fields: JsonObject,
@@ -176,7 +176,7 @@ Deno.test("the demo rejects what it cannot answer, and names the field", async (
   }
 });
 
-Deno.test("the demo rejects a thread in the way that makes an SDK send it whole", async () => {
+Deno.test("the demo rejects a thread with the error after which an SDK sends the whole conversation", async () => {
   const { status, answer } = await askDemo("B", {
     max_tokens: 500,
     messages: PROGRAM_CODEC_HELLO,
@@ -212,7 +212,7 @@ Deno.test("the demo completes a prompt of a legacy completion", async () => {
   assert.equal((await askDemo("A", {}, "/v1/completions")).status, 400);
 });
 
-Deno.test("the demo compacts a conversation to the user's messages and one sealed item, and goes on with it", async () => {
+Deno.test("the demo compacts a conversation to the user's messages and one sealed item, and accepts the result", async () => {
   const { answer } = await askDemo("C", {
     input: [...PROGRAM_CODEC_HELLO, { role: "assistant", content: "Hi" }],
   }, "/v1/responses/compact");

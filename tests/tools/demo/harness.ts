@@ -16,7 +16,7 @@ type DemoOptions = Parameters<typeof createDemoUpstream>[0];
 /** 2026-11-20T12:00:00Z. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only when the test moves it. */
 export interface FakeClock extends Clock {
   advance(ms: number): void;
 }
@@ -31,20 +31,20 @@ export function createFakeClock(): FakeClock {
   };
 }
 
-/** Identifiers that count: `msg_1`, `call_2`, … */
+/** Creates numbered identifiers: `msg_1`, `call_2`, … */
 export function createCountingIds(): Ids {
   let count = 0;
   return { next: (prefix) => `${prefix}_${++count}` };
 }
 
-/** A demo upstream with fixed ids and clock that answers without waiting, unless `options` say otherwise. */
+/** Creates a demo with fixed ids and clock that answers without pauses. `options` replace these defaults. */
 export function createFixedDemo(
   options: Partial<DemoOptions> = {},
 ): DemoUpstream {
   return createDemoUpstream({ ...fixed(), ...options });
 }
 
-/** The same of the strict provider, which judges the program's codecs. */
+/** Creates a strict provider with the same defaults. */
 export function createFixedStrict(
   options: Partial<DemoOptions> = {},
 ): DemoUpstream {
@@ -61,7 +61,7 @@ const ORIGINS: Readonly<Record<Family, string>> = {
   C: "https://demo-c.invalid",
 };
 
-/** A request with the right key and version for the provider of `family`. */
+/** Returns a request with the valid key and version for the provider of `family`. */
 export function demoRequest(
   family: Family,
   path: string,
@@ -88,13 +88,13 @@ export function demoRequest(
   });
 }
 
-/** What came back for a request. */
+/** A status with the parsed body. */
 interface Asked {
   readonly status: number;
   readonly answer: JsonObject;
 }
 
-/** Sends `body` to a fresh strict provider, or to `provider`; gives the status and the object that comes back. */
+/** Sends `body` to `provider`, by default a new strict one. Returns the status and the parsed body. */
 export async function ask(
   family: Family,
   path: string,
@@ -107,7 +107,7 @@ export async function ask(
   return { status: response.status, answer };
 }
 
-/** Sends `body` with `stream: true` in the same way and gives the text that comes back. */
+/** Sends `body` with `stream: true` and returns the text of the response. */
 export async function askStream(
   family: Family,
   path: string,
@@ -125,7 +125,7 @@ const PROTOCOL_BY_PATH: Readonly<Record<string, Protocol>> = {
   "/v1/responses": "responses",
 };
 
-/** Sends `body` to the demo and to the strict provider, which must answer alike; gives the latter's answer. */
+/** Sends `body` to the demo and to the strict provider, checks that the answers agree, and returns the latter. */
 export async function askBoth(
   family: Family,
   path: string,
@@ -144,7 +144,7 @@ export async function askBoth(
   return asked;
 }
 
-/** The parts of an answer that do not depend on who wrote it. */
+/** Returns the parts of an answer that must be equal for the demo and the strict provider. */
 export function gistOf(answer: JsonObject, protocol: Protocol): unknown {
   const { blocks, stop, usage } = CODECS[protocol].decodeAnswer(
     answer,

@@ -13,7 +13,7 @@ import {
 } from "../../../src/tools/demo/speak.ts";
 import { within } from "../../support/within.ts";
 
-Deno.test("wordsOf() splits after every blank and loses nothing", () => {
+Deno.test("wordsOf() splits after every blank and keeps all characters", () => {
   assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);
   assert.deepEqual(wordsOf(" x"), [" ", "x"]);
   assert.deepEqual(wordsOf(""), []);
@@ -28,7 +28,7 @@ Deno.test("fragmentsOf() returns short pieces and splits no character", () => {
   assert.deepEqual(fragmentsOf(""), []);
 });
 
-Deno.test("unseal() opens what seal() made", () => {
+Deno.test("unseal() returns the text that seal() sealed", () => {
   for (const text of ["", "a.b.c", "line\nline", "ünïcode 🙂"]) {
     assert.equal(unseal(seal(text)), text);
   }
@@ -45,7 +45,7 @@ const NEVER = new AbortController().signal;
 
 const DAY_MS = 86_400_000;
 
-/** Waits that take no time and write down how long they would have been. */
+/** Records waits instead of waiting. */
 function createWaits() {
   const waits: number[] = [];
   const wait = (ms: number) => {
@@ -75,7 +75,7 @@ Deno.test("speak() does not wait when words take no time", async () => {
   assert.deepEqual(waits, []);
 });
 
-Deno.test("speak() runs no step before it is read", async () => {
+Deno.test("speak() runs a step only when its body is read", async () => {
   let taken = 0;
   function* steps() {
     for (;;) {
@@ -148,7 +148,7 @@ Deno.test("speak() forwards the errors of its steps and waits", async () => {
   await assert.rejects(new Response(body).text(), /no time/);
 });
 
-Deno.test("waitInRealTime() resolves when the time has passed, and no sooner", async () => {
+Deno.test("waitInRealTime() resolves only after the time has passed", async () => {
   const { signal } = new AbortController();
   let isOver = false;
   const waiting = waitInRealTime(1, signal).then(() => isOver = true);
@@ -170,7 +170,7 @@ for (
     await assert.rejects(within(waiting, "the wait to end"), /enough/);
   });
 
-  Deno.test(`${name} rejects at once when the signal has aborted before`, async () => {
+  Deno.test(`${name} rejects at once when the signal is already aborted`, async () => {
     const waiting = wait(AbortSignal.abort(new Error("late")));
     await assert.rejects(within(waiting, "the wait to end"), /late/);
   });

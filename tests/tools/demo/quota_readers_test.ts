@@ -24,7 +24,7 @@ async function connectionOf(family: Family): Promise<Connection> {
   return found;
 }
 
-/** One line a window, as `five_hour 1% until 2026-…`. */
+/** Returns a line for each window, such as `five_hour 1% until 2026-…`. */
 function linesOf(windows: readonly QuotaWindow[]): string[] {
   return windows.map(({ window, used_percent, resets_at }) =>
     `${window} ${Math.floor(used_percent ?? NaN)}% until ${resets_at}`
@@ -75,7 +75,7 @@ const CALLS = [
 ] as const;
 
 for (const { family, path, body, polled, headers } of CALLS) {
-  Deno.test(`the gateway reads the quota of family ${family} from the demo, from its endpoint and from headers`, async () => {
+  Deno.test(`the gateway reads the quota of family ${family} from the demo's endpoint and headers`, async () => {
     const clock = createFakeClock();
     const demo = createFixedDemo({ clock });
     const connection = await connectionOf(family);

@@ -13,7 +13,7 @@ import { askStream } from "./harness.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import { steps } from "../../support/steps.ts";
 
-/** Recordings of real providers; they lie beside the repository, where there are any. */
+/** The folder of recordings of real providers, outside the repository. It may be missing. */
 const RECORDINGS = new URL("../../../../shared/recordings/", import.meta.url);
 
 const isAbsent = await Deno.stat(RECORDINGS).then(() => false, () => true);
@@ -126,7 +126,10 @@ async function recordedFields(
   return fields;
 }
 
-/** The paths of all fields of a stream, such as `message_start.message.usage`, behind the event's type. */
+/**
+ * Returns the paths of all fields in a stream. A path begins with the event's type, such as
+ * `message_start.message.usage`.
+ */
 function fieldsOf(text: string): Set<string> {
   const fields = new Set<string>();
   for (const { data } of framesOf(text)) {
@@ -137,7 +140,10 @@ function fieldsOf(text: string): Set<string> {
   return fields;
 }
 
-/** An incomplete answer has the fields of a completed one, but few were recorded. */
+/**
+ * Returns the kind of an event or a body. Incomplete answers count as completed ones: the fields agree, and few were
+ * recorded.
+ */
 function kindOf({ type, object }: JsonObject): string {
   return String(type ?? object).replace("incomplete", "completed");
 }

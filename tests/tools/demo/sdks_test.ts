@@ -11,7 +11,7 @@ import { steps } from "../../support/steps.ts";
 
 // The SDKs' answers of these providers, and their tools, are in tests/e2e/sdks: natively, the gateway changes no byte.
 
-/** The official SDK, talking to the demo of one family without a network. */
+/** An official SDK whose `fetch` is the demo of one family. */
 function createClient(family: "a" | "c", apiKey = `demo-key-${family}`) {
   return new OpenAI({
     baseURL: `https://demo-${family}.invalid/v1`,
@@ -29,7 +29,7 @@ Deno.test("the OpenAI SDK lists the models of a provider and reads one", async (
   assert.equal((await client.models.retrieve("demo-c")).id, "demo-c");
 });
 
-Deno.test("the OpenAI SDK recognizes the demo's refusals by their class", async (t) => {
+Deno.test("the OpenAI SDK throws the right class for each of the demo's refusals", async (t) => {
   const ask = (model: string, client = createClient("a")) =>
     client.chat.completions.create({
       model,
@@ -100,7 +100,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     assert.equal(await judge.modelId("demo-b"), "demo-b");
   });
 
-  Deno.test(`the Anthropic SDK ${generation} recognizes the demo's refusals by their class`, async (t) => {
+  Deno.test(`the Anthropic SDK ${generation} throws the right class for each of the demo's refusals`, async (t) => {
     const rejects = (model: string, error: new (...a: never) => Error) =>
       assert.rejects(createSdk(optionsFor()).create(helloTo(model)), error);
     await t.step("a wrong key", () =>

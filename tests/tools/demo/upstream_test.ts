@@ -33,7 +33,7 @@ const CALLS: readonly {
   },
 ];
 
-/** What a refused request comes back with. */
+/** The response to a refused request. */
 async function refusal(
   request: Request,
 ): Promise<{ status: number; body: unknown; response: Response }> {
@@ -49,7 +49,7 @@ Deno.test("the demo accepts a URL with options, and a request", async () => {
   assert.equal(response.status, 200);
 });
 
-Deno.test("the demo rejects like fetch for a host that it does not simulate", async () => {
+Deno.test("the demo rejects as fetch does for a host that it does not simulate", async () => {
   await assert.rejects(
     createFixedDemo()("http://example.com/v1/models"),
     (error) => error instanceof TypeError && /example\.com/.test(error.message),
@@ -140,7 +140,7 @@ Deno.test("the demo rejects a model of another family in the protocol's shape", 
   }
 });
 
-Deno.test("the demo rejects a body that is no JSON object or names no model", async (t) => {
+Deno.test("the demo rejects a body that is not a JSON object or names no model", async (t) => {
   for (const { family, path } of CALLS) {
     for (const body of ["", "{", "[]", "{}", '{"model":7}']) {
       await t.step(`${path} with ${body}`, async () => {
@@ -212,7 +212,7 @@ Deno.test("the demo lists no models without a key", async () => {
   assert.equal((await refusal(request)).status, 401);
 });
 
-Deno.test("the demo gives every answer an id in the protocol's header", async () => {
+Deno.test("every response of the demo has an id in the protocol's header", async () => {
   for (const { family, path, body } of CALLS) {
     const request = demoRequest(family, path, { body });
     const { response } = await refusal(request);
@@ -233,7 +233,7 @@ Deno.test("the demo returns the same answer to the same request", async () => {
   }
 });
 
-Deno.test("the demo delays a whole answer by the time of its words, three seconds at most", async () => {
+Deno.test("the demo delays a whole answer by the time of its words, by at most three seconds", async () => {
   const waits: number[] = [];
   const demo = createFixedDemo({
     wordMs: 1,
@@ -315,7 +315,7 @@ Deno.test("demoConfigText() loads without a problem or a warning", async () => {
   ]);
 });
 
-Deno.test("demoConfigText() assigns all connections and models to its one token", async () => {
+Deno.test("demoConfigText() allows its one token all connections and models", async () => {
   const { config } = await loadDemo();
   const caller = config.callers.get(SHA256);
   assert.equal(config.callers.size, 1);

@@ -24,16 +24,16 @@ interface Run {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly answer?: Answer;
-  /** What `GET /usage` answers; by default there is no such path. */
+  /** The response to `GET /usage`; by default, a 404. */
   readonly usage?: Answer;
   readonly columns?: number | undefined;
-  /** After how many waits the run is left alone. */
+  /** The number of waits that end; the run stops at the last one. */
   readonly waits?: number;
-  /** False when the reader of the output has closed it. */
+  /** False when the output is closed. */
   readonly isRead?: boolean;
 }
 
-/** Runs `limits` against a gateway that answers as given; `code` is undefined while it still watches. */
+/** Runs `limits` against a gateway with the given responses. `code` is undefined while it still watches. */
 async function limits(
   {
     args = [],
@@ -88,7 +88,7 @@ function good(): Response {
   return Response.json(everyState());
 }
 
-/** Answers with each in turn, and with the last from then on. */
+/** Returns each response in turn, and then the last one again. */
 function inTurn(...answers: readonly Answer[]): Answer {
   let count = 0;
   return (request) => {
@@ -97,7 +97,7 @@ function inTurn(...answers: readonly Answer[]): Answer {
   };
 }
 
-/** What `GET /usage` says of the first window of the list. */
+/** Returns a response of `GET /usage` with the first window of the list. */
 function usageOf(percent: number | null): Response {
   const [entry] = everyState().data;
   const [window] = entry?.limits ?? [];
@@ -114,7 +114,7 @@ function usageOf(percent: number | null): Response {
   });
 }
 
-Deno.test("limits shows the token's own use of a window, if it is known", async () => {
+Deno.test("limits shows the token's own use of a window if the gateway reports it", async () => {
   const { code, out, usageRequests: requests } = await limits({
     usage: () => usageOf(12.34),
   });
@@ -204,7 +204,7 @@ Deno.test("limits reads address and token from the environment unless options na
   );
 });
 
-Deno.test("limits --json prints the list as one line, whole", async () => {
+Deno.test("limits --json prints the whole list in one line", async () => {
   const list = { ...everyState(), of_a_newer_gateway: true };
   const { code, out } = await limits({
     args: ["--json"],
@@ -320,7 +320,7 @@ Deno.test("limits prints the reason for a failure in one line, with exit code 1"
   });
 });
 
-Deno.test("limits rejects bad usage with exit code 2 and repeats nothing of it", async (t) => {
+Deno.test("limits rejects bad arguments with exit code 2 and does not repeat them", async (t) => {
   const cases: readonly [string, Run, string][] = [
     ["unknown option", { args: ["--colour"] }, "there is no option --colour."],
     [
@@ -414,7 +414,7 @@ Deno.test("limits --watch redraws on a terminal, and appends elsewhere", async (
   );
 });
 
-Deno.test("limits --watch continues after a temporary failure, and ends at a lasting one", async () => {
+Deno.test("limits --watch continues after a temporary failure, and ends after a permanent one", async () => {
   const slow = listOf(entryOf("one"));
   const run = await limits({
     args: ["--watch"],
@@ -432,7 +432,7 @@ Deno.test("limits --watch continues after a temporary failure, and ends at a las
   assert.equal(run.error.trimEnd().split("\n").length, 4);
 });
 
-Deno.test("limits --watch ends when the reader of its output has left, as head does", async () => {
+Deno.test("limits --watch ends when its output is closed, as by head", async () => {
   const run = await limits({ args: ["--watch"], waits: 2, isRead: false });
   assert.equal(run.code, 0);
   assert.equal(run.requests.length, 1);
@@ -446,7 +446,7 @@ const MAIN = [
   fromFileUrl(new URL("../../../src/tools/main.ts", import.meta.url)),
 ];
 
-Deno.test("limits draws the demo's quotas, from a program of its own", async () => {
+Deno.test("limits draws the demo's quotas from a separate process", async () => {
   const demo = await startProcess(Deno.execPath(), {
     args: [...MAIN, "demo", "--port", "0"],
   });

@@ -20,7 +20,7 @@ import {
   weekOf,
 } from "../../support/wire/limits_list.ts";
 
-/** The drawing of a list at noon, as lines. */
+/** Returns the lines that draw a list at noon. */
 function draw(
   list: QuotaList,
   { columns = 100, paint = withoutColour } = {},
@@ -127,7 +127,7 @@ Deno.test("drawLimits() draws no bar beyond the columns of the terminal", async 
   }
 });
 
-Deno.test("drawLimits() draws a window in three lines when one is too short", () => {
+Deno.test("drawLimits() draws a window in three lines when one line is too narrow", () => {
   const limits = [weekOf({ used_percent: 93 })];
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 40 }), [
     "one  Z.ai, checked 12 s ago",
@@ -139,7 +139,7 @@ Deno.test("drawLimits() draws a window in three lines when one is too short", ()
   ]);
 });
 
-Deno.test("drawLimits() expresses each colour in words, too", () => {
+Deno.test("drawLimits() writes the meaning of each colour in words, too", () => {
   const limits = [
     shareOf(74.9),
     shareOf(75),
@@ -158,7 +158,7 @@ Deno.test("drawLimits() expresses each colour in words, too", () => {
   ]);
 });
 
-Deno.test("drawLimits() draws an empty bar only when all is used, and a full one only before any use", () => {
+Deno.test("drawLimits() draws an empty bar only for a used-up window, and a full one only for an unused window", () => {
   const limits = [shareOf(112), shareOf(99.9), shareOf(0.01), shareOf(0)];
   const bars = draw(listOf(entryOf("one", { limits })), { columns: 120 })
     .slice(1, -1).map((line) =>
@@ -172,7 +172,7 @@ Deno.test("drawLimits() draws an empty bar only when all is used, and a full one
   ]);
 });
 
-Deno.test("drawLimits() shows unknown amounts as unknown, and draws no bar for a stock", () => {
+Deno.test("drawLimits() shows unknown amounts as unknown, and draws no bar for a balance", () => {
   const limits = [
     unknownWindow(),
     balanceOf(110.5, "CNY"),
@@ -193,7 +193,7 @@ Deno.test("drawLimits() shows unknown amounts as unknown, and draws no bar for a
   ]);
 });
 
-Deno.test("drawLimits() shows why a connection has no windows, and who can help", () => {
+Deno.test("drawLimits() shows why a connection has no windows and who can fix it", () => {
   const lines = draw(listOf(
     entryOf("broken", {
       status: "unavailable",
@@ -223,7 +223,7 @@ Deno.test("drawLimits() shows why a connection has no windows, and who can help"
   ]);
 });
 
-Deno.test("drawLimits() shows that the requests of a connection fail, in place of a denial", () => {
+Deno.test("drawLimits() shows failing requests of a connection instead of a refused reading", () => {
   const until = new Date(Date.now() + 60_000).toISOString();
   const lines = draw(listOf(
     entryOf("refused", {

@@ -10,7 +10,7 @@ const ARGS = ["--issuer", ISSUER, "--client", "people"];
 
 const MINUTE_MS = 60_000;
 
-/** Opens a machine with a home of its own. Its clock moves when the command waits, and in `pass`. */
+/** Opens a machine with its own home folder. Its clock moves only when the command waits, and by `pass`. */
 async function open(options: { readonly lifeS?: number } = {}) {
   const folder = await Deno.makeTempDir();
   let nowMs = Date.UTC(2026, 0, 1);
@@ -44,7 +44,7 @@ async function open(options: { readonly lifeS?: number } = {}) {
 
 const token = (serial: number) => `eyJhbGciOiJSUzI1NiJ9.e30.token-${serial}\n`;
 
-Deno.test("on a terminal it signs in by the device flow, as slowly as the issuer wants, and prints the token alone", async () => {
+Deno.test("login signs in on a terminal by the device flow, polls as slowly as the issuer wants, and prints only the token", async () => {
   await using machine = await open();
   const { issuer, run } = machine;
   issuer.errors.push(
@@ -64,7 +64,7 @@ Deno.test("on a terminal it signs in by the device flow, as slowly as the issuer
   assert.equal(issuer.asked.length, 6, "a known token needs no request");
 });
 
-Deno.test("the login is a file that only its owner can read", async () => {
+Deno.test("login writes a file that only its owner can read", async () => {
   await using machine = await open();
   await machine.run({ isTyped: true });
   const folder = `${machine.folder}/model-gateway/logins`;
@@ -76,7 +76,7 @@ Deno.test("the login is a file that only its owner can read", async () => {
   }
 });
 
-/** What makes a folder of logins impossible, by the reason that the system gives. */
+/** Obstacles to the folder of logins, by the system's reason. */
 const SPOILT: Readonly<
   Record<string, (home: string) => void | Promise<void>>
 > = {
@@ -91,7 +91,7 @@ const SPOILT: Readonly<
   },
 };
 
-/** Returns the name of the file of a login. */
+/** Returns the name of a login's file. */
 async function nameOfLogin(): Promise<{ readonly name: string }> {
   await using machine = await open();
   await machine.run({ isTyped: true });
@@ -102,7 +102,7 @@ async function nameOfLogin(): Promise<{ readonly name: string }> {
   return assert.fail("there is no login");
 }
 
-Deno.test("a folder that cannot hold a login is one sentence, before the sign-in begins", (t) =>
+Deno.test("login reports an unusable folder in one sentence before the sign-in", (t) =>
   steps(t, Object.entries(SPOILT), async ([reason, spoil]) => {
     await using machine = await open();
     await spoil(machine.folder);
@@ -139,7 +139,7 @@ testNeeding(
   },
 );
 
-Deno.test("an empty XDG_STATE_HOME counts as none, and an empty HOME, too", () => {
+Deno.test("login treats an empty XDG_STATE_HOME or HOME as unset", () => {
   const folderOf = (values: Readonly<Record<string, string>>) =>
     loginFolder((name) => values[name]);
   assert.equal(
@@ -149,7 +149,7 @@ Deno.test("an empty XDG_STATE_HOME counts as none, and an empty HOME, too", () =
   assert.equal(folderOf({ XDG_STATE_HOME: "", HOME: "" }), undefined);
 });
 
-Deno.test("a token near its end is renewed once for all calls, without a person", async () => {
+Deno.test("login renews a token near its end once for all calls", async () => {
   await using machine = await open();
   const { run, pass, issuer } = machine;
   await run({ isTyped: true });
@@ -164,7 +164,7 @@ Deno.test("a token near its end is renewed once for all calls, without a person"
   assert.deepEqual(issuer.asked.slice(before), ["/token"]);
 });
 
-Deno.test("a token of five minutes is given for half of its life", async () => {
+Deno.test("login prints a token of five minutes for half of its lifetime", async () => {
   await using machine = await open({ lifeS: 300 });
   await machine.run({ isTyped: true });
   machine.pass(149_000);
@@ -173,7 +173,7 @@ Deno.test("a token of five minutes is given for half of its life", async () => {
   assert.equal((await machine.run()).out, token(2));
 });
 
-Deno.test("while the issuer does not answer, the token is given as long as it lives", async () => {
+Deno.test("login prints the token until it expires while the issuer does not respond", async () => {
   await using machine = await open();
   const fetch = () => Promise.reject(new TypeError("connection refused"));
   await machine.run({ isTyped: true });
@@ -188,7 +188,7 @@ Deno.test("while the issuer does not answer, the token is given as long as it li
   assert.equal((await machine.run()).out, token(2));
 });
 
-Deno.test("an ended login names the command for a terminal, and signs in there", async () => {
+Deno.test("login names its command when a login has ended, and signs in again on a terminal", async () => {
   await using machine = await open();
   const { run, issuer } = machine;
   const ended = {
@@ -237,7 +237,7 @@ const FAULTS:
     ],
   ];
 
-Deno.test("each fault of a sign-in has its sentence, and keeps nothing", (t) =>
+Deno.test("login explains each fault of a sign-in in a sentence, and saves no login", (t) =>
   steps(t, FAULTS, async ([, path, fields, sentence]) => {
     await using machine = await open();
     machine.issuer.odd[path] = fields;
@@ -251,7 +251,7 @@ Deno.test("each fault of a sign-in has its sentence, and keeps nothing", (t) =>
     assert.ok(kept.every(({ name }) => name.endsWith(".lock")));
   }));
 
-Deno.test("a code without a confirmation ends with its time", async () => {
+Deno.test("login ends when nobody confirms the code in time", async () => {
   await using machine = await open();
   machine.issuer.errors.push(...Array(200).fill("authorization_pending"));
   const { code, error } = await machine.run({ isTyped: true });
@@ -259,7 +259,7 @@ Deno.test("a code without a confirmation ends with its time", async () => {
   assert.match(error, /^Nobody entered the code in time\. Run it again\.$/m);
 });
 
-Deno.test("the ID token is given where the access token is no JWT, as at Google", async () => {
+Deno.test("login prints the ID token if the access token is not a JWT, as with Google", async () => {
   await using machine = await open();
   machine.issuer.odd["/token"] = {
     access_token: "ya29.opaque",
@@ -268,7 +268,7 @@ Deno.test("the ID token is given where the access token is no JWT, as at Google"
   assert.equal((await machine.run({ isTyped: true })).out, "a.b.c\n");
 });
 
-Deno.test("bad arguments are named", async () => {
+Deno.test("login names bad arguments", async () => {
   await using machine = await open();
   const wrong = async (args: readonly string[]) =>
     (await machine.run({ args })).error;

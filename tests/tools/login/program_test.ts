@@ -4,10 +4,10 @@ import { runProgram } from "../../support/program/run_program.ts";
 import { sourcePath } from "../../support/program/source_files.ts";
 import { openIssuer } from "./strict_issuer.ts";
 
-/** The modules that a file loads before it runs, as paths below `src/`. */
+/** Finds the static imports of a file. */
 const STATIC_REGEXP = /^(?:import|export)\b(?! type)[^;]*? from "([^"]+)";$/gm;
 
-/** The same, with those that it may load later. Deno reads them all before it runs the file. */
+/** Finds the static and dynamic imports of a file. Deno reads all of them before it runs the file. */
 const ANY_REGEXP =
   /(?:^(?:import|export)\b(?! type)[^;]*? from |\bimport\()"([^"]+)"/gm;
 
@@ -53,7 +53,7 @@ for (const { path, imports } of ENTRIES) {
   });
 }
 
-Deno.test("several processes that need a new token at once share one renewal", async () => {
+Deno.test("login shares one renewal between processes that need a new token at once", async () => {
   const folder = await Deno.makeTempDir();
   const server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen() {} },

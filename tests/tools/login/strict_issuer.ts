@@ -5,22 +5,22 @@ export const ISSUER = "https://login.example.com/realms/a";
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-/** An issuer that accepts the documented requests alone (RFC 8628, RFC 6749). */
+/** An issuer that accepts only the documented requests (RFC 8628, RFC 6749). */
 export interface StrictIssuer {
   readonly fetch: typeof fetch;
-  /** The requests so far, each as its path. */
+  /** The paths of all requests so far. */
   readonly asked: string[];
-  /** The polls before the person has confirmed the code. */
+  /** The errors of the next polls, before the code is confirmed. */
   readonly errors: (string | undefined)[];
-  /** Fields of the next responses in place of the usual ones. */
+  /** Fields that replace the usual ones, by path. */
   readonly odd: Record<string, Record<string, unknown>>;
   /** Ends all logins. */
   revoke(): void;
-  /** Returns the refresh token of a login of before. */
+  /** Returns the refresh token of an existing login. */
   issueRefreshToken(): string;
 }
 
-/** Opens an issuer on a clock. Its refresh tokens work once. */
+/** Opens an issuer on a clock. Each of its refresh tokens works once. */
 export function openIssuer(
   { now, issuer = ISSUER, lifeS = 3600 }: {
     readonly now: () => number;

@@ -27,7 +27,7 @@ const LIST = {
 
 const DAY = "2026-11-20";
 
-/** A request that the provider bills with $10: 100,000 tokens of input, and 380,000 of output. */
+/** A charge of $10: 100,000 input tokens and 380,000 output tokens. */
 const CHARGE: Charge = {
   day: DAY,
   model: "claude-opus-5-5-20260901",
@@ -44,7 +44,7 @@ const CHARGE: Charge = {
   toolsUsd: 0,
 };
 
-/** The same request in the log. */
+/** The log line of the same request. */
 const LOGGED = {
   time: `${DAY}T12:00:00.000Z`,
   model: "claude-opus-5-5",
@@ -60,7 +60,7 @@ interface Case {
   readonly service?: string;
   readonly price?: object;
   readonly columns?: number;
-  /** The file of `--export`; default: the reports come from the network. */
+  /** The file of `--export`; by default, the reports come from the network. */
   readonly report?: string;
 }
 
@@ -110,7 +110,7 @@ async function run(
   return result;
 }
 
-/** Returns the causes of a comparison with their dollars. */
+/** Returns the causes that a comparison finds, with their dollars. */
 async function causes(one: Case): Promise<readonly unknown[]> {
   const { out, error } = await run({
     ...one,
@@ -293,7 +293,7 @@ Deno.test("each cause of a difference is named with its dollars", async (t) => {
   });
 });
 
-Deno.test("requests without a cost are no changed price, though the bill has one sum and they are another mix", async () => {
+Deno.test("requests without a cost do not count as a changed price, even in a bill with one sum for a model", async () => {
   const bill = [CHARGE, {
     ...CHARGE,
     tokens: { ...CHARGE.tokens, input: 2_000_000, output: 0 },
@@ -308,18 +308,18 @@ Deno.test("requests without a cost are no changed price, though the bill has one
   ]);
 });
 
-Deno.test("a difference below half a cent is none in the table", async () => {
+Deno.test("the table shows a difference below half a cent as $0.00", async () => {
   const log = [{ ...LOGGED, cost_usd: 9.9999 }];
   const { out } = await run({ bill: [CHARGE], log });
   assert.match(out, /^all +\$10\.00 +\$10\.00 +\$0\.00$/m);
 });
 
-Deno.test("a request counts on the day of its beginning", async () => {
+Deno.test("a request counts on the day on which it began", async () => {
   const late = { ...LOGGED, time: "2026-11-21T00:00:01.000Z", total_ms: 5000 };
   assert.deepEqual(await causes({ bill: [CHARGE], log: [late] }), []);
 });
 
-Deno.test("the use of other keys is left out where the key has an id", async () => {
+Deno.test("--key-id leaves out the use of other keys", async () => {
   const one = { bill: [CHARGE, { ...CHARGE, key: "apikey_2" }], log: [LOGGED] };
   assert.deepEqual(await causes(one), [["other_use", 10]]);
   assert.deepEqual(
@@ -328,7 +328,7 @@ Deno.test("the use of other keys is left out where the key has an id", async () 
   );
 });
 
-Deno.test("reports that were fetched elsewhere need no network", async () => {
+Deno.test("--export reads reports without a network", async () => {
   const pages = [
     anthropicCost([CHARGE, CHARGE]),
     anthropicUsage([CHARGE, CHARGE]),
@@ -366,7 +366,7 @@ Deno.test("the spreadsheet has a column for each cause", async () => {
   );
 });
 
-Deno.test("a terminal shows which page and which log are read", async () => {
+Deno.test("a terminal shows the page and the log being read", async () => {
   const { error } = await run({ bill: [CHARGE], log: [LOGGED], columns: 80 });
   const shown = error.replaceAll(/\S+log\.jsonl/g, "log.jsonl").split("\r");
   assert.deepEqual(shown.map(stripVTControlCharacters), [
@@ -378,7 +378,7 @@ Deno.test("a terminal shows which page and which log are read", async () => {
   ]);
 });
 
-Deno.test("faults of the bill are reported without the key", async (t) => {
+Deno.test("errors of the bill do not show the key", async (t) => {
   const cases: Readonly<Record<string, readonly [Partial<Case>, RegExp]>> = {
     "a usual key": [
       { service: "openrouter" },
@@ -411,7 +411,7 @@ Deno.test("faults of the bill are reported without the key", async (t) => {
   });
 });
 
-Deno.test("OpenRouter has no bill of days that are over for a month", async () => {
+Deno.test("a bill of OpenRouter older than 30 days is refused", async () => {
   const { code, error } = await run({
     bill: [],
     log: [],
@@ -422,7 +422,7 @@ Deno.test("OpenRouter has no bill of days that are over for a month", async () =
   assert.equal(code, 1);
 });
 
-Deno.test("arguments that make no comparison are refused", async (t) => {
+Deno.test("arguments without a possible comparison are refused", async (t) => {
   const cases: Readonly<Record<string, readonly string[]>> = {
     "--from and --to must be days": ["--from", "yesterday"],
     "31 days at most": ["--from", "2026-10-01"],
@@ -439,7 +439,7 @@ Deno.test("arguments that make no comparison are refused", async (t) => {
   });
 });
 
-Deno.test("the requests for reports are those of the providers' SDKs", async () => {
+Deno.test("requests for reports equal those of the providers' SDKs", async () => {
   const asked: string[] = [];
   const note: typeof fetch = (input, init) => {
     const { pathname, searchParams } = new URL(
@@ -502,7 +502,7 @@ Deno.test("the requests for reports are those of the providers' SDKs", async () 
   assert.deepEqual(asked, expected);
 });
 
-Deno.test("a provider that names a page twice ends the run with an error", async () => {
+Deno.test("a page that a provider names twice is an error", async () => {
   for (const service of ["anthropic", "openai"]) {
     const page = { data: [], has_more: true, next_page: "2" };
     let requests = 0;
@@ -516,7 +516,7 @@ Deno.test("a provider that names a page twice ends the run with an error", async
   }
 });
 
-Deno.test("a provider that invents pages or lines without end ends the run with an error", async (t) => {
+Deno.test("endless pages or lines of a provider are an error", async (t) => {
   const line = {
     starting_at: `${DAY}T00:00:00Z`,
     group: { model: "m" },
@@ -541,7 +541,7 @@ Deno.test("a provider that invents pages or lines without end ends the run with 
   });
 });
 
-/** Runs `reconcile` with the reports that a provider sends for an administrator's key. */
+/** Runs `reconcile` with an administrator's key and the given `fetch`. */
 async function fetchReports(service: string, fetch: typeof globalThis.fetch) {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/admin`, "key");
@@ -581,7 +581,7 @@ const UNREADABLE = [
   "1,5",
 ];
 
-Deno.test("an amount that is no decimal number is no money: the error names its line", async (t) => {
+Deno.test("an amount that is not a decimal number is an error that names its line", async (t) => {
   const group = { model: "claude-x", token_type: "output_tokens" };
   const reports: Readonly<Record<string, (amount: unknown) => unknown>> = {
     "Anthropic": (amount: unknown) => ({

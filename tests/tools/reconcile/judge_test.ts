@@ -25,8 +25,8 @@ import { reconcile } from "./run.ts";
 import { steps } from "../../support/steps.ts";
 import { openTempFolder } from "../../support/temp_folder.ts";
 
-// Agents use three providers, which keep their own books. The log and the books differ for planted reasons, and
-// `reconcile` must find each of them.
+// Agents use three providers with their own books. The log and the books differ for planted reasons, which `reconcile`
+// must find.
 
 const REQUESTS = 10_000;
 const START_MS = Date.UTC(2026, 10, 10);
@@ -43,7 +43,7 @@ function prices(input: number, output: number): Prices {
   };
 }
 
-/** The reason why the log has another cost than the books; `fair` where there is none. */
+/** The reason why the costs in the log and the books differ; `fair` if they agree. */
 type Planted =
   | "fair"
   | "other_use"
@@ -53,14 +53,14 @@ type Planted =
   | "price_changed"
   | "tools";
 
-/** A model of a provider, as its books and the configuration have it. */
+/** A model of a provider, with its price in the books and in the configuration. */
 interface Model {
   readonly host: string;
   readonly name: string;
   readonly list: Prices;
   /** The price in the configuration; absent for none. */
   readonly price?: JsonObject;
-  /** Returns what a request is, besides the usual one. */
+  /** Returns how a request departs from the usual one. */
   readonly vary: (roll: number, day: number) => {
     readonly tier?: string;
     readonly geo?: string;
@@ -181,7 +181,7 @@ const FILE = minimalFile({
   ),
 });
 
-/** The usage of an answer, in the words of its protocol. */
+/** Returns an answer's usage by the field names of its protocol. */
 function usageOf(
   protocol: Protocol,
   { tokens, speed, tier, geo }: Charge,
@@ -219,7 +219,7 @@ function usageOf(
     };
 }
 
-/** Returns an answer of the wire's template with this model and usage. */
+/** Returns the protocol's recorded answer with this model and usage. */
 function answer(
   protocol: Protocol,
   charge: Charge,

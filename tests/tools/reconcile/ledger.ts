@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../src/base/json.ts";
 import type { Prices } from "../../../src/gateway/config/usage_limits.ts";
 import type { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
 
-/** The tokens of one request, by their price. */
+/** Token counts of one request, by kind of price. */
 export type Tokens = Record<keyof Prices, number>;
 
 /** One entry of a provider's own books. */
@@ -61,7 +61,7 @@ type UsageItem = Awaited<
 type OpenAIUsage = OpenAI["admin"]["organization"]["usage"];
 type CostsPage = Awaited<ReturnType<OpenAIUsage["costs"]>>;
 
-/** A line of a report, of which the SDK's type knows each field. */
+/** A line of a report. Its type allows only fields of the SDK's type. */
 type Part<Item> = { [Name in keyof Item]?: unknown };
 
 function sums<Value>(
@@ -105,7 +105,7 @@ function group(one: Charge) {
   } satisfies Part<CostItem["group"]>;
 }
 
-/** Returns the lines of Anthropic's report of cost. */
+/** Returns the lines of Anthropic's cost report. */
 export function anthropicCost(charges: readonly Charge[]): Part<CostItem>[] {
   const metrics = (usd: number) => ({
     amount: String(Number((usd * 100).toFixed(9))),
@@ -149,7 +149,7 @@ export function anthropicCost(charges: readonly Charge[]): Part<CostItem>[] {
   return [...tokens.flat(), ...tools];
 }
 
-/** Returns the lines of Anthropic's report of usage. */
+/** Returns the lines of Anthropic's usage report. */
 export function anthropicUsage(charges: readonly Charge[]): Part<UsageItem>[] {
   return sums(charges, dimensions, (list) => {
     const count = (kind: keyof Tokens) =>
@@ -231,7 +231,7 @@ export function openaiCosts(charges: readonly Charge[]): Part<Bucket>[] {
     ]));
 }
 
-/** Returns the buckets of OpenAI's usage, which alone counts requests. */
+/** Returns the buckets of OpenAI's usage, the only report that counts requests. */
 export function openaiUsage(charges: readonly Charge[]): Part<Bucket>[] {
   return sums(
     charges,

@@ -11,7 +11,7 @@ export async function reconcile(
   { fetch, columns }: {
     /** The provider with the reports. */
     readonly fetch: typeof globalThis.fetch;
-    /** The width of the terminal; default: there is none. */
+    /** The width of the terminal; absent without one. */
     readonly columns?: number;
   },
 ): Promise<{

@@ -33,7 +33,7 @@ async function check(
   return { code, lines: out.trimEnd().split("\n") };
 }
 
-/** Each step with whether it was good. */
+/** Returns the steps of an output, each with its success. */
 function steps(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.split(/ +/).slice(0, 2).join(" "));
 }
@@ -52,7 +52,7 @@ Deno.test("setup --check passes every step against the demo, in the protocol of 
   }
 });
 
-Deno.test("setup --check passes on a path that the connection offers with `paths`, and names the model where it does not", async (t) => {
+Deno.test("setup --check passes on a path that the connection offers with `paths`, and names the model on other paths", async (t) => {
   const cases = [["claude", "demo-c", "responses"], [
     "codex",
     "demo-b",
@@ -83,7 +83,7 @@ Deno.test("setup --check passes on a path that the connection offers with `paths
   }
 });
 
-/** Answers one request of a check itself; the others go to the gateway. */
+/** Replaces the response to one request of a check; the gateway serves the others. */
 function instead(
   isMeant: (request: Request, body: string) => boolean,
   answer: () => Response | Promise<Response>,
@@ -95,7 +95,7 @@ function instead(
   };
 }
 
-/** What goes wrong, what is printed last, and how many steps were tried. */
+/** Faults, each with the last printed line and the number of steps. */
 interface Fault {
   readonly tried: number;
   readonly last: RegExp;
@@ -276,7 +276,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 for (
   const [name, { tried, last, args, token, fetch }] of Object.entries(FAULTS)
 ) {
-  Deno.test(`setup --check stops where ${name}, and prints an instruction`, async () => {
+  Deno.test(`setup --check stops when ${name}, and prints an instruction`, async () => {
     await using gateway = await startDemoGateway();
     const { code, lines } = await check({
       args: args?.(gateway) ?? ["curl", "--url", gateway.url],
@@ -293,7 +293,7 @@ for (
   });
 }
 
-Deno.test("setup --check sends no token before it has recognized a gateway", async () => {
+Deno.test("setup --check recognizes a gateway before it sends the token", async () => {
   const seen: (string | null)[] = [];
   await check({
     args: ["curl", "--url", "http://gw.test"],

@@ -15,7 +15,7 @@ Deno.test("setup lists every client, and sends no request", async () => {
   assert.deepEqual(asked, []);
 });
 
-Deno.test("setup prints the page's text for every client, and its place on standard error", async (t) => {
+Deno.test("setup prints each client's settings from the page, and the settings' place on standard error", async (t) => {
   for (const client of CLIENTS) {
     const { id, settings, protocols, readsEnvironment, prefersFile } = client;
     await t.step(id, async () => {
@@ -40,7 +40,7 @@ Deno.test("setup prints the page's text for every client, and its place on stand
   }
 });
 
-/** Whether the settings of a client name all models rather than the first. */
+/** Returns true when a client's settings name all models, not only the first. */
 function listsAll(id: string): boolean {
   return ["opencode", "qwen", "continue", "vscode", "zed"].includes(id);
 }
@@ -108,7 +108,7 @@ Deno.test("setup prints settings for a named model without a gateway, and sends 
   assert.match(unasked.error, /YOUR_TOKEN > ~\/\.codex\/model-gateway-token/);
 });
 
-Deno.test("setup makes Codex read the token from a file at each start, and from the variable without one", async () => {
+Deno.test("setup makes Codex read the token from a file at each start, or else from the variable", async () => {
   const { out, error } = await setup({ args: ["codex"] });
   assert.doesNotMatch(out, /env_key/);
   // The background server of Codex keeps the variables of its first start.
@@ -174,7 +174,7 @@ Deno.test("setup prints settings for an unlisted model with a warning, because s
   );
 });
 
-/** Faults at run time, with what is said of each. */
+/** Faults at run time, each with its error. */
 const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
   "an unknown token": [{
     args: ["curl"],
@@ -209,7 +209,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
 };
 
 for (const [name, [run, expected]] of Object.entries(FAILURES)) {
-  Deno.test(`setup prints no settings but a reason for ${name}`, async () => {
+  Deno.test(`setup prints a reason instead of settings for ${name}`, async () => {
     const { code, out, error } = await setup(run);
     assert.equal(code, 1);
     assert.equal(out, "");
@@ -288,7 +288,7 @@ Deno.test("setup with a token command makes Claude Code run it", async () => {
   assert.doesNotMatch(error, /MODEL_GATEWAY_TOKEN/);
 });
 
-/** Commands, and the lines that make Codex run them. */
+/** Commands, with the lines that make Codex run them. */
 const CODEX_COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "acme-login token": ['command = "acme-login"', 'args = ["token"]'],
   "/opt/acme/login": ['command = "/opt/acme/login"', "args = []"],
@@ -298,7 +298,7 @@ const CODEX_COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-Deno.test("setup with a token command makes Codex run it, in a shell where it needs one", async () => {
+Deno.test("setup with a token command makes Codex run it, in a shell if it needs one", async () => {
   for (const [command, lines] of Object.entries(CODEX_COMMANDS)) {
     const { out, error } = await setup({
       args: ["codex", "--token-command", command],
@@ -310,7 +310,7 @@ Deno.test("setup with a token command makes Codex run it, in a shell where it ne
   }
 });
 
-Deno.test("setup with a token command fills the variable of clients that read it there", async () => {
+Deno.test("setup with a token command fills the variable of other clients", async () => {
   for (const client of ["opencode", "curl"]) {
     const { code, out, error } = await setup({
       args: [client, "--token-command", "acme-login token"],
@@ -324,7 +324,7 @@ Deno.test("setup with a token command fills the variable of clients that read it
   }
 });
 
-/** Arguments that no client can use with a token command, with the fault. */
+/** Arguments that exclude a token command, with the error. */
 const NO_COMMAND: readonly (readonly [readonly string[], RegExp])[] = [
   [["zed", "--token-command", "acme-login"], /stores its token/],
   [["claude", "--token-command", "a\nb"], /one line/],
@@ -334,7 +334,7 @@ const NO_COMMAND: readonly (readonly [readonly string[], RegExp])[] = [
   ],
 ];
 
-Deno.test("setup reports a useless token command", async () => {
+Deno.test("setup rejects a token command that the client cannot use", async () => {
   for (const [args, fault] of NO_COMMAND) {
     const { code, error, asked } = await setup({ args });
     assert.equal(code, 2);
@@ -343,7 +343,7 @@ Deno.test("setup reports a useless token command", async () => {
   }
 });
 
-Deno.test("setup shows how each client sends a header, and reports where that is not known", async (t) => {
+Deno.test("setup shows how each client sends a header, or that it is unknown", async (t) => {
   const cases: Readonly<Record<string, string>> = {
     claude: 'export ANTHROPIC_CUSTOM_HEADERS="x-project: $PROJECT"',
     codex: 'env_http_headers = { "x-project" = "PROJECT" }',
@@ -367,7 +367,7 @@ Deno.test("setup shows how each client sends a header, and reports where that is
   assert.match(error, /--header must begin with x-, such as x-project/);
 });
 
-/** A model of each family, as the gateway lists them, and one of a gateway that names no native protocols. */
+/** A listed model of each family, and one from a gateway that lists no native protocols. */
 const FAMILIES = {
   data: [
     {
@@ -411,7 +411,7 @@ Deno.test("setup gives opencode the package of each model's native protocol", as
   );
 });
 
-Deno.test("setup gives opencode the inputs and the sizes of each model, as far as they are known", async () => {
+Deno.test("setup gives opencode the known inputs and sizes of each model", async () => {
   const data = [
     {
       id: "seeing",
@@ -442,7 +442,7 @@ Deno.test("setup gives opencode the inputs and the sizes of each model, as far a
   });
 });
 
-Deno.test("setup gives Qwen Code the inputs of each model, so that a picture stays with the chosen one", async () => {
+Deno.test("setup gives Qwen Code the inputs of each model, so that it sends images to the chosen one", async () => {
   const { out } = await setup({
     args: ["qwen"],
     answer: () => Response.json(FAMILIES),
@@ -544,7 +544,7 @@ Deno.test("setup gives Codex the catalog for models of any name", async () => {
   }
 });
 
-/** What Claude Code takes a model for, by its id and its known window. */
+/** Models by id and known window, with the model as which Claude Code treats each. */
 const BEHAVES: readonly (readonly [
   id: string,
   window: number | undefined,
@@ -580,7 +580,7 @@ for (const [id, window, behavesAs] of BEHAVES) {
   });
 }
 
-/** Whether Claude Code must not offer a window of a million tokens, by the ids and the windows of the models. */
+/** The values of CLAUDE_CODE_DISABLE_1M_CONTEXT, with the ids and windows of the models. */
 const WIDE: readonly (readonly [
   expected: string | undefined,
   ...models: readonly (readonly [string, number | undefined])[],
@@ -613,7 +613,7 @@ for (const [expected, ...models] of WIDE) {
   });
 }
 
-/** Whether Claude Code must leave the check of its actions to the model, by the services of the models. */
+/** The values of CLAUDE_CODE_AUTO_MODE_SERVER, with the services and protocols of the models. */
 const CHECKS: Readonly<Record<string, readonly (readonly [string, string])[]>> =
   {
     undefined: [["anthropic", "messages"]],

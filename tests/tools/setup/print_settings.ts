@@ -35,7 +35,7 @@ interface Printed {
   readonly asked: readonly Request[];
 }
 
-/** Runs `setup` against a gateway that lists some models, and never prints the token. */
+/** Runs `setup` against a gateway that lists some models. Checks that the output has no token. */
 export async function setup({ args, env, answer }: Run): Promise<Printed> {
   const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: TOKEN, ...env });
   const asked: Request[] = [];

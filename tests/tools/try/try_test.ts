@@ -26,10 +26,10 @@ import {
   refusalOf,
 } from "../../support/upstream/fake_providers.ts";
 
-/** Refuses a body with a message, as a provider would; `undefined` accepts it. */
+/** Returns the error message of a provider for a body, or `undefined` to accept it. */
 type Judge = (body: JsonObject) => string | undefined;
 
-/** Runs `check` on a file in front of the demo's provider of Chat Completions, which refuses what the judge refuses. */
+/** Runs `check` with the demo's provider of Chat Completions, which also refuses what the judge refuses. */
 async function check(
   args: readonly string[],
   { judge = () => undefined, connection = {} }: {
@@ -77,7 +77,7 @@ async function check(
 
 const TRY = ["--quiet", "--live", "--try"];
 
-Deno.test("check sends no model a request without --try", async () => {
+Deno.test("check sends requests to models only with --try", async () => {
   const { code, sent } = await check(["--live"]);
   assert.equal(code, 0);
   assert.deepEqual(sent.map(({ method }) => method), ["GET"]);
@@ -108,7 +108,7 @@ Deno.test("check --try tries each model natively and by translation, and shows t
   assert.match(error, /^Trying main: m, chat, native \(1 of 3\)\n/);
 });
 
-Deno.test("check --try shows the provider's words, the lesson of a refusal, and the line for the file", async () => {
+Deno.test("check --try shows the provider's error, the learned lesson, and the line for the file", async () => {
   const { code, out } = await check(TRY, {
     judge: ({ temperature }) =>
       temperature === undefined
@@ -137,7 +137,7 @@ Deno.test("check --try shows the provider's words, the lesson of a refusal, and 
   );
 });
 
-/** Returns the text of what a body asks with a tool. */
+/** Returns the tools of a body as text. */
 function toolsOf({ tools }: JsonObject): string {
   return JSON.stringify(tools ?? "");
 }
@@ -152,7 +152,7 @@ function isFromUser({ messages }: JsonObject): boolean {
   return !isJsonObject(last) || last.role !== "assistant";
 }
 
-/** A feature that a provider refuses: in clear words, or in words that no reader understands. */
+/** A feature that a provider refuses: in clear words, or in words that the program does not recognize. */
 const REFUSED: readonly {
   readonly feature: string;
   readonly refuses: (body: JsonObject) => boolean;
@@ -269,7 +269,7 @@ for (const { feature, refuses, words, line, unclear } of REFUSED) {
   }
 }
 
-/** Tries the model in front of a judge. Returns the lines for the file. */
+/** Tries the model with a judge. Returns the suggested lines for the file. */
 async function tryRefusing(
   judge: Judge,
   model: unknown = { id: "m", upstream: "demo-a", reasoning: ["low", "high"] },
@@ -279,7 +279,7 @@ async function tryRefusing(
   return { ...checked, config: lines.split("\n").filter(Boolean) };
 }
 
-Deno.test("the documentation shows the results of a model and the lines for it", async () => {
+Deno.test("the documentation shows a real output of check --try", async () => {
   const { out } = await check(TRY, {
     judge: (body) => {
       if (body.temperature !== undefined) {
@@ -305,7 +305,7 @@ Deno.test("the documentation shows the results of a model and the lines for it",
   assert.ok(page.includes("```text\n" + out + "```\n"), out);
 });
 
-Deno.test("check --try finds the line for a provider that only streams, and tries everything else with it", async () => {
+Deno.test("check --try finds the line for a provider that only streams, and uses it in all other tries", async () => {
   const { code, out, config } = await tryRefusing(({ stream }) =>
     stream === true ? undefined : "This model only support stream mode"
   );
@@ -317,7 +317,7 @@ Deno.test("check --try finds the line for a provider that only streams, and trie
   assert.match(out, /not tried +a tool loop: there was no call to answer/);
 });
 
-Deno.test("check --try sends nothing more to a model that fails the first request", async () => {
+Deno.test("check --try sends no second request to a model that fails the first", async () => {
   const { code, out, sent } = await check(TRY, {
     judge: () => `No such model; the key is ${UPSTREAM_KEY}`,
   });
@@ -328,7 +328,7 @@ Deno.test("check --try sends nothing more to a model that fails the first reques
   assert.ok(!out.includes(UPSTREAM_KEY));
 });
 
-Deno.test("check --try names a model that no connection has, and sends nothing", async () => {
+Deno.test("check --try names a model that no connection has, and sends no request", async () => {
   const connection = { models: [{ id: "glm-5", upstream: "demo-a" }] };
   for (
     const [model, words] of [
@@ -348,7 +348,7 @@ Deno.test("check --try names a model that no connection has, and sends nothing",
   }
 });
 
-Deno.test("check --try ends the row of a model when its provider cannot be reached", async () => {
+Deno.test("check --try skips the rest of a model when its provider cannot be reached", async () => {
   const { code, out, sent } = await check([...TRY, "--model", "m"], {
     judge: ({ temperature }) => {
       if (temperature !== undefined) throw new TypeError("connection refused");
@@ -367,7 +367,7 @@ Deno.test("check --try ends the row of a model when its provider cannot be reach
   assert.ok(paths <= 3 * 5, `${paths} requests`);
 });
 
-Deno.test("check --try tries one model alone, and prints JSON", async () => {
+Deno.test("check --try tries only the named model, and prints JSON", async () => {
   const { out, error } = await check(
     ["--live", "--try", "--json", "--model", "n"],
     { connection: { models: ["demo-a", { id: "n", upstream: "demo-a" }] } },
@@ -390,7 +390,7 @@ async function oneModel() {
   return configOf(await loadFile(minimalFile()));
 }
 
-Deno.test("a model that does not answer in time gets no further request", async () => {
+Deno.test("check --try sends no more requests to a model that misses its deadline", async () => {
   let deadline = new AbortController();
   const results = await tryModels(await oneModel(), {
     elapsedMs: () => 0,
@@ -417,7 +417,7 @@ Deno.test("a model that does not answer in time gets no further request", async 
   assert.ok(rest.every(({ reason }) => reason === "a word failed"));
 });
 
-Deno.test("no request begins after twenty minutes", async () => {
+Deno.test("check --try begins no request after twenty minutes", async () => {
   let elapsedMs = 0;
   const results = await tryModels(await oneModel(), {
     elapsedMs: () => elapsedMs,
@@ -449,8 +449,8 @@ Deno.test("check --demo tries the simulated provider without a file or a network
   );
 });
 
-// `check --try` in front of a strict fake of every preset: what it refuses natively shows, and no translated request is
-// refused for a fact that the tables know.
+// `check --try` with a strict fake of every preset. It shows what the fake refuses natively. No translated request may
+// be refused for a fact in our tables.
 
 /** The strict demo provider that answers a protocol's path. */
 const ANSWERING = {
@@ -459,14 +459,14 @@ const ANSWERING = {
   "/responses": { letter: "c", key: "demo-key-c" },
 } as const;
 
-/** The path of Claude on Vertex AI, whose body has the version and no model. */
+/** Matches the path of Claude on Vertex AI. Its body has the version and no model. */
 const VERTEX_REGEXP = /:(?:r|streamR)awPredict$/;
 
 const strict = createStrictProvider({
   ...{ clock: systemClock, ids: randomIds, wordMs: 0 },
 });
 
-/** Answers a request as the strict provider of its protocol does, unless the fake of the preset refuses it. */
+/** Responds as the strict provider of the protocol does, unless the fake of the preset refuses the request. */
 async function answer(request: Request, provider: FakeProvider) {
   const { url, headers } = request;
   const body: unknown = JSON.parse(await request.text());
@@ -523,7 +523,7 @@ async function tryPreset(name: string, provider: FakeProvider) {
 for (
   const [name, provider] of Object.entries<FakeProvider>(FAKE_PROVIDERS)
 ) {
-  Deno.test(`check --try shows the working features of ${name}, and translates nothing that it rejects`, async () => {
+  Deno.test(`check --try shows the working features of ${name}, and translates no field that it rejects`, async () => {
     const { results } = await tryPreset(name, provider);
     const words = results.filter(({ trial }) => trial === "a word");
     assert.ok(words.length > 0);

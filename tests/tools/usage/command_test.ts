@@ -16,7 +16,7 @@ import { steps } from "../../support/steps.ts";
 const OTHER_LINE =
   '{"time":"2026-11-21T12:00:00.000Z","level":"info","event":"config_applied"}\n';
 
-/** Two callers, two models, two days. */
+/** Lines of two callers, two models and two days. */
 const LOG = [
   loggedLine({
     session: "s-1",
@@ -45,7 +45,7 @@ const LOG = [
 interface Run {
   readonly args?: readonly string[];
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** What each file is known by when it is named, and when it is opened; default: by its name. */
+  /** The id of each file when it is named, and when it is opened; by default, its name. */
   readonly ids?: Readonly<Record<string, readonly [string, opened?: string]>>;
   readonly input?: string;
   readonly isTyped?: boolean;
@@ -105,14 +105,14 @@ all           3       1    107      13  $0.50+    8%
   assert.equal(code, 0);
 });
 
-Deno.test("usage reads standard input where - is named", async () => {
+Deno.test("usage reads standard input for -", async () => {
   const named = await usage({ args: ["a.jsonl", "--json"] });
   assert.deepEqual(await usage({ args: ["--json", "-"], files: {} }), named);
   const both = await usage({ args: ["--json", "-", "a.jsonl"] });
   assert.equal(JSON.parse(both.out).total.requests, 6);
 });
 
-Deno.test("usage adds up the days that are named, by the ends of the requests", async (t) => {
+Deno.test("usage adds up the named days, by the ends of the requests", async (t) => {
   const other = loggedLine({ time: "2026-11-22T00:00:00.000Z" });
   const input = `collector: ${LOG}torn\n${other}`;
   const cases: readonly (readonly [readonly string[], number])[] = [
@@ -141,7 +141,7 @@ Deno.test("usage prints a hint when it reads standard input from a terminal", as
   assert.equal(file.error, "");
 });
 
-/** The values of each row in `--json`. */
+/** Returns the values of each row in `--json`. */
 async function rowsOf(by: string): Promise<readonly Record<string, unknown>[]> {
   const { out } = await usage({ args: ["a.jsonl", "--json", "--by", by] });
   return JSON.parse(out).data;
@@ -227,7 +227,7 @@ Deno.test("usage --csv prints a line of names and one for each row", async () =>
   ]);
 });
 
-Deno.test("usage --csv writes no caller's name as a formula", async (t) => {
+Deno.test("usage --csv escapes a caller's name that looks like a formula", async (t) => {
   const cases: Readonly<Record<string, string>> = {
     '=HYPERLINK("http://evil.test")': `"'=HYPERLINK(""http://evil.test"")"`,
     "+1": `"'+1"`,
@@ -332,7 +332,7 @@ Deno.test("usage counts a log with several names once", async () => {
   for (const run of cases) assert.deepEqual(await usage(run), once);
 });
 
-Deno.test("usage counts a log that is renamed meanwhile once, and reports the logs that it missed", async () => {
+Deno.test("usage counts a log once that is renamed during the run, and reports missed logs", async () => {
   const { code, out, error } = await usage({
     args: ["a", "a.1", "a.2", "--json"],
     files: { "a": LOG, "a.1": LOG, "a.2": LOG },
@@ -350,7 +350,7 @@ Deno.test("usage counts a log that is renamed meanwhile once, and reports the lo
   assert.equal(code, 1);
 });
 
-Deno.test("usage reports a file that is no JSON log", async () => {
+Deno.test("usage reports a file that is not a JSON log", async () => {
   const { code, out, error } = await usage({
     input: "2026-11-21T12:00:00.000Z info request token=alice\n",
   });
@@ -456,7 +456,7 @@ Deno.test("usage writes colours only to a terminal, and no other control sequenc
   assert.ok(!toTerminal.out.includes("\x1b[2J"));
 });
 
-Deno.test("usage draws a limited number of rows, and reports the number of others", async () => {
+Deno.test("usage draws a limited number of rows, and reports how many it omits", async () => {
   const input = Array.from(
     { length: 1002 },
     (_, index) => loggedLine({ session: `s-${index}` }),

@@ -32,20 +32,20 @@ const DAY_MS = 86_400_000;
 
 const config = await minimalConfig();
 
-/** A file of the test: what is in it, and how many days ago it was written. */
+/** A file of the test: its content, and its age in days. */
 interface TestFile {
   readonly content: string | Uint8Array | Error;
   readonly daysOld?: number;
-  /** By which the file is known; default: its path. */
+  /** The identity of the file; by default, its path. */
   readonly id?: string;
 }
 
-/** What there is to replay. */
+/** The files and patterns of a replay. */
 interface Scene {
   readonly files: Readonly<Record<string, TestFile>>;
-  /** The paths that each pattern finds; default: all of them by one pattern. */
+  /** The paths that each pattern finds; by default, one pattern finds all. */
   readonly patterns?: Readonly<Record<string, readonly string[] | Error>>;
-  /** Where each file is once one has been read, by its id: "" is nowhere; default: where it was. */
+  /** The path of each file, by id, after the first file has been read: "" if it is gone; by default, unchanged. */
   readonly moved?: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,7 @@ async function replay(
   { files, patterns = { "*": Object.keys(files) }, moved = {} }: Scene,
 ) {
   const idOf = (path: string) => files[path]?.id ?? path;
-  /** Where a file is now. */
+  /** Returns the present path of a file. */
   const placeOf = (path: string) =>
     read.length === 0 ? path : moved[idOf(path)] ?? path;
   const log = createMemoryLog();
@@ -105,7 +105,7 @@ async function replay(
   return { requests, since, read, lines };
 }
 
-/** So many days before now. */
+/** Returns the moment that many days ago. */
 function daysAgo(days: number): string {
   return new Date(NOW_MS - days * DAY_MS).toISOString();
 }
@@ -113,7 +113,7 @@ function daysAgo(days: number): string {
 const OTHER_LINE =
   '{"time":"2026-11-18T00:00:00.000Z","level":"info","event":"stopped"}\n';
 
-Deno.test("replayLogs() counts the files of all patterns, each once, and logs what it read", async () => {
+Deno.test("replayLogs() counts the files of all patterns, each once, and logs what it counted", async () => {
   const { requests, since, read, lines } = await replay({
     files: {
       "old.jsonl.gz": {
@@ -164,7 +164,7 @@ Deno.test("replayLogs() counts a file with several names once", async () => {
   assert.deepEqual(since, [Date.parse(daysAgo(1))]);
 });
 
-Deno.test("replayLogs() counts a file that is renamed meanwhile once", async () => {
+Deno.test("replayLogs() counts a file once that is renamed during the replay", async () => {
   const content = (days: number) => loggedLine({ time: daysAgo(days) });
   const { requests, read, since, lines } = await replay({
     files: {
@@ -180,7 +180,7 @@ Deno.test("replayLogs() counts a file that is renamed meanwhile once", async () 
   assert.deepEqual(lines.map(({ event }) => event), ["usage_replayed"]);
 });
 
-Deno.test("replayLogs() skips requests that no window reaches", async () => {
+Deno.test("replayLogs() skips requests older than all windows", async () => {
   const { requests, read, lines } = await replay({
     files: {
       "last_year.jsonl": { content: new Error("not asked for"), daysOld: 300 },
@@ -255,7 +255,7 @@ const EARLIER = "2026-11-21T11:59:00.000Z";
 
 const DAY = `counts\tday\t${Date.UTC(2026, 10, 21) / 1000}\ttoken\talice`;
 
-/** One log, which is read when the test says so. */
+/** Opens one log whose content waits for `open()`. */
 function openScene() {
   const gate = Promise.withResolvers<void>();
   const files: LogFiles = {
@@ -292,7 +292,7 @@ Deno.test("startReplay() has counted the logs when serving begins", async () => 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("startReplay() delays serving for ten seconds at most, and counts the rest meanwhile", async () => {
+Deno.test("startReplay() delays serving for ten seconds at most, and counts the rest afterwards", async () => {
   const { files, open } = openScene();
   const { starting, timers } = await start(files);
   let isStarted = false;
@@ -311,7 +311,7 @@ Deno.test("startReplay() delays serving for ten seconds at most, and counts the 
   assert.equal((await sums.table(DAY)).get("requests\tGLM team\tglm-fast"), 1);
 });
 
-/** A folder with logs, a folder in it, and what is to be done there. */
+/** Runs `work` in a folder with logs and a subfolder. */
 async function inFolder(work: (folder: string) => Promise<void>) {
   await using folder = await openTempFolder();
   await Deno.mkdir(`${folder.path}/old`);
@@ -321,7 +321,7 @@ async function inFolder(work: (folder: string) => Promise<void>) {
   await work(folder.path);
 }
 
-/** The whole of what is read of a file. */
+/** Returns the whole text of a read file. */
 async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -352,7 +352,7 @@ Deno.test("LOG_FILES finds files, but no folders, by wildcards", async (t) => {
   });
 });
 
-Deno.test("LOG_FILES reads a file up to its length when it was found", async () => {
+Deno.test("LOG_FILES reads a file only up to the length that it had when found", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/b.log`;
     const text = "0123456789".repeat(20_000);
@@ -405,7 +405,7 @@ Deno.test("LOG_FILES closes a file that is not read to its end", async () => {
   });
 });
 
-Deno.test("LOG_FILES finds an unreadable file, and reading it reports the reason", async () => {
+Deno.test("LOG_FILES finds an unreadable file, and reports the reason on reading it", async () => {
   await inFolder(async (folder) => {
     await Deno.symlink(`${folder}/moved`, `${folder}/d.jsonl`);
     const found = await LOG_FILES.find(`${folder}/*.jsonl`);

@@ -46,7 +46,7 @@ async function ownUsage({ args = [], env = {}, answer, columns }: Run = {}) {
 const FULL_REPORT = usageReport(ownLimit(), groupLimit(50));
 const REPORT = { ...FULL_REPORT, history: FULL_REPORT.history.slice(-2) };
 
-Deno.test("usage without a log marks a cost that leaves requests out", async () => {
+Deno.test("usage without a log marks a cost that does not include all requests", async () => {
   const days = REPORT.history.map((day) => ({ ...day, unpriced_requests: 2 }));
   const [unpriced] = REPORT.windows;
   const report = {
@@ -106,7 +106,7 @@ Deno.test("usage without a log reads the token's own usage from the gateway", as
   ]);
 });
 
-Deno.test("usage reports the absence of limits, and shows no cost without prices", async () => {
+Deno.test("usage says that there are no limits, and shows no cost without prices", async () => {
   const report = usageReport();
   const windows = report.windows.map((one) => ({
     ...one,
@@ -119,14 +119,14 @@ Deno.test("usage reports the absence of limits, and shows no cost without prices
   assert.match(out, /1 hour .* 512 +– +resets in/);
 });
 
-Deno.test("usage fits a narrow terminal, with colours if it has them", async () => {
+Deno.test("usage fits a narrow terminal, and uses colours if the terminal has them", async () => {
   const { out } = await ownUsage({ columns: 60, env: { NO_COLOR: "1" } });
   for (const line of out.split("\n")) assert.ok(line.length <= 60, line);
   const coloured = await ownUsage({ columns: 130, env: { TERM: "xterm" } });
   assert.ok(coloured.out.includes(inColour("red", "used up")));
 });
 
-Deno.test("usage names each number of a window that does not fit in a line", async () => {
+Deno.test("usage labels each number of a window that does not fit in a line", async () => {
   const { out } = await ownUsage({ columns: 40, env: { NO_COLOR: "1" } });
   assert.ok(out.split("\n").every((line) => line.length <= 40), out);
   const drawn = out.slice(out.indexOf("1 month\n")).split("\n");
@@ -138,7 +138,7 @@ Deno.test("usage names each number of a window that does not fit in a line", asy
   ]);
 });
 
-Deno.test("usage --json prints the gateway's response as one line, whole", async () => {
+Deno.test("usage --json prints the gateway's whole response in one line", async () => {
   const report = { ...REPORT, of_a_newer_gateway: true };
   const { code, out } = await ownUsage({
     args: ["--json"],

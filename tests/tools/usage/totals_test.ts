@@ -11,7 +11,7 @@ import { noLines } from "../../../src/gateway/observe/read_log.ts";
 import { readLogLine } from "../../../src/gateway/observe/logged_request.ts";
 import { type LoggedLine, loggedLine } from "../../support/wire/logged_line.ts";
 
-/** Totals of these requests. */
+/** Returns the totals of these requests. */
 function totalsOf(
   requests: readonly LoggedLine[],
   by: readonly Grouping[],
@@ -46,7 +46,7 @@ Deno.test("createTotals() sorts by cost, then by tokens, then by requests", () =
   ]);
 });
 
-/** A request of one model that had another one asked. */
+/** A request for which one model called another. */
 const OF_TWO: LoggedLine = {
   usage: { input_tokens: 110, output_tokens: 11 },
   cost_usd: 0.3,
@@ -98,7 +98,7 @@ Deno.test("createTotals() separates groups with any characters in their names", 
   assert.deepEqual(nameless, [["glm-fast", undefined]]);
 });
 
-Deno.test("createTotals() limits the number of rows, and sums the rest in one row, which every format shows", () => {
+Deno.test("createTotals() limits the rows and sums the others in one row, which every format shows", () => {
   const sessions = ["a", "b", "c", "a", "d"].map((session) => ({ session }));
   const totals = totalsOf(sessions, ["session"], { maxRows: 2 });
   assert.deepEqual(totals.rows.map(({ key, requests }) => [key, requests]), [

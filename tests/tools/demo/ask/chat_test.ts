@@ -30,7 +30,7 @@ function tool(name: string): JsonObject {
 const [USER_YAML, CALL_YAML] = [HELLO, CALL]
   .map((part) => JSON.stringify(part));
 
-/** Requests that a strict provider refuses, and what it says of them. */
+/** Requests that a strict provider refuses, with its error. */
 const REFUSALS = yamlTable(`
 no messages: { messages: <absent> } → messages: Missing required parameter: 'messages'.
 an empty list of messages: { messages: [] } → messages: Invalid 'messages': expected a list with at
@@ -90,7 +90,7 @@ Deno.test("completions reject a missing prompt", async () => {
   assert.equal(objectOf(answer.error).param, "prompt");
 });
 
-/** The only choice of the answer to a chat request with `fields`. */
+/** Returns the only choice of the answer to a chat request with `fields`. */
 async function choiceOf(fields: JsonObject): Promise<JsonObject> {
   const { answer } = await askBoth("A", "/v1/chat/completions", {
     model: "demo-a",
@@ -114,7 +114,7 @@ Deno.test("chat reads the settings of a request", async (t) => {
     assert.match(textOf(objectOf(message).content), /"What is this\?"/);
   });
 
-  await t.step("an effort of none keeps it from reasoning", async () => {
+  await t.step("an effort of none switches reasoning off", async () => {
     const { message } = await choiceOf({
       model: "demo-a-think",
       reasoning_effort: "none",
@@ -122,7 +122,7 @@ Deno.test("chat reads the settings of a request", async (t) => {
     assert.equal(objectOf(message).reasoning_content, undefined);
   });
 
-  await t.step("thinking switched on makes it reason", async () => {
+  await t.step("thinking switches reasoning on", async () => {
     const { message } = await choiceOf({ thinking: { type: "enabled" } });
     assert.match(textOf(objectOf(message).reasoning_content), /Hello/);
   });
@@ -166,7 +166,7 @@ Deno.test("chat reads the settings of a request", async (t) => {
   });
 });
 
-/** The names of the tools that are called for a `tool_choice`, of the two tools `f` and `g`. */
+/** Returns which of the tools `f` and `g` are called for a `tool_choice`. */
 async function calledFor(
   tool_choice: JsonValue,
   content = "Hello",

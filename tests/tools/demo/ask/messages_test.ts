@@ -24,7 +24,7 @@ const SPEECH = { type: "text", text: "Hello" };
 const [USER_YAML, CALL_YAML, RESULT_YAML] = [HELLO, TOOL_USE, RESULT]
   .map((part) => JSON.stringify(part));
 
-/** Requests that a strict provider refuses, and what it says of them. */
+/** Requests that a strict provider refuses, with its error. */
 const REFUSALS = yamlTable(`
 no limit: { max_tokens: <absent> } → max_tokens: Field required
 a limit of zero: { max_tokens: 0 } → max_tokens: Input should be greater than or equal to 1
@@ -94,7 +94,7 @@ Deno.test("a strict provider rejects Messages with 400 and names the field", (t)
     assert.equal(error.message, refusal);
   }));
 
-/** The answer to a messages request with `fields`. */
+/** Returns the answer to a Messages request with `fields`. */
 async function answerTo(fields: JsonObject): Promise<JsonObject> {
   const { status, answer } = await askBoth("B", "/v1/messages", {
     model: "demo-b",
@@ -106,7 +106,7 @@ async function answerTo(fields: JsonObject): Promise<JsonObject> {
   return answer;
 }
 
-/** The text of the last block of an answer. */
+/** Returns the text of an answer's last block. */
 function lastText(answer: JsonObject): string {
   return textOf(objectsOf(answer.content).at(-1)?.text);
 }
@@ -136,7 +136,7 @@ Deno.test("messages read the settings of a request", async (t) => {
     assert.match(lastText(answer), /"Hello"/);
   });
 
-  await t.step("thinking that was shown, and that was omitted", async () => {
+  await t.step("thinking with and without its text", async () => {
     const answer = await answerTo({
       messages: [
         HELLO,
@@ -164,7 +164,7 @@ Deno.test("messages read the settings of a request", async (t) => {
     ]);
   });
 
-  await t.step("a stop sequence, which it names", async () => {
+  await t.step("a stop sequence, named in the answer", async () => {
     const answer = await answerTo({ stop_sequences: [" demo"] });
     assert.equal(answer.stop_reason, "stop_sequence");
     assert.equal(answer.stop_sequence, " demo");
@@ -181,7 +181,7 @@ Deno.test("messages read the settings of a request", async (t) => {
   });
 });
 
-/** The names of the tools that are called for a `tool_choice`, of the two tools `f` and `g`. */
+/** Returns which of the tools `f` and `g` are called for a `tool_choice`. */
 async function calledFor(
   tool_choice: JsonObject,
   content = "Hello",
@@ -222,14 +222,14 @@ Deno.test("messages obey tool_choice", async (t) => {
     assert.deepEqual(await calledFor({ type: "tool", name: "g" }), ["g"]);
   });
   await t.step(
-    "a tool of the provider's own, which it has none of",
+    "a hosted tool, which it does not have",
     async () => {
       assert.deepEqual(await calledFor({ type: "auto" }, "use web_search"), []);
     },
   );
 });
 
-Deno.test("messages reject a thread in the way that makes an SDK send it whole", async () => {
+Deno.test("messages reject a thread with the error after which an SDK sends the whole conversation", async () => {
   const { status, answer } = await ask("B", "/v1/messages", {
     model: "demo-b",
     max_tokens: 500,
@@ -242,7 +242,7 @@ Deno.test("messages reject a thread in the way that makes an SDK send it whole",
   });
 });
 
-Deno.test("count_tokens needs no limit and counts what messages report", async () => {
+Deno.test("count_tokens needs no limit and returns the count that messages report", async () => {
   const body = { model: "demo-b", messages: [HELLO] };
   const { answer } = await ask("B", "/v1/messages/count_tokens", body);
   const { usage } = await answerTo({});

@@ -30,7 +30,7 @@ const OUTPUT = {
 const [USER_YAML, CALL_YAML, OUTPUT_YAML] = [HELLO, CALL, OUTPUT]
   .map((part) => JSON.stringify(part));
 
-/** Requests that a strict provider refuses, and what it says of them. */
+/** Requests that a strict provider refuses, with its error. */
 const REFUSALS = yamlTable(`
 no input: { input: <absent> } → input: Missing required parameter: 'input'.
 an unknown role: { input: [{ role: tool, content: x }] } → input[0]: Invalid value: 'tool'.
@@ -70,7 +70,7 @@ Deno.test("a strict provider rejects Responses with 400 and names the parameter"
     assert.equal(`${error.param}: ${error.message}`, refusal);
   }));
 
-/** The answer to a responses request with `fields`. */
+/** Returns the answer to a Responses request with `fields`. */
 async function answerTo(
   fields: JsonObject,
   asking: typeof askBoth = askBoth,
@@ -135,7 +135,7 @@ Deno.test("responses read the settings of a request", async (t) => {
     assert.match(outputTextOf(answer), /^The tool exec returned: done\./);
   });
 
-  await t.step("an effort of none keeps it from reasoning", async () => {
+  await t.step("an effort of none switches reasoning off", async () => {
     const answer = await answerTo({
       model: "demo-c-think",
       reasoning: { effort: "none", summary: "auto" },
@@ -161,7 +161,7 @@ Deno.test("responses read the settings of a request", async (t) => {
   });
 });
 
-/** The names of the tools that are called, of those in `tools` and in an `additional_tools` item. */
+/** Returns the names of the called tools, from `tools` and an `additional_tools` item. */
 async function calledFor(
   tool_choice: JsonValue,
   content = "Hello",

@@ -45,7 +45,7 @@ async function quotaOf(demo: DemoUpstream, family: Family) {
   return await response.json();
 }
 
-/** Calls the model of `family` once and gives the headers of the answer. */
+/** Sends one request to the model of `family` and returns the response's headers. */
 async function use(demo: DemoUpstream, family: Family): Promise<Headers> {
   const response = await demo(CALLS[family].clone());
   await response.body?.cancel();
@@ -53,7 +53,7 @@ async function use(demo: DemoUpstream, family: Family): Promise<Headers> {
   return response.headers;
 }
 
-Deno.test("the quota of family A is reported as a coding plan reports it", async () => {
+Deno.test("family A reports its quota in the format of a coding plan", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   const fresh = await quotaOf(demo, "A");
@@ -93,7 +93,7 @@ Deno.test("the quota of family A is reported as a coding plan reports it", async
   assert.equal(fiveHour.remaining, 2000 - fiveHour.currentValue - 1);
 });
 
-Deno.test("the quota of family B is reported as OAuth usage reports it", async () => {
+Deno.test("family B reports its quota in the format of OAuth usage", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   const fresh = await quotaOf(demo, "B");
@@ -108,7 +108,7 @@ Deno.test("the quota of family B is reported as OAuth usage reports it", async (
   assert(used.five_hour.utilization > 2);
 });
 
-Deno.test("the quota of family C is reported as the Codex back end reports it", async () => {
+Deno.test("family C reports its quota in the format of the Codex back end", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   await use(demo, "C");
@@ -127,7 +127,7 @@ Deno.test("the quota of family C is reported as the Codex back end reports it", 
   );
 });
 
-Deno.test("a five-hour window that has not begun at family C is reported as a whole one", async () => {
+Deno.test("family C reports a five-hour window that has not begun as an unused one", async () => {
   const { rate_limit } = await quotaOf(createFixedDemo(), "C");
   assert.deepEqual(rate_limit.primary_window, {
     used_percent: 0,
@@ -149,7 +149,7 @@ Deno.test("the quotas reset when their windows end", async () => {
   assert.equal(limits[1].nextResetTime, NOON_MS + 10 * DAY_MS);
 });
 
-Deno.test("an exhausted quota is reported, and still answers", async () => {
+Deno.test("the demo reports an exhausted quota, and still serves", async () => {
   const demo = createFixedDemo();
   for (let call = 0; call < 100; call++) await use(demo, "A");
   const { data: { limits: [fiveHour] } } = await quotaOf(demo, "A");
@@ -158,7 +158,7 @@ Deno.test("an exhausted quota is reported, and still answers", async () => {
   assert.equal(fiveHour.percentage, 100);
 });
 
-Deno.test("refusals and counts of tokens cost nothing", async () => {
+Deno.test("refusals and token counts use no quota", async () => {
   const demo = createFixedDemo();
   for (
     const [path, model] of [
@@ -174,7 +174,7 @@ Deno.test("refusals and counts of tokens cost nothing", async () => {
   assert.equal((await quotaOf(demo, "B")).five_hour, null);
 });
 
-Deno.test("an answer of family B or C has the quota in its headers, in the spelling of its provider", async (t) => {
+Deno.test("an answer of family B or C has the quota in its provider's headers", async (t) => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
 
@@ -230,7 +230,7 @@ Deno.test("a request for the quota without a key gets the provider's own error",
 
 const OPTIONS = { lengthMs: 5 * HOUR_MS, limit: 100, othersPerHour: 10 };
 
-Deno.test("a meter begins its window with the first use, and reports none before", () => {
+Deno.test("a meter's window begins with the first use", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock });
   assert.deepEqual(meter.read(), {
@@ -247,7 +247,7 @@ Deno.test("a meter begins its window with the first use, and reports none before
   });
 });
 
-Deno.test("a meter counts its own use and that of others", () => {
+Deno.test("a meter adds the use of others to its own", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
