@@ -1,6 +1,7 @@
 /**
- * The rules of this repository. A member of `src/` imports the members below it through their doors alone. Inside a
- * member, a file imports its own folder or a lower layer. itty-router, zod and `Deno.*` stay in their places. Rejected words (CONTRIBUTING.md, "The words") stay out.
+ * The rules of this repository. A member of `src/` imports the members below it only through their doors. Inside a
+ * member, a file imports its own folder or a lower layer. Only certain places use itty-router, zod and `Deno.*`. No
+ * file uses the rejected words (CONTRIBUTING.md, "The words").
  */
 
 /** The members of `src/` by name, each with the members that it may import. */
@@ -73,14 +74,14 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
 const DENO_PLACES_REGEXP =
   /^(tools\/(?!demo\/)|http1\/deno\/|gateway\/process\/)/;
 
-/** A file in which all promises of a race end with it. */
+/** The file that may use races: all of its promises end with the race. */
 const RACE_PLACES_REGEXP = /^http1\/deno\/address_race\.ts$/;
 
-/** The files whose words are held to CONTRIBUTING.md; those about the words name them. */
+/** The files in which rejected words are reported; files about the words are exempt. */
 const PLAIN_REGEXP =
   /\/(src|tests)\/(?!(support\/lint_plugin|lint_plugin_test|docs_test)\.ts$)/;
 
-/** In comments, texts and names alike. */
+/** The rejected words, in comments, texts and names. */
 const REJECTED = /\b(?:tell|tells|telling|told|whoever|whichever|anew)\b/gi;
 
 const plugin: Deno.lint.Plugin = {
@@ -284,7 +285,7 @@ function memberOf(file: string): string {
   return file.slice(0, file.indexOf("/"));
 }
 
-/** Returns the room of a file: what its row covers, but a folder for each protocol. */
+/** Returns the room of a file: the path of its row or, in `codecs`, the protocol's folder. */
 function roomOf(file: string): string | undefined {
   const prefix = rowOf(file)?.[0];
   return prefix === "codecs/" ? file.split("/")[1] : prefix;

@@ -7,7 +7,7 @@ import {
 type Settings = Parameters<typeof writeRequest>[1];
 type Optional = "strict" | "streamOnly" | "force" | "omit";
 
-/** What a request is translated from and to. The settings of the connection are those of a new one by default. */
+/** The caller's protocol, the target and the settings of the connection, which are those of a new one by default. */
 type RequestTranslation =
   & Omit<Settings, Optional>
   & Partial<Pick<Settings, Optional>>

@@ -6,12 +6,12 @@ import {
 } from "../../src/base/json.ts";
 import { parseYaml } from "./yaml.ts";
 
-/** The name of the row or else its text, the mapping in it, and what that leads to. */
+/** The name of the row, or its text if it has none, then its mapping and its result. */
 type YamlRow = readonly [name: string, fields: JsonObject, result: string];
 
 /**
- * Reads a table: a name and a colon, if it has a name, a mapping in YAML, ` → ` and what that leads to. A key with
- * `<absent>` is undefined.
+ * Reads a table. A row has an optional name with a colon, a mapping in YAML, ` → ` and a result. The value `<absent>`
+ * means undefined.
  */
 export function yamlTable(text: string): readonly YamlRow[] {
   return rowsOf(text).map((row): YamlRow => {
@@ -29,7 +29,7 @@ export function yamlTable(text: string): readonly YamlRow[] {
 /** The name of the row and its two values. */
 type YamlPair = readonly [name: string, from: JsonValue, to: JsonValue];
 
-/** Reads a table: a name, a colon, a value in YAML, ` → ` and another. A line with a `#` is a comment. */
+/** Reads a table. A row has a name, a colon, a value in YAML, ` → ` and another value. A line with `#` is a comment. */
 export function yamlPairs(text: string): readonly YamlPair[] {
   return rowsOf(text).filter((row) => !row.startsWith("#"))
     .map((row): YamlPair => {
@@ -39,7 +39,7 @@ export function yamlPairs(text: string): readonly YamlPair[] {
     });
 }
 
-/** Returns the rows of a table: a line that is indented continues the one before. */
+/** Returns the rows of a table. An indented line continues the one before. */
 function rowsOf(text: string): readonly string[] {
   return text.trim().split(/\n(?! )/).map((row) => row.replace(/\n +/g, " "));
 }

@@ -32,7 +32,7 @@ export interface Visit {
   axeFindings(): Promise<readonly string[]>;
 }
 
-/** A path that the page requests after it has loaded. */
+/** A path of the gateway that the page's scripts request. */
 export type AskedPath = typeof ASKED_PATHS[number];
 
 const ASKED_PATHS = [
@@ -174,9 +174,9 @@ async function signIn(page: Page, token: string): Promise<void> {
 }
 
 /**
- * Answers the page's requests from `answers`, which may change at any time; the gateway answers the others.
+ * Responds to the page's requests with `answers`, which may change at any time. The gateway responds to the others.
  *
- * One route serves a whole visit, because the browser may break off a request while a route is replaced.
+ * One route serves the whole visit: the browser may cancel a request while a route is replaced.
  */
 async function answerFrom(
   context: BrowserContext,

@@ -158,10 +158,7 @@ function call(text: unknown): JsonObject {
   }));
 }
 
-/**
- * Every known departure, by a sentence whose subject is the provider, except the ways to split streamed calls, which
- * `call_schemes.ts` lists.
- */
+/** Every known departure, by a sentence about the provider. `call_schemes.ts` has the ways to split streamed calls. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "OpenRouter names `tool_calls` in an answer that the token limit cut off": {
     source: "https://openrouter.ai/docs/api-reference/overview",

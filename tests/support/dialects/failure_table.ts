@@ -7,27 +7,27 @@ import {
 import type { FailureKind } from "../../../src/codecs/canonical/failure/failure.ts";
 import { yamlObject } from "../yaml.ts";
 
-/** A form of a refusal, as a service documents it or as somebody has reported it. */
+/** A documented or reported refusal of a service. */
 export interface FailureForm {
   readonly service: string;
   readonly column: Column;
   readonly status: number;
   readonly body: JsonValue;
   readonly headers: Readonly<Record<string, string>>;
-  /** The kinds that it may be read as. */
+  /** The kinds as which the gateway may read it. */
   readonly kinds: readonly FailureKind[];
   /** The wait that it asks for, in milliseconds. */
   readonly waitMs: number | undefined;
-  /** True when it comes inside an answer, too. */
+  /** True when it may also come inside an answer. */
   readonly isInside: boolean;
   /** A page about it; `undefined` when none was found. */
   readonly source: string | undefined;
-  /** What of it the source has; for an error without one, where it was looked for. */
+  /** The part that the source has; without a source, the places that were searched. */
   readonly checked: "body" | "code" | undefined;
   readonly unsourced: string | undefined;
 }
 
-/** The kinds of refusals that the table has of each service, and what each is read as. */
+/** The kinds of refusals in the table, with the kinds as which the gateway reads each. */
 export const COLUMNS = {
   minute_limit: ["rate_limited"],
   plan_used_up: ["quota"],
@@ -59,7 +59,7 @@ export const TABLE_TEXT: string = Deno.readTextFileSync(PATH);
 /** The table, by service. */
 export const TABLE: JsonObject = yamlObject(TABLE_TEXT);
 
-/** Returns the row of a service, or that of the one with the same forms. */
+/** Returns the row of a service, or the row that it shares with another service. */
 export function rowOf(service: string): JsonObject {
   const row = TABLE[service];
   if (typeof row === "string") return rowOf(row);
@@ -67,7 +67,7 @@ export function rowOf(service: string): JsonObject {
   return row;
 }
 
-/** Returns a form; `undefined` where a service has none. */
+/** Returns a refusal; `undefined` if the service has none of this kind. */
 export function formOf(
   service: string,
   column: Column,
@@ -97,14 +97,14 @@ export function formOf(
   };
 }
 
-/** Every form of the table. */
+/** Every refusal of the table. */
 export const FORMS: readonly FailureForm[] = Object.entries(TABLE)
   .filter(([, row]) => typeof row !== "string")
   .flatMap(([service]) =>
     COLUMN_NAMES.flatMap((column) => formOf(service, column) ?? [])
   );
 
-/** Returns what a cell of the printed table has: the status, and the code or type that says most. */
+/** Returns the text of a printed cell: the status, and the code or type of the error. */
 export function cellOf(form: FailureForm | undefined): string {
   if (form === undefined) return "";
   const { status, body } = form;

@@ -378,7 +378,7 @@ function same(
   return setting(name, asked, isThere);
 }
 
-/** Returns a part of the user's message, next to a text. */
+/** Returns a feature that is a part of the user's message, such as an image. */
 function media(
   name: string,
   kind: Block["kind"],

@@ -39,7 +39,7 @@ const vllm = (message: string): JsonValue => (
 const pi =
   "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts";
 
-/** An error in a table, whose status is 400 where it has none. */
+/** An error in a table. The default status is 400. */
 type Row = Omit<ProviderError, "provider" | "status"> & {
   readonly status?: number;
 };
@@ -582,7 +582,7 @@ const OVERFLOW_ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-/** Words of servers that nobody has recorded. */
+/** Messages of servers without a recording. */
 const OVERFLOW_WORDS = [
   "Prompt tokens too long",
   "Input is too long.",
@@ -753,7 +753,7 @@ const OTHER_ROWS: Readonly<Record<string, OtherRow>> = {
   },
 };
 
-/** Similar words about something else. */
+/** Similar messages about something else. */
 const OTHER_WORDS = [
   "max_tokens (200000) exceeds the model's context window of 131072 tokens",
   "`max_completion_tokens` must be less than the context length",

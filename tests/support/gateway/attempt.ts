@@ -13,7 +13,7 @@ export interface TestAttempt extends OpenRecord {
   readonly attempt: Attempt;
 }
 
-/** The options of an attempt, which uses `model-a` of a minimal configuration. */
+/** The options of an attempt at `model-a` of a minimal configuration. */
 export interface TestAttemptOptions {
   readonly operation?: Operation;
   /** The idle timeout, in milliseconds. */

@@ -1,12 +1,12 @@
 /** The length of the unique part of a canary, in characters. */
 const UNIQUE_LENGTH = 36;
 
-/** Creates a text that a test searches for in outputs; it is valid as a token, a key, a header and a prompt. */
+/** Creates a unique text to search for in outputs. It is valid as a token, a key, a header and a prompt. */
 export function createCanary(name: string): string {
   return `canary-${name}-${crypto.randomUUID()}`;
 }
 
-/** Returns the names of the canaries in a text, whole or without their beginning. */
+/** Returns the names of the canaries in a text, even of those whose beginning is cut. */
 export function findCanaries(
   text: string,
   canaries: Readonly<Record<string, string>>,

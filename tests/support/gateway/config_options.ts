@@ -11,9 +11,9 @@ export interface ConfigOption {
   readonly preset: unknown;
   /** True when it holds a value instead of further options. */
   readonly isLeaf: boolean;
-  /** True when it may hold a secret, or the values in it may. */
+  /** True when its value, or a value inside it, may be a secret. */
   readonly isSecret: boolean;
-  /** The types of JSON that it may have, and its words where it lists them. */
+  /** The JSON types that it accepts, or its list of allowed words. */
   readonly forms: readonly JsonSchema[];
 }
 

@@ -121,8 +121,8 @@ export async function openScene(
   let pieces = 0;
 
   /**
-   * Waits until the gateway has read all available bytes, or the work is over; the test's clock is stopped meanwhile.
-   * It counts turns of the event loop, so the speed of the machine does not matter.
+   * Waits until the gateway has read all available bytes or the work is over, without moving the test's clock. It
+   * counts turns of the event loop, so the speed of the machine does not matter.
    */
   async function untilIdle(isOver: () => boolean): Promise<void> {
     for (let pause = 0; pause < LEAST_PAUSES; pause++) {

@@ -35,7 +35,7 @@ export const KEYS_URL = "https://login.example.com/keys";
 /** The time of the scene's start, in seconds since 1970. */
 export const NOW_SECONDS = NOW_MS / 1000;
 
-/** The claims of a good token of the scene. */
+/** The claims of a valid token of the scene. */
 export const GOOD_CLAIMS: JWTPayload = {
   iss: ISSUER,
   aud: "model-gateway",
@@ -69,7 +69,7 @@ export async function createSigner(kid = "k1", alg = "RS256"): Promise<Signer> {
   };
 }
 
-/** Returns a token with any header and claims, and a signature that is some text. */
+/** Returns a token with any header and claims, and an invalid signature. */
 export function unsigned(
   header: unknown,
   claims: unknown = GOOD_CLAIMS,
@@ -99,7 +99,7 @@ export function keySetOf(...signers: readonly Signer[]): Serve {
     Promise.resolve(Response.json({ keys: signers.map(({ jwk }) => jwk) }));
 }
 
-/** An identity with one provider, and the parts of its surroundings. */
+/** An identity with one provider, its clock and its requests. */
 export interface IdentityScene {
   readonly identity: Identity;
   readonly keySets: KeySets;
@@ -119,7 +119,7 @@ export interface IdentityScene {
 }
 
 /**
- * Creates an identity with one provider, whose documents `serve` answers, and a clock that stands still.
+ * Creates an identity with one provider, whose documents `serve` returns, and a clock that only the test moves.
  *
  * @param entry Overrides of the entry of `identity`.
  */

@@ -27,10 +27,10 @@ import { createLogLines, type LogLines } from "./log_lines.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** Returns the message of a provider that refuses a body, or its whole error; `undefined` when it accepts the body. */
+/** Returns the message or the whole error with which a provider refuses a body; `undefined` to accept it. */
 export type Judge = (body: JsonObject) => JsonValue | undefined;
 
-/** A gateway in front of a provider that refuses what its judge refuses. */
+/** A gateway in front of a provider that refuses bodies by its judge. */
 export interface LessonScene {
   readonly gateway: Gateway;
   readonly liveConfig: LiveConfig;

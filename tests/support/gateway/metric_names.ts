@@ -14,7 +14,7 @@ export type CheckExpression = (expression: string) => void;
 /** The labels that Prometheus adds to each sample. */
 const SCRAPE_LABELS = ["job", "instance"];
 
-/** The values that a matcher may name, for labels whose values this program chooses. */
+/** The values that a matcher may name, for labels with a fixed set of values. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   failure: Object.keys(FAILURES),
   status: ["1xx", "2xx", "3xx", "4xx", "5xx", "none"],

@@ -8,7 +8,7 @@ export type Pair = readonly [Overrides, Overrides];
 
 /** The places that must handle an option, besides the schema. */
 export interface OptionPlaces<Resolved> {
-  /** Two values of each option for which its type does not give some. */
+  /** Two values of each option whose type does not suggest any. */
   readonly pairs: Readonly<Record<string, Pair>>;
   /** Returns a file with a value of an option. */
   fileWith(path: string, value: unknown): Overrides;
@@ -19,7 +19,7 @@ export interface OptionPlaces<Resolved> {
   show(resolved: Resolved): string;
 }
 
-/** Returns the missing parts of each option, each with the place to add it; empty when none is missing. */
+/** Returns a line for each place where an option is missing; empty when none is. */
 export async function optionFaults<Resolved>(
   options: readonly ConfigOption[],
   places: OptionPlaces<Resolved>,

@@ -20,12 +20,12 @@ export const TEAM = { kind: "zai", plan: "team" };
 
 const FAST = { when: { speed: "fast" } };
 
-/** A connection whose addresses are those of its service. */
+/** Returns the keys of a connection with the addresses of its service. */
 export const preset = (service: string): Overrides => ({
   ...{ service, family: undefined, endpoints: undefined },
 });
 
-/** The connections of a file that sets none. */
+/** The connections of files that do not set `connections`. */
 const CONNECTIONS = ["main", "other"].map((name, at) =>
   connectionFile({
     ...preset("zai"),
@@ -34,7 +34,9 @@ const CONNECTIONS = ["main", "other"].map((name, at) =>
   })
 );
 
-/** What stands beside an option in the mapping at a path, or with a dot behind it, beside a mapping that has it. */
+/**
+ * The other keys of the mapping at a path, for the options in it. With a dot at the end, for options deeper inside it.
+ */
 const BESIDE: Readonly<Record<string, Overrides>> = {
   "shared": { url: "rediss://a.example" },
   "connections[]": connectionFile(),

@@ -41,7 +41,7 @@ export interface Scene {
   swap(): void;
 }
 
-/** The kind of endpoint: Anthropic's own announces that it takes `block_binding`, a custom one does not. */
+/** The kind of endpoint: only Anthropic's own accepts `block_binding`. */
 export type Place = "own" | "custom";
 
 const PLACES: Readonly<Record<Place, Record<string, unknown>>> = {
@@ -120,7 +120,7 @@ export async function sceneOf(
   };
 }
 
-/** A typical Chat agent: it keeps the text and the calls of answers; with `isEcho`, it keeps everything. */
+/** A typical Chat agent, which keeps the text and the calls of answers. With `isEcho`, it keeps everything. */
 export interface Agent {
   isEcho: boolean;
   model: string;

@@ -25,7 +25,7 @@ export function tokenOf(caller: CallerName): string {
 /**
  * Returns the configuration of a gateway that three callers share.
  *
- * @param urls The URLs of the upstreams of one pool by the names of their connections, in order; each has two models.
+ * @param urls The upstreams' URLs by the names of their connections, in order. Each serves the same two models.
  */
 export function sharedFile(
   way: Way,
@@ -44,7 +44,7 @@ export function sharedFile(
   });
 }
 
-/** Returns a good response to a request, in its protocol. */
+/** Returns a complete answer to a request, in its protocol. */
 export function answerWell({ path, text }: SeenRequest): Response {
   const body = JSON.parse(text());
   return good({

@@ -9,7 +9,7 @@ import { createRetryBudget } from "../../../src/gateway/relay/routing/retry_budg
 import { counterIds } from "../../contract/codec_contract.ts";
 import type { TestAttempt } from "./attempt.ts";
 
-/** Opens a translated attempt whose request is on its way: it sends nothing itself. */
+/** Opens a translated attempt as if its request had been sent. */
 export function openTranslatedAttempt(
   { attempt, clock, log }: Pick<TestAttempt, "attempt" | "clock" | "log">,
   { to, deadlines }: {

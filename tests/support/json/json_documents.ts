@@ -6,10 +6,7 @@ export interface JsonObjectOptions {
   readonly keys: readonly string[];
 }
 
-/**
- * Writes a random JSON object that uses all that JSON allows: odd white space, escapes, numbers,
- * nesting.
- */
+/** Writes a random JSON object with odd white space, escapes, numbers and nesting. */
 export function randomJsonObject(
   random: Random,
   options: JsonObjectOptions,

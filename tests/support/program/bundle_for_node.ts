@@ -1,10 +1,10 @@
 import { fromFileUrl } from "./paths.ts";
 
 /**
- * Bundles a program of the tests, with all that it imports, in one module for Node.
+ * Bundles a program of the tests and its imports into one module for Node.
  *
  * @param entry The path of the program below the repository.
- * @returns The path of the module in `folder`; `undefined` where it cannot be made.
+ * @returns The path of the module in `folder`; `undefined` if bundling fails.
  */
 export async function bundleForNode(
   entry: string,

@@ -1,6 +1,6 @@
 /**
- * The ports from which {@linkcode freePort} chooses. The system gives none of them to a connection or a listener without
- * a port, which could take a free one before its program listens.
+ * The ports from which {@linkcode freePort} chooses. The system never assigns them by itself, so no other program takes
+ * one before its own program listens.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;

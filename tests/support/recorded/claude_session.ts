@@ -83,9 +83,7 @@ const CHANGES: readonly ((usage: JsonObject) => JsonObject)[] = [
   (usage) => ({ ...usage, cache_read_input_tokens: 150_001 }),
 ];
 
-/**
- * Returns the recorded answers, and Claude Code's answers with each change, as streams and as JSON.
- */
+/** Returns the recorded answers, and variants of Claude Code's answers, as streams and as JSON. */
 export function longSession(): Turn[] {
   return loadRecordings("messages").flatMap((recording): Turn[] => {
     const usages = usagesIn(recording);
@@ -172,10 +170,7 @@ function isOfChat({ speed, written1h }: Counts): boolean {
   return speed !== "fast" && written1h === 0;
 }
 
-/**
- * Returns a Chat Completions answer with the same usage, whose prompt count includes all cached
- * tokens.
- */
+/** Returns a Chat Completions answer with the same usage. Its prompt count includes all cached tokens. */
 function writtenAsChat(counts: Counts, isStream: boolean): Omit<Turn, "name"> {
   const { fresh, read, written5m, output, tier } = counts;
   const prompt = fresh + read + written5m;

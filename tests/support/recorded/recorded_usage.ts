@@ -27,7 +27,7 @@ export function recordedUsage(
   return counts && dense({ ...counts, ...servedIn(objects) });
 }
 
-/** Returns how an answer was served, and its one-hour cache writes: the last values count. */
+/** Returns the speed, region and one-hour cache writes of an answer, from the last event that has them. */
 function servedIn(objects: readonly JsonObject[]) {
   const holders = objects.flatMap((one) => [
     one,
@@ -151,7 +151,7 @@ function messagesUsage(
   const beside = (isTotal ? objects : []).flatMap(({ usage }) =>
     objectsIn(at(usage, "iterations"))
   ).filter(({ type }) => type === "advisor_message" || type === "compaction");
-  /** Adds the tokens that the counts leave out, which only the last event lists. */
+  /** Adds the tokens that only the last event lists. */
   const all = (name: string) =>
     beside.reduce(
       (sum, { [name]: count }) => sum + Number(count ?? 0),

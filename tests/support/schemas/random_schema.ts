@@ -26,7 +26,7 @@ interface Writing {
   readonly references: readonly string[];
 }
 
-/** Returns a valid schema of a draft that uses what the draft has and others spell in another way. */
+/** Returns a valid schema of a draft. It uses the keywords that drafts spell differently. */
 export function randomSchema(random: Random, draft: Draft): JsonObject {
   const isOld = draft === "4" || draft === "6" || draft === "7";
   const holder = isOld ? "definitions" : "$defs";
@@ -110,7 +110,7 @@ function schemaOf(depth: number, writing: Writing): JsonObject {
   }
 }
 
-/** Returns a schema without others in it. */
+/** Returns a schema without subschemas. */
 function plainSchema({ random, draft }: Writing): JsonObject {
   return random.pick<() => JsonObject>([
     () => ({ type: "string", minLength: random.below(3), title: "t" }),
@@ -191,7 +191,7 @@ function choiceSchema(depth: number, writing: Writing): JsonObject {
     : { [word]: [inner(), inner()] };
 }
 
-/** Returns a value that a {@linkcode randomSchema} may accept or not. */
+/** Returns a random value to test against a {@linkcode randomSchema}. */
 export function randomInstance(random: Random, depth = 3): JsonValue {
   if (depth === 0 || random.below(3) === 0) {
     return random.pick<JsonValue>([null, true, 0, 1, 2, 3, 1.5, "", "a", "bc"]);

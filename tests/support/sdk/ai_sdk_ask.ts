@@ -12,7 +12,7 @@ import {
 export interface AiSdkQuestion {
   readonly model: LanguageModel;
   readonly prompt: string;
-  /** The SDK runs the tools that it can once, and sends their results in a second request. */
+  /** The SDK runs these tools once and sends their results in a second request. */
   readonly tools: ToolSet;
 }
 

@@ -19,7 +19,7 @@ export interface Asked {
   readonly body: JsonObject;
   readonly wire: Wire;
   readonly signal: AbortSignal;
-  /** Called for each chunk of a body of many. */
+  /** Called for each chunk of a long body. */
   readonly onPiece: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface BadProviders {
   readonly asked: readonly Asked[];
   /** The host of each request, in order. */
   hosts(): readonly string[];
-  /** The number of chunks sent of bodies of many. */
+  /** The number of chunks sent of long bodies. */
   pieces(): number;
 }
 
@@ -148,7 +148,7 @@ export function streamOf(
 
 const MIB = 1024 * 1024;
 
-/** More than the gateway ever holds of one answer, in MiB. */
+/** A length that exceeds what the gateway holds of any answer, in MiB. */
 const TOO_LONG_MIB = 128;
 
 /**
@@ -182,7 +182,7 @@ export const longJson = tooLong(
   JSON_HEADERS,
 );
 
-/** A stream whose events together are too long for one JSON answer. */
+/** A stream whose events are together too long for one JSON answer. */
 export const longStream = tooLong(
   ({ start, output }) => ({
     begin: start,

@@ -7,28 +7,28 @@ import type { Act, Asked } from "./bad_provider.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A provider with a prompt cache as providers document theirs. */
+/** A provider with a prompt cache that follows the providers' documentation. */
 export interface CachingProvider {
   readonly act: Act;
-  /** Drops the whole cache, as a provider that is short of memory does. */
+  /** Drops the whole cache, as if memory were short. */
   forget(): void;
   /** Fails the next request of a model. */
   failNext(model: string): void;
 }
 
-/** A prompt, cut where a cache may end. */
+/** A prompt, cut at the places where a cached prefix may end. */
 interface Prompt {
   readonly parts: readonly string[];
-  /** The number of parts up to the last mark; all of them where caching is automatic. */
+  /** The number of parts up to the last mark; all parts if caching is automatic. */
   readonly cachedParts: number;
   readonly lifetimeMs: number;
-  /** True for Messages, whose requests mark what is cached. */
+  /** True for Messages, whose requests mark the prefixes to cache. */
   readonly isMarked: boolean;
 }
 
 /**
- * Creates a provider that caches prefixes for five minutes, or for the time that the request asks for. A read begins
- * the time again. With Messages, it caches up to the last mark and reports what it writes. With the others, it caches
+ * Creates a provider that caches prefixes for five minutes, or for the time that the request asks for. A read restarts
+ * the time. With Messages, it caches up to the last mark and reports what it writes. With the others, it caches
  * everything and reports only reads.
  */
 export function createCachingProvider(): CachingProvider {

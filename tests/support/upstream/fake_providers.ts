@@ -41,13 +41,13 @@ export type FakeOperation = Extract<
 export interface FakeProvider {
   /** The whole URL of each operation that it serves. */
   readonly urls: Readonly<Partial<Record<FakeOperation, string>>>;
-  /** The header with the key, and its value; the usual token where it is absent, `null` for a server without keys. */
+  /** The header with the key, and its value; by default, a bearer token; `null` for a server without keys. */
   readonly credential?: readonly [name: string, value: string] | null;
-  /** Returns what the real provider says when it refuses such a request. */
+  /** Returns the real provider's error for a request that it refuses. */
   readonly refuse?: Refusal;
-  /** Returns the bytes of a native request that it gets, where they differ from the caller's. */
+  /** Returns the native request that it receives, if that differs from the caller's. */
   readonly nativeText?: (text: string) => string;
-  /** The operation that translated requests use, where it is not the main one of the family. */
+  /** The operation of translated requests, if it is not the family's main one. */
   readonly translatedTo?: FakeOperation;
   /** The model to ask; default: that of the service's first configuration. */
   readonly model?: string;
@@ -56,7 +56,7 @@ export interface FakeProvider {
 const BEARER = ["authorization", `Bearer ${FAKE_KEY}`] as const;
 const API_KEY = ["api-key", FAKE_KEY] as const;
 
-/** A server in the house, without a key. */
+/** Returns a local server without a key. */
 const inHouse = (port: number): FakeProvider => ({
   credential: null,
   urls: {
@@ -86,7 +86,7 @@ const glm = (host: string): FakeProvider => ({
   ),
 });
 
-/** The fakes of the services, except those of quota-bound plans that need a stream (`codex`) and of any server. */
+/** The fakes of the services, except of `codex`, which needs a stream, and of custom servers. */
 export const FAKE_PROVIDERS = {
   zai: glm("https://api.z.ai"),
   bigmodel: glm("https://open.bigmodel.cn"),
@@ -411,7 +411,7 @@ export const FAKE_PROVIDERS = {
 
 const CREDENTIALS = ["authorization", "x-api-key", "api-key"];
 
-/** Returns why a provider refuses a request, in its own words where they are known; `undefined` when it serves it. */
+/** Returns the reason of a provider to refuse a request, in its own words if known; `undefined` to serve it. */
 export function refusalOf(
   { urls, credential = BEARER, refuse }: FakeProvider,
   request: FakeRequest,

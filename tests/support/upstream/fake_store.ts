@@ -17,8 +17,8 @@ const REPLIES: Readonly<Record<string, () => string>> = {
 };
 
 /**
- * Starts a server that speaks RESP 2 and keeps nothing, for what a gateway does about a password where no Valkey or
- * Redis is installed. Its errors are those of Redis 7.
+ * Starts a server that speaks RESP 2 and stores nothing. It tests passwords without an installed Valkey or Redis, with
+ * the errors of Redis 7.
  */
 export function startFakeStore(first: string): LockedStore {
   let password = first;
@@ -48,7 +48,7 @@ export function startFakeStore(first: string): LockedStore {
   };
 }
 
-/** Reads commands: lists of texts, each behind its length in bytes. */
+/** Reads commands: lists of texts, each after its length in bytes. */
 async function* commandsOf(
   connection: Deno.Conn,
 ): AsyncGenerator<readonly string[]> {

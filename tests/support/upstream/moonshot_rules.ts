@@ -6,8 +6,8 @@ import {
   objectsOf,
 } from "../../../src/base/json.ts";
 
-// The rules of https://github.com/MoonshotAI/walle at the level "strict", which Moonshot's servers demand. Where walle
-// itself depends on the order of a map, the stricter reading holds here.
+// The rules of https://github.com/MoonshotAI/walle at the level "strict", which Moonshot's servers demand. If walle's
+// result depends on the order of a map, the stricter one applies here.
 
 const MAX_LEVELS = 10;
 const MAX_VALUES = 500;
@@ -101,7 +101,7 @@ function faultOfEnum({ enum: values, type }: JsonObject): string | undefined {
     }) does not match any type in [${type}]`;
 }
 
-/** Returns the schemas in a schema, with the levels that they are below it. */
+/** Returns the subschemas of a schema, each with its levels below it. */
 function innerOf(schema: JsonObject): [inner: unknown, level: number][] {
   const { properties, items, additionalProperties: others, anyOf } = schema;
   return [
@@ -113,7 +113,7 @@ function innerOf(schema: JsonObject): [inner: unknown, level: number][] {
   ];
 }
 
-/** Returns the levels of a schema, in which each reference is followed once on a path. */
+/** Returns the levels of a schema. Each reference is followed once on a path. */
 function levelsOf(
   schema: unknown,
   root: JsonObject,

@@ -13,7 +13,7 @@ export interface FakeRequest {
   readonly body: JsonObject;
 }
 
-/** Returns what a real provider says when it refuses such a request. */
+/** Returns a real provider's error for a request that it refuses; `undefined` to serve it. */
 export type Refusal = (request: FakeRequest) => string | undefined;
 
 /** Returns the first refusal of several rules. */
@@ -44,7 +44,7 @@ function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Refuses tools that the provider would have to run itself. */
+/** Refuses hosted tools. */
 export function hostedTools({ body }: FakeRequest): string | undefined {
   const hosted = objectsIn(body.tools).find(({ type }) => type !== "function");
   return hosted && `The tool ${hosted.type} is not supported.`;
@@ -70,7 +70,7 @@ export function namelessResults({ body }: FakeRequest): string | undefined {
     : undefined;
 }
 
-/** Refuses ids of calls that the model's template does not take. */
+/** Refuses ids of calls that the model's template does not accept. */
 export function longCallIds({ body }: FakeRequest): string | undefined {
   const ids = objectsIn(body.messages).flatMap(({ tool_call_id }) =>
     tool_call_id === undefined ? [] : [String(tool_call_id)]

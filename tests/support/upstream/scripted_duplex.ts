@@ -6,30 +6,30 @@ export interface ScriptedDuplex extends Duplex {
   /** All that was written to it, one character for each byte. */
   readonly written: string;
   readonly isClosed: boolean;
-  /** The number of bytes that were given and not read. */
+  /** The number of given bytes that have not been read. */
   readonly unread: number;
   /** Resolves when it is closed. */
   readonly closed: Promise<void>;
   /** Sends bytes. Each call is one read, unless the reader's buffer is too small. */
   give(...pieces: readonly (string | Uint8Array)[]): void;
-  /** Closes the direction of the other end; what was given before is still read. */
+  /** Ends the input. Bytes given before can still be read. */
   end(): void;
   /** Fails the reads that find no bytes. */
   breakReads(reason: Error): void;
   /** Fails every write. */
   breakWrites(reason: Error): void;
-  /** Lets so many bytes be written from now on. */
+  /** Accepts this many more bytes; later writes wait. */
   limit(bytes: number): void;
 }
 
 interface ScriptedDuplexOptions {
   /** The number of bytes that may be written before {@linkcode ScriptedDuplex.limit}; default: all. */
   readonly takes?: number;
-  /** Each is sent when a further request begins to be written. */
+  /** The answers, one given at the start of each written request. */
   readonly answers?: readonly string[];
 }
 
-/** Creates a {@linkcode ScriptedDuplex}. It fails reads and writes that wait when it is closed, as a platform does. */
+/** Creates a {@linkcode ScriptedDuplex}. Like a platform, it fails waiting reads and writes when it is closed. */
 export function createScriptedDuplex(
   { takes = Infinity, answers = [] }: ScriptedDuplexOptions = {},
 ): ScriptedDuplex {

@@ -1,7 +1,7 @@
 import { say } from "./raw_upstream.ts";
 import { join, startTcpServer } from "./tcp_server.ts";
 
-/** A proxy for HTTP that does what the test says. */
+/** A proxy for HTTP with the responses of a test. */
 export interface ScriptedProxy extends AsyncDisposable {
   readonly port: number;
   /** The head of the first request of each connection. */
@@ -11,8 +11,8 @@ export interface ScriptedProxy extends AsyncDisposable {
 /**
  * Starts a proxy.
  *
- * @param answer What it sends to each connection whose first head has come.
- * @param tunnelTo The port of this machine that it connects with afterwards; default: it closes.
+ * @param answer The response to the first head of each connection.
+ * @param tunnelTo The port of this machine to which it then tunnels; by default, it closes the connection.
  */
 export function startScriptedProxy(
   answer: string,
@@ -27,7 +27,7 @@ export function startScriptedProxy(
   return { ...server, heads };
 }
 
-/** Reads a head byte by byte: what follows belongs to the tunnel. */
+/** Reads a head byte by byte: the bytes after it belong to the tunnel. */
 async function readHead(connection: Deno.Conn): Promise<string> {
   let text = "";
   while (!text.endsWith("\r\n\r\n")) {

@@ -1,14 +1,14 @@
 import { carry, startTcpServer } from "./tcp_server.ts";
 
-/** What a client asked a SOCKS proxy for. */
+/** A client's request to a SOCKS proxy. */
 export interface SocksRequest {
-  /** The methods of authentication that it offered. */
+  /** The offered methods of authentication. */
   readonly methods: readonly number[];
-  /** The user name and the password, where the proxy wanted them. */
+  /** The user name and the password, if the proxy wanted them. */
   readonly credentials?: string;
   /** The kind of the address: 1, 3 or 4. */
   readonly kind: number;
-  /** The bytes of the address; those of a name as a text. */
+  /** The address: bytes, or the text of a name. */
   readonly address: string;
   readonly port: number;
 }
@@ -25,13 +25,13 @@ export interface SocksProxy extends AsyncDisposable {
 interface SocksOptions {
   /** The port of this machine to which every connection leads. */
   readonly tunnelTo?: number;
-  /** User and password, with a colon between them. Without, it asks for none. */
+  /** The user and password, separated by a colon; absent if it asks for none. */
   readonly wants?: string;
   /** Its reply to a request; default: success, with an IPv4 address. */
   readonly reply?: readonly number[];
-  /** The way to authenticate that it chooses; default: what `wants` needs. */
+  /** The method of authentication that it chooses; by default, the one that `wants` needs. */
   readonly method?: number;
-  /** Called in place of the whole conversation. */
+  /** Handles a connection in place of the proxy. */
   readonly talk?: (connection: Deno.Conn) => Promise<void>;
 }
 

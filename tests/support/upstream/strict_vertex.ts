@@ -10,7 +10,7 @@ export const VERTEX_TOKEN = "token-of-google";
 const URL_REGEXP =
   /^https:\/\/europe-west1-aiplatform\.googleapis\.com\/v1\/projects\/my-project\/locations\/europe-west1\/publishers\/anthropic\/models\/([^/]+):(rawPredict|streamRawPredict)$/;
 
-/** The versions of a body: that of Google's documentation, and that of npm `@anthropic-ai/vertex-sdk` 1.x. */
+/** The accepted versions: of Google's documentation, and of npm `@anthropic-ai/vertex-sdk` 1.x. */
 const VERSIONS = ["vertex-2023-10-16", "2026-10-21"];
 
 const INFERENCES = new Set(["demo-b@20260101", "demo-b-think@20260101"]);
@@ -23,8 +23,7 @@ export interface VertexRequest {
 }
 
 /**
- * Creates Claude on Vertex with the rules of the real one: errors of the path have Google's form, those of the model
- * Anthropic's.
+ * Creates Claude on Vertex with its real rules. Errors of the path have Google's form, errors of the model Anthropic's.
  */
 export function createStrictVertex(): {
   readonly fetch: Fetch;
@@ -82,7 +81,7 @@ export function createStrictVertex(): {
   return { fetch, received };
 }
 
-/** Returns the message of a refusal that depends on the form of the request alone. */
+/** Returns the error for a malformed request; `undefined` for a well-formed one. */
 function faultOf(
   body: JsonObject,
   headers: Headers,

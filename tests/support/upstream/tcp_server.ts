@@ -19,8 +19,8 @@ export interface TcpServerTls {
 /**
  * Starts a server.
  *
- * @param talk Handles a connection, which is closed afterwards. Its client may leave at any time, so its errors count for
- * nothing.
+ * @param talk Handles a connection, which is closed afterwards. Its errors are ignored: the client may leave at any
+ *   time.
  */
 export function startTcpServer(
   talk: (connection: Deno.Conn) => void | Promise<void>,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/base/json.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 
-/** The protocols that tests ask in; another one does not join them by itself. */
+/** The protocols of test requests. A new protocol must be added here by hand. */
 export const PROTOCOLS = ["chat", "messages", "responses"] as const;
 
 type Protocol = (typeof PROTOCOLS)[number];

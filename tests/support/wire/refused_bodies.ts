@@ -23,7 +23,7 @@ const SCHEMA: JsonObject = {
 
 const IMAGE_URL = "data:image/png;base64,iVBORw0KGgo=";
 
-/** A request in each protocol with each field that a refusal may concern, and a picture in an earlier message. */
+/** A request in each protocol, with every field that a refusal may concern and an image in an earlier message. */
 export const REFUSED_BODIES: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     ...{ model: "m", stream: false, stream_options: { include_usage: true } },

@@ -1,6 +1,6 @@
 import type { CanonicalRequest } from "../../../src/codecs/canonical/request/request.ts";
 
-/** Returns a canonical request with these fields and no others. */
+/** Returns a canonical request with only these fields. */
 export function requestOf(
   fields: Partial<CanonicalRequest> = {},
 ): CanonicalRequest {
