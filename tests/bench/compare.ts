@@ -6,7 +6,7 @@ export interface Comparison {
   readonly title: string;
   /** The first is the floor for the others. */
   readonly entries: readonly Entry[];
-  /** The program without anything before it: then each row has the time that is added to a direct call, too. */
+  /** The upstream alone. If given, each row also has the time that its program adds to a direct call. */
   readonly direct?: Program;
   /** The number of requests at a time. */
   readonly concurrency: number;

@@ -68,7 +68,7 @@ async function load(hasLimits: boolean): Promise<Config> {
   return result.config;
 }
 
-/** Serves one request of each caller, as far as counting is concerned. */
+/** Creates the counting part of a gateway. `serve` counts one request. */
 function createRequests(config: Config) {
   const sums = createMemorySums(systemClock);
   const log = { write() {} };

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 });
 const connections = Number(values.connections);
 
-/** The time of a run, and of the first one of a program, in milliseconds. */
+/** The duration of a run, and of a program's first run, in milliseconds. */
 const RUN_MS = 1_500;
 const WARM_UP_MS = 6_000;
 

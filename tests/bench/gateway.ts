@@ -10,10 +10,7 @@ export interface GatewayOptions {
   readonly name: string;
   readonly upstreamUrl: string;
   readonly workers?: number;
-  /**
-   * True when models have prices, and the caller and its group have limits that no benchmark
-   * reaches.
-   */
+  /** True to give models prices, and the caller and its group limits that no benchmark reaches. */
   readonly hasLimits?: boolean;
   /** The URL of a Valkey or Redis server that shares the counts. */
   readonly storeUrl?: string;
@@ -62,7 +59,7 @@ const LIMITS = [
   { window: "week", cost: 1_000_000 },
 ];
 
-/** The kinds of answers that the upstream gives, each below a path of its own. */
+/** The kinds of answers of the upstream, each with its own path. */
 const PIECES = ["small", "large", "paced", "turn", "long1", "long30"];
 
 function configText(

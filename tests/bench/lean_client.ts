@@ -1,6 +1,6 @@
 /**
- * The least HTTP/1.1 client: kept connections, `content-length` and chunked answers, one write a
- * request and one read an answer's piece. It has no deadlines, limits or repair of broken answers.
+ * A minimal HTTP/1.1 client: kept connections, `content-length` and chunked answers, one write for a request and one
+ * read for a chunk. It has no deadlines, limits or repair of broken answers.
  */
 
 /** An answer whose body arrives whole or in pieces. */
@@ -114,11 +114,11 @@ function chunks(
   first: Uint8Array,
   change: LeanRequest["change"] = (piece) => piece,
 ): ReadableStream<Uint8Array> {
-  /** The bytes that are left of the chunk with its line break, or of a size line (negative). */
+  /** The remaining bytes of the chunk with its line break, or of a size line (negative). */
   let left = 0;
   let size = "";
   let isOver = false;
-  /** Returns the payload of some bytes, moved together in their own memory. */
+  /** Returns the payload of some bytes, moved together in place. */
   const payload = (bytes: Uint8Array): Uint8Array => {
     let from = 0;
     let to = 0;

@@ -22,7 +22,7 @@ export async function shoot(url: string, shot: Shot): Promise<number> {
   return length;
 }
 
-/** The time in which a run starts requests, in milliseconds: programs that were idle need some to be at full speed. */
+/** The time in which a run starts requests, in milliseconds: idle programs need a while to reach full speed. */
 const RUN_MS = 300;
 
 /** Measures the requests per second of a program, and the time of each, while `concurrency` of them run at a time. */

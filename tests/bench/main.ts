@@ -106,7 +106,7 @@ const chat = { path: "/v1/chat/completions", model: "chat-small" } as const;
 /** The number of streams at a time. */
 const STREAMS = 16;
 
-/** The two directions of a translation, each with what it is asked. */
+/** The two directions of a translation, each with its request. */
 const TRANSLATIONS = [
   ["Messages to Chat", "/v1/messages", "chat-only"],
   ["Chat to Messages", "/v1/chat/completions", "messages"],

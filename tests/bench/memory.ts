@@ -18,8 +18,8 @@ export interface MemoryOptions {
 }
 
 /**
- * Prints how far big bodies raise the peak of a fresh program's resident memory, one at a time and
- * two at once. It separates the first body from the later ones, which reuse its memory.
+ * Prints by how much big bodies raise the peak of a fresh program's resident memory, one at a time and two at once. The
+ * first body has its own figure: later ones reuse its memory.
  */
 export async function reportMemory(
   { upstream, shot, bytes, rounds }: MemoryOptions,
@@ -46,7 +46,7 @@ export async function reportMemory(
   }
 }
 
-/** A shape of traffic: what is big, and at which models it is asked. */
+/** A shape of traffic: its big requests or answers, and their models. */
 interface Shape {
   readonly name: string;
   readonly bytes: number;
@@ -82,7 +82,7 @@ function shapes(token: string): readonly Shape[] {
 
 /**
  * Prints the peak of a fresh gateway's resident memory under each shape of traffic, as a ratio to the bytes of all
- * bodies at once, and what is left a moment later. A ratio that grows from one version to the next shows a leak.
+ * bodies at once, and the memory a moment later. A ratio that grows from one version to the next shows a leak.
  */
 export async function reportShapes(
   upstream: Program,

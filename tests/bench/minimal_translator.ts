@@ -5,7 +5,7 @@
 import { createParser } from "eventsource-parser";
 import { leanPost } from "./lean_client.ts";
 
-/** A request in the upstream's protocol and what writes its answer in the caller's. */
+/** A request in the upstream's protocol, with the functions that translate its answer to the caller's. */
 interface Translation {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ export async function minimalTranslation(
   );
 }
 
-/** Serves the same callers over the raw client: one string and one piece for each read. */
+/** Serves the same callers over the raw client: one string and one chunk for each read. */
 export async function leanTranslation(
   request: Request,
   base: string,

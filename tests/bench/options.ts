@@ -12,7 +12,7 @@ export interface Options {
   readonly token: string | undefined;
 }
 
-/** V8 continues to compile for some seconds of load. */
+/** The default of `--warm-up`: V8 compiles for the first seconds of load. */
 const WARM_UP_ROUNDS = "10";
 
 /**

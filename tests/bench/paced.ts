@@ -8,7 +8,7 @@ export const PACED_EVENTS = 60;
 /** The time between two events of a paced stream, in milliseconds. */
 export const PACE_MS = 50;
 
-/** Returns the mark of the moment at which an event is sent; {@linkcode delaysIn} finds it in what arrives. */
+/** Returns a mark of the moment at which an event is sent, which {@linkcode delaysIn} finds in the received text. */
 export function sentNow(): string {
   return `@${nowMs().toFixed(3)}@`;
 }
@@ -19,7 +19,7 @@ function nowMs(): number {
 
 const SENT_REGEXP = /@(\d+\.\d+)@/g;
 
-/** Returns how many milliseconds ago the events in a text were sent. */
+/** Returns the ages of the events in a text, in milliseconds. */
 function delaysIn(text: string, atMs: number): number[] {
   return [...text.matchAll(SENT_REGEXP)].map(([, sent]) => atMs - Number(sent));
 }
@@ -35,8 +35,8 @@ export interface PacedEntry {
 const STREAMS = 200;
 
 /**
- * Runs 200 streams of 20 events a second through each program in turn, and prints the processor time an event and how
- * late events arrive: for half of them, for 99 of 100, and how much later that is than in the first row.
+ * Runs 200 streams of 20 events a second through each program in turn. Prints the processor time of an event, the
+ * median and the 99th percentile of the delays, and their excess over the first row.
  */
 export async function reportPaced(
   entries: readonly PacedEntry[],

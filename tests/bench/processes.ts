@@ -46,7 +46,7 @@ export async function startProgram(
   };
 }
 
-/** Lets a process, with all of its threads, use one core alone (Linux). */
+/** Restricts a process and all of its threads to one core (Linux). */
 export async function pin(pid: number, core: number): Promise<void> {
   const args = ["-a", "-c", "-p", `${core}`, `${pid}`];
   const { success } = await new Deno.Command("taskset", {
@@ -87,7 +87,7 @@ export async function memory(
   return { now: read("VmRSS"), peak: read("VmHWM") };
 }
 
-/** Linux counts a process's time in hundredths of a second, independent of its clock. */
+/** The ticks of a second: Linux counts processor time in hundredths of a second. */
 const MS_PER_TICK = 10;
 
 /**

@@ -26,12 +26,12 @@ export interface TurnEntry {
   readonly token: string;
 }
 
-/** What the turns of one round cost. */
+/** The cost of the turns of one round. */
 interface TurnFigures {
   /** Processor time of each turn. */
   readonly processorMs: number;
   readonly firstOutputMs: readonly number[];
-  /** How far the peak of resident memory rose above the memory before. */
+  /** The rise of resident memory from before the round to its peak. */
   readonly risenBytes: number;
 }
 
@@ -154,7 +154,7 @@ function turnShot(
 
 /** The JSON of a session's requests. */
 interface History {
-  /** What the person wrote first. */
+  /** The person's first message. */
   readonly opening: string;
   /** The rounds of the tool loop, each as the elements of a list without its brackets. */
   readonly steps: readonly string[];
@@ -164,7 +164,7 @@ interface History {
 
 const histories = new Map<string, History>();
 
-/** Enough for a megabyte. */
+/** The number of rounds: enough for a megabyte. */
 const STEPS = 250;
 
 function makeHistory(path: Path, session: number): History {
@@ -216,7 +216,7 @@ function toolSchema(tool: number): object {
   };
 }
 
-/** Returns one round of the tool loop: what the model said and called, and what the tool returned. */
+/** Returns one round of the tool loop: the model's text and call, and the tool's result. */
 function messagesStep(session: number, turn: number): readonly object[] {
   const id = `toolu_${session}_${String(turn).padStart(8, "0")}`;
   const { name, input, result } = callOf(turn);
@@ -270,7 +270,7 @@ const WORDS =
   "the model reads a file and changes one function so that its test passes again without other changes"
     .split(" ");
 
-/** Returns some prose of a length. Different seeds give different texts. */
+/** Returns prose of a length. Different seeds give different texts. */
 function prose(length: number, seed: number): string {
   let text = "";
   for (let at = seed; text.length < length; at += 1 + seed % 5) {
@@ -279,7 +279,7 @@ function prose(length: number, seed: number): string {
   return text.slice(0, length);
 }
 
-/** Returns a listing as tools return it, with numbers of lines, tabs, quotes and some text that is not ASCII. */
+/** Returns a listing like those of tools, with line numbers, tabs, quotes and some text that is not ASCII. */
 function code(length: number, seed: number): string {
   let text = "";
   for (let line = 1; text.length < length; line++) {

@@ -1,6 +1,6 @@
 /**
- * Measures the memory of a thousand requests: of those that wait in the queue, of those whose provider is silent, and
- * of those that the platform alone holds. Run it with `deno task bench:waiting`, with the bytes of a body if not 1000.
+ * Measures the memory of a thousand requests: waiting in the queue, waiting for a silent provider, or held by the
+ * platform without a gateway. Run it with `deno task bench:waiting [BYTES]`; a body has 1000 bytes by default.
  */
 import { createGateway } from "../../src/gateway/app.ts";
 import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
@@ -13,7 +13,7 @@ const REQUESTS = 1_000;
 /** The number of tokens, since no more than a hundred requests of each may wait. */
 const TOKENS = 20;
 
-/** The connection of each kind of request; without one, no gateway sees it. */
+/** The connection of each kind of request; absent for those without a gateway. */
 const KINDS = {
   "held by the platform": undefined,
   "to a silent provider": {},
@@ -24,7 +24,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Waits until something is so, and then until the gateway listens for callers who leave. */
+/** Waits until a condition holds, and then until the gateway watches for callers that leave. */
 async function settle(isSo: () => boolean): Promise<void> {
   while (!isSo()) await pause(50);
   await pause(3_500);

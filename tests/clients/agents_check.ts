@@ -16,9 +16,8 @@ import {
   upstreamsFor,
 } from "./upstreams.ts";
 
-// Further actions of agents: they give tasks to sub-agents, search for tools, and look at pictures.
-// Each must reach a model whose provider speaks another protocol. `deno task test:clients` runs
-// this; `deno task test` does not.
+// Further actions of agents: tasks for sub-agents, searches for tools, and pictures. Each must reach a model whose
+// provider speaks another protocol. `deno task test:clients` runs this; `deno task test` does not.
 
 /** The task of a sub-agent. */
 const TASK = "Say hello from the worker";
@@ -318,7 +317,7 @@ async function within(promise: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Returns true when the task is a text of its own, outside the prompt that requests the tool. */
+/** Returns true when the task is a separate text, outside the prompt that requests the tool. */
 function asksTask(body: string): boolean {
   return new RegExp(`(?:"|\\\\n)${TASK}(?:"|\\\\n)`).test(body);
 }

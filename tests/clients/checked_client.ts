@@ -11,7 +11,7 @@ export interface CheckedClient {
   readonly command: readonly string[];
 }
 
-/** Registers a test that runs an installed client, whose name goes before that of the test. */
+/** Registers a test of an installed client. The client's name precedes the test's. */
 export type ClientTest = (
   name: string,
   fn: (command: readonly string[], t: Deno.TestContext) => Promise<void>,
@@ -29,7 +29,9 @@ export async function testsOf(program: ClientProgram): Promise<ClientTest> {
   return testsWith(program.name, await installClient(program));
 }
 
-/** Returns what registers the tests of a client. They are ignored with a warning when it could not be installed. */
+/**
+ * Returns a function that registers tests of a client. They are ignored with a warning if it could not be installed.
+ */
 export function testsWith(
   client: string,
   installed: InstalledClient,
@@ -56,12 +58,12 @@ export interface RunBehindOptions extends Omit<RunOptions, "address"> {
   readonly tokenCommand?: string;
 }
 
-/** A client's run, and all that it and the gateway printed, for the message of a failed check. */
+/** A client's run, with all output of the client and the gateway for the message of a failed check. */
 export interface RunBehind extends ClientRun {
   readonly output: string;
 }
 
-/** Runs a client that asks a gateway. */
+/** Runs a client behind a gateway. */
 export async function runBehind(
   gateway: RunningGateway,
   { command, model = UNKNOWN_MODEL, token = ALICE_TOKEN, ...options }:

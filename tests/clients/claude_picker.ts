@@ -7,7 +7,7 @@ export interface PickerRow {
   readonly displayName: string;
 }
 
-/** It requests the models while it starts, and the picker has them a moment later. */
+/** The pause before each reading: Claude Code requests the models during its start, and the picker has them later. */
 const BETWEEN_MS = 100;
 
 /**

@@ -15,8 +15,8 @@ import {
   upstreamsFor,
 } from "./upstreams.ts";
 
-// Real clients from npm, with a model behind another protocol than theirs: one prompt and one tool
-// loop each. `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm, each with a model of another protocol: one prompt and one tool loop. `deno task test:clients`
+// runs this; `deno task test` does not.
 
 for (const program of CLIENTS) {
   const test = await testsOf(program);

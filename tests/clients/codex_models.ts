@@ -22,7 +22,7 @@ const FILE = new URL(
   import.meta.url,
 );
 
-/** Asks a program of Codex for the catalog that it comes with. */
+/** Returns the catalog that a program of Codex contains. */
 export async function bundledCatalog(
   [path = "", ...args]: readonly string[],
   version: string,
@@ -41,7 +41,7 @@ export async function bundledCatalog(
   return packCatalog(version, models.filter(isJsonObject));
 }
 
-/** The shortest text that is packed, in characters. */
+/** The length from which a text is packed, in characters. */
 const PACKED_CHARACTERS = 300;
 
 /** Packs the entries that the picker of Codex shows. */

@@ -200,7 +200,7 @@ function assertOwnCount(stdout: string, sent: readonly Counts[]): void {
 for (const { family, endpoint, model, write, countsIn } of ROUTES) {
   Deno.test({
     name:
-      `a long session of Claude Code through ${endpoint} costs what it costs by hand, and has the tokens that Claude Code counts`,
+      `a long session of Claude Code through ${endpoint} has the cost computed by hand, and the tokens that Claude Code counts`,
     ignore: "reason" in installed,
     async fn() {
       const sent: Counts[] = [];

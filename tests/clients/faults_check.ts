@@ -5,14 +5,16 @@ import { CLIENTS, toolPrompt } from "./programs.ts";
 import { FAULTS, type OneFault, spoilOnce } from "./spoiled_answer.ts";
 import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
 
-// Real clients from npm, with a model behind another protocol than theirs and a provider that fails
-// once. Each must recover as it does natively. `deno task test:clients` runs this; `deno task test`
-// does not.
+// Real clients from npm, each with a model of another protocol and a provider that fails once. Each must recover as it
+// does natively. `deno task test:clients` runs this; `deno task test` does not.
 
 /** The most retries of a client. */
 const RETRIES = 3;
 
-/** Qwen Code waits a minute before it repeats a broken stream; a busy machine needs as long again, in milliseconds. */
+/**
+ * The longest time of a run, in milliseconds. Qwen Code waits a minute before it repeats a broken stream; a busy
+ * machine needs as much again.
+ */
 const RUN_MS = 290_000;
 
 for (const program of CLIENTS) {

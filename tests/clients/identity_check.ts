@@ -9,7 +9,7 @@ import { chatUpstream, startTranslating } from "./upstreams.ts";
 // Real clients from npm whose settings run a command for the token of an identity provider (docs/identity.md#clients).
 // `deno task test:clients` runs this; `deno task test` does not.
 
-/** The life of a token, and the time that passes after the first answer. */
+/** The lifetime of a token, and the time that passes after the first answer. */
 const LIFE_SECONDS = 600;
 const PASSES_MS = 3_600_000;
 

@@ -28,10 +28,10 @@ const SCRIPT = fromFileUrl(
   new URL("../fixtures/servers/oidc_issuer.mjs", import.meta.url),
 );
 
-/** The life of a token, in seconds. */
+/** The lifetime of a token, in seconds. */
 const LIFE_S = 900;
 
-/** Signs a person in, in a browser with cookies that sends each form of a page. */
+/** Signs a person in with a simulated browser, which keeps cookies and submits each page's form. */
 async function confirm(url: string): Promise<void> {
   const cookies = new Map<string, string>();
   let next: [string, RequestInit] = [url, {}];
@@ -169,7 +169,7 @@ testNeeding(
   },
 );
 
-/** Answers a request of Messages. */
+/** Responds to a Messages request. */
 function answerMessages(isStreamed: boolean): Response {
   const message = {
     ...{

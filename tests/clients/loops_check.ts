@@ -14,9 +14,8 @@ import {
 import type { ClientProgram } from "./programs.ts";
 import { startTranslating, type Upstream, UPSTREAMS } from "./upstreams.ts";
 
-// Claude Code on a model behind Responses, and Codex on one behind Messages: several calls in an
-// answer, with sealed reasoning before each. `deno task test:clients` runs this; `deno task test`
-// does not.
+// Claude Code on a model of Responses, and Codex on a model of Messages. An answer has several calls, with sealed
+// reasoning before each. `deno task test:clients` runs this; `deno task test` does not.
 
 const PAIRS: readonly (readonly [client: string, endpoint: Protocol])[] = [
   ["Claude Code", "responses"],
@@ -100,7 +99,7 @@ function answersOf(
   }));
 }
 
-/** Returns what a request holds behind the first answer: reasoning by its seal, and other parts by their kind. */
+/** Returns the parts of a request after its first answer: reasoning by its seal, others by their kind. */
 function partsOf(body: JsonObject, endpoint: Protocol): string[] {
   const items = endpoint === "messages"
     ? objects(body.messages).flatMap(({ role, content }) =>

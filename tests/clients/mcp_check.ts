@@ -86,7 +86,7 @@ async function judgeServers(): Promise<number> {
   return totals.values().reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns the tools that a host refuses as they are, by host. */
+/** Returns the tools that a host refuses without a change by the gateway, by host. */
 function refusedUnchanged(tools: readonly JsonObject[]): string {
   return Object.entries(ORACLES).map(([host, oracle]) => {
     const refused = tools.filter(({ name, inputSchema }) => {
@@ -114,7 +114,7 @@ export function faultsOf(tool: JsonObject): [pair: string, fault: string][] {
   return faults;
 }
 
-/** Returns what hosts refuse in all tools of a server together, sent in one request. */
+/** Returns the faults of all tools of a server together, sent in one request, by host. */
 function faultsTogether(
   tools: readonly JsonObject[],
 ): [pair: string, line: string][] {
@@ -143,7 +143,9 @@ function faultAt(
   return sent === undefined ? "it was left out" : ORACLES[host.oracle]?.(sent);
 }
 
-/** Returns the tools that a host receives; `undefined` when the gateway names the host's limit in place of a request. */
+/**
+ * Returns the tools that a host receives; `undefined` if the gateway refuses the request and names the host's limit.
+ */
 function sentBy(
   tools: readonly JsonObject[],
   from: Protocol,

@@ -9,7 +9,7 @@ export interface PythonProgram extends Startable {
   readonly protocol: Protocol;
 }
 
-/** The tested versions of the SDKs, as PyPI has them. */
+/** The tested versions of the SDKs on PyPI. */
 const PACKAGES = ["openai==3.57.0", "anthropic==2.14.0"];
 
 /** The programs of both SDKs. */
@@ -44,7 +44,7 @@ export function installPythonSdks(): Promise<InstalledClient> {
   return installPython(PACKAGES);
 }
 
-/** Installs packages from PyPI, once for each set of versions: they stay in the folder for temporary files. */
+/** Installs packages from PyPI, once for each set of versions, into the folder for temporary files. */
 export async function installPython(
   packages: readonly string[],
 ): Promise<InstalledClient> {
@@ -60,7 +60,7 @@ export async function installPython(
   return { command: [python] };
 }
 
-/** @returns What went wrong, if anything did. */
+/** @returns The error, if there was one. */
 async function run(
   program: string,
   args: readonly string[],

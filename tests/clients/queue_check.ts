@@ -26,7 +26,7 @@ for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
 
 Deno.test({
   name:
-    "eight of Claude Code and eight of Codex CLI share a connection with two slots, and none fails",
+    "eight agents of Claude Code and eight of Codex CLI all succeed with a connection of two slots",
   ignore: clients.length < names.length,
   async fn() {
     const asked: string[] = [];

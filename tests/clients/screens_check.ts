@@ -10,9 +10,9 @@ import { chatUpstream, type Spoil, startTranslating } from "./upstreams.ts";
 
 const MODEL = "demo-model";
 
-/** What a client's screen shows, without white space. */
+/** The texts on a client's screen, without white space, and the client's keys. */
 interface Screens {
-  /** The client's arguments, with which it asks before a tool runs. */
+  /** Arguments with which the client asks before it runs a tool. */
   readonly args: readonly string[];
   /** Files in its home folder that answer the questions of a first start. */
   readonly files: (work: string) => Readonly<Record<string, string>>;
@@ -98,7 +98,7 @@ const SCREENS: Readonly<Record<string, Screens>> = {
   },
 };
 
-/** Ends the answer to `Wait` in the middle, without an end, and refuses `Stop` for ever. */
+/** Begins an answer to `Wait` that never ends, and refuses `Stop`. */
 const spoil: Spoil = async (answer, { body }) => {
   if (body.includes("Stop now")) {
     const error = { message: "Insufficient credits" };
@@ -206,7 +206,7 @@ async function checkScreens(
   assert.ok(left(), gateway.lines.text());
 }
 
-/** Types a line like a person, because clients take fast keys for pasted text. */
+/** Types a line as slowly as a person: clients treat fast keys as pasted text. */
 async function enter(terminal: Terminal, line: string): Promise<void> {
   await terminal.type(line);
   await pause();

@@ -7,29 +7,31 @@ import { installPythonSdks, PYTHON_SDKS } from "./python_sdks.ts";
 import { meet, SEEN_FAILURES } from "./seen_failures.ts";
 import { hasPrinted, readSeenRows, type SeenRow } from "./seen_table.ts";
 
-// Real clients, from npm and PyPI, at the failures that people meet: each row of the tables in
-// docs/reference/messages.md is what the client prints, and how soon it ends. `deno task test:clients` runs
+// Real clients from npm and PyPI with the failures that people see. Each row of the tables in
+// docs/reference/messages.md must have the client's message and the time of its end. `deno task test:clients` runs
 // this; `deno task test` does not.
 
-/** How often a client repeats a request by default, where the test can set that; Claude Code has its own number. */
+/** The most repeats of a request, for clients with such a setting, and for Claude Code. */
 const RETRIES = 5;
 const CLAUDE_RETRIES = 10;
 
-/** No client that ends in seconds takes longer from its first request, in milliseconds. */
+/** The longest time from the first request of a client that ends in seconds, in milliseconds. */
 const SECONDS_MS = 30_000;
 
-/** The same from its start, where no request arrives: some take half a minute to start on a busy machine. */
+/**
+ * The longest time from the start, if no request arrives: some clients take half a minute to start on a busy machine.
+ */
 const STARTED_MS = 60_000;
 
-/** No client that ends takes longer, in milliseconds. */
+/** The longest time of a client that ends, in milliseconds. */
 const RUN_MS = 290_000;
 
-/** Longer than a client needs to begin, and to show that it does not end, in milliseconds. */
+/** The time after which a client counts as one that does not end, in milliseconds. */
 const NEVER_MS = 60_000;
 
 const PAGE = new URL("../../docs/reference/messages.md", import.meta.url);
 
-/** Qwen Code and opencode by the protocol of the settings that `setup` prints. */
+/** All clients. Qwen Code and opencode have the protocol that `setup` prints. */
 const PROGRAMS = [
   ...CLIENTS.map((program) => ({
     ...program,

@@ -9,21 +9,21 @@ import { reportOf } from "./checked_client.ts";
 import { type ClientRun, runClient, type Startable } from "./run_client.ts";
 import { startTranslating, upstreamsFor } from "./upstreams.ts";
 
-/** A failure that staff meet, arranged with a gateway in front of a provider. */
+/** A failure that staff see, made with a gateway in front of a provider. */
 export interface SeenFailure {
-  /** The provider's answer; default: a good one. */
+  /** The provider's response; default: a good answer. */
   readonly answer?: () => Response;
-  /** The client's token; default: a good one. */
+  /** The client's token; default: a valid one. */
   readonly token?: string;
-  /** The seconds until a JWT expires, which is the client's token instead. */
+  /** The seconds until the client's token expires, which is then a JWT. */
   readonly jwtSeconds?: number;
-  /** The command that prints the token, for {@linkcode clients}; default: the settings hold no command. */
+  /** The command that prints the token, for {@linkcode clients}; default: none. */
   readonly tokenCommand?: string;
-  /** The names of the clients that meet it; default: all. */
+  /** The names of the clients to test; default: all. */
   readonly clients?: readonly string[];
-  /** True if the clients of `other_programs.ts` meet it, too. */
+  /** True to test the clients of `other_programs.ts`, too. */
   readonly isForOthers?: boolean;
-  /** The client's model; default: one that the gateway has. */
+  /** The client's model; default: one of the gateway's. */
   readonly model?: string;
   /** The limits of the client's token; default: none. */
   readonly limits?: readonly object[];
@@ -33,7 +33,7 @@ export interface SeenFailure {
 
 const MODEL = "team-model";
 
-/** How many requests the token may send, and has sent before the client starts. */
+/** The number of requests that the token may send, all of them used up before the client starts. */
 const REQUESTS = 2;
 
 /** An address at which nothing listens. */
@@ -69,27 +69,27 @@ export const SEEN_FAILURES: Readonly<Record<string, SeenFailure>> = {
   },
 };
 
-/** A client that meets a failure. */
+/** A client to run with a failure. */
 export interface Meeting {
   readonly program: Startable & { readonly protocol: Protocol };
   readonly command: readonly string[];
   readonly failure: SeenFailure;
-  /** How often the client may ask again, where the test can set that. */
+  /** The most repeats of a request, for clients with such a setting. */
   readonly retries: number;
-  /** How long it may take, in milliseconds. */
+  /** The longest time of the run, in milliseconds. */
   readonly runMs: number;
 }
 
-/** What came of it. */
+/** The result of the run. */
 export interface Met {
   readonly run: ClientRun;
   /** The client's output and the gateway's log, for the message of a failed test. */
   readonly report: string;
-  /** The time from the first of them to the end, in milliseconds. */
+  /** The time from the first request to the end, in milliseconds. */
   readonly tookMs: number;
 }
 
-/** Returns the claims of a good JWT that expires after some seconds. */
+/** Returns the claims of a valid JWT that expires after some seconds. */
 export function claimsFor(
   seconds: number,
   nowMs: number = Date.now(),
@@ -98,7 +98,7 @@ export function claimsFor(
   return { ...GOOD_CLAIMS, iat: now - 3600, exp: now + seconds };
 }
 
-/** Starts a gateway with the failure, and a client against it. */
+/** Starts a gateway with the failure, and runs a client with it. */
 export async function meet(
   { program, command, failure, retries, runMs }: Meeting,
 ): Promise<Met> {

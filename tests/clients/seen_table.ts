@@ -11,13 +11,13 @@ export interface SeenRow {
   readonly ends: Ending;
 }
 
-/** How soon a client ends; the last column begins with it. */
+/** The time of a client's end, with which the last column begins. */
 export type Ending = "in seconds" | "in minutes" | "never";
 
 const ENDINGS: readonly Ending[] = ["in seconds", "in minutes", "never"];
 
 /**
- * Reads the tables of what people see, from the text of docs/reference/messages.md.
+ * Reads the tables of printed messages in docs/reference/messages.md.
  *
  * @throws Error at a row without a text in code marks, or with another ending.
  */
@@ -37,7 +37,7 @@ export function readSeenRows(page: string): readonly SeenRow[] {
   });
 }
 
-/** A row of three cells, except the head and the line below it. */
+/** Matches a row of three cells, but not a head or the line below it. */
 const ROW_REGEXP =
   /^\| (?!client|---)([^|]+?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm;
 

@@ -69,7 +69,7 @@ export function spoilOnce({ spoil }: OneFault, protocol: Protocol): Spoil {
   };
 }
 
-/** Longer than the gateway itself waits, in seconds. */
+/** A `Retry-After` for which the gateway does not wait, in seconds. */
 const RETRY_AFTER_S = 6;
 
 function limited(_answer: string, protocol: Protocol): Response {

@@ -21,9 +21,9 @@ import {
  * The longest time from a client's first request to its end, in milliseconds. A user must not wait
  * without a message.
  */
-const STARTUP_GRACE_MS = 30_000;
+const STOP_MS = 30_000;
 
-/** Some clients take half a minute to start on a busy machine, in milliseconds. */
+/** The longest time of a run, in milliseconds. Some clients take half a minute to start on a busy machine. */
 const RUN_MS = 90_000;
 
 /** A failure that no retry can solve. */
@@ -39,7 +39,7 @@ interface LastingFailure {
   readonly limits?: readonly object[];
   /** The message that the client prints. */
   readonly printed: RegExp;
-  /** The clients that cannot be made to stop at it. */
+  /** The clients that do not stop at it with any error. */
   readonly except?: RegExp;
 }
 
@@ -105,7 +105,7 @@ const FAILURES: readonly LastingFailure[] = [
 /** The clients that meet every failure behind each provider. */
 const QUICK = /^(Claude Code|Codex CLI)$/;
 
-/** The default retries of the clients, for those with such a setting. */
+/** The default number of retries, for clients with such a setting. */
 const RETRIES = 5;
 
 for (const program of CLIENTS) {
@@ -156,7 +156,7 @@ async function checkStop(
   const { output } = run;
   const first = gateway.lines.requests.items[before];
   const tookMs = Date.now() - Date.parse(String(first?.time));
-  assert.ok(tookMs < STARTUP_GRACE_MS, `${tookMs} ms\n${output}`);
+  assert.ok(tookMs < STOP_MS, `${tookMs} ms\n${output}`);
   assert.notEqual(run.code, 0, output);
   assert.match(`${run.stdout}\n${run.stderr}`, printed, output);
 }
@@ -167,7 +167,7 @@ async function askOnce(gateway: RunningGateway): Promise<void> {
   await response.body?.cancel();
 }
 
-/** Asserts that a client waits while another request occupies the only place for some seconds. */
+/** Asserts that a client waits while another request holds the gateway's only slot for some seconds. */
 async function checkFull(
   upstream: Upstream,
   client: CheckedClient,

@@ -87,7 +87,7 @@ function resolves(root: JsonObject, reference: string): boolean {
   return found !== undefined;
 }
 
-/** Strict tools close every object and require every property. */
+/** Returns the fault of a strict tool that does not close every object or require every property. */
 function openFault(schema: JsonObject): string | undefined {
   return eachSchema(schema, ({ type, properties, required, ...rest }) => {
     if (type !== "object") return undefined;
@@ -98,7 +98,10 @@ function openFault(schema: JsonObject): string | undefined {
   });
 }
 
-/** The limits of strict schemas: developers.openai.com/api/docs/guides/structured-outputs#supported-schemas */
+/**
+ * Returns the exceeded limit of a strict schema:
+ * developers.openai.com/api/docs/guides/structured-outputs#supported-schemas
+ */
 function strictSizeFault(root: JsonObject): string | undefined {
   const names: string[] = [];
   const values: string[] = [];
@@ -119,7 +122,7 @@ function strictSizeFault(root: JsonObject): string | undefined {
   return characters > 120_000 ? `${characters} characters` : longEnum;
 }
 
-/** Returns the most objects that are in each other. */
+/** Returns the deepest nesting of objects. */
 function deepest(value: JsonValue | undefined): number {
   if (Array.isArray(value)) return Math.max(0, ...value.map(deepest));
   if (!isJsonObject(value)) return 0;
@@ -127,7 +130,7 @@ function deepest(value: JsonValue | undefined): number {
   return own + Math.max(0, ...Object.values(value).map(deepest));
 }
 
-/** The most tools of a request at a host; the reports have its error. */
+/** The most tools of a request, by host, from reported errors. */
 const MOST_TOOLS: Readonly<Record<string, number>> = {
   // In Chat Completions, "Expected an array with maximum length 128": github.com/zed-industries/zed/issues/32946
   openai: 128,
@@ -146,7 +149,7 @@ export function totalsFault(
   return host === "claude" ? claudeTotalsFault(tools) : undefined;
 }
 
-/** Returns what Claude refuses in strict tools: their number, and what they have in all. */
+/** Returns the limit of Claude that strict tools exceed, by their number or their total size. */
 function claudeTotalsFault(
   tools: readonly SentTool[],
 ): string | undefined {
@@ -167,7 +170,10 @@ function claudeTotalsFault(
   return unions > 16 ? `${unions} unions in strict tools` : undefined;
 }
 
-/** The keywords of strict tools at Claude: https://repo.hex.pm/docs/lang_schema-0.7.1.tar.gz:LangSchema.Converter.Anthropic.html */
+/**
+ * The keywords that Claude accepts in strict tools:
+ * https://repo.hex.pm/docs/lang_schema-0.7.1.tar.gz:LangSchema.Converter.Anthropic.html
+ */
 const CLAUDE_STRICT = [
   ..."$ref $defs title description default type enum const anyOf".split(" "),
   ..."properties required additionalProperties items format minItems"
@@ -186,7 +192,7 @@ function claudeStrictFault(schema: JsonObject): string | undefined {
   });
 }
 
-/** The words whose values are schemas by name, lists of schemas, and schemas. */
+/** The keywords whose values are schemas by name, lists of schemas, and single schemas. */
 const MAPS = ["properties", "$defs", "definitions", "patternProperties"];
 const LISTS = ["anyOf", "oneOf", "allOf", "prefixItems"];
 const SINGLE = ["items", "additionalProperties", "not"];

@@ -31,8 +31,8 @@ export const UPSTREAMS: readonly Upstream[] = [
 ];
 
 /**
- * Returns the upstreams to which the gateway translates a client's protocol
- * (docs/design.md#native-and-translated), at first the one without `paths`.
+ * Returns the upstreams to which the gateway translates a client's protocol (docs/design.md#native-and-translated),
+ * first the one that needs no `paths`.
  */
 export function upstreamsFor(
   { protocol }: Pick<ClientProgram, "protocol">,
@@ -64,15 +64,15 @@ export interface TranslatingOptions {
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Further fields of the connection; default: none. */
   readonly connection?: Readonly<Record<string, unknown>>;
-  /** Collects the path of every model request; default: nobody does. */
+  /** Receives the path of every model request; absent to ignore them. */
   readonly asked?: string[];
   /** Further top-level keys of the configuration, such as `tokens`; default: none. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** Signs the JWTs of callers; default: the gateway has its own tokens alone. */
+  /** Signs the JWTs of callers; absent if the gateway accepts only its own tokens. */
   readonly signer?: Signer;
   /** The clock of cool-downs and of JWTs; default: that of this machine. */
   readonly clock?: Clock;
-  /** Replaces the demo's answers; default: never. */
+  /** Replaces the demo's answers; absent to keep them. */
   readonly spoil?: Spoil;
 }
 

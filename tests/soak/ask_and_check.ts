@@ -32,7 +32,7 @@ export async function askAndCheck(
       `, stream ${asking.isStream}: ${fault}: ${status} ${body?.slice(0, 500)}`;
 }
 
-/** @param body Absent when it broke off. */
+/** @param body Absent if it broke off. */
 function faultOf(
   asking: Asking,
   status: number,

@@ -19,15 +19,11 @@ const MIN_PASSED_MIB = 128;
 /** The time to read an endless stream, in milliseconds. */
 const ENDLESS_MS = 5_000;
 
-/**
- * The most that a native answer of any size may raise the peak of memory. Most of it is uncollected
- * garbage.
- */
+/** The most by which a native answer of any size may raise the peak of memory. Most of that is uncollected garbage. */
 const MAX_PASSING_BYTES = 192 * MIB;
 
 /**
- * The most for an answer that the gateway holds up to its limit: as bytes, as text and as parsed
- * values.
+ * The most by which an answer may raise it that the gateway holds up to its limit, as bytes, text and parsed values.
  */
 const MAX_HELD_BYTES = 512 * MIB;
 

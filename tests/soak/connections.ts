@@ -26,7 +26,7 @@ const FILLING_MS = 2_000;
 /** The gateway's timeout for a silent upstream, in milliseconds. */
 const FIRST_BYTE_MS = 2_000;
 
-/** The number of kept connections that fall silent at once. */
+/** The number of kept connections that go silent at once. */
 const LOST = 40;
 
 /** The two addresses of the upstream, each with a gateway before it. */

@@ -8,7 +8,7 @@ import type { SceneOptions } from "./soak_options.ts";
 
 const MIB = 1024 * 1024;
 
-/** The most that the path accepts, without the bytes that the shape adds, in MiB. */
+/** The longest body that the path accepts, in MiB, without the bytes that the shape adds. */
 const BODY_MIB = 31;
 
 /** The length of a whole answer, just below the limit. */

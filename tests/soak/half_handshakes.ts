@@ -9,10 +9,10 @@ import type { SoakOptions } from "./soak_options.ts";
 
 const MAX_DESCRIPTORS = 256;
 
-/** More than there are descriptors. */
+/** The number of handshakes: more than the gateway has descriptors. */
 const HALF_HANDSHAKES = 400;
 
-/** The most that the gateway cannot end, and the time after which it has ended the others. */
+/** The most handshakes that may stay open, and the time in which the gateway ends the others. */
 const MAX_KEPT = 32;
 const HANDSHAKE_MS = 35_000;
 
@@ -23,7 +23,7 @@ const OTHERS = 200;
 
 const CERTIFICATES = fromFileUrl(new URL("../fixtures/tls/", import.meta.url));
 
-/** Holds more TLS handshakes that stop half way than the gateway has descriptors, beside usual requests. */
+/** Holds half-open TLS handshakes, more than the gateway has descriptors, beside usual requests. */
 export async function soakHalfHandshakes(
   { findings, effort }: SoakOptions,
 ): Promise<void> {

@@ -30,8 +30,8 @@ const SETTLE_MS = 10_000;
 const MAX_MORE_DESCRIPTORS = 40;
 
 /**
- * The limit on the gateway's heap, in MiB: twice of what it uses. Without one, V8 collects old objects only after the
- * heap has grown by some hundred MiB. Garbage of hang-ups that has become old would look like a leak of 2 KiB each.
+ * The limit on the gateway's heap, in MiB: twice its use. Without a limit, V8 collects old objects only after the heap
+ * has grown by some hundred MiB. Old garbage of hang-ups would look like a leak of 2 KiB each.
  */
 export const MAX_HEAP_MIB = 64;
 

@@ -11,13 +11,13 @@ const MIB = 1024 * 1024;
 
 const BODY_BYTES = 30 * MIB;
 
-/** The most that held bodies may cost together, by `max_body_memory`. */
+/** The most memory of all held bodies together, as a multiple of `max_body_memory`. */
 const MAX_SHARE = 1.1;
 
-/** The models that serve a Messages request, by the way. */
+/** The model that serves a Messages request, natively or translated. */
 const MODELS = { native: "all", translated: "chat-only" } as const;
 
-/** The number of small requests on each way before the measurement. */
+/** The number of small requests before the measurement, natively and translated. */
 const WARM_UPS = 200;
 
 /** Bodies that arrive at once. */
@@ -49,7 +49,7 @@ const FORTY: Crowd = {
   count: 40,
 };
 
-/** Sends crowds of long bodies. What they cost the process together is at most the option and a tenth. */
+/** Sends many long bodies at once. Together they may raise the process's memory by the option and a tenth. */
 export async function soakHeldBodies({ findings }: SoakOptions): Promise<void> {
   if (!hasProc) return;
   for (const crowd of [...HELD, FORTY]) {
@@ -87,7 +87,7 @@ export async function soakHeldBodies({ findings }: SoakOptions): Promise<void> {
   }
 }
 
-/** Lets the program load and compile what short requests need. */
+/** Sends short requests, so that the program loads and compiles their code. */
 async function warmUp({ gateway, headers }: Scene): Promise<void> {
   const question = { tag: "warm", behaviour: "whole", words: 8 } as const;
   for (const way of WAYS) {

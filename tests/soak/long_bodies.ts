@@ -55,13 +55,13 @@ function shape(
   return { name, head, part, tail };
 }
 
-/** What a long body asks for. */
+/** The parameters of a long body. */
 export interface LongBody {
   readonly model: string;
-  /** About its length. */
+  /** The approximate length. */
   readonly bytes: number;
   readonly isStream?: boolean;
-  /** What the upstream does; default: it answers at once. */
+  /** The upstream's behaviour; default: `whole`. */
   readonly behaviour?: "whole" | "late";
 }
 

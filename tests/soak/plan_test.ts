@@ -16,17 +16,17 @@ Deno.test("a short run shortens every part and still uses its whole time", () =>
   assert.equal(others + budget.trafficSeconds, 80);
 });
 
-Deno.test("a run that is too short has a tenth of the counts, and takes longer than its limit", () => {
+Deno.test("a run that is too short has a tenth of the counts and exceeds its time", () => {
   const budget = divide(1, PARTS);
   assert.equal(budget.effort, 0.1);
   assert.ok(budget.trafficSeconds > 1);
 });
 
-Deno.test("mixed traffic alone has all the time", () => {
+Deno.test("mixed traffic gets all the time of a run without other parts", () => {
   assert.deepEqual(divide(60, []), { effort: 1, trafficSeconds: 60 });
 });
 
-Deno.test("only a run that is long enough judges memory", () => {
+Deno.test("a short run does not judge memory", () => {
   assert.equal(shortnessOf({ effort: 1 }), undefined);
   assert.match(shortnessOf({ effort: 0.1 }) ?? "", /too short/);
 });

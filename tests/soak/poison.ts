@@ -14,7 +14,7 @@ const OTHER_TOKENS = Array.from({ length: 10 }, (_, index) => `other-${index}`);
 /** The number of simultaneous requests of the first token. */
 const CONCURRENCY = 4;
 
-/** Far longer than the upstream's limit, and than the buffers of sockets. */
+/** The length of a long body, in bytes: far above the upstream's limit and the buffers of sockets. */
 const LONG_BYTES = 6 * 1024 * 1024;
 
 /** The same upstream, native and translated. */
@@ -50,9 +50,7 @@ const POISONS: readonly Poison[] = [
   },
 ];
 
-/**
- * Lets one token send requests that an upstream refuses or fails on, beside the requests of others.
- */
+/** Sends requests of one token that make the upstream refuse or fail, beside the requests of other tokens. */
 export async function soakPoison(
   { findings, effort }: SoakOptions,
 ): Promise<void> {

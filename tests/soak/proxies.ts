@@ -34,7 +34,7 @@ const AGAIN = 20;
 /** Longer than the gateway keeps an idle connection, in milliseconds. */
 const IDLE_MS = 32_000;
 
-/** The most descriptors that may stay open: those of unanswered handshakes have a bound of eight. */
+/** The most descriptors that may stay open. At most eight belong to unanswered handshakes. */
 const MAX_LEFT = 16;
 
 /** The most memory by which the last round may exceed the first, in bytes. */
@@ -44,7 +44,7 @@ const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 /** A proxy of this process. */
 interface Proxy extends AsyncDisposable {
-  /** As the environment names it. */
+  /** The proxy's URL for the environment. */
   readonly address: string;
 }
 
@@ -77,7 +77,7 @@ const PROXIES: Readonly<Record<string, (port: number) => Proxy>> = {
   },
 };
 
-/** A gateway that serves requests, and what it used. */
+/** A gateway that serves requests, with its measured resources. */
 interface Run {
   readonly what: string;
   readonly gateway: SharedGateway;
@@ -133,7 +133,7 @@ export async function soakProxies(options: SoakOptions): Promise<void> {
   for (const one of runs) await judgeUse(one, options);
 }
 
-/** Lets every second handshake hang for a while, and then every one. */
+/** Makes every second handshake hang for a while, and then all. */
 async function soakHandshakes(
   run: Run,
   hop: HangingHop,
@@ -195,7 +195,7 @@ function startHangingHop(port: number): HangingHop {
   };
 }
 
-/** Judges what is left open after all requests, and the growth of the memory after the first round. */
+/** Judges the open descriptors after all requests, and the growth of the memory after the first round. */
 async function judgeUse(
   { what, gateway, descriptors, bytes }: Run,
   { findings, effort }: SoakOptions,

@@ -80,7 +80,7 @@ export interface Scene extends AsyncDisposable {
   inFlight(): Promise<number>;
   /** The number of requests with this ending. */
   ended(how: Ending): Promise<number>;
-  /** The number of times that the gateway's own timers were more than 100 ms late: its event loop was held. */
+  /** The number of times that the gateway's timers were more than 100 ms late, because its event loop was blocked. */
   lateTimers(): Promise<number>;
   /** The upstream's open answers, and the cancellations since the last call. */
   account(): Promise<Account>;
@@ -102,7 +102,7 @@ interface SceneLimits extends Pick<GatewayOptions, "maxHeapMib"> {
 }
 
 /**
- * Starts both.
+ * Starts the gateway and its upstream.
  *
  * @param options.maxHeapMib The limit on the gateway's heap, in MiB; default: V8's own.
  */

@@ -6,7 +6,7 @@ import { hasProc, NATIVE, startUpstream, useOf } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** Too few for the streams: each takes two. */
+/** The gateway's descriptors: too few for the streams, each of which takes two. */
 const MAX_DESCRIPTORS = 140;
 const STREAMS = 160;
 
@@ -16,8 +16,8 @@ const HELD_MS = 1_000;
 const ROUNDS = 6;
 
 /**
- * The number of callers that must find the gateway open again, and of their later requests, none of
- * which may fail. They must not exhaust the descriptors themselves.
+ * The number of callers after the shortage, and of their later requests. None may fail, and they must not exhaust the
+ * descriptors themselves.
  */
 const CALLERS = 10;
 const OTHERS = 20;
@@ -25,9 +25,7 @@ const OTHERS = 20;
 /** The most descriptors that a round may leave open: idle connections. */
 const MAX_LEFT = 30;
 
-/**
- * Lets the gateway run out of descriptors, again and again. A healthy provider must not cool down.
- */
+/** Makes the gateway run out of descriptors repeatedly. A healthy provider must not cool down. */
 export async function soakShortage(
   { findings, effort }: SoakOptions,
 ): Promise<void> {

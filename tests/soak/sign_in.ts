@@ -7,20 +7,20 @@ const LOOPS = 64;
 
 const PEOPLE = 20;
 
-/** The time of the loops, in milliseconds. */
+/** The duration of the loops, in milliseconds. */
 const LOOP_MS = 10_000;
 
 /** The issuer's response time, in milliseconds. */
 const ISSUER_MS = 100;
 
-/** What the gateway passes on from one network: at once, and then each second. */
+/** The most requests of one network that the gateway forwards: at once, and then each second. */
 const MOST = { burst: 150, perSecond: 8 };
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 type Form = Readonly<Record<string, string>>;
 
-/** What an anonymous loop sends. */
+/** The forms of an anonymous loop, by kind. */
 const LOOPED: Readonly<Record<string, (count: number) => Form>> = {
   "starts": () => ({}),
   "invented refresh tokens": (count) => renewal(`bad-${count}`),
@@ -78,7 +78,7 @@ export async function soakSignIn(
   }
 }
 
-/** Starts an issuer that knows the tokens which begin with `good`, and a gateway where people sign in. */
+/** Starts an issuer that accepts tokens beginning with `good`, and a gateway with a sign-in. */
 async function open() {
   let asked = 0;
   const issuer = Deno.serve({

@@ -27,9 +27,8 @@ const SILENT_MS = 6_000;
 const MIN_SILENT_MS = 2_000;
 
 /**
- * The most memory of a stream, as a multiple of a proxy's with one empty transform. Most of it
- * belongs to the platform. The proxy's own value for unthrottled streams varies by half from run to
- * run.
+ * The most memory of a stream, as a multiple of its memory in a proxy with one empty transform. Most of it belongs to
+ * the platform. The proxy's value for unthrottled streams varies by half from run to run.
  */
 const FLOOR_SHARES = { slow: 0.75, flooded: 1.5 };
 

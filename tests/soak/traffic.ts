@@ -201,7 +201,7 @@ function eighths(samples: readonly Sample[]): Sample[] {
 /** A smaller growth proves nothing, because garbage collection varies. */
 const MIN_GROWTH_BYTES = 24 * 1024 * 1024;
 
-/** In a shorter run the heap still grows to its size, in seconds. */
+/** The shortest run that judges growth, in seconds: before that, the heap still grows to its size. */
 const MIN_JUDGED_SECONDS = 120;
 
 const MAX_MORE_DESCRIPTORS = 100;
