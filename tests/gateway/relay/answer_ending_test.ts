@@ -41,7 +41,7 @@ function noted(
   return { ending, reason, failure: word };
 }
 
-Deno.test("endingOf() calls an answer complete that is whole, however its connections end", () => {
+Deno.test("endingOf() calls a whole answer complete, however its connections end", () => {
   for (const end of ENDS) {
     if (end.kind === "stalled") continue;
     assert.deepEqual(noted(end, { answerEnd: "whole" }), {
@@ -52,7 +52,7 @@ Deno.test("endingOf() calls an answer complete that is whole, however its connec
   }
 });
 
-Deno.test("endingOf() calls no answer complete of which the caller has not taken the end", () => {
+Deno.test("endingOf() calls an answer incomplete when the caller stops reading before its end", () => {
   const { ending, reason } = noted({ kind: "stalled" }, { answerEnd: "whole" });
   assert.equal(ending, "client_abort");
   assert.equal(reason, "the caller stopped reading");

@@ -6,7 +6,7 @@ import {
 } from "../../../src/gateway/relay/attempt_failure.ts";
 import { silentUpstream } from "../../../src/gateway/upstream/failure.ts";
 
-Deno.test("silence is the gateway's timeout, not an upstream's own report of one", () => {
+Deno.test("evidenceOf() names a provider's own timeout apart from its silence", () => {
   assert.equal(attemptFailureOf(silentUpstream())?.kind, "silent");
   const body = {
     error: {
@@ -21,7 +21,7 @@ Deno.test("silence is the gateway's timeout, not an upstream's own report of one
   }
 });
 
-Deno.test("a silent stream fails like any answer that is late", () => {
+Deno.test("encodeFailure() reports silence as a timeout error with status 504", () => {
   const message = "The model's provider fell silent";
   for (const protocol of ["chat", "messages", "responses"] as const) {
     const { status, body } = CODECS[protocol].encodeFailure({

@@ -55,7 +55,7 @@ const WAYS = {
 }>;
 
 for (const error of OVERFLOWS) {
-  Deno.test(`a fallback serves when a prompt does not fit, in the words of ${error.provider}`, (t) =>
+  Deno.test(`a fallback serves when ${error.provider} rejects a prompt as too long`, (t) =>
     steps(t, eachWay(error, MODES), async ({ protocol, mode, stream, act }) => {
       const scene = await openScene(
         twoConnections({ protocol, mode }),
@@ -66,7 +66,7 @@ for (const error of OVERFLOWS) {
       assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
     }));
 
-  Deno.test(`callers get ${error.provider}'s error about the length in their own protocol`, (t) =>
+  Deno.test(`callers get ${error.provider}'s length error in their own protocol`, (t) =>
     steps(
       t,
       eachWay(error, ["translated"]),
@@ -82,7 +82,7 @@ for (const error of OVERFLOWS) {
     ));
 }
 
-Deno.test("a native caller gets the provider's own error of the length, byte for byte", async (t) => {
+Deno.test("a native caller gets the provider's length error byte for byte", async (t) => {
   for (const { provider, status, body } of OVERFLOWS) {
     for (const protocol of PROTOCOLS) {
       await t.step(`${provider}, ${protocol}`, async () => {
@@ -125,7 +125,7 @@ Deno.test("no fallback gets a request that the provider rejects in similar words
   }
 });
 
-Deno.test("callers get a full window in the middle of an answer in their own protocol", async (t) => {
+Deno.test("callers learn in their own protocol that an answer filled the context window", async (t) => {
   for (const { provider, body, isOutside } of OVERFLOWS) {
     if (isOutside) continue;
     for (const protocol of PROTOCOLS) {
@@ -173,7 +173,7 @@ const OTHERS = [
   },
 ] as const;
 
-Deno.test("legacy completions, token counts and compaction use the fallback, and report the length, as well", async (t) => {
+Deno.test("legacy completions, token counts and compaction also use the fallback, and report the length", async (t) => {
   for (const { path, protocol, mode, body } of OTHERS) {
     for (const { provider, status, body: error } of OVERFLOWS) {
       await t.step(`${path}, ${provider}`, async () => {
@@ -258,7 +258,7 @@ function eventOf(body: ProviderError["body"]): string {
   return `event: error\ndata: ${JSON.stringify(inObject(body))}\n\n`;
 }
 
-/** Checks the error on which Claude Code compacts and Codex shortens its history. */
+/** Checks for the error after which Claude Code compacts and Codex shortens its history. */
 function checkOverflow(
   { status, text }: CallerResponse,
   protocol: Protocol,

@@ -29,7 +29,7 @@ import {
 import { ask, hello } from "../../support/wire/ask.ts";
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 
-/** Opens a gateway that notes each effect of a request's end on what surrounds it. */
+/** Opens a gateway that notes each effect of a request's end. */
 async function openStage(mode: Mode, act: Act) {
   const effects: string[] = [];
   const note = (effect: string) => void effects.push(effect);
@@ -108,7 +108,7 @@ interface Case {
   readonly path?: string;
   readonly model?: string;
   readonly leaves?: boolean;
-  /** The effects of the end. */
+  /** The effects of an answered request's end. */
   readonly effects: readonly string[];
 }
 
@@ -154,7 +154,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 for (const [name, one] of Object.entries(CASES)) {
-  Deno.test(`the effects of a request's end come in the same order after ${name}`, async () => {
+  Deno.test(`endRequest() runs its effects in the same order after ${name}`, async () => {
     const { mode = "native", act = good, stream = false } = one;
     const { gateway, effects, close } = await openStage(mode, act);
     const { path = "/v1/chat/completions", model = "model-1" } = one;
@@ -181,7 +181,7 @@ for (const [name, one] of Object.entries(CASES)) {
 }
 
 for (const mode of ["native", "translated"] as const) {
-  Deno.test(`a request that ends while its conversation is noted frees its slot: ${mode}`, async () => {
+  Deno.test(`a request frees its slot when it ends while the gateway notes its conversation: ${mode}`, async () => {
     const { route } = Conversations.prototype;
     Conversations.prototype.route = async function (found, exchange, source) {
       const routed = await route.call(this, found, exchange, source);
@@ -208,7 +208,7 @@ for (const mode of ["native", "translated"] as const) {
   });
 }
 
-Deno.test("endRequest() runs every effect once, though some throw, and throws the first error", () => {
+Deno.test("endRequest() runs every effect once and throws the first error, even if several effects throw", () => {
   const { record, holds, log } = openTestRecord();
   const done: string[] = [];
   const fail = (name: string) => () => {
@@ -237,7 +237,7 @@ Deno.test("endRequest() runs every effect once, though some throw, and throws th
   ]);
 });
 
-Deno.test("endRequest() gives the line what the tally counts, and keeps the facts of the attempt", () => {
+Deno.test("endRequest() logs what the tally counts, and keeps the facts of the attempt", () => {
   const { record, holds, log, end } = openTestRecord();
   const reported = { inputTokens: 3, outputTokens: 2 };
   record.facts.status = 200;

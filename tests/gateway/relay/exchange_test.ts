@@ -15,12 +15,12 @@ function scene(signal: AbortSignal, afterMs = 0) {
   return { end, control, controller: control.controller, timers };
 }
 
-Deno.test("followCaller() aborts at once when the caller has left already", () => {
+Deno.test("followCaller() aborts at once when the caller has already disconnected", () => {
   const { controller } = scene(AbortSignal.abort());
   assert.ok(controller.signal.reason instanceof CallerLeft);
 });
 
-Deno.test("followCaller() lets the caller go once the request has ended", () => {
+Deno.test("followCaller() ignores the caller after the request has ended", () => {
   const caller = new AbortController();
   const { end, controller } = scene(caller.signal);
   end("complete");
@@ -28,7 +28,7 @@ Deno.test("followCaller() lets the caller go once the request has ended", () => 
   assert.equal(controller.signal.aborted, false);
 });
 
-Deno.test("followCaller() hears after a while that the caller has left before, and that it leaves then", () => {
+Deno.test("followCaller() aborts after its delay when the caller left earlier, and at once when it leaves later", () => {
   const early = new AbortController();
   const before = scene(early.signal, 50);
   early.abort();
@@ -45,7 +45,7 @@ Deno.test("followCaller() hears after a while that the caller has left before, a
   assert.ok(after.controller.signal.reason instanceof CallerLeft);
 });
 
-Deno.test("followCaller() never listens to the caller of a request that is over sooner", () => {
+Deno.test("followCaller() never listens to the caller when the request ends within the delay", () => {
   const opened = openTestRecord();
   const timers = createFakeTimers();
   const deadlines = createDeadlines(timers);
@@ -79,7 +79,7 @@ Deno.test("followCaller() does not follow a request that has ended", () => {
   }
 });
 
-Deno.test("AttemptControl.nextAttempt() aborts the last attempt, and not the next", () => {
+Deno.test("AttemptControl.nextAttempt() aborts the last attempt but not the next", () => {
   const { control } = scene(new AbortController().signal);
   const first = control.controller;
   const second = control.nextAttempt();
@@ -88,7 +88,7 @@ Deno.test("AttemptControl.nextAttempt() aborts the last attempt, and not the nex
   assert.equal(control.controller, second);
 });
 
-Deno.test("AttemptControl.cancel() ends the attempt and lets no other follow", () => {
+Deno.test("AttemptControl.cancel() ends the attempt and prevents another", () => {
   const { control } = scene(new AbortController().signal);
   const reason = new Error("left");
   control.cancel(reason);
@@ -104,7 +104,7 @@ Deno.test("AttemptControl.cancel() keeps its first reason", () => {
   assert.throws(() => control.nextAttempt(), reason);
 });
 
-Deno.test("AttemptControl.cancel() lets no attempt follow one that was given up already", () => {
+Deno.test("AttemptControl.cancel() prevents another attempt after an aborted one", () => {
   const { control } = scene(new AbortController().signal);
   control.controller.abort();
   const reason = new Error("left");

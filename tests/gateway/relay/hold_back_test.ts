@@ -149,7 +149,7 @@ Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t)
   });
 });
 
-Deno.test("holdBack() keeps no chunk that is empty, of which there may be millions", async () => {
+Deno.test("holdBack() discards empty chunks", async () => {
   const scene = begin("chat");
   scene.source.enqueue(bytes(": ping\n\n"));
   for (let count = 0; count < 1000; count++) scene.source.enqueue(bytes(""));
@@ -159,7 +159,7 @@ Deno.test("holdBack() keeps no chunk that is empty, of which there may be millio
   assert.deepEqual(value, bytes(`: ping\n\n${WIRES.chat.output}`));
 });
 
-Deno.test("holdBack() reads and judges nothing more after the caller has waited long enough", async () => {
+Deno.test("holdBack() stops reading and judging after 15 s", async () => {
   const scene = begin("chat");
   await scene.found();
   scene.timers.advance(15_000);

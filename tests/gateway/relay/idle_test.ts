@@ -19,7 +19,7 @@ const MODES: readonly Mode[] = ["native", "translated"];
 const IDLE_MS = 1000;
 const DRIP_MS = 300;
 
-/** The chunks take many times the deadline in total. */
+/** The number of chunks. In total they take many times the deadline. */
 const DRIPS = 20;
 
 /** A slow answer. */
@@ -73,10 +73,7 @@ async function askDripping(
     readonly protocol: Protocol;
     readonly mode: Mode;
     readonly stream?: boolean;
-    /**
-     * The number of other connections that could serve. With one, the gateway holds the beginning
-     * back.
-     */
+    /** The number of other connections. With one, the gateway holds the beginning back. */
     readonly spares?: number;
   },
 ) {
@@ -142,7 +139,7 @@ const ANSWERS = {
   },
 };
 
-Deno.test("white space every 300 ms is no silence where idle is a second", async (t) => {
+Deno.test("white space every 300 ms prevents the idle timeout of a second", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of MODES) {
       const text = JSON.stringify(wireAnswer(protocol, mode));
@@ -172,7 +169,7 @@ Deno.test("white space every 300 ms is no silence where idle is a second", async
   }
 });
 
-Deno.test("a stream's comments and an unfinished line of it are no silence", async (t) => {
+Deno.test("comments and unfinished lines of a stream prevent the idle timeout", async (t) => {
   const drops = { "comments": ": working\n\n", "part of a line": ":" };
   for (const [name, drop] of Object.entries(drops)) {
     for (const spares of [0, 1]) {
@@ -192,7 +189,7 @@ Deno.test("a stream's comments and an unfinished line of it are no silence", asy
   }
 });
 
-Deno.test("compressed bytes that hold nothing yet are no silence", async (t) => {
+Deno.test("compressed bytes without output yet prevent the idle timeout", async (t) => {
   const whole = new Uint8Array(gzipSync(JSON.stringify(ANSWERS.chat)));
   for (const protocol of ["chat", "messages"] as const) {
     const mode = protocol === "chat" ? "native" : "translated";
@@ -211,7 +208,7 @@ Deno.test("compressed bytes that hold nothing yet are no silence", async (t) => 
   }
 });
 
-Deno.test("an answer that falls silent within is given up, however long it spoke", async (t) => {
+Deno.test("an answer that falls silent is given up, however long it sent bytes", async (t) => {
   for (const mode of MODES) {
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {
@@ -226,7 +223,7 @@ Deno.test("an answer that falls silent within is given up, however long it spoke
   }
 });
 
-Deno.test("an error's body may drip, too", async (t) => {
+Deno.test("the body of an error may arrive slowly", async (t) => {
   const text = '{"error":{"message":"No such thing","type":"invalid_request"}}';
   await steps(t, MODES, async (mode) => {
     const received = await askDripping({

@@ -32,7 +32,7 @@ function bodyOf({ start, output, end, answer }: Wire, kind: Kind): string {
 /**
  * An answer with a wrong content type: in chunks, after a line break, and with `content-length`.
  *
- * @param isWhole True for one after which no time passes: on a busy machine, its many chunks take many pauses.
+ * @param isWhole True if the test's clock must stand still between the chunks.
  */
 function labelled(
   bodyOf: (wire: Wire) => string,
@@ -91,7 +91,7 @@ async function* answers(way: Way, acts: readonly Act[]) {
 for (const kind of ["events", "json"] as const) {
   const type = TYPES[kind === "json" ? "events" : "json"];
 
-  Deno.test(`${kind} that are labelled ${type} are an answer, of one attempt`, async (t) => {
+  Deno.test(`${kind} with the content type ${type} are a complete answer after one attempt`, async (t) => {
     for (const way of WAYS) {
       await t.step(nameOf(way), async () => {
         const acts = labelled((wire) => bodyOf(wire, kind), type, {
@@ -114,7 +114,7 @@ for (const kind of ["events", "json"] as const) {
   });
 }
 
-Deno.test("events that are labelled as JSON and cut off are no whole answer", async (t) => {
+Deno.test("events that are labelled as JSON and cut off are an incomplete answer", async (t) => {
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(({ start, output }) => start + output, TYPES.json);
@@ -126,7 +126,7 @@ Deno.test("events that are labelled as JSON and cut off are no whole answer", as
   }
 });
 
-Deno.test("JSON that is labelled as events and cut off is no whole answer", async (t) => {
+Deno.test("JSON that is labelled as events and cut off is an incomplete answer", async (t) => {
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(
@@ -141,7 +141,7 @@ Deno.test("JSON that is labelled as events and cut off is no whole answer", asyn
   }
 });
 
-Deno.test("a failure under the other label goes to the next connection", async (t) => {
+Deno.test("a failure with the wrong content type leads to the next connection", async (t) => {
   // White space is forwarded at once, so that the caller of a slow model sees progress.
   const failures: readonly Act[] = [
     ...labelled(({ start, failure }) => start + failure, TYPES.json)
@@ -162,7 +162,7 @@ Deno.test("a failure under the other label goes to the next connection", async (
   }
 });
 
-Deno.test("events that are labelled as JSON reach a caller as they come", async () => {
+Deno.test("events that are labelled as JSON reach the caller as they arrive", async () => {
   for (const mode of ["native", "translated"] as const) {
     const open = Promise.withResolvers<void>();
     const way = { protocol: "chat", mode } as const;

@@ -40,7 +40,7 @@ function failed(
   return { candidate, failure, wasProbe: false, thrown: undefined };
 }
 
-/** Returns the names of the connections, with `again` and the pause where there is one. */
+/** Returns the names of the connections, with the pause before a repeated attempt. */
 function attemptsOf(
   candidates: Candidates,
   attempts: readonly FailedAttempt[],
@@ -54,7 +54,7 @@ function attemptsOf(
   );
 }
 
-Deno.test("nextAttempts() begins with the pool and then the fallbacks", async () => {
+Deno.test("nextAttempts() returns the pool and then the fallbacks", async () => {
   const candidates = await candidatesOf(["model-2"]);
   assert.deepEqual(attemptsOf(candidates, []), ["one", "two", "three"]);
 });
@@ -69,7 +69,7 @@ Deno.test("nextAttempts() prefers another connection, then the same after a paus
   ]);
 });
 
-Deno.test("nextAttempts() leaves out a connection whose translation would reject the same, and no other", async () => {
+Deno.test("nextAttempts() leaves out only connections whose translation would reject the request too", async () => {
   const model = { id: "model-1" };
   const endpoints = { messages: "http://127.0.0.1:9/v1" };
   const others = {
@@ -110,7 +110,7 @@ Deno.test("nextAttempts() keeps the last attempt for a fallback", async () => {
   ]);
 });
 
-Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhere for a longer one", async () => {
+Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and skips the connection for a longer one", async () => {
   const candidates = await candidatesOf([]);
   const limited = (retryAfterMs: number) => [
     failed(candidates.own[0], "rate_limited", { retryAfterMs }),
@@ -122,7 +122,7 @@ Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhe
   assert.deepEqual(attemptsOf(candidates, limited(5001)), ["two"]);
 });
 
-Deno.test("nextAttempts() stays with a candidate whose kept connection ended, at once and before all others", async () => {
+Deno.test("nextAttempts() first returns the candidate whose kept connection was lost, without a pause", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const lost = failed(candidates.own[0], "unreachable", { wasLost: true });
   assert.deepEqual(attemptsOf(candidates, [lost]), ["one", "two", "three"]);
@@ -130,7 +130,7 @@ Deno.test("nextAttempts() stays with a candidate whose kept connection ended, at
   assert.deepEqual(attemptsOf(candidates, [lost, silent]), ["three", "two"]);
 });
 
-Deno.test("nextAttempts() asks a silent candidate again only after all others, and only where its kept connection was lost", async () => {
+Deno.test("nextAttempts() returns a silent candidate after all others, and only if its kept connection was lost", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one] = candidates.own;
   const lost = failed(one, "silent", { wasLost: true });
@@ -149,7 +149,7 @@ Deno.test("nextAttempts() asks a silent candidate again only after all others, a
   assert.deepEqual(attemptsOf(candidates, [lostBehind]), ["three"]);
 });
 
-Deno.test("nextAttempts() asks a silent candidate again at once after a dial to another failed, and never after a second silence", async () => {
+Deno.test("nextAttempts() returns a silent candidate first after a failed dial to another, and never after a second silence", async () => {
   const candidates = await candidatesOf([]);
   const [one, two] = candidates.own;
   const lost = failed(one, "silent", { wasLost: true });
@@ -171,7 +171,7 @@ Deno.test("nextAttempts() asks a silent candidate again at once after a dial to 
   ]);
 });
 
-Deno.test("nextAttempts() asks other keys of a silent provider only after the fallbacks", async () => {
+Deno.test("nextAttempts() returns the other keys of a silent provider after the fallbacks", async () => {
   const models = [{ id: "model-1", fallbacks: ["model-2"] }];
   const config = await minimalConfig({
     connections: [
@@ -198,7 +198,7 @@ Deno.test("nextAttempts() asks other keys of a silent provider only after the fa
   ]);
 });
 
-Deno.test("nextAttempts() counts an end after a long silence as silence, and repeats it after all others", async () => {
+Deno.test("nextAttempts() returns a candidate that broke off after a long silence after all others", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one] = candidates.own;
   for (const wasLost of [true, false]) {
@@ -218,7 +218,7 @@ Deno.test("nextAttempts() counts an end after a long silence as silence, and rep
   }
 });
 
-Deno.test("nextAttempts() asks an untried connection before it waits for a second Retry-After", async () => {
+Deno.test("nextAttempts() prefers an untried connection to the wait for a second Retry-After", async () => {
   const candidates = await candidatesOf([]);
   const limited = failed(candidates.own[0], "rate_limited", {
     retryAfterMs: 1000,
@@ -235,7 +235,7 @@ Deno.test("nextAttempts() never repeats a failed probe", async () => {
   assert.deepEqual(attemptsOf(candidates, [probe]), ["two"]);
 });
 
-Deno.test("nextAttempts() goes to another model alone when the conversation is too long", async () => {
+Deno.test("nextAttempts() returns only other models when the conversation is too long", async () => {
   const candidates = await candidatesOf(["model-2"]);
   assert.deepEqual(
     attemptsOf(candidates, [failed(candidates.own[0], "context_too_long")]),
@@ -243,7 +243,7 @@ Deno.test("nextAttempts() goes to another model alone when the conversation is t
   );
 });
 
-Deno.test("nextAttempts() ends with three attempts, with a provider's refusal and with an answer that is too long", async () => {
+Deno.test("nextAttempts() returns nothing after three attempts, a provider's refusal or an answer that is too long", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const trouble = failed(candidates.own[0], "server");
   assert.deepEqual(attemptsOf(candidates, [trouble, trouble, trouble]), []);
@@ -255,7 +255,7 @@ Deno.test("nextAttempts() ends with three attempts, with a provider's refusal an
   }
 });
 
-Deno.test("nextAttempts() continues as before after a refusal by the translation, without what was refused", async () => {
+Deno.test("nextAttempts() leaves out only the refused candidate after a refusal by the translation", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one, two] = candidates.own;
   const refused = failed(two, "untranslatable");

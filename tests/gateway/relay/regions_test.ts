@@ -1,4 +1,4 @@
-/** The ways by which a request could leave the regions of its caller. No provider outside may ever see one. */
+/** Every way in which a request could leave the regions of its caller. No provider outside may get one. */
 import assert from "node:assert/strict";
 import {
   connectionTo,
@@ -95,7 +95,7 @@ const PATHS = {
   "/v1/responses/compact": { protocol: "responses", body: { input: "Hello" } },
 } as const;
 
-Deno.test("no path serves a model that is only outside, by its name, an alias or its upstream name", async () => {
+Deno.test("no path serves a model outside the caller's regions, by its name, an alias or its upstream name", async () => {
   for (const [path, { protocol, body }] of Object.entries(PATHS)) {
     const scene = await open();
     for (const model of [`us-${protocol}`, `alias-us-${protocol}`]) {
@@ -111,7 +111,7 @@ Deno.test("no path serves a model that is only outside, by its name, an alias or
   }
 });
 
-Deno.test("a failure, a full connection or a fallback leads no request outside", async () => {
+Deno.test("no request leaves its regions after a failure, at a full connection or for a fallback", async () => {
   for (const act of [status(500), status(429), status(529), silent]) {
     for (const [path, { protocol, body }] of Object.entries(PATHS)) {
       for (const model of [`shared-${protocol}`, `eu-${protocol}`]) {
@@ -131,7 +131,7 @@ Deno.test("a failure, a full connection or a fallback leads no request outside",
   assert.ok(!scene.providers.hosts().includes("us"));
 });
 
-Deno.test("no field of a body leads outside", async () => {
+Deno.test("no field of a body makes a request leave its regions", async () => {
   const names = ["us-chat", "us-chat-up", "alias-us-chat", "shared-chat-up"];
   for (const name of names) {
     for (
@@ -154,7 +154,7 @@ Deno.test("no field of a body leads outside", async () => {
   }
 });
 
-Deno.test("lists name nothing outside", async () => {
+Deno.test("no list names a model or connection outside the caller's regions", async () => {
   const scene = await open();
   for (
     const path of [
@@ -174,7 +174,7 @@ Deno.test("lists name nothing outside", async () => {
   }
 });
 
-Deno.test("the regions of a group hold for its members, and two lists have their common regions", async () => {
+Deno.test("a group's regions apply to its members, and two lists allow only their common regions", async () => {
   const cases:
     readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
       [{ connections: ["*"], group: "staff" }, "eu"],
@@ -193,7 +193,7 @@ Deno.test("the regions of a group hold for its members, and two lists have their
   }
 });
 
-Deno.test("a conversation that was served outside comes in with the reload that adds regions", async () => {
+Deno.test("a reload that adds regions moves a conversation into them", async () => {
   const scene = await open({ connections: ["*"] });
   const body = { model: "shared-chat", messages: [USER] };
   const ask = () => send(scene, "/v1/chat/completions", body);

@@ -120,14 +120,14 @@ const CASES = Object.entries(ANSWERS).flatMap(([what, answer]) =>
   )
 );
 
-Deno.test("an answer that names another key of its connection is masked, in all of its parts", (t) =>
+Deno.test("another key of the connection is masked in every part of an answer", (t) =>
   steps(t, CASES, async ([, { answer, path }]) => {
     const auth = { scheme: "bearer", keys: KEYS.map((key) => ({ key })) };
     const { ask } = await open(auth);
     assertNone(await ask(path, answer));
   }));
 
-Deno.test("after a rotation, an answer that names the previous key is masked", (t) =>
+Deno.test("the previous key is masked in an answer after a rotation", (t) =>
   steps(t, CASES, async ([, { answer, path }]) => {
     const [first, second] = KEYS.map((key) => ({ scheme: "bearer", key }));
     const { ask, liveConfig } = await open(first);

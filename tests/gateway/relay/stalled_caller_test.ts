@@ -13,7 +13,7 @@ import { steps } from "../../support/steps.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
-/** The number of output chunks that the provider has. */
+/** The number of output chunks in the provider's answer. */
 const OUTPUTS = 20;
 
 const provider = streamOf(
@@ -66,7 +66,7 @@ for (const mode of MODES) {
       await assert.rejects(take(reader), /stopped reading/);
     }));
 
-  Deno.test(`a caller who takes little at a time gets all of it, however long that is, ${mode}`, (t) =>
+  Deno.test(`a caller who reads slowly gets the whole answer, ${mode}`, (t) =>
     steps(t, PROTOCOLS, async (protocol) => {
       const { scene, reader } = await begin(protocol, mode);
       let pieces = 1;

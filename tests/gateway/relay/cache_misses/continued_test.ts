@@ -11,7 +11,7 @@ import {
 } from "../../../support/gateway/failover_scene.ts";
 import { createCachingProvider } from "../../../support/upstream/caching_provider.ts";
 
-Deno.test("an edit far behind the beginning is found in each turn, and a turn without one is not dear", async () => {
+Deno.test("the log reports an edit in the middle of a long conversation, in its own turn alone", async () => {
   const connection = connectionTo("first", {
     protocol: "messages",
     mode: "native",
@@ -43,7 +43,7 @@ Deno.test("an edit far behind the beginning is found in each turn, and a turn wi
   }
 });
 
-Deno.test("a turn that the gateway translates differently is named as such, and not as the provider's", async () => {
+Deno.test("the log blames the gateway's translation for a cache miss after the translation changed", async () => {
   const { act } = createCachingProvider();
   const connectionWith = (omit: readonly string[]) =>
     connectionTo("first", { protocol: "messages", mode: "translated" }, {

@@ -28,7 +28,7 @@ const CLIENTS: readonly {
   { session: "" },
 ];
 
-/** Words of about `tokens` tokens that no other text begins with. */
+/** Returns words of about `tokens` tokens, with a beginning that no other text has. */
 function words(random: Random, tokens: number): string {
   const seed = random.below(1e9);
   return `${seed} ${"lorem ipsum ".repeat(Math.ceil(tokens / 3))}`;
@@ -43,7 +43,7 @@ interface Chat {
   messages: { role: "user" | "assistant"; text: string }[];
   toolChoice: string;
   hour: boolean;
-  /** True when a client of Chat Completions marks what Claude is to cache. */
+  /** True when a client of Chat Completions sets Claude's cache marks. */
   readonly isMarked: boolean;
 }
 
@@ -124,7 +124,7 @@ function bodyOf(chat: Chat): JsonObject {
   }
 }
 
-/** The field of the first message that is not a system prompt, and of the system prompt. */
+/** The names in the log of the system prompt, and of each message after it. */
 const FIELDS: Readonly<
   Record<Protocol, { readonly system: string; message(index: number): string }>
 > = {
@@ -133,7 +133,7 @@ const FIELDS: Readonly<
   responses: { system: "instructions", message: (index) => `input[${index}]` },
 };
 
-/** What happens before a turn, and what the log must say of it. */
+/** The reason and the place that the log must name for a turn. */
 interface Plant {
   readonly why?: string;
   readonly at?: string;
@@ -211,7 +211,7 @@ function grow(chat: Chat, random: Random): void {
   );
 }
 
-Deno.test("the log names the cause of a dear turn in 500 conversations, on every path and in every mode", async () => {
+Deno.test("the log names the cause of each cache miss in 500 conversations, on every path and in every mode", async () => {
   const random = createRandom(36);
   const providers = [createCachingProvider(), createCachingProvider()];
   const pairs = PROTOCOLS.flatMap((protocol) =>

@@ -41,7 +41,7 @@ function sessions(): readonly Session[] {
   });
 }
 
-/** The recorder shortened long texts; each is as long again as it was. */
+/** Pads the texts that the recorder shortened to their original length. */
 function atFullLength(body: JsonObject): JsonObject {
   const text = JSON.stringify({ ...body, model: "model-1", stream: false })
     .replace(/…\[(\d+) chars\]/g, (_, length) => "x".repeat(Number(length)));
@@ -66,7 +66,7 @@ async function ask(
   return await scene.lines.of(response);
 }
 
-/** What the log says of the turn that follows an event, in sessions whose clients change nothing. */
+/** Events before a turn, with the reason that the log names when the client changed nothing. */
 const EVENTS: Readonly<
   Record<
     string,

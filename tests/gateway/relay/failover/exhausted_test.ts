@@ -9,7 +9,7 @@ import {
 import { good, reset, status } from "../../../support/upstream/bad_provider.ts";
 import { steps } from "../../../support/steps.ts";
 
-/** A 429 of a window that resets in four minutes, before the gateway tries by itself. */
+/** A 429 of a window that resets in four minutes, before the gateway's first probe. */
 const WAIT_SECONDS = 240;
 
 const exhausted = status(429, {
@@ -58,7 +58,7 @@ Deno.test("an exhausted quota reaches callers of Messages and Chat with its rese
     assert.equal(scene.providers.asked.length, 1);
   }));
 
-Deno.test("a native 429 of a quota that is exhausted passes as it came, with the header that clients stop for", async () => {
+Deno.test("a native 429 of an exhausted quota passes unchanged, with the header that stops clients", async () => {
   const scene = await exhaustedScene("messages", "native");
   const plain = await openScene(
     [connectionTo("one", { protocol: "messages", mode: "native" })],
@@ -102,7 +102,7 @@ Deno.test("a wait of less than a minute is no exhausted quota", async () => {
   assert.equal(JSON.parse(unasked.text).error.code, "connection_cooling_down");
 });
 
-Deno.test("an exhausted quota is over when its provider reports it, not at the reset of a window that no quota can have", async () => {
+Deno.test("an exhausted quota ends at the provider's retry time when its window resets at an implausible time", async () => {
   const farOff = status(429, {
     headers: {
       "retry-after": `${WAIT_SECONDS}`,
@@ -128,7 +128,7 @@ const HOUR_SECONDS = 3600;
 /** The time from one try of the gateway to the next, while a long wait of the provider lasts. */
 const TRY_SECONDS = 300;
 
-Deno.test("every caller reads the earlier of the provider's time and the gateway's next try, in every protocol and however much of it has passed", async (t) => {
+Deno.test("every caller reads the earlier of the provider's time and the gateway's next try, at any moment of the wait", async (t) => {
   const days = 86_400;
   const waits: readonly [string, number][] = [
     ["299", 299],
@@ -177,7 +177,7 @@ Deno.test("a native 429 shortens the wait in its provider's headers to the gatew
   assert.equal(headers.get("retry-after-ms"), `${TRY_SECONDS * 1000}`);
 });
 
-Deno.test("of several exhausted connections, callers read the first try, and stop as long as none may serve within a minute", async () => {
+Deno.test("with several exhausted connections, callers read the time of the first try, and stop if it is over a minute away", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const month = status(429, { headers: { "retry-after": "1587827" } });
   const later = status(429, { headers: { "retry-after": "3000" } });
@@ -197,7 +197,7 @@ Deno.test("of several exhausted connections, callers read the first try, and sto
   );
 });
 
-Deno.test("a usage limit whose body alone has the reset is exhausted until then, natively and translated", async (t) => {
+Deno.test("a usage limit is exhausted until the reset that only its body has, natively and translated", async (t) => {
   const resets = NOW_MS / 1000 + WAIT_SECONDS;
   const limit = (resets_at: number) => () =>
     Response.json({
@@ -236,7 +236,7 @@ Deno.test("the connection is tried again after an hour, before the provider's ow
   assert.equal((await scene.ask("responses")).status, 200);
 });
 
-Deno.test("the minute that a caller reads is never before the provider's time", async () => {
+Deno.test("callers read the provider's time rounded up to a minute", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "chat", mode: "translated" })],
     { one: [status(429, { headers: { "retry-after": "241" } })] },
@@ -266,7 +266,7 @@ Deno.test("the reset of an unrelated window is not used", async () => {
   }
 });
 
-Deno.test("while another connection is soon available, no response forbids a retry", async () => {
+Deno.test("no response forbids a retry while another connection is available soon", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const scene = await openScene(
     [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
@@ -279,7 +279,7 @@ Deno.test("while another connection is soon available, no response forbids a ret
   }
 });
 
-Deno.test("of several exhausted connections, the first reset counts, and that connection gets the next request", async () => {
+Deno.test("with several exhausted connections, the one that resets first gets the next request", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const later = status(429, { headers: { "retry-after": "3000" } });
   const scene = await openScene(

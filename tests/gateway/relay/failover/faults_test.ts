@@ -66,7 +66,7 @@ const limited = (headers: Record<string, string>) =>
 const longPage = (code: number, headers: Record<string, string> = {}) =>
   status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
 
-/** An error whose body breaks off behind its beginning. */
+/** An error whose body breaks off after its first byte. */
 function brokenPage(code: number, headers: Record<string, string> = {}): Act {
   return () => {
     const parts = ["{"].values().map((text) => new TextEncoder().encode(text));
@@ -107,18 +107,18 @@ const TOO_LONG = {
 
 /** Faults with their outcomes (tests/faults.md). */
 const ROWS: Readonly<Record<string, Row>> = {
-  "a 429 with Retry-After: 2 is tried again once, not before that": {
+  "a 429 with Retry-After: 2 is retried once, after two seconds": {
     acts: [limited({ "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  "a 429 for ever goes to the fallback after spread out attempts": {
+  "a lasting 429 goes to the fallback after a second attempt": {
     acts: [limited({})],
     ...RETRIED_THEN_FALLS_BACK,
     gaps: [[250, 550], [0, 50]],
   },
-  "an endless 429 without a fallback is an error after three attempts": {
+  "a lasting 429 without a fallback is an error after three attempts": {
     acts: [limited({})],
     asked: ["one", "one", "one"],
     gaps: [[250, 550], [500, 1050]],
@@ -129,17 +129,17 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...FALLS_BACK,
     withinMs: 100,
   },
-  "a 500 once is tried again on the same model": {
+  "a single 500 is retried on the same model": {
     acts: [status(500), good],
     fallback: [good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  "a 503 for ever goes to the fallback": {
+  "a lasting 503 goes to the fallback": {
     acts: [status(503)],
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "a reset before the headers is tried again": {
+  "a reset before the headers is retried": {
     acts: [reset, good],
     asked: ["one", "one"],
     outcome: "answer",
@@ -149,34 +149,34 @@ const ROWS: Readonly<Record<string, Row>> = {
     asked: ["one", "one", "one"],
     outcome: 502,
   },
-  "silence is given up at the deadline and not asked again": {
+  "a silent provider is given up at the deadline and not asked again": {
     acts: [silent],
     connection: SILENCE,
     ...FALLS_BACK,
     gaps: [[8000, 8100]],
   },
-  "silence without a fallback is an error without a retry": {
+  "a silent provider without a fallback is an error without a retry": {
     acts: [silent],
     connection: SILENCE,
     asked: ["one"],
     outcome: 504,
     withinMs: 8100,
   },
-  "a first token that is late goes to the fallback": {
+  "a late first token leads to the fallback": {
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
     ...FALLS_BACK,
     gaps: [[5000, 5100]],
   },
-  "headers that are late count for the first output too": {
+  "late headers count against the deadline of the first output": {
     acts: [silent],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
     ...FALLS_BACK,
     gaps: [[5000, 5100]],
   },
-  "an answer that is not a stream has no deadline for its first output": {
+  "a JSON answer has no deadline for its first output": {
     acts: [silent],
     only: "json",
     connection: { timeouts: { ...SILENCE.timeouts, first_output: 5000 } },
@@ -255,14 +255,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...NOT_REPEATED,
     outcome: 400,
   },
-  "a cut after output is not glued to a fallback's answer": {
-    acts: [CUT],
-    only: "stream",
-    fallback: [status(400, { type: "invalid_request_error" })],
-    asked: ["one"],
-    outcome: "broken",
-  },
-  "a fallback that refuses leaves the first failure as the error": {
+  "a fallback's answer is never appended to a stream that was cut after output":
+    {
+      acts: [CUT],
+      only: "stream",
+      fallback: [status(400, { type: "invalid_request_error" })],
+      asked: ["one"],
+      outcome: "broken",
+    },
+  "a fallback's refusal does not replace the first failure as the error": {
     acts: [status(503)],
     fallback: [status(400, { type: "invalid_request_error" })],
     asked: ["one", "one", "two"],
@@ -289,12 +290,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     only: "json",
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "an answer that names its success like an error is an answer": {
+  "an answer with the fields of an error but a success in them is an answer": {
     acts: [successInWords],
     ...NOT_REPEATED,
     outcome: "answer",
   },
-  "an error in place of a JSON answer of untold length goes to the fallback": {
+  "an error in place of a JSON answer without a length goes to the fallback": {
     acts: [failureInPieces],
     only: "json",
     ...RETRIED_THEN_FALLS_BACK,
@@ -304,23 +305,24 @@ const ROWS: Readonly<Record<string, Row>> = {
     only: "stream",
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "a break before any output is tried again": {
+  "a break before any output is retried": {
     acts: [streamOf(({ start }) => [start], "break"), good],
     only: "stream",
     fallback: [good],
     asked: ["one", "one"],
     outcome: "answer",
   },
-  "a 401 is a refused key, whatever its error is": {
+  "a 401 is a refused key, whatever its body says": {
     acts: [status(401, { type: "x", message: "insufficient_quota" })],
     asked: ["one"],
     outcome: 502,
     logged: "upstream_authentication",
   },
-  "the gateway's bad credential is not tried again, but elsewhere": {
-    acts: [status(401, { type: "authentication_error" })],
-    ...FALLS_BACK,
-  },
+  "a refused credential of the gateway is not retried but leads to the fallback":
+    {
+      acts: [status(401, { type: "authentication_error" })],
+      ...FALLS_BACK,
+    },
   "an invalid credential of the gateway is the gateway's error": {
     acts: [status(403, { type: "permission_error" })],
     asked: ["one"],
@@ -351,7 +353,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     acts: [longEvent],
     only: "stream",
   },
-  "an error page that is too long is tried again by its status": {
+  "an error page that is too long is retried if its status allows it": {
     acts: [longPage(500), good],
     fallback: [good],
     asked: ["one", "one"],
@@ -363,35 +365,36 @@ const ROWS: Readonly<Record<string, Row>> = {
     outcome: 503,
     logged: "overloaded",
   },
-  "an error page that is too long is waited for as its headers say": {
+  "an error page that is too long is retried after the wait in its headers": {
     acts: [longPage(429, { "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  "an error page that is too long fails at once when its status is a refusal": {
+  "an error page that is too long fails at once if its status is a refusal": {
     acts: [longPage(400)],
     ...NOT_REPEATED,
     outcome: 400,
     logged: "invalid_request",
   },
-  "an error page that is too long goes elsewhere for a bad credential": {
-    acts: [longPage(401)],
-    ...FALLS_BACK,
-  },
-  "an error whose body breaks off fails at once when it is a refusal": {
+  "an error page that is too long leads to the fallback if its status is a refused credential":
+    {
+      acts: [longPage(401)],
+      ...FALLS_BACK,
+    },
+  "an error whose body breaks off fails at once if its status is a refusal": {
     acts: [brokenPage(400)],
     ...NOT_REPEATED,
     outcome: 400,
     logged: "invalid_request",
   },
-  "an error whose body breaks off is waited for as its headers say": {
+  "an error whose body breaks off is retried after the wait in its headers": {
     acts: [brokenPage(429, { "retry-after": "2" }), good],
     asked: ["one", "one"],
     gaps: [[2000, 2250]],
     outcome: "answer",
   },
-  "an error whose body breaks off is tried again by its status": {
+  "an error whose body breaks off is retried if its status allows it": {
     acts: [brokenPage(500), good],
     asked: ["one", "one"],
     outcome: "answer",
@@ -413,7 +416,7 @@ for (const code of OTHER_REFUSALS) {
 }
 
 for (const code of [408, 500, 502, 503, 504, 520, 529]) {
-  Deno.test(`a ${code} is tried again`, async (t) => {
+  Deno.test(`a ${code} is retried`, async (t) => {
     await play(t, {
       acts: [status(code), good],
       asked: ["one", "one"],

@@ -45,12 +45,12 @@ function pool(overrides: Readonly<Record<string, unknown>> = {}) {
   ];
 }
 
-/** Returns what makes a request begin a conversation of its own, which the file's order leads. */
+/** Returns a message that makes a request begin its own conversation, at the first connection of the file. */
 function newConversation(count: number) {
   return { messages: [{ role: "user", content: `Hello ${count}` }] };
 }
 
-Deno.test("a primary that is down for a minute is left alone, and used again within 15 s", async () => {
+Deno.test("a primary that is down for a minute gets few requests, and serves within 15 s of its recovery", async () => {
   const scene = await openScene(withFallback(), {
     one: [downUntil(60_000)],
     two: [good],
@@ -71,7 +71,7 @@ Deno.test("a primary that is down for a minute is left alone, and used again wit
   assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 75_000);
 });
 
-Deno.test("a 503 that recovers after 17 s is used again within 15 s", async () => {
+Deno.test("a connection that fails with 503 for 17 s serves within 15 s of its recovery", async () => {
   const scene = await openScene(pool(), {
     one: [downUntil(17_000)],
     two: [good],
@@ -86,7 +86,7 @@ Deno.test("a 503 that recovers after 17 s is used again within 15 s", async () =
   assert.ok(back !== undefined && back <= 17_000 + 15_000, `back at ${back}`);
 });
 
-/** Answers after `ms` milliseconds on the scene's clock. */
+/** Returns an act that answers after `ms` milliseconds on the scene's clock. */
 function slow(scene: () => Scene, ms: number): Act {
   return async (asked) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ function slow(scene: () => Scene, ms: number): Act {
   };
 }
 
-Deno.test("an upstream whose answers take 12 s serves all again within two seconds of its first probe", async () => {
+Deno.test("an upstream with answers of 12 s serves everybody within two seconds of its first probe", async () => {
   const scene: Scene = await openScene([connectionTo("one", CHAT)], {
     one: [
       (asked) =>
@@ -129,7 +129,7 @@ Deno.test("an upstream whose answers take 12 s serves all again within two secon
   assert.equal(early.length, 1, "more than one probe at once");
 });
 
-Deno.test("probes, and what follows silence or a break, go over a new connection, and nothing else does", async (t) => {
+Deno.test("only probes, and attempts after silence or a break, use a new socket", async (t) => {
   const sentOver = async (ask: (scene: Scene) => Promise<void>, act: Act) => {
     const sent: (boolean | undefined)[] = [];
     const scene = await openScene(
@@ -160,7 +160,7 @@ Deno.test("probes, and what follows silence or a break, go over a new connection
   });
 });
 
-Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
+Deno.test("200 requests a second to a dead provider make at most 1.2 attempts each", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(503)],
   });
@@ -184,7 +184,7 @@ Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts
   );
 });
 
-Deno.test("a burst on a failing provider makes at most 1.2 attempts a request", async () => {
+Deno.test("a burst to a failing provider makes at most 1.2 attempts per request", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], { one: [reset] });
   const burst = Array.from({ length: 100 }, () => scene.ask("chat"));
   await scene.pass(Promise.all(burst));
@@ -194,7 +194,7 @@ Deno.test("a burst on a failing provider makes at most 1.2 attempts a request", 
   );
 });
 
-Deno.test("a model whose every connection cools down is 503, with the time to wait", async () => {
+Deno.test("a request is a 503 with the time to wait while every connection of its model cools down", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(500)],
   });
@@ -212,7 +212,7 @@ Deno.test("a model whose every connection cools down is 503, with the time to wa
   assert.equal(scene.providers.asked.length, before);
 });
 
-Deno.test("while a 429 is waited out, other requests go elsewhere", async () => {
+Deno.test("other requests go to another connection while one waits out a 429", async () => {
   const limited = status(429, { headers: { "retry-after": "60" } });
   const scene = await openScene(pool(), { one: [limited], two: [good] });
   for (let count = 0; count < 5; count++) {
@@ -224,7 +224,7 @@ Deno.test("while a 429 is waited out, other requests go elsewhere", async () => 
   ]);
 });
 
-Deno.test("a 429 without Retry-After whose window is exhausted benches to the reset", async () => {
+Deno.test("a 429 without Retry-After cools the connection down until its exhausted window resets", async () => {
   const exhausted = status(429, {
     headers: {
       "x-codex-primary-used-percent": "100",
@@ -276,7 +276,7 @@ Deno.test("a 429 with an implausible wait, in a header, a window or its body, ca
   });
 });
 
-Deno.test("a burst 429 while the window is 30 % used is tried again on the same connection", async () => {
+Deno.test("a 429 is repeated on the same connection while only 30 % of the window is used", async () => {
   const burst = status(429, {
     headers: {
       "retry-after": "1",
@@ -294,7 +294,7 @@ Deno.test("a burst 429 while the window is 30 % used is tried again on the same 
   assert.deepEqual(scene.providers.hosts(), ["one", "one"]);
 });
 
-Deno.test("a pool is tried in the file's order, and a failing connection is left for the next at once", async () => {
+Deno.test("a pool is tried in the file's order, without a pause after a failing connection", async () => {
   const scene = await openScene(pool(), { one: [status(500)], two: [good] });
   const received = await scene.ask("chat");
   assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
@@ -302,7 +302,7 @@ Deno.test("a pool is tried in the file's order, and a failing connection is left
   assert.equal(received.headers.get("x-gateway-model"), null);
 });
 
-Deno.test("an answer that is too long to be translated never counts against a connection", async (t) => {
+Deno.test("an answer that is too long to translate never counts against its connection", async (t) => {
   const way = { protocol: "chat", mode: "translated" } as const;
   const cases = [
     ["before any output", longJson, false],
@@ -321,7 +321,7 @@ Deno.test("an answer that is too long to be translated never counts against a co
   });
 });
 
-Deno.test("the answer names the model that served, and the log every attempt", async () => {
+Deno.test("the response names the model that served, and the log names every attempt", async () => {
   const way = { protocol: "messages", mode: "translated" } as const;
   const scene = await openScene([
     connectionTo("one", way, {
@@ -360,7 +360,7 @@ Deno.test("a fallback that is not assigned to the caller is not used", async () 
   assert.deepEqual(scene.providers.hosts(), ["one"]);
 });
 
-Deno.test("fallbacks are taken in their order", async () => {
+Deno.test("fallbacks serve in the order of the file", async () => {
   const scene = await openScene([
     connectionTo("one", CHAT, {
       models: [{ id: "model-1", fallbacks: ["model-2", "model-3"] }],
@@ -374,7 +374,7 @@ Deno.test("fallbacks are taken in their order", async () => {
   assert.ok(received.text.includes(WORDS));
 });
 
-Deno.test("a connection that is full is passed over, and its place is free once its attempt has failed", async () => {
+Deno.test("a full connection is passed over, and a failed attempt frees its slot", async () => {
   const scene = await openScene(pool({ max_concurrent: 1 }), {
     one: [silent],
     two: [good],
@@ -390,7 +390,7 @@ Deno.test("a connection that is full is passed over, and its place is free once 
   assert.equal(scene.gateway.admission.active, 0);
 });
 
-Deno.test("of 1,000 requests of one token none notices another's that fail a hundred times a second", async (t) => {
+Deno.test("one token's hundred failures a second do not affect 1,000 requests of another", async (t) => {
   const acts = {
     "500": status(500),
     "403 without a reason": status(403, { message: "No" }),

@@ -52,7 +52,7 @@ const LASTING: Readonly<Record<string, Act>> = {
   },
 };
 
-/** Asserts the headers for Codex and opencode, which show the error again but stop at once. */
+/** Asserts that a response has the headers at which Codex and opencode stop at once. */
 function assertStops(received: CallerResponse, context: string): void {
   assert.equal(received.headers.get("x-should-retry"), "false", context);
   assert.equal(received.headers.get("retry-after"), "0", context);
@@ -60,7 +60,7 @@ function assertStops(received: CallerResponse, context: string): void {
 }
 
 for (const [name, act] of Object.entries(LASTING)) {
-  Deno.test(`clients stop at ${name}, at once and for as long as the connection cools down`, async (t) => {
+  Deno.test(`clients stop at ${name}, at once and during the cool-down`, async (t) => {
     for (const way of WAYS) {
       await t.step(`${way.protocol} ${way.mode}`, async () => {
         const scene = await openScene([connectionTo("one", way)], {
@@ -91,7 +91,7 @@ for (const [name, act] of Object.entries(LASTING)) {
   });
 }
 
-Deno.test("a caller who was never refused reads the same while the connection cools down for all", async () => {
+Deno.test("during a cool-down for all, a caller without a refused request gets the same error as the others", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene(
     [connectionTo("one", way)],
@@ -122,7 +122,7 @@ Deno.test("a caller who was never refused reads the same while the connection co
   assert.equal(received.headers.get("x-should-retry"), "false");
 });
 
-Deno.test("clients continue while another connection may serve soon, in any order of failures", async (t) => {
+Deno.test("clients may retry while another connection may serve soon, in any order of failures", async (t) => {
   const refused = status(401);
   const down = status(503, { type: "overloaded_error" });
   const far = status(429, { headers: { "retry-after": "7200" } });
@@ -156,7 +156,7 @@ Deno.test("clients continue while another connection may serve soon, in any orde
   }
 });
 
-Deno.test("clients stop where one connection rejects the key and the other has exhausted its quota", async () => {
+Deno.test("clients stop when one connection rejects the key and the other has exhausted its quota", async () => {
   const way = { protocol: "responses", mode: "native" } as const;
   const scene = await openScene(
     [connectionTo("one", way), connectionTo("two", way)],
@@ -172,7 +172,7 @@ Deno.test("clients stop where one connection rejects the key and the other has e
   }
 });
 
-Deno.test("a connection whose last failure is temporary cools down as one that may serve soon", async () => {
+Deno.test("clients may retry during a cool-down that a temporary failure began", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [status(401), status(401), status(401), reset],
@@ -188,7 +188,7 @@ Deno.test("a connection whose last failure is temporary cools down as one that m
   assert.equal(received.headers.get("x-should-retry"), null);
 });
 
-Deno.test("a 403 without a reason stops its own request and no later one", async () => {
+Deno.test("a 403 without a reason forbids a retry of its own request only", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [status(403, { message: "No" }), status(403), status(403), good],
@@ -203,7 +203,7 @@ Deno.test("a 403 without a reason stops its own request and no later one", async
   assert.equal((await scene.ask("chat")).status, 200);
 });
 
-Deno.test("an exhausted quota with a retry time is not lasting", async () => {
+Deno.test("clients may retry at an exhausted quota with a short retry time", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [
@@ -219,7 +219,7 @@ Deno.test("an exhausted quota with a retry time is not lasting", async () => {
   assert.equal((await scene.ask("chat")).status, 503);
 });
 
-Deno.test("an outage with a retry time of an hour is no exhausted quota", async (t) => {
+Deno.test("clients may retry at an outage with a retry time of an hour", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       const scene = await openScene([connectionTo("one", way)], {
@@ -238,7 +238,7 @@ Deno.test("an outage with a retry time of an hour is no exhausted quota", async 
   }
 });
 
-Deno.test("an exhausted quota with a retry time of half an hour names the time of the next try", async () => {
+Deno.test("callers read the gateway's next try when a quota is exhausted for half an hour", async () => {
   const way = { protocol: "messages", mode: "translated" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [

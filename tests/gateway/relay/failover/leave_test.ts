@@ -18,11 +18,11 @@ import { settle } from "../../../support/settle.ts";
 interface Stage {
   readonly acts: readonly Act[];
   readonly stream: boolean;
-  /** True when the caller has the headers by then. */
+  /** True when the caller has received the headers. */
   readonly answered: boolean;
   /** True when the request is aborted before the answer's body is cancelled; default: the body first. */
   readonly signalFirst?: boolean;
-  /** The number of requests to providers by then. */
+  /** The number of requests that providers have received. */
   readonly asked: number;
 }
 
@@ -63,7 +63,7 @@ const STAGES: Readonly<Record<string, Stage>> = {
     answered: true,
     asked: 1,
   },
-  "in the middle of a stream, which the request hears of first,": {
+  "in the middle of a stream, with the request aborted first,": {
     acts: [streamOf(({ start, output }) => [start, output], "stall")],
     stream: true,
     answered: true,
@@ -73,7 +73,7 @@ const STAGES: Readonly<Record<string, Stage>> = {
 };
 
 for (const [name, stage] of Object.entries(STAGES)) {
-  Deno.test(`a caller who leaves ${name} frees its place and ends the upstream's work`, async (t) => {
+  Deno.test(`a caller who disconnects ${name} frees its slot and ends the upstream's work`, async (t) => {
     for (const protocol of PROTOCOLS) {
       for (const mode of ["native", "translated"] as const) {
         await t.step(`${protocol} ${mode}`, async () => {
@@ -103,7 +103,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
   });
 }
 
-/** Disconnects at the stage, without time passing on the test's clock. */
+/** Disconnects the caller at the stage, while the test's clock stands still. */
 async function leave(
   scene: Scene,
   { stream, answered, signalFirst = false, asked }: Stage,

@@ -7,7 +7,7 @@ import {
 import { good, status } from "../../../support/upstream/bad_provider.ts";
 import { steps } from "../../../support/steps.ts";
 
-/** What providers answer to a request that exceeds a rate limit by itself, and the headers with it. */
+/** Errors of providers about a request that exceeds a rate limit by itself, with their headers. */
 const OVERSIZED = [
   [
     "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully. Visit https://platform.openai.com/account/rate-limits to learn more.",
@@ -36,7 +36,7 @@ const LINES = [
 for (const protocol of PROTOCOLS) {
   for (const mode of ["native", "translated"] as const) {
     for (const [name, entry] of LINES) {
-      Deno.test(`a request that exceeds a rate limit by itself is sent once and is no evidence: ${protocol}, ${mode}, ${name}`, (t) =>
+      Deno.test(`a request that exceeds a rate limit by itself is sent once and causes no cool-down: ${protocol}, ${mode}, ${name}`, (t) =>
         steps(t, OVERSIZED, async ([message, headers]) => {
           const refused = status(429, {
             type: "rate_limit_error",
@@ -64,7 +64,7 @@ for (const protocol of PROTOCOLS) {
   }
 }
 
-Deno.test("a request that exceeds the rate limit of one account is sent to another, once", async () => {
+Deno.test("a request that exceeds the rate limit of one account is sent once to another", async () => {
   const to = { protocol: "chat", mode: "native" } as const;
   const [[message]] = OVERSIZED;
   const refused = status(429, { message });
@@ -79,7 +79,7 @@ Deno.test("a request that exceeds the rate limit of one account is sent to anoth
   assert.deepEqual(both.providers.hosts(), ["one", "two"]);
 });
 
-Deno.test("a request that one account can serve in a moment may be repeated, although it exceeds the limit of another", async () => {
+Deno.test("clients may retry when one of two accounts can serve the request soon", async () => {
   const to = { protocol: "chat", mode: "translated" } as const;
   const [[message]] = OVERSIZED;
   const connections = [connectionTo("one", to), connectionTo("two", to)];
@@ -93,7 +93,7 @@ Deno.test("a request that one account can serve in a moment may be repeated, alt
   assert.equal(headers.get("retry-after"), "20");
 });
 
-Deno.test("a rate limit that time lifts is waited for, although it names sizes", (t) =>
+Deno.test("a temporary rate limit is repeated although its message names sizes", (t) =>
   steps(t, [
     "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.",
     "This request would exceed your organization's rate limit of 40,000 input tokens per minute",

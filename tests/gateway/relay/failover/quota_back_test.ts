@@ -34,7 +34,7 @@ async function statusOf(scene: Scene): Promise<number> {
   return (await scene.ask("chat")).status;
 }
 
-Deno.test("while a provider's long wait lasts, one request in five minutes probes it, and an answer ends it for all", async () => {
+Deno.test("one request in five minutes probes a provider's long wait, and an answer ends the wait for all", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [usedUp, usedUp, good],
   });
@@ -54,7 +54,7 @@ Deno.test("while a provider's long wait lasts, one request in five minutes probe
   assert.equal(scene.providers.asked.length, 4);
 });
 
-Deno.test("a probe of a wait is not repeated, and a failure in it leaves the wait as it was", async () => {
+Deno.test("a failed probe of a wait is not repeated and does not change the wait", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [usedUp, status(503), good],
   });
@@ -68,7 +68,7 @@ Deno.test("a probe of a wait is not repeated, and a failure in it leaves the wai
   assert.equal(await statusOf(scene), 200);
 });
 
-Deno.test("no request that another connection can serve probes a wait", async () => {
+Deno.test("a request never probes a wait while another connection can serve it", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT), connectionTo("two", CHAT)],
     { one: [usedUp, good], two: [good] },
@@ -84,7 +84,7 @@ Deno.test("no request that another connection can serve probes a wait", async ()
   );
 });
 
-Deno.test("a wait of less than a minute is not probed, and no reading ends it", async () => {
+Deno.test("neither a probe nor a quota reading ends a wait of less than a minute", async () => {
   const short = status(429, { headers: { "retry-after": "59" } });
   const scene = await openScene(
     [connectionTo("one", CHAT, ANTHROPIC)],
@@ -100,7 +100,7 @@ const ANTHROPIC = {
   quota: { kind: "anthropic" },
 };
 
-/** Answers with the headers of a plan's windows. */
+/** Returns an act that answers with the headers of a plan's windows. */
 function answerWith(usedPercent: number) {
   return (asked: Parameters<typeof good>[0]) => {
     const response = good(asked);
@@ -111,7 +111,7 @@ function answerWith(usedPercent: number) {
   };
 }
 
-Deno.test("headers that show room end a provider's wait at once, and those of a used-up window do not", async () => {
+Deno.test("headers end a provider's wait at once if they show room in every window", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT, ANTHROPIC)],
     { one: [usedUp, answerWith(100), answerWith(20)] },
@@ -125,7 +125,7 @@ Deno.test("headers that show room end a provider's wait at once, and those of a 
   }
 });
 
-Deno.test("headers that show room in vain end a wait once in five minutes", async () => {
+Deno.test("headers that wrongly show room end a wait at most once in five minutes", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT, ANTHROPIC)],
     {
@@ -158,7 +158,7 @@ Deno.test("a changed key ends a provider's wait", async () => {
   assert.equal(await statusOf(scene), 200);
 });
 
-/** Opens a gateway whose provider reports its quota at an endpoint, and its notices. */
+/** Opens a gateway whose provider reports its quota at an endpoint, and which receives notices. */
 async function openPolled() {
   const timers = createFakeTimers();
   const providers = badProviders({ one: [usedUp, good] }, timers.elapsedMs);
@@ -224,7 +224,7 @@ async function openPolled() {
   };
 }
 
-Deno.test("a reading of /limits that shows room ends a provider's wait, and one without room does not", async () => {
+Deno.test("a reading of /limits ends a provider's wait only if it shows room", async () => {
   const scene = await openPolled();
   assert.equal(await scene.serve(), 429);
   scene.timers.advance(1000);
@@ -236,7 +236,7 @@ Deno.test("a reading of /limits that shows room ends a provider's wait, and one 
   assert.equal(await scene.serve(), 200);
 });
 
-Deno.test("a reading of another thread or replica that shows room ends a provider's wait", (t) =>
+Deno.test("a reading with room ends a provider's wait in the other threads and replicas", (t) =>
   steps(t, ["polled", "harvested"] as const, async (kind) => {
     const { serve, hear, timers, connectionId } = await openPolled();
     assert.equal(await serve(), 429);

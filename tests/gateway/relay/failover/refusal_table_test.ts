@@ -44,7 +44,7 @@ Deno.test("the table of refusals has each service with a preset, and counts the 
 
 for (const form of FORMS) {
   const { service, column, status, body, waitMs, isInside } = form;
-  Deno.test(`${service}: ${column} is read as one, in every protocol`, () => {
+  Deno.test(`${service}: ${column} has its own kind, in every protocol`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       const { kind, retryAfterMs } = withWait(failure, NOW_MS);
@@ -71,7 +71,7 @@ function isIn(kind: string, { kinds }: FailureForm): boolean {
   return kinds.some((one) => one === kind);
 }
 
-Deno.test("a code and a text in a 200 are an error like any other, natively and translated", async () => {
+Deno.test("a code and a text in a 200 count as an error, natively and translated", async () => {
   for (const mode of ["native", "translated"] as const) {
     const to = { protocol: "chat", mode } as const;
     const scene = await openScene(
@@ -87,7 +87,7 @@ Deno.test("a code and a text in a 200 are an error like any other, natively and 
   }
 });
 
-Deno.test("a translated limit has a status that says so, whatever the provider's was", async () => {
+Deno.test("a translated limit has the status of a limit, whatever the provider's status was", async () => {
   const body = { error: { message: "Insufficient balance", type: "x" } };
   const expected = { chat: 429, messages: 402, responses: 429 } as const;
   for (const protocol of PROTOCOLS) {

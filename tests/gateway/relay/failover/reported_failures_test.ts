@@ -11,7 +11,7 @@ const PATH = new URL(
   import.meta.url,
 );
 
-/** The refusals that others have reported. */
+/** Refusals that other projects have reported. */
 const REPORTS = parseYaml(Deno.readTextFileSync(PATH), { schema: "core" });
 
 Deno.test("each reported refusal has its kind and its wait, in every protocol", () => {

@@ -18,7 +18,7 @@ for (const protocol of PROTOCOLS) {
   const way = { protocol, mode: "native" } as const;
   const { start, output, end } = WIRES[protocol];
 
-  Deno.test(`a ${protocol} stream that could not go elsewhere is held back by nothing`, async () => {
+  Deno.test(`a ${protocol} stream is not held back when no other candidate is left`, async () => {
     const { response, write, close } = openAnswer();
     const scene = await openScene([connectionTo("one", way)], {
       one: [() => response],
@@ -35,7 +35,7 @@ for (const protocol of PROTOCOLS) {
     while (!(await reader?.read())?.done);
   });
 
-  Deno.test(`a ${protocol} stream with another candidate is sent from its first output on, byte for byte`, async () => {
+  Deno.test(`a ${protocol} stream is held back until its first output while another candidate is left`, async () => {
     const { response, write, close } = openAnswer();
     const scene = await openScene([
       connectionTo("one", way),
@@ -56,7 +56,7 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(scene.providers.hosts(), ["one"]);
   });
 
-  Deno.test(`a ${protocol} answer of a fallback arrives byte for byte, and the header names the model`, async () => {
+  Deno.test(`a fallback's ${protocol} answer arrives byte for byte, and the header names the model`, async () => {
     const text = JSON.stringify(WIRES[protocol].answer, null, 1);
     const act: Act = () => new Response(text, { headers: JSON_TYPE });
     const scene = await openScene([
@@ -74,7 +74,7 @@ for (const protocol of PROTOCOLS) {
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", async (t) => {
+Deno.test("a stream that lacks only [DONE] ends at once, with its usage", async (t) => {
   const unmarked = streamOf(
     ({ start, output, end }) => [
       start + output + end.replace("data: [DONE]\n\n", ""),

@@ -12,7 +12,7 @@ import { good, status } from "../../../support/upstream/bad_provider.ts";
 const TRANSLATED = { protocol: "chat", mode: "translated" } as const;
 const NATIVE = { protocol: "chat", mode: "native" } as const;
 
-/** Several choices, which no Messages connection can give. */
+/** A request for several choices, which no Messages connection can give. */
 const CHOICES = { n: 2 };
 
 function codeOf({ text }: CallerResponse): unknown {
@@ -25,7 +25,7 @@ function failuresOf({ line }: CallerResponse): readonly unknown[] {
   return attempts.filter(isJsonObject).map(({ failure }) => failure);
 }
 
-Deno.test("a request that one connection cannot carry is served by another, natively or translated with a loss", async () => {
+Deno.test("another connection serves a request that one cannot carry, natively or translated with dropped fields", async () => {
   const others = {
     native: connectionTo("two", NATIVE),
     lossy: connectionTo("two", { protocol: "chat", mode: "translated" }),
@@ -47,7 +47,7 @@ Deno.test("a request that one connection cannot carry is served by another, nati
   }
 });
 
-Deno.test("a Messages request with a file of its provider reaches the connection that speaks Messages", async () => {
+Deno.test("a Messages request with a provider's file goes to the connection that speaks Messages", async () => {
   const scene = await openScene([
     connectionTo("one", { protocol: "messages", mode: "translated" }),
     connectionTo("two", { protocol: "messages", mode: "native" }),
@@ -61,7 +61,7 @@ Deno.test("a Messages request with a file of its provider reaches the connection
   assert.deepEqual(scene.providers.hosts(), ["two"]);
 });
 
-Deno.test("a request that no connection of its model can carry is served by a fallback", async () => {
+Deno.test("a fallback serves a request that no connection of its model can carry", async () => {
   const scene = await openScene([
     connectionTo("one", TRANSLATED, {
       models: [{ id: "model-1", fallbacks: ["model-2"] }],
@@ -73,7 +73,7 @@ Deno.test("a request that no connection of its model can carry is served by a fa
   assert.equal(received.headers.get("x-gateway-model"), "model-2");
 });
 
-Deno.test("a refusal by the translation is none of the three attempts", async () => {
+Deno.test("a refusal by the translation does not count as one of the three attempts", async () => {
   const scene = await openScene([
     connectionTo("one", TRANSLATED),
     connectionTo("two", NATIVE),
@@ -92,7 +92,7 @@ Deno.test("a refusal by the translation is none of the three attempts", async ()
   assert.deepEqual(scene.providers.hosts(), ["two", "four", "five"]);
 });
 
-Deno.test("a caller waits for the connection that can carry its request, without an instruction to change it", async (t) => {
+Deno.test("the error does not ask for a changed request while the connection that can carry it is unavailable", async (t) => {
   const pool = [connectionTo("one", TRANSLATED), connectionTo("two", NATIVE)];
   const fallback = [
     connectionTo("one", TRANSLATED, {
@@ -136,7 +136,7 @@ Deno.test("a caller waits for the connection that can carry its request, without
   });
 });
 
-Deno.test("a request that no connection can carry is a mistake, even while one of them cools down", async () => {
+Deno.test("a request that no connection can carry is the caller's error, even while one of them cools down", async () => {
   const scene = await openScene([
     connectionTo("one", TRANSLATED, { strict: true }),
     connectionTo("two", TRANSLATED),
@@ -153,7 +153,7 @@ Deno.test("a request that no connection can carry is a mistake, even while one o
   assert.deepEqual(scene.providers.hosts().slice(length), ["two"]);
 });
 
-Deno.test("a request is translated once for connections that differ only in their key", async () => {
+Deno.test("connections that differ only in their key share one translation of a request", async () => {
   const scene = await openScene([
     connectionTo("one", TRANSLATED),
     connectionTo("two", TRANSLATED, {
@@ -182,7 +182,7 @@ function toolsOf(protocol: Protocol, count: number) {
 }
 
 for (const protocol of ["chat", "messages", "responses"] as const) {
-  Deno.test(`a ${protocol} request with more tools than a provider takes is served by another, or refused in its protocol`, async () => {
+  Deno.test(`a ${protocol} request with too many tools for a provider goes to another, or is refused in its protocol`, async () => {
     const groq = {
       name: "one",
       service: "groq",

@@ -20,7 +20,7 @@ const signer = await createSigner();
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The configuration of a reload. */
+/** Returns the configuration of a reload. */
 async function configWith(...entries: readonly Fields[]) {
   return configOf(await loadFile(minimalFile({ identity: entries })));
 }
@@ -149,7 +149,7 @@ Deno.test("a reload applies its rules to remembered tokens, and keeps the keys",
   assert.deepEqual(scene.requested, [KEYS_URL]);
 });
 
-Deno.test("a reload that trusts the issuer no longer, or for another audience, forgets its tokens", async (t) => {
+Deno.test("a reload that removes an issuer or changes its audience forgets the issuer's tokens", async (t) => {
   const entries: Readonly<Record<string, readonly Fields[]>> = {
     "no issuer": [],
     "another issuer": [identityFile({ issuer: "https://new.example" })],
@@ -169,7 +169,7 @@ Deno.test("a reload that trusts the issuer no longer, or for another audience, f
   });
 });
 
-Deno.test("a reload with other keys reads them, and accepts no token of the old ones", async () => {
+Deno.test("a reload with other keys reads these, and rejects the tokens of the old ones", async () => {
   const scene = await identityScene(keySetOf(signer));
   const token = await signer.sign();
   await scene.nameOf(token);
@@ -195,7 +195,7 @@ Deno.test("keys in a file need no request", async () => {
   assert.equal((await scene.refusalOf(await other.sign())).status, 401);
 });
 
-Deno.test("no error and no line of the log holds a part of a token", async () => {
+Deno.test("neither errors nor the log hold any part of a token", async () => {
   const away = await identityScene(() => Promise.reject(new Error("away")));
   const found = await identityScene(keySetOf(signer), {
     rules: [{ when: { groups: "finance" }, connections: ["*"] }],
@@ -234,7 +234,7 @@ Deno.test("a remembered token whose key the issuer has withdrawn is rejected wit
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("while the keys cannot be read, a remembered token is verified once an hour and stays valid", async () => {
+Deno.test("a remembered token stays valid while the keys cannot be read, and is verified once an hour", async () => {
   const scene = await identityScene(keySetOf(signer));
   const exp = NOW_SECONDS + 86_400;
   const token = await signer.sign({ ...GOOD_CLAIMS, exp });

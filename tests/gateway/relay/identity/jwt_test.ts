@@ -21,7 +21,7 @@ import { steps } from "../../../support/steps.ts";
 
 const signer = await createSigner();
 
-/** Returns the error that a token gets; by default with the keys of the signer. */
+/** Returns the error for a token. Default: the issuer has the keys of the signer. */
 async function refusalOf(token: string, scene?: IdentityScene) {
   const { refusalOf } = scene ?? await identityScene(keySetOf(signer));
   return await refusalOf(token);
@@ -54,7 +54,7 @@ const STRANGE = "its issuer is not in the configuration";
 const ELSEWHERE = "it is for another audience";
 const ENDLESS = "it has no valid expiry";
 
-/** Claims that are not accepted, with the reason in the log. */
+/** Rejected claims, with the reason in the log. */
 const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
   "of another issuer": [{ iss: "https://evil.example" }, STRANGE],
   "of an issuer that only begins the same": [{ iss: `${ISSUER}/` }, STRANGE],
@@ -99,7 +99,7 @@ Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", (
     assert.match(error.headers["www-authenticate"] ?? "", /^Bearer/);
   }));
 
-Deno.test("an expired JWT is a 401 of its own, and final: a client that runs a command for its token does so after any 401", async () => {
+Deno.test("an expired JWT is a final 401 with its own code", async () => {
   const expired = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 });
   const error = await refusalOf(expired);
   assert.deepEqual([error.status, error.code], [401, "token_expired"]);
@@ -109,7 +109,7 @@ Deno.test("an expired JWT is a 401 of its own, and final: a client that runs a c
   assert.equal((await refusalOf(other)).isFinal, true);
 });
 
-Deno.test("only the signature of its issuer makes a JWT an expired one", async () => {
+Deno.test("an expired JWT with a wrong signature is not reported as expired", async () => {
   const expired = { ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 };
   const forged = await (await createSigner()).sign(expired);
   assert.equal((await refusalOf(forged)).code, "invalid_api_key");
@@ -139,7 +139,7 @@ Deno.test("a JWT whose claims were changed is a 401", async () => {
   assert.equal(error.reason, "its signature is wrong");
 });
 
-Deno.test("a JWT without a signature, or with one that a secret made, is a 401 before any key is fetched", async (t) => {
+Deno.test("a JWT without a signature or with a symmetric one is a 401, and no key is fetched", async (t) => {
   const pair = await generateKeyPair("RS256", { extractable: true });
   const publicPem = new TextEncoder().encode(await exportSPKI(pair.publicKey));
   const modulus = new TextEncoder().encode(String(signer.jwk.n));
@@ -175,7 +175,7 @@ Deno.test("a key for another algorithm does not verify a JWT", async () => {
   assert.equal(error.reason, "its issuer has no such key");
 });
 
-Deno.test("a JWT without a key's name is accepted when only one key fits", async () => {
+Deno.test("a JWT that does not name its key is accepted if only one key fits", async () => {
   const other = await createSigner("k2");
   const token = await signer.sign(GOOD_CLAIMS, { kid: undefined });
   const one = await identityScene(keySetOf(signer));
@@ -205,7 +205,7 @@ Deno.test("a key in the token itself, or an address of one, is never used", asyn
   }
 });
 
-Deno.test("a name of a key that is no text, or holds anything, finds no key and is in no message", async () => {
+Deno.test("a JWT with a hostile key name is a 401, and causes no further request", async () => {
   const scene = await identityScene(keySetOf(signer));
   for (
     const kid of [
@@ -227,7 +227,7 @@ Deno.test("a name of a key that is no text, or holds anything, finds no key and 
   assert.equal(scene.requested.length, 1);
 });
 
-Deno.test("of two keys with one name, neither is guessed", async () => {
+Deno.test("a JWT whose key name belongs to two keys is a 401", async () => {
   const other = await createSigner("k1");
   const scene = await identityScene(keySetOf(signer, other));
   const error = await refusalOf(await signer.sign(), scene);
@@ -237,7 +237,7 @@ Deno.test("of two keys with one name, neither is guessed", async () => {
   );
 });
 
-Deno.test("times may be fractions, and an expiry without an end is one", async () => {
+Deno.test("a JWT may have fractional times and any late expiry", async () => {
   const { nameOf } = await identityScene(keySetOf(signer));
   for (const exp of [NOW_SECONDS + 0.5, Number.MAX_SAFE_INTEGER, 1e300]) {
     const iat = NOW_SECONDS - 0.5;
@@ -255,7 +255,7 @@ Deno.test("an unencoded body with a critical header for it is a 401", async () =
   assert.equal((await refusalOf(token)).status, 401);
 });
 
-Deno.test("a private key, or one for encryption alone, in the key set verifies nothing", async (t) => {
+Deno.test("a private key or an encryption key in the key set verifies no JWT", async (t) => {
   const pair = await generateKeyPair("RS256", { extractable: true });
   const secret = await exportJWK(pair.privateKey);
   const own = { kid: "k1", alg: "RS256" };
@@ -287,7 +287,7 @@ Deno.test("an unknown critical header is a 401", async () => {
   assert.equal((await refusalOf(token)).reason, "it is malformed");
 });
 
-Deno.test("a JWT is not read when it is longer than 16 KiB, or not JSON", async () => {
+Deno.test("a JWT that is longer than 16 KiB or not JSON is not read", async () => {
   const long = await signer.sign({ ...GOOD_CLAIMS, pad: "x".repeat(16_384) });
   assert.equal((await refusalOf(long)).reason, "it is too long");
   for (const token of ["a.b.c", "e30.e30", "e30.bnVsbA.AA"]) {

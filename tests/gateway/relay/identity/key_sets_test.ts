@@ -18,7 +18,7 @@ const NAME = `u-1 (${ISSUER})`;
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 
-Deno.test("keys are read with the first JWT, once for all that come meanwhile, and kept for an hour", async () => {
+Deno.test("keys are read once for all the first JWTs, and kept for an hour", async () => {
   const scene = await identityScene(keySetOf(signer));
   assert.deepEqual(scene.requested, []);
   const [one, other] = await Promise.all(
@@ -41,7 +41,7 @@ Deno.test("keys are read with the first JWT, once for all that come meanwhile, a
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("a verified token needs no key until it expires", async () => {
+Deno.test("a verified token stays valid until its expiry without any key", async () => {
   const scene = await identityScene(keySetOf(signer));
   const exp = NOW_SECONDS + 2 * 3600;
   const token = await signer.sign({ ...GOOD_CLAIMS, exp });
@@ -70,7 +70,7 @@ Deno.test("the URL of the keys comes from the issuer, with or without a slash at
     assert.deepEqual(scene.requested, [discovery, KEYS_URL]);
   }));
 
-Deno.test("a token with a new key is accepted at once, and unknown keys are looked for once in 30 seconds", async () => {
+Deno.test("an unknown key makes the gateway read the keys again, at most once in 30 seconds", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   await scene.nameOf(await signer.sign());
@@ -97,7 +97,7 @@ Deno.test("a token with a new key is accepted at once, and unknown keys are look
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("a key that the issuer has withdrawn is not used after the next reading", async () => {
+Deno.test("a withdrawn key is not used after the next reading", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   await scene.nameOf(await signer.sign());
@@ -108,7 +108,7 @@ Deno.test("a key that the issuer has withdrawn is not used after the next readin
   assert.equal((await scene.refusalOf(again)).status, 401);
 });
 
-/** Answers that hold no usable key, with the reason in the log. */
+/** Responses without a usable key, with the reason in the log. */
 const HOSTILE: Readonly<Record<string, readonly [Serve, string]>> = {
   "away": [
     () => Promise.reject(new TypeError("connection refused")),
@@ -178,7 +178,7 @@ Deno.test("keys that cannot be read are a 503 with Retry-After, and the log has 
     ]);
   }));
 
-Deno.test("an issuer that is away is read again after five seconds, not with every request", async () => {
+Deno.test("an unreachable issuer is read again after five seconds, not with every request", async () => {
   const scene = await identityScene(() => Promise.reject(new Error("away")));
   const token = await signer.sign();
   await scene.refusalOf(token);
@@ -191,7 +191,7 @@ Deno.test("an issuer that is away is read again after five seconds, not with eve
   assert.equal(await scene.nameOf(token), NAME);
 });
 
-Deno.test("an issuer that is away for an unknown key leaves the known keys in use", async () => {
+Deno.test("the known keys stay in use when the issuer is unreachable for an unknown key", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   await scene.nameOf(await signer.sign());
@@ -227,7 +227,7 @@ Deno.test("an issuer that does not answer within five seconds is a 503, and its 
   );
 });
 
-Deno.test("a body that never ends is a 503 after five seconds", async () => {
+Deno.test("an issuer whose response never ends is a 503 after five seconds", async () => {
   const scene = await identityScene(() =>
     Promise.resolve(new Response(new ReadableStream()))
   );
@@ -237,7 +237,7 @@ Deno.test("a body that never ends is a 503 after five seconds", async () => {
   assert.equal((await refused).status, 503);
 });
 
-/** Documents of OpenID Connect that lead to no keys, with the reason in the log. */
+/** OpenID Connect documents without usable keys, with the reason in the log. */
 const BAD_DISCOVERY: Readonly<Record<string, readonly [unknown, string]>> = {
   "of another issuer": [
     { issuer: "https://evil.example", jwks_uri: KEYS_URL },
@@ -258,7 +258,7 @@ const BAD_DISCOVERY: Readonly<Record<string, readonly [unknown, string]>> = {
   "that is a list": [[], "its openid-configuration has no issuer and jwks_uri"],
 };
 
-Deno.test("a document of OpenID Connect that leads to no keys is a 503", (t) =>
+Deno.test("an OpenID Connect document without usable keys is a 503", (t) =>
   steps(t, Object.entries(BAD_DISCOVERY), async ([, [document, reason]]) => {
     const scene = await identityScene(
       () => Promise.resolve(Response.json(document)),

@@ -15,7 +15,7 @@ const root = new URL("../../../../", import.meta.url);
 const page = await Deno.readTextFile(new URL("docs/identity.md", root));
 const signer = await createSigner();
 
-/** The YAML of a section of the page. */
+/** Returns the YAML in a section of the page. */
 function exampleOf(heading: string): JsonObject {
   const [, section = ""] = page.split(`\n## ${heading}\n`);
   const [, text = ""] = /^```yaml\n([^]*?)^```$/m.exec(section) ?? [];
@@ -33,9 +33,9 @@ interface Example {
   readonly heading: string;
   /** The name of the caller, without the issuer. */
   readonly caller: string;
-  /** Claims of a person whom the first rule does not hold for. */
+  /** Claims to which the first rule does not apply. */
   readonly outsider: JWTPayload;
-  /** The requests at once that another rule then allows; without one, a 403. */
+  /** The concurrent requests that another rule allows them; absent when the result is a 403. */
   readonly otherwise?: number;
 }
 
@@ -79,7 +79,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
 for (const [name, example] of Object.entries(EXAMPLES)) {
   const { heading, caller, outsider, otherwise } = example;
 
-  Deno.test(`the example for ${heading} accepts the tokens that it sends, and finds its keys`, async () => {
+  Deno.test(`the documented configuration for ${heading} accepts its tokens and finds its keys`, async () => {
     const claims = await claimsOf(name);
     const scene = await identityScene((url, signal) =>
       url.endsWith("/.well-known/openid-configuration")

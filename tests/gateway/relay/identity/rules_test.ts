@@ -49,7 +49,7 @@ const CONDITIONS: readonly (readonly [Fields | undefined, boolean])[] = [
   [{ realm_access: "[object Object]" }, false],
 ];
 
-Deno.test("a rule applies when each claim is equal, or a list with the value", async () => {
+Deno.test("a rule applies when each claim is the value, or a list that contains it", async () => {
   for (const [when, applies] of CONDITIONS) {
     const { rules } = await providerOf({
       rules: [{ ...(when && { when }), connections: ["*"] }],
@@ -73,7 +73,7 @@ Deno.test("the first rule that applies counts", async () => {
   assert.equal(most({}), 3);
 });
 
-Deno.test("a caller's name is the claim with the issuer", async () => {
+Deno.test("a caller's name is the configured claim, followed by the issuer", async () => {
   const byMail = await providerOf({ name: "email" });
   const email = "alice@example.com";
   assert.equal(nameIn({ email }, byMail), `${email} (${ISSUER})`);
@@ -91,7 +91,7 @@ const HIDDEN: readonly string[] = [
   ...["\t", "\u0085", "\u2028"],
 ];
 
-Deno.test("a name that no log could show as it is, is none", async () => {
+Deno.test("a name with hidden or ambiguous characters is rejected", async () => {
   const provider = await providerOf({ name: "who" });
   for (
     const sub of [
@@ -118,7 +118,7 @@ Deno.test("a name that no log could show as it is, is none", async () => {
   }
 });
 
-Deno.test("names that only look alike are different callers", async () => {
+Deno.test("names that look alike belong to different callers", async () => {
   const provider = await providerOf({ name: "who" });
   const { rules: [rule] } = provider;
   assert.ok(rule);
@@ -129,7 +129,7 @@ Deno.test("names that only look alike are different callers", async () => {
   assert.equal(new Set(hashes).size, alike.length);
 });
 
-Deno.test("a caller of a rule has the rights of the rule, and is one object", async () => {
+Deno.test("a caller has the rights of its rule, and every request gets the same object", async () => {
   const { rules: [rule] } = await providerOf({
     rules: [{ connections: ["main"], models: ["model-a"], max_concurrent: 2 }],
   });

@@ -38,7 +38,7 @@ function bodyScene(protocol: Protocol = "chat") {
 
 const chunk = (delta: object) => ({ choices: [{ index: 0, delta }] });
 
-Deno.test("createStreamMeter() notes when the first output passed, and every byte", () => {
+Deno.test("createStreamMeter() records the time of the first output and counts every byte", () => {
   const { meter, clock, facts } = streamScene();
   const role = sseBytes(chunk({ role: "assistant", content: "" }));
   const text = sseBytes(chunk({ content: "a" }));
@@ -54,7 +54,7 @@ Deno.test("createStreamMeter() notes when the first output passed, and every byt
   assert.equal(facts.bytesOut, role.length + 2 * text.length);
 });
 
-Deno.test("createStreamMeter() measures the text of a cut stream alike, in any chunks", () => {
+Deno.test("createStreamMeter() measures the same text of a cut stream in chunks of any length", () => {
   const words = ["Once", " upon a time", ",", " there was a gateway", "."];
   const events = Array.from(
     { length: 40 },
@@ -78,7 +78,7 @@ Deno.test("createStreamMeter() measures the text of a cut stream alike, in any c
   }
 });
 
-Deno.test("createStreamMeter() puts together the counts of several events", () => {
+Deno.test("createStreamMeter() combines the counts of several events", () => {
   const { meter, facts } = streamScene("messages");
   meter.push(sseBytes(
     {
@@ -92,7 +92,7 @@ Deno.test("createStreamMeter() puts together the counts of several events", () =
   assert.equal(facts.answer.usage?.outputTokens, 30);
 });
 
-Deno.test("createStreamMeter() sees usage before, with and behind the first output", () => {
+Deno.test("createStreamMeter() reads usage before, with and after the first output", () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2 };
   const streams = [
     sseBytes({ usage, choices: [] }, chunk({ content: "a" })),
@@ -230,7 +230,7 @@ Deno.test("createStreamMeter() recognizes whether a stream came to its regular e
   });
 });
 
-Deno.test("createStreamMeter() takes a last line without its line feed if it is whole", () => {
+Deno.test("createStreamMeter() reads a complete last line without its line feed", () => {
   const whole = [
     ["chat", "data: [DONE]"],
     ["messages", 'data: {"type":"message_stop"}'],
@@ -249,7 +249,7 @@ Deno.test("createStreamMeter() takes a last line without its line feed if it is 
   }
 });
 
-Deno.test("createStreamMeter() reads streams with any line ends and a byte order mark as the translator does", () => {
+Deno.test("createStreamMeter() reads streams with any line ends and a byte order mark", () => {
   const events = [
     chunk({ content: "a" }),
     { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
@@ -272,7 +272,7 @@ Deno.test("createStreamMeter() reads streams with any line ends and a byte order
   }
 });
 
-Deno.test("createStreamMeter() sees the only output after a byte order mark", () => {
+Deno.test("createStreamMeter() finds the first output directly after a byte order mark", () => {
   const { meter, facts } = streamScene();
   meter.push(encoder.encode("\uFEFF"));
   meter.push(sseBytes(chunk({ content: "a" })));
@@ -286,7 +286,7 @@ Deno.test("createStreamMeter() counts usage in a last line without its line feed
   assert.equal(facts.answer.usage?.inputTokens, 3);
 });
 
-Deno.test("createStreamMeter() accepts streams of no known protocol", () => {
+Deno.test("createStreamMeter() accepts streams of an unknown protocol", () => {
   const streams = [
     "data: {\n",
     "data: null\n",
@@ -329,7 +329,7 @@ testNeeding(
   },
 );
 
-Deno.test("createAnswerMeter() reads an answer after a byte order mark alike, in any chunks", () => {
+Deno.test("createAnswerMeter() reads an answer after a byte order mark, in any chunks", () => {
   const event = {
     choices: [],
     usage: { prompt_tokens: 3, completion_tokens: 2 },
@@ -372,7 +372,7 @@ Deno.test("createBodyMeter() reads the usage of a body in pieces", () => {
   assert.equal(facts.answer.usage?.inputTokens, 1);
 });
 
-Deno.test("createBodyMeter() keeps no view of the chunks", () => {
+Deno.test("createBodyMeter() copies the chunks that it keeps", () => {
   const { meter, facts } = bodyScene("messages");
   const bytes = encoder.encode('{"input_tokens":42}');
   meter.push(bytes);
@@ -414,7 +414,7 @@ Deno.test("createBodyMeter() accepts a body with another content type", () => {
   assert.equal(meter.end(true), "whole");
 });
 
-Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the bytes of longer ones", () => {
+Deno.test("createBodyMeter() reads the usage of bodies up to 4 MiB, and only counts the bytes of longer ones", () => {
   const usage = '"usage":{"prompt_tokens":1}}';
   for (
     const [size, isSeen] of [[4 << 20, true], [(4 << 20) + 1, false]] as const
@@ -446,7 +446,7 @@ function isStart({ data }: SseFrame): boolean {
   return /^\{"type":"(message_start|response\.created)"/.test(data);
 }
 
-Deno.test("createStreamMeter() looks for output no longer among a thousand events that are no JSON, and counts on", () => {
+Deno.test("createStreamMeter() stops looking for output after a thousand events without JSON, but still reads usage", () => {
   const { meter, facts } = streamScene();
   for (let count = 0; count < 1000; count++) meter.push(sseBytes("{"));
   meter.push(sseBytes(chunk({ content: "a" })));
@@ -461,7 +461,7 @@ Deno.test("createStreamMeter() looks for output no longer among a thousand event
   assert.equal(meter.end(true), "whole");
 });
 
-Deno.test("the meters leave out what would take long to parse", () => {
+Deno.test("the meters skip JSON that would take long to parse", () => {
   const junk = `"x":[${"{},".repeat(70_000)}{}]`;
   const usage = { prompt_tokens: 3, completion_tokens: 2 };
   const text = `{${junk},"usage":${JSON.stringify(usage)}}`;

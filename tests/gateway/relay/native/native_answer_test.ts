@@ -13,7 +13,7 @@ import { measureOutput } from "../../../../src/gateway/relay/native/meter.ts";
 // OpenRouter reports the error of a model inside the choice that it ends, with status 200:
 // https://openrouter.ai/docs/api-reference/errors
 
-/** An answer that its choice's error ended, far from the beginning of the body. */
+/** An answer whose choice ended with an error, far from the beginning of the body. */
 function answerWith(code: number): string {
   return JSON.stringify({
     id: "gen-1",
@@ -73,7 +73,7 @@ for (const [code, word, isRepeated] of CODES) {
   });
 }
 
-Deno.test("an error inside the choice of every native JSON answer reaches the caller as it came, and is no success of the connection", async () => {
+Deno.test("an error inside a choice of a native JSON answer reaches the caller unchanged, and counts against the connection", async () => {
   const body = answerWith(503);
   const headers = {
     "content-type": "application/json",

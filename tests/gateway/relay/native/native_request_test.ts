@@ -22,7 +22,7 @@ function bodyOf(size: number): Uint8Array<ArrayBuffer> {
   return encoder.encode(text + " ".repeat(Math.max(0, spaces)));
 }
 
-/** Returns the body in the form of a read one, with the model's name split over two chunks. */
+/** Returns the body as two chunks that split the model's name. */
 function holdBody(bytes: Uint8Array<ArrayBuffer>): HeldBody {
   if (bytes.length <= 256 * 1024) return bytes;
   return new LongBytes([bytes.slice(0, 23), bytes.slice(23)]);
@@ -56,7 +56,7 @@ const SIZES = [
   [256 * 1024 + 1, "Upload"],
 ] as const;
 
-Deno.test("nativeBody() is the caller's bytes where the model keeps its name", async () => {
+Deno.test("nativeBody() returns the caller's bytes when the model keeps its name", async () => {
   for (const [size, kind] of SIZES) {
     const body = bodyOf(size);
     const text = new TextDecoder().decode(body);
@@ -83,7 +83,7 @@ Deno.test("nativeBody() does not change the caller's bytes", async () => {
   }
 });
 
-Deno.test("nativeBody() lends a long body to its upload, which continues when nobody else needs the body", () => {
+Deno.test("nativeBody() lends a long body to its upload, which continues after the body's release", () => {
   for (const renamedTo of [undefined, "another"]) {
     const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
     const span = { start: 21, end: 26 };
@@ -102,7 +102,7 @@ Deno.test("nativeBody() lends a long body to its upload, which continues when no
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/** Splices a text that is in pieces of these lengths. */
+/** Splices a text in pieces of these lengths. */
 function spliced(
   text: string,
   lengths: readonly number[],
@@ -128,7 +128,7 @@ const CUTS = Array.from({ length: 32 }, (_, cut) => {
   return [...ends, 6].map((end, index) => end - (ends[index - 1] ?? 0));
 });
 
-Deno.test("spliceBytes() puts each text in place of its span, however the bytes are cut", async (t) => {
+Deno.test("spliceBytes() replaces each span with its text, however the bytes are cut", async (t) => {
   const cases: Record<string, [start: number, end: number, put: string][]> = {
     "abXYef": [[2, 4, "XY"]],
     "ablongeref": [[2, 4, "longer"]],
@@ -160,7 +160,7 @@ Deno.test("spliceBytes() takes one pass for any number of edits", () => {
   equal(spliced("ab".repeat(length / 2), [length], edits).length, length / 2);
 });
 
-Deno.test("spliceBytes() rejects a span that is outside the bytes or in another", () => {
+Deno.test("spliceBytes() rejects a span that leaves the bytes or overlaps another", () => {
   const bad: (readonly (readonly [number, number, string])[])[] = [
     ...[[[-1, 2, ""]], [[3, 2, ""]], [[2, 7, ""]], [[7, 7, ""]]] as const,
     [[1, 4, ""], [3, 5, ""]],
@@ -192,7 +192,7 @@ function reason(
 const VERTEX =
   "Unexpected value(s) `effort-2025-11-24` for the `anthropic-beta` header. Please consult our documentation or try again without the header.";
 
-/** Refusals of cloud providers, the betas that the connection leaves out already, and the reason in the log. */
+/** Refusals of cloud providers, the betas that the connection already leaves out, and the reason in the log. */
 const REFUSALS: readonly (readonly [
   message: string,
   reason: string,
@@ -226,12 +226,12 @@ const REFUSALS: readonly (readonly [
 ];
 
 for (const [message, wanted, dropped] of REFUSALS) {
-  Deno.test(`the log has the line against "${message.slice(0, 50)}"${dropped ? " beside others" : ""}`, () => {
+  Deno.test(`the log suggests a setting after "${message.slice(0, 50)}"${dropped ? ", beside others" : ""}`, () => {
     assert.equal(reason(message, { dropped }), wanted);
   });
 }
 
-Deno.test("other failures, fields without a beta and odd values give no line", () => {
+Deno.test("the log suggests no setting after other failures, for fields without a beta or for odd values", () => {
   assert.equal(reason("max_tokens: Extra inputs are not permitted"), undefined);
   assert.equal(reason("messages: roles must alternate"), undefined);
   assert.equal(reason("invalid beta flag", { kind: "server" }), undefined);

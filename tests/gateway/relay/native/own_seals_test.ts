@@ -45,7 +45,7 @@ async function openScene(overrides: Readonly<Record<string, unknown>> = {}) {
       },
     },
   });
-  /** Sends a body, in chunks that end at the positions of `cuts`. */
+  /** Sends a body in chunks that end at `cuts`. */
   async function forward(
     operation: Operation,
     body: string,
@@ -199,7 +199,7 @@ const MESSAGES: readonly Case[] = [
   ],
 ];
 
-/** Messages, and items, that pass untouched. */
+/** Messages and items that pass unchanged. */
 const UNTOUCHED: Readonly<Record<string, string>> = {
   "what the provider sealed": `${USER},${
     said(thinking("EqMB=="), redacted("xmg1."), TEXT)
@@ -235,7 +235,7 @@ const body = (field: string, list: string) =>
 const renamed = (text: string) =>
   text.replace('"model-a"', '"claude-sonnet-4-5"');
 
-Deno.test("a native Messages request reaches its provider without the gateway's seals, and else byte for byte", async (t) => {
+Deno.test("a native Messages request reaches its provider byte for byte, except for the gateway's seals", async (t) => {
   const { forward } = await openScene();
   await steps(t, MESSAGES, async ([_, before, after]) => {
     for (const operation of ["messages", "count_tokens"] as const) {
@@ -304,7 +304,7 @@ const ITEMS: readonly Case[] = [
   ["a summary that cannot be read", `${compaction("mg1.A")},${USER}`, USER],
 ];
 
-Deno.test("a native Responses request reaches its provider without the gateway's seals, and else byte for byte", async (t) => {
+Deno.test("a native Responses request reaches its provider byte for byte, except for the gateway's seals", async (t) => {
   const { forward } = await openScene();
   await steps(t, ITEMS, async ([_, before, after]) => {
     for (const operation of ["responses", "compact"] as const) {
@@ -323,7 +323,7 @@ Deno.test("a native Responses request reaches its provider without the gateway's
   assert.equal((await forward("responses", passing)).text, renamed(passing));
 });
 
-Deno.test("a list that no provider accepts stays, and a body with two contents is forwarded", async (t) => {
+Deno.test("an invalid list passes unchanged, and a body with two contents is still forwarded", async (t) => {
   const { forward } = await openScene();
   const one = item("mg1.A");
   const lists = [
@@ -362,7 +362,7 @@ Deno.test("a native Chat request reaches its provider without the gateway's seal
   assert.deepEqual(line.dropped, ["reasoning_details"]);
 });
 
-Deno.test("a model that checks the text before its thinking gets none that is bound to a translation", async () => {
+Deno.test("a model with prefix checks gets no thinking that is bound to a translation", async () => {
   const models = [{ id: "model-a", upstream: "claude-opus-5-5" }];
   const { forward } = await openScene({ models });
   const bound = { prefix: "p" };
@@ -380,7 +380,7 @@ Deno.test("another gateway gets its own seals back", async () => {
   assert.equal((await forward("messages", whole)).text, renamed(whole));
 });
 
-/** Blocks with what is left of them. */
+/** Blocks, with the part that the provider gets. */
 const BLOCKS = [
   [thinking(OTHER), undefined],
   [redacted("\\u006dg1\\u002e"), undefined],
@@ -390,7 +390,7 @@ const BLOCKS = [
   ['{"type":"tool_use","id":"é😀","input":{"signature":"mg1."}}'],
 ] as const;
 
-/** Returns random messages, and what is left of them. */
+/** Returns random messages, and the part that the provider gets. */
 function randomMessages(random: Random): readonly [string, string] {
   const [before, after]: string[][] = [[], []];
   for (let count = random.below(5); count >= 0; count--) {
@@ -411,7 +411,7 @@ function randomMessages(random: Random): readonly [string, string] {
   return [`${before?.join(",")},${USER}`, `${after?.join(",")},${USER}`];
 }
 
-Deno.test("seals are found in any chunks, and every other byte stays", async () => {
+Deno.test("seals are removed in chunks of any length, and every other byte stays", async () => {
   const random = createRandom(7);
   const { forward } = await openScene();
   for (let round = 0; round < 60; round++) {
@@ -433,7 +433,7 @@ Deno.test("seals are found in any chunks, and every other byte stays", async () 
   assert.equal(text, renamed(body("messages", after)));
 });
 
-Deno.test("a body of 30 MiB leaves room for other work while its seals are taken out", async () => {
+Deno.test("other work continues while the seals of a 30 MiB body are removed", async () => {
   const { forward } = await openScene();
   const pair = `${item(OTHER)},{"type":"message","role":"user","content":"x"},`;
   const count = Math.floor(30 * 2 ** 20 / pair.length);

@@ -151,7 +151,7 @@ Deno.test("passAnswer() throws when a short answer is silent for too long", asyn
   });
 });
 
-Deno.test("passAnswer() throws why a short answer was given up", async () => {
+Deno.test("passAnswer() throws the reason when a short answer is aborted", async () => {
   const { pass, attempt, timers } = await begin();
   const { answer, source } = openAnswer(SHORT);
   const { signal } = attempt.controller;
@@ -163,7 +163,7 @@ Deno.test("passAnswer() throws why a short answer was given up", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passAnswer() throws an error about the gateway's own key, even on the last attempt", async () => {
+Deno.test("passAnswer() throws when the answer is an error about the gateway's key, even on the last attempt", async () => {
   const text = '{"error":{"message":"wrong key","code":"invalid_api_key"}}';
   const { pass, ended } = await begin({ mayRepeat: false });
   const answer = new Response(text, {

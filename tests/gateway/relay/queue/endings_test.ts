@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { replicasOf, threadsOf } from "./plan_groups.ts";
 import { openPlans, type PlanScene } from "./plan_scene.ts";
 
-// Each wait ends, or goes on, as it should: at a gateway alone, at one of several threads, and at one of several
-// replicas. The request that runs is at the gateway `first`, those that wait are at the last one.
+// The endings of a wait, at a single gateway, a thread and a replica. One request runs at the gateway `first`, the
+// others wait at `last`.
 
 const GATEWAYS = [
   { name: "a gateway alone", first: 0, last: 0 },
@@ -31,7 +31,7 @@ function waitingAt(scene: PlanScene, at: number): number | undefined {
 for (const one of GATEWAYS) {
   const { name, first, last } = one;
 
-  Deno.test(`${name}: a caller who leaves frees its place at once`, async () => {
+  Deno.test(`${name}: a caller who disconnects frees its place in the queue at once`, async () => {
     const scene = await narrow(one);
     const leaving = new AbortController();
     const { signal } = leaving;
@@ -52,7 +52,7 @@ for (const one of GATEWAYS) {
     assert.ok(endedMs <= 20_000 + END_MS, `${endedMs}`);
   });
 
-  Deno.test(`${name}: those who wait get a 503 when the gateway stops`, async () => {
+  Deno.test(`${name}: waiting requests get a 503 when the gateway stops`, async () => {
     const scene = await narrow(one);
     const work = (async () => {
       const running = scene.ask("ann", { at: first });
@@ -68,7 +68,7 @@ for (const one of GATEWAYS) {
     assert.ok(endedMs <= 1000 + END_MS, `${endedMs}`);
   });
 
-  Deno.test(`${name}: a request that a stopping gateway serves does not begin to wait`, async () => {
+  Deno.test(`${name}: a running request does not begin to wait after the gateway began to stop`, async () => {
     const scene = await narrow(one);
     const { one: plan } = scene.plans;
     assert.ok(plan);
@@ -86,7 +86,7 @@ for (const one of GATEWAYS) {
     assert.ok(endedMs <= 10_000 + END_MS, `${endedMs}`);
   });
 
-  Deno.test(`${name}: a token that is removed ends the wait with 401`, async () => {
+  Deno.test(`${name}: a waiting request gets a 401 when its token is removed`, async () => {
     const scene = await narrow(one);
     const work = (async () => {
       const running = scene.ask("ann", { at: first });
@@ -102,7 +102,7 @@ for (const one of GATEWAYS) {
     assert.ok(endedMs <= 1000 + END_MS, `${endedMs}`);
   });
 
-  Deno.test(`${name}: a reload keeps those who wait, in their order`, async () => {
+  Deno.test(`${name}: a reload keeps the waiting requests in their order`, async () => {
     const scene = await narrow(one);
     const work = (async () => {
       const running = scene.ask("ann", { at: first });

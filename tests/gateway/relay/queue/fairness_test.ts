@@ -20,11 +20,11 @@ function serviceMs(random: Random): number {
 interface World {
   readonly name: string;
   readonly group?: OpenGroup;
-  /** The number of gateways that count `max_concurrent` each by itself. */
+  /** The number of gateways that each count `max_concurrent` alone. */
   readonly parts?: number;
-  /** The part of the turns whose caller leaves. */
+  /** The part of the turns whose caller disconnects. */
   readonly leaving?: number;
-  /** What happens meanwhile. */
+  /** Schedules events during the run. */
   readonly during?: (scene: PlanScene) => void;
 }
 
@@ -35,7 +35,7 @@ const WORLDS: readonly World[] = [
   { name: "three threads", group: threadsOf(3) },
   { name: "three replicas with a store", ...STORE },
   {
-    name: "three replicas with a store, callers who leave",
+    name: "three replicas with a store, callers who disconnect",
     ...STORE,
     leaving: 0.1,
   },
@@ -49,7 +49,7 @@ const WORLDS: readonly World[] = [
   },
 ];
 
-/** A plan for so many requests at once, and the pauses of the agents between their turns. */
+/** A plan's concurrent requests, and the pauses of the agents between their turns. */
 interface Load {
   readonly capacity: number;
   readonly pauseMs: number;
@@ -65,8 +65,8 @@ interface Agent {
 }
 
 /**
- * One agent works until the end: a turn, a pause for its tools or its person, the next turn. It stays at one gateway.
- * Returns the turns that it waited for.
+ * Runs one agent at one gateway until the end: a turn, a pause for its tools or its person, the next turn. Returns the
+ * finished turns.
  */
 async function work(
   scene: PlanScene,
@@ -147,7 +147,7 @@ async function share({ capacity, pauseMs, seed, world }: Load) {
   return { scene, turns, batch: served };
 }
 
-/** Returns the part of the plan that everybody, or one person, used between two moments. */
+/** Returns the part of the plan that one person used between two moments. Default: everybody. */
 function used(
   { served }: PlanScene,
   capacity: number,
@@ -184,7 +184,7 @@ for (
     SEEDS.map((seed) => [one, seed] as const)
   )
 ) {
-  Deno.test(`people with more work than their plan takes get equal parts of it, one with a batch too: ${world.name}, seed ${seed}`, async () => {
+  Deno.test(`people who overload a plan get equal parts of it, also the one with a batch: ${world.name}, seed ${seed}`, async () => {
     const capacity = 9;
     const { scene } = await share({ capacity, pauseMs: 4_000, seed, world });
     const shares = PEOPLE.map((person) =>
@@ -195,7 +195,7 @@ for (
     assert.ok(part >= 0.98, `${part} of the plan is used`);
   });
 
-  Deno.test(`a batch fills what people leave of a plan, and delays none of them: ${world.name}, seed ${seed}`, async () => {
+  Deno.test(`a batch uses the rest of a plan and delays nobody's requests: ${world.name}, seed ${seed}`, async () => {
     const capacity = 12;
     const { scene, turns, batch } = await share({
       ...{ capacity, pauseMs: 40_000, seed, world },

@@ -16,14 +16,14 @@ import { Trace } from "../../../simulation/world/trace.ts";
 import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
 import type { Random } from "../../../support/fakes/random.ts";
 
-/** What gateways that work together need of their scene. */
+/** The parts of a scene that its gateways share. */
 interface GroupParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly config: () => Config;
 }
 
-/** Gateways that work together. */
+/** Several gateways that share state. */
 export interface PlanGroup {
   /** The state of each. */
   readonly states: readonly SharedState[];
@@ -31,7 +31,7 @@ export interface PlanGroup {
   setStore?(isUp: boolean): void;
 }
 
-/** Opens gateways that work together. */
+/** Opens gateways that share state. */
 export type OpenGroup = (parts: GroupParts) => PlanGroup;
 
 /** The time of a message from a thread to another, in milliseconds. */

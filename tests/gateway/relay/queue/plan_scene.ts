@@ -17,7 +17,7 @@ import type { OpenGroup, PlanGroup } from "./plan_groups.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** A request of a person, and what came of it. */
+/** A request of a person, with its result. */
 export interface Turn {
   readonly person: string;
   /** The number of the gateway. */
@@ -31,7 +31,7 @@ export interface Turn {
   readonly line: Readonly<Record<string, unknown>>;
 }
 
-/** A request to a plan. */
+/** A request that a plan served. */
 interface Served {
   readonly plan: string;
   readonly person: string;
@@ -39,14 +39,14 @@ interface Served {
   readonly untilMs: number;
 }
 
-/** A provider's plan: it serves so many requests at once, and refuses more. */
+/** A provider's plan, which serves a number of requests at once and refuses more. */
 export interface Plan {
   capacity: number;
   /** The time of a request, in milliseconds. */
   serviceMs: (random: Random) => number;
-  /** When set, everything is refused until then, with this time. */
+  /** If set, all requests are refused until then, with this time in the refusal. */
   closedUntilMs?: number;
-  /** When set, everything fails with this status. */
+  /** If set, all requests fail with this status. */
   failsWith?: number | undefined;
   running: number;
   refusals: number;
@@ -93,14 +93,14 @@ interface SceneOptions {
     Record<string, Pick<Plan, "capacity" | "serviceMs">>
   >;
   readonly overrides?: Readonly<Record<string, unknown>>;
-  /** The memory for bodies, which may be less than a configuration allows; default: what that says. */
+  /** The memory for bodies, which may be below the configuration's minimum; default: the configured one. */
   readonly bodyMemoryBytes?: number;
-  /** Opens several gateways that work together; default: one alone. */
+  /** Opens several gateways that share state; default: a single gateway. */
   readonly group?: OpenGroup;
   readonly seed?: number;
 }
 
-/** Opens a gateway in front of plans. A connection is to the plan of its name. */
+/** Opens a gateway in front of plans. Each connection leads to the plan of its name. */
 export async function openPlans(options: SceneOptions): Promise<PlanScene> {
   const time = new VirtualTime();
   const random = createRandom(options.seed ?? 1);
@@ -266,7 +266,7 @@ export function sendAt(
   );
 }
 
-/** Returns who was served, the first to be so first. */
+/** Returns the people in the order in which their requests ended. */
 export function orderOf(turns: readonly Turn[]): readonly string[] {
   return turns.toSorted((one, other) => one.endedMs - other.endedMs)
     .map(({ person }) => person);

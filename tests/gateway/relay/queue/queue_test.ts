@@ -5,7 +5,7 @@ import { openPlans, orderOf, sendAt, type Turn } from "./plan_scene.ts";
 const SECOND_MS = 1_000;
 const QUEUE = { queue: { max_wait: 60_000 } };
 
-/** A plan of one slot, whose requests take ten seconds each. */
+/** Opens a plan of one slot, with requests of ten seconds. */
 function narrow(
   people: readonly string[],
   connection: Readonly<Record<string, unknown>> = QUEUE,
@@ -17,14 +17,14 @@ function narrow(
   });
 }
 
-Deno.test("without `queue`, a request that finds its connection full gets a 503 at once", async () => {
+Deno.test("a request gets a 503 at once when its connection is full and has no `queue`", async () => {
   const scene = await narrow(["ann", "bob"], {});
   const [, second] = await sendAt(scene, [[0, "ann"], [1, "bob"]]);
   assert.equal(second?.status, 503);
   assert.equal(second.endedMs, 1);
 });
 
-Deno.test("a request that finds its connection full waits for a slot", async () => {
+Deno.test("a request waits for a slot when its connection is full", async () => {
   const scene = await narrow(["ann", "bob"]);
   const [first, second] = await sendAt(scene, [[0, "ann"], [1000, "bob"]]);
   assert.equal(first?.status, 200);
@@ -65,7 +65,7 @@ Deno.test("a token of twice the weight gets twice the turns", async () => {
   assert.ok(ofAnn >= 22 && ofAnn <= 26, `${ofAnn} of 36`);
 });
 
-Deno.test("subagents and batches come after requests that people wait for, for half of their time", async () => {
+Deno.test("subagents and batches let people's requests go first for half of their longest wait", async () => {
   const scene = await narrow(["ann"]);
   const session = { "x-claude-code-session-id": "s" };
   const turns = await sendAt(scene, [
@@ -82,7 +82,7 @@ Deno.test("subagents and batches come after requests that people wait for, for h
   assert.deepEqual([batch, subagent].toSorted(), [40, 50]);
 });
 
-Deno.test("background work that has waited for half of its time is served in its turn", async () => {
+Deno.test("background work is served in its turn after half of its longest wait", async () => {
   const scene = await narrow(["ann", "bob"]);
   const people = Array.from(
     { length: 8 },
@@ -106,7 +106,7 @@ Deno.test("the sessions of one caller take turns", async () => {
   assert.equal(turns.at(-1)?.endedMs, 20 * SECOND_MS);
 });
 
-Deno.test("a wait that cannot end in time is rejected at once, with the true time", async () => {
+Deno.test("a request that cannot be served in time is refused at once, with the true wait", async () => {
   const scene = await narrow(["ann"], { queue: { max_wait: 35_000 } });
   await sendAt(scene, [[0, "ann"]]);
   const turns = await sendAt(
@@ -130,7 +130,7 @@ Deno.test("a wait ends after its longest time", async () => {
   assert.equal(second.line.waited_ms, 5_000);
 });
 
-Deno.test("a request waits for the end of a short 429, and the provider sees no other meanwhile", async () => {
+Deno.test("requests wait for the end of a short 429 without further attempts", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     connections: { one: QUEUE },
@@ -147,7 +147,7 @@ Deno.test("a request waits for the end of a short 429, and the provider sees no 
   assert.ok(one.refusals <= 2, `${one.refusals}`);
 });
 
-Deno.test("a 429 that lasts longer than the longest wait is rejected as without a queue", async () => {
+Deno.test("a 429 that outlasts the longest wait is returned as it is without a queue", async () => {
   const scene = await narrow(["ann"]);
   const { one } = scene.plans;
   assert.ok(one);
@@ -157,7 +157,7 @@ Deno.test("a 429 that lasts longer than the longest wait is rejected as without 
   assert.equal(second?.retryAfter, "299");
 });
 
-Deno.test("a request is sent three times at most, however often it waits", async () => {
+Deno.test("a request makes at most three attempts, however often it waits", async () => {
   const scene = await openPlans({
     people: ["ann"],
     connections: { one: QUEUE, two: QUEUE },
@@ -176,7 +176,7 @@ Deno.test("a request is sent three times at most, however often it waits", async
   assert.ok(Number(line.waited_ms) > 0);
 });
 
-Deno.test("a request whose limit frees in time waits for that, and delays no other", async () => {
+Deno.test("a request waits for its token's limit to reset, and delays no other request", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     tokens: { ann: { limits: [{ window: "minute", requests: 1 }] } },
@@ -198,7 +198,7 @@ Deno.test("a request whose limit frees in time waits for that, and delays no oth
   assert.equal(second.line.waited_for, "limit");
 });
 
-Deno.test("a request goes to the connection that has room first", async () => {
+Deno.test("a request goes to the first connection with a free slot", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid"],
     connections: {
@@ -218,7 +218,7 @@ Deno.test("a request goes to the connection that has room first", async () => {
   ]);
 });
 
-Deno.test("a conversation waits for its own connection for half of the time, and moves then", async () => {
+Deno.test("a conversation waits for its own connection for half of the longest wait, then moves", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     connections: {
@@ -247,7 +247,7 @@ Deno.test("a conversation waits for its own connection for half of the time, and
   assert.equal(moved.line.moved_for, "full");
 });
 
-Deno.test("a provider that rejects more than it serves gets less, without `max_concurrent`", async () => {
+Deno.test("a provider that refuses concurrent requests gets fewer at once, without `max_concurrent`", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid", "dan"],
     connections: { one: QUEUE },
@@ -272,7 +272,7 @@ Deno.test("a provider that rejects more than it serves gets less, without `max_c
   assert.ok(lastMs < 1.2 * leastMs, `${lastMs / leastMs} of the least time`);
 });
 
-Deno.test("a connection that fails while others wait for it gives them its error", async () => {
+Deno.test("waiting requests get the connection's error when it fails", async () => {
   const scene = await narrow(["ann", "bob"]);
   const { one } = scene.plans;
   assert.ok(one);
@@ -289,7 +289,7 @@ Deno.test("a connection that fails while others wait for it gives them its error
   assert.equal(scene.gateway.state().waiting, 0);
 });
 
-Deno.test("a request waits for no connection once its error is final", async () => {
+Deno.test("a request does not wait for another connection after a final error", async () => {
   const slot = { capacity: 1, serviceMs: () => 10 * SECOND_MS };
   const scene = await openPlans({
     people: ["ann"],
@@ -304,7 +304,7 @@ Deno.test("a request waits for no connection once its error is final", async () 
   assert.deepEqual(scene.served, []);
 });
 
-Deno.test("a conversation waits for its own connection no more once its error is final", async () => {
+Deno.test("a conversation does not return to its own connection after a final error", async () => {
   const scene = await openPlans({
     people: ["ann"],
     connections: { one: QUEUE, two: QUEUE },
@@ -333,7 +333,7 @@ Deno.test("a conversation waits for its own connection no more once its error is
   assert.equal(last.endedMs - last.sentMs, 10 * SECOND_MS);
 });
 
-Deno.test("no more than a hundred requests of one caller wait", async () => {
+Deno.test("at most a hundred requests of one caller wait", async () => {
   const scene = await openPlans({
     people: ["ann"],
     connections: { one: { max_concurrent: 1, queue: { max_wait: 600_000 } } },
@@ -347,7 +347,7 @@ Deno.test("no more than a hundred requests of one caller wait", async () => {
   assert.equal(refused.length, 2);
 });
 
-Deno.test("requests that a limit refuses make no line look shorter", async () => {
+Deno.test("requests that a limit refuses do not shorten the reported wait", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     tokens: { bob: { limits: [{ window: "month", requests: 1 }] } },
@@ -369,7 +369,7 @@ Deno.test("requests that a limit refuses make no line look shorter", async () =>
   assert.equal(last.retryAfter, "40");
 });
 
-Deno.test("a request from before a reload frees its slot for those who wait since", async () => {
+Deno.test("a request from before a reload frees its slot for requests that wait since the reload", async () => {
   const scene = await narrow(["ann", "bob"], {});
   const work = (async () => {
     const running = scene.ask("ann");
@@ -389,7 +389,7 @@ Deno.test("a request from before a reload frees its slot for those who wait sinc
   assert.equal(endedMs, 20 * SECOND_MS);
 });
 
-Deno.test("a conversation that leaves a connection without room moved because it was full", async () => {
+Deno.test("the log names a full connection as the reason of a conversation's move", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid"],
     connections: { one: QUEUE, two: QUEUE },
@@ -412,7 +412,7 @@ Deno.test("a conversation that leaves a connection without room moved because it
   assert.equal(moved.line.moved_for, "full");
 });
 
-Deno.test("a subagent that waits for its session's connection lets people go first for half of the time", async () => {
+Deno.test("a subagent that waits for its session's connection lets people's requests go first for half of the wait", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid"],
     connections: {

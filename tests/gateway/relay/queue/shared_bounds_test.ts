@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { threadsOf } from "./plan_groups.ts";
 import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
 
-// What waiting callers share: the memory of bodies, and the places in the line. Who takes most of it gives way.
+// Waiting callers share the memory of bodies and the places in the queue. The caller with the most gives way.
 
 const SECOND_MS = 1_000;
 
-/** A body, and a memory in which 53 of it fit. */
+/** A body, and a memory that holds 53 of them. */
 const BODY = { promptBytes: 12_000 };
 const MEMORY_BYTES = 640_000;
 
-/** A connection `busy` of one slot with a queue, and a connection `idle` without. */
+/** Opens a connection `busy` with one slot and a queue, and a connection `idle` without a queue. */
 function openShared(
   people: readonly string[],
   options: Partial<Parameters<typeof openPlans>[0]> = {},
@@ -31,7 +31,7 @@ function openShared(
   });
 }
 
-/** Sends requests that wait for the busy connection, a millisecond after each other. */
+/** Sends requests that wait for the busy connection, one each millisecond. */
 async function crowd(
   scene: PlanScene,
   people: readonly string[],
@@ -57,7 +57,7 @@ function times(count: number, person: string): string[] {
   return Array.from({ length: count }, () => person);
 }
 
-Deno.test("bodies that wait make room for another caller's, on a connection without a queue", async () => {
+Deno.test("waiting bodies give way to another caller's body, on a connection without a queue", async () => {
   const scene = await openShared(["ann", "bob"]);
   const work = (async () => {
     const { ends } = await crowd(scene, times(53, "ann"), BODY);
@@ -76,7 +76,7 @@ Deno.test("bodies that wait make room for another caller's, on a connection with
   assert.equal(scene.gateway.state().bodyMemoryBytes, 0);
 });
 
-Deno.test("the caller whose waiting bodies hold the most loses its waits first", async () => {
+Deno.test("the caller whose waiting bodies take most memory loses its waits first", async () => {
   const scene = await openShared(["ann", "bob", "cid"]);
   const work = (async () => {
     const many = await crowd(scene, times(42, "ann"), BODY);
@@ -90,7 +90,7 @@ Deno.test("the caller whose waiting bodies hold the most loses its waits first",
   assert.deepEqual(await scene.pass(work), [0, 10, 0]);
 });
 
-Deno.test("a body that waits makes room though its caller holds less than the new one", async () => {
+Deno.test("a waiting body gives way to a larger body of another caller", async () => {
   const people = Array.from({ length: 53 }, (_, index) => `person${index}`);
   const scene = await openShared([...people, "bob"]);
   const work = (async () => {
@@ -102,7 +102,7 @@ Deno.test("a body that waits makes room though its caller holds less than the ne
   assert.deepEqual(await scene.pass(work), [200, 2]);
 });
 
-Deno.test("a body makes no room once the wait of its request is over", async () => {
+Deno.test("a body does not give way after the wait of its request has ended", async () => {
   const scene = await openShared(["ann", "bob"], {
     bodyMemoryBytes: 4 * BODY.promptBytes,
   });
@@ -119,13 +119,13 @@ Deno.test("a body makes no room once the wait of its request is over", async () 
   assert.deepEqual(await scene.pass(work), [0, 2]);
 });
 
-/** Twelve people, of whom each has as many requests in a line of a thousand as the others. */
+/** Twelve people, who share a queue of a thousand requests evenly. */
 const TWELVE = Array.from({ length: 12 }, (_, index) => `person${index}`);
 
-/** The people of a crowd that fills the line of a connection of one slot. */
+/** The senders of the requests that fill the queue of a connection with one slot. */
 const CROWD = ["first", ...times(84, "").flatMap(() => TWELVE)].slice(0, 1001);
 
-Deno.test("a full line takes the request of a caller with none in it, and the newest of the one with the most gives way", async () => {
+Deno.test("a full queue accepts a new caller's request, and the newest request of the caller with the most gives way", async () => {
   const scene = await openShared(["first", ...TWELVE, "ann"], {
     overrides: { server: { max_concurrent_requests: 2000 } },
   });
@@ -146,7 +146,7 @@ Deno.test("a full line takes the request of a caller with none in it, and the ne
   assert.deepEqual(refused, [998, 999, 1000]);
 });
 
-Deno.test("a full line refuses the request of the caller who would have the most in it", async () => {
+Deno.test("a full queue refuses a request of the caller with the most requests in it", async () => {
   const scene = await openShared(["first", ...TWELVE], {
     overrides: { server: { max_concurrent_requests: 2000 } },
   });
@@ -158,7 +158,7 @@ Deno.test("a full line refuses the request of the caller who would have the most
   assert.deepEqual(await scene.pass(work), [503, 0]);
 });
 
-Deno.test("a token of twice the weight may have twice as many in a full line", async () => {
+Deno.test("a token of twice the weight keeps twice as many requests in a full queue", async () => {
   const scene = await openShared(["first", ...TWELVE, "ann"], {
     tokens: { person0: { weight: 2 } },
     overrides: { server: { max_concurrent_requests: 2000 } },
@@ -173,7 +173,7 @@ Deno.test("a token of twice the weight may have twice as many in a full line", a
   assert.deepEqual(await scene.pass(work), [false, ["person3"]]);
 });
 
-Deno.test("background work takes no place from requests that people wait for, and one of its own kind from a caller with more", async () => {
+Deno.test("background work displaces no request of people, but background work of a caller with more requests", async () => {
   const scene = await openShared(["first", ...TWELVE, "ann", "bob"], {
     overrides: { server: { max_concurrent_requests: 2000 } },
   });
@@ -196,15 +196,15 @@ Deno.test("background work takes no place from requests that people wait for, an
 
 for (
   const [name, options, ask] of [
-    ["in a gateway that serves as many requests as it may", {}, {}],
+    ["at a full gateway", {}, {}],
     [
-      "at a thread of it",
+      "at a thread of a full gateway",
       { group: threadsOf(2) },
       { at: 1 },
     ],
   ] as const
 ) {
-  Deno.test(`a request takes the place of one that waits, of a caller with more, ${name}`, async () => {
+  Deno.test(`a request displaces a waiting one of a caller with more requests, ${name}`, async () => {
     const scene = await openShared(["ann", "bob", "cid"], {
       overrides: { server: { max_concurrent_requests: 20 } },
       tokens: { ann: { max_concurrent: 20 }, bob: { max_concurrent: 20 } },
@@ -228,7 +228,7 @@ for (
   });
 }
 
-Deno.test("nobody gives way to a request that its own token's limit refuses", async () => {
+Deno.test("no waiting request gives way to one that its own token's limit refuses", async () => {
   const scene = await openShared(["ann", "cid"], {
     overrides: { server: { max_concurrent_requests: 12 } },
     tokens: { ann: { max_concurrent: 20 }, cid: { max_concurrent: 1 } },

@@ -7,7 +7,7 @@ import { openPlans, orderOf, type PlanScene, sendAt } from "./plan_scene.ts";
 const SECOND_MS = 1_000;
 const POLL_MS = 100;
 
-/** What `/limits` of a gateway says about the plan of {@linkcode narrow}. */
+/** Returns the waiting requests that a gateway's `/limits` reports. */
 async function waitingAt(scene: PlanScene, at: number): Promise<unknown> {
   const response = await scene.gateways[at]?.handler(
     new Request("http://gateway.example/v1/limits", {
@@ -18,7 +18,7 @@ async function waitingAt(scene: PlanScene, at: number): Promise<unknown> {
   return data[0].waiting;
 }
 
-/** A plan of one slot a gateway that counts, whose requests take ten seconds each. */
+/** Opens gateways with one slot per process, and requests of ten seconds. */
 function narrow(group: OpenGroup) {
   return openPlans({
     people: ["ann", "bob", "cid"],
@@ -28,7 +28,7 @@ function narrow(group: OpenGroup) {
   });
 }
 
-Deno.test("a slot that one thread frees goes to the caller with the least use at another", async () => {
+Deno.test("a slot that one thread frees goes to the caller with the least use, at any thread", async () => {
   const scene = await narrow(threadsOf(3));
   const turns = await sendAt(scene, [
     [0, "ann", { at: 0 }],
@@ -41,7 +41,7 @@ Deno.test("a slot that one thread frees goes to the caller with the least use at
   assert.ok(lastMs <= 40 * SECOND_MS + 4 * POLL_MS, `${lastMs}`);
 });
 
-Deno.test("requests that people wait for at one thread come before background work at another", async () => {
+Deno.test("people's requests at one thread come before background work at another", async () => {
   const scene = await narrow(threadsOf(2));
   const headers = { "x-priority": "batch" };
   const turns = await sendAt(scene, [
@@ -52,7 +52,7 @@ Deno.test("requests that people wait for at one thread come before background wo
   assert.deepEqual(orderOf(turns), ["ann", "ann", "bob"]);
 });
 
-Deno.test("a thread whose own requests never end in time for others starves none of them", async () => {
+Deno.test("a thread with many waiting requests does not starve those of another", async () => {
   const scene = await narrow(threadsOf(2));
   const turns = await sendAt(scene, [
     [0, "ann", { at: 0 }],
@@ -65,7 +65,7 @@ Deno.test("a thread whose own requests never end in time for others starves none
   assert.ok(other && other.endedMs <= 20 * SECOND_MS + POLL_MS);
 });
 
-Deno.test("a new request at one thread does not overtake those that wait at another", async () => {
+Deno.test("a new request at one thread does not overtake a waiting one at another", async () => {
   const scene = await narrow(threadsOf(2));
   const [, waits, late] = await sendAt(scene, [
     [0, "ann", { at: 0 }],
@@ -76,7 +76,7 @@ Deno.test("a new request at one thread does not overtake those that wait at anot
   assert.ok(late && late.endedMs > 29 * SECOND_MS);
 });
 
-Deno.test("a wait that is too long because of other threads is refused at once, with the true time", async () => {
+Deno.test("a request is refused at once when other threads make its wait too long, with the true wait", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     connections: { one: { max_concurrent: 1, queue: { max_wait: 35_000 } } },
@@ -95,7 +95,7 @@ Deno.test("a wait that is too long because of other threads is refused at once, 
 });
 
 for (const isUp of [true, false]) {
-  Deno.test(`use at one replica counts at the others ${isUp ? "through the store" : "no more while the store is away, and nobody waits for it"}`, async () => {
+  Deno.test(`the order at a replica ${isUp ? "counts the use at the others" : "ignores the others without a delay while the store is away"}`, async () => {
     const scene = await narrow(replicasOf(2));
     scene.group?.setStore?.(isUp);
     const turns = await sendAt(scene, [
@@ -122,7 +122,7 @@ for (
     20,
   ]] as const
 ) {
-  Deno.test(`/limits of each of several ${name} counts the requests that wait at all`, async () => {
+  Deno.test(`/limits of each of several ${name} counts the requests that wait at all of them`, async () => {
     const scene = await narrow(group);
     await sendAt(scene, [[1000, "ann", { at: 0 }], [1000, "ann", { at: 1 }]]);
     const waiting: unknown[] = [];

@@ -23,7 +23,7 @@ const stream = streamOf(
 
 type Protocol = (typeof PROTOCOLS)[number];
 
-/** Opens a gateway whose only slot a caller has, who has read one chunk and no more. */
+/** Opens a gateway whose only slot belongs to a caller who has read a single chunk. */
 async function begin(
   protocol: Protocol,
   mode: Mode,
@@ -42,7 +42,7 @@ async function begin(
   return { scene, reader };
 }
 
-/** Sends a request that finds no slot. */
+/** Sends a request that waits for the slot. */
 async function waitAt(scene: Scene, protocol: Protocol) {
   const request = scene.request(protocol, { stream: true });
   const asking = scene.gateway.handler(request);
@@ -63,7 +63,7 @@ async function advance({ timers }: Scene, ms: number): Promise<void> {
   await settle();
 }
 
-Deno.test("a long JSON answer that its caller does not take frees the slot for others, too", async () => {
+Deno.test("a caller who stops reading a long JSON answer loses the slot to a waiting request", async () => {
   const body = JSON.stringify({
     choices: [{ message: { content: "x".repeat(300_000) } }],
   });
@@ -94,7 +94,7 @@ Deno.test("a long JSON answer that its caller does not take frees the slot for o
 });
 
 for (const mode of MODES) {
-  Deno.test(`while others wait for its slot, a caller who takes nothing for a minute is cut, ${mode}`, (t) =>
+  Deno.test(`a caller who reads nothing for a minute is cut off while another request waits for the slot, ${mode}`, (t) =>
     steps(t, PROTOCOLS, async (protocol) => {
       const { scene, reader } = await begin(protocol, mode);
       const other = await waitAt(scene, protocol);
@@ -114,7 +114,7 @@ for (const mode of MODES) {
       assert.equal(scene.providers.asked[0]?.signal.aborted, true);
     }));
 
-  Deno.test(`a caller who took nothing for minutes is cut soon after another began to wait, ${mode}`, (t) =>
+  Deno.test(`a caller who has read nothing for minutes is cut off soon after another request began to wait, ${mode}`, (t) =>
     steps(t, PROTOCOLS, async (protocol) => {
       const { scene } = await begin(protocol, mode);
       await advance(scene, 5 * MINUTE_MS + 1);
@@ -141,7 +141,7 @@ for (const mode of MODES) {
       assert.equal(other.status, 200);
     }));
 
-  Deno.test(`without others who wait, a caller who takes nothing keeps its slot for ten minutes, ${mode}`, (t) =>
+  Deno.test(`a caller who reads nothing keeps its slot for ten minutes while no request waits, ${mode}`, (t) =>
     steps(t, PROTOCOLS, async (protocol) => {
       const { scene } = await begin(protocol, mode);
       await advance(scene, 10 * MINUTE_MS - 1);

@@ -83,7 +83,7 @@ function refuses(kind: string, code: string, text: RegExp) {
   };
 }
 
-Deno.test("createAdmission() does not count a caller's request that the gateway turned away", async () => {
+Deno.test("createAdmission() does not count a refused request against its caller", async () => {
   const scene = await begin({ most: 1, mostOfAlice: 1 });
   const first = enter(scene, scene.bob);
   assert.throws(() => enter(scene, scene.alice), GatewayError);
@@ -110,7 +110,7 @@ Deno.test("createAdmission() admits any number of requests to a connection witho
   }
 });
 
-Deno.test("createAdmission() frees at once a slot that a finished request takes", async () => {
+Deno.test("createAdmission() keeps no slot for a request that has already ended", async () => {
   const scene = await begin({ mostOfAlice: 1 });
   const ended = request();
   ended.end("client_abort");
@@ -119,7 +119,7 @@ Deno.test("createAdmission() frees at once a slot that a finished request takes"
   enter(scene, scene.alice);
 });
 
-Deno.test("createAdmission() counts a caller and a connection on over a reload", async () => {
+Deno.test("createAdmission() keeps the counts of callers and connections over a reload", async () => {
   const scene = await begin({ mostOfAlice: 1, mostOfConnection: 1 });
   enter(scene, scene.alice);
   scene.admission.occupy(scene.connection);
@@ -129,7 +129,7 @@ Deno.test("createAdmission() counts a caller and a connection on over a reload",
   assert.equal(scene.admission.occupy(same), undefined);
 });
 
-Deno.test("Admission.drain() turns new requests away and waits for the running ones", async () => {
+Deno.test("Admission.drain() refuses new requests and waits for the running ones", async () => {
   const scene = await begin();
   const { admission } = scene;
   const running = [enter(scene, scene.alice), enter(scene, scene.bob)];
@@ -156,7 +156,7 @@ Deno.test("Admission.drain() resolves at once when nothing runs", async () => {
   assert.equal(admission.draining, true);
 });
 
-Deno.test("Admission.cut() ends every running request, and none that has ended", async () => {
+Deno.test("Admission.cut() aborts every running request, but no finished one", async () => {
   const scene = await begin();
   const running = [enter(scene, scene.alice), enter(scene, scene.bob)];
   const ended = enter(scene, scene.bob);
@@ -170,7 +170,7 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   assert.equal(ended.control.controller.signal.aborted, false);
 });
 
-Deno.test("Admission.endTokens() ends the requests with these tokens, in either header, and no others", async () => {
+Deno.test("Admission.endTokens() aborts only the requests with these tokens, in either header", async () => {
   const scene = await begin();
   const begun = [
     { authorization: "Bearer mg_gone" },
@@ -194,7 +194,7 @@ Deno.test("Admission.endTokens() ends the requests with these tokens, in either 
   ]);
 });
 
-Deno.test("Admission.cut() tolerates requests that end because they are cut", async () => {
+Deno.test("Admission.cut() tolerates requests that end while it aborts them", async () => {
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {
@@ -208,7 +208,7 @@ Deno.test("Admission.cut() tolerates requests that end because they are cut", as
   assert.equal(admission.active, 0);
 });
 
-Deno.test("Admission.cut() ends every request, though some end because another one is cut", async () => {
+Deno.test("Admission.cut() aborts every request, even if another one ends meanwhile", async () => {
   const scene = await begin();
   const [first, second, third] = [1, 2, 3].map(() => enter(scene, scene.bob));
   assert.ok(first && second && third);
@@ -221,7 +221,7 @@ Deno.test("Admission.cut() ends every request, though some end because another o
   assert.equal(scene.admission.active, 1);
 });
 
-Deno.test("createAdmission() never admits more than it may, and forgets all who have ended", async () => {
+Deno.test("createAdmission() never exceeds its limits, and forgets all finished requests", async () => {
   const scene = await begin({ most: 7, mostOfAlice: 3, mostOfConnection: 4 });
   const { admission, alice, bob, connection } = scene;
   const random = createRandom(3);

@@ -39,7 +39,7 @@ Deno.test("a held body can be read repeatedly by each of its holders", async () 
   }
 });
 
-Deno.test("a body that is held can be read in part, and piece by piece", async () => {
+Deno.test("a held body can be read in part, and piece by piece", async () => {
   const bytes = Uint8Array.from({ length: 2_500_000 }, (_, at) => at % 251);
   for (const held of [bytes, inPieces(bytes)]) {
     const spans = [[1_000_001, 1_000_011], [999_999, 2_000_001]] as const;
@@ -66,7 +66,7 @@ Deno.test("a released long body frees its memory at once", () => {
   assert.equal(count, 1);
 });
 
-Deno.test("a long body that is let go stays there, and counts, until its last upload is through", () => {
+Deno.test("a released long body keeps its memory until its last upload has finished", () => {
   const body = inPieces(filled(3e6));
   let count = 0;
   const kept = keepBody(body, () => count++);
@@ -83,13 +83,13 @@ Deno.test("a long body that is let go stays there, and counts, until its last up
   assert.equal(count, 1);
 });
 
-Deno.test("a short body that is let go stays as it is", () => {
+Deno.test("a released short body keeps its bytes", () => {
   const body = filled(10);
   keepBody(body, () => {}).release();
   assert.deepEqual(body, filled(10));
 });
 
-/** Bytes that are partly compressible, longer than one chunk of any decompressor. */
+/** Partly compressible bytes that exceed one chunk of every decompressor. */
 const PLAIN = new Uint8Array(300_000);
 crypto.getRandomValues(PLAIN.subarray(0, 60_000));
 
@@ -134,7 +134,7 @@ async function read(
   );
 }
 
-Deno.test("decompress() undoes every encoding that it takes, however the body is cut", (t) =>
+Deno.test("decompress() decodes every supported encoding, however the body is cut", (t) =>
   steps(t, COMPRESSED, async ([encoding, compressed]) => {
     for (const size of [7, 10_000, compressed.length]) {
       assert.deepEqual(await read(streamOf(compressed, size), encoding), PLAIN);
@@ -143,13 +143,13 @@ Deno.test("decompress() undoes every encoding that it takes, however the body is
     assert.deepEqual(await read(streamOf(compressed), spelled), PLAIN);
   }));
 
-Deno.test("decompress() undoes two members of gzip in a row", async () => {
+Deno.test("decompress() decodes two gzip members in a row", async () => {
   const twice = new Uint8Array([...gzipSync("ab"), ...gzipSync("cd")]);
   const bytes = await read(streamOf(twice), "gzip");
   assert.equal(new TextDecoder().decode(bytes), "abcd");
 });
 
-Deno.test("decompress() leaves a body without encoding as it is", async () => {
+Deno.test("decompress() returns a body without encoding unchanged", async () => {
   for (const encoding of [null, "", " ", "identity", " Identity "]) {
     const body = streamOf(PLAIN);
     assert.equal(decompress(body, encoding), body);
@@ -184,13 +184,13 @@ function isBadEncoding(error: unknown): boolean {
     /content-encoding/.test(error.message);
 }
 
-Deno.test("decompress() rejects bodies that are something else", (t) =>
+Deno.test("decompress() rejects bodies that do not have their encoding", (t) =>
   steps(t, COMPRESSED, async ([encoding]) => {
     const json = new TextEncoder().encode('{"model":"m"}');
     await assert.rejects(read(streamOf(json), encoding), isBadEncoding);
   }));
 
-Deno.test("decompress() rejects bodies with more behind their end", (t) =>
+Deno.test("decompress() rejects bodies with bytes after their end", (t) =>
   steps(t, COMPRESSED, async ([encoding, compressed]) => {
     const garbage = new Uint8Array(200_000).fill(7);
     const bytes = new Uint8Array([...compressed, ...garbage]);
@@ -226,7 +226,7 @@ Deno.test("decompress() never accepts a truncated or damaged body", async (t) =>
   }
 });
 
-Deno.test("decompress() fails as its body fails, not as if it were badly encoded", (t) =>
+Deno.test("decompress() throws the body's own error when the body breaks off", (t) =>
   steps(t, COMPRESSED, async ([encoding, compressed]) => {
     const broken = new Error("reset");
     let sent = false;
@@ -243,7 +243,7 @@ Deno.test("decompress() fails as its body fails, not as if it were badly encoded
 /** A bomb: it inflates to a thousand times its size. */
 const BOMB = new Uint8Array(64 * 1024 * 1024);
 
-Deno.test("decompress() inflates no more of a bomb than is read", (t) =>
+Deno.test("decompress() inflates a bomb only as far as it is read", (t) =>
   steps(t, Object.entries(COMPRESSORS), async ([encoding, compress]) => {
     const bomb = streamOf(compress(BOMB));
     let inflated = 0;
@@ -254,7 +254,7 @@ Deno.test("decompress() inflates no more of a bomb than is read", (t) =>
     assert.ok(inflated < 2 * 1024 * 1024, `${inflated} bytes inflated`);
   }));
 
-Deno.test("decompress() reads little of its body ahead, and cancels it without a reader", async (t) => {
+Deno.test("decompress() reads little of its body ahead, and cancels it when the reader stops", async (t) => {
   const incompressible = new Uint8Array(4 * 1024 * 1024);
   for (let start = 0; start < incompressible.length; start += 65_536) {
     crypto.getRandomValues(incompressible.subarray(start, start + 65_536));

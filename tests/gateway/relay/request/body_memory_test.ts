@@ -11,7 +11,7 @@ import { settle } from "../../../support/settle.ts";
 
 const { signal: NEVER } = new AbortController();
 
-/** Returns true for the error when memory is full, in the message of every caller's protocol. */
+/** Returns true for the error of full memory. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.kind === "overloaded" &&
     error.headers["retry-after"] === "1" && /no room/.test(error.message) &&
@@ -37,7 +37,7 @@ function open(maxBytes: number): {
   return { memory, share: (caller = "alice") => memory.open(maxBytes, caller) };
 }
 
-Deno.test("createBodyMemory() grants all of its memory, and no byte more", () => {
+Deno.test("createBodyMemory() grants all of its memory but no byte more", () => {
   const { memory, share } = open(100);
   const first = share();
   const second = share();
@@ -73,7 +73,7 @@ Deno.test("createBodyMemory() applies the limit of each request's configuration"
   assert.equal(memory.usedBytes, 180);
 });
 
-Deno.test("createBodyMemory() lends what work takes, and leaves its result with it", async () => {
+Deno.test("createBodyMemory() lends memory to work, and keeps only the memory of its result", async () => {
   const { memory, share } = open(100);
   const one = share();
   one.take(20);
@@ -90,7 +90,7 @@ Deno.test("createBodyMemory() lends what work takes, and leaves its result with 
   assert.equal(memory.usedBytes, 0);
 });
 
-Deno.test("createBodyMemory() lets work wait for work that runs, in the order in which it came", async () => {
+Deno.test("createBodyMemory() makes work wait for running work, in the order of arrival", async () => {
   const { share } = open(100);
   const running = await share().borrow(60, NEVER);
   const large = share().borrow(90, NEVER);
@@ -103,7 +103,7 @@ Deno.test("createBodyMemory() lets work wait for work that runs, in the order in
   assert.deepEqual([followed.state, behind.state], ["granted", "granted"]);
 });
 
-Deno.test("createBodyMemory() turns work away that nothing running makes room for", async () => {
+Deno.test("createBodyMemory() refuses work for which running work cannot free enough memory", async () => {
   const { memory, share } = open(100);
   const held = share();
   held.take(50);
@@ -128,7 +128,7 @@ Deno.test("createBodyMemory() turns work away that nothing running makes room fo
   assert.equal(memory.usedBytes, 95);
 });
 
-Deno.test("createBodyMemory() lends to those who wait when another body is let go, or one of them leaves", async () => {
+Deno.test("createBodyMemory() lends to waiting work when a body is released or a waiting caller leaves", async () => {
   const { share } = open(100);
   const held = share();
   held.take(50);
@@ -149,14 +149,14 @@ Deno.test("createBodyMemory() lends to those who wait when another body is let g
   assert.equal(next.state, "granted");
 });
 
-Deno.test("createBodyMemory() lends nothing to whom has left before", async () => {
+Deno.test("createBodyMemory() lends nothing to a caller who has already disconnected", async () => {
   const { memory, share } = open(100);
   const gone = AbortSignal.abort("left");
   await assert.rejects(share().borrow(1, gone), (reason) => reason === "left");
   assert.equal(memory.usedBytes, 0);
 });
 
-/** Opens an upload of which `bytes` bytes have arrived, and notes its eviction. */
+/** Opens an upload with `bytes` received bytes, and notes its eviction. */
 function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
   const one = {
     state: "goes on",
@@ -168,7 +168,7 @@ function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
   return one;
 }
 
-Deno.test("createBodyMemory() rejects an upload that grows where there is no memory, and none waits", () => {
+Deno.test("createBodyMemory() rejects an upload at once when it grows beyond the memory", () => {
   const { memory, share } = open(100);
   const [one, other] = [share(), share()];
   upload(one, 50);
@@ -180,7 +180,7 @@ Deno.test("createBodyMemory() rejects an upload that grows where there is no mem
   assert.equal(memory.usedBytes, 100);
 });
 
-Deno.test("createBodyMemory() has the largest upload of the caller that holds most give way to another caller", () => {
+Deno.test("createBodyMemory() evicts the largest upload of the caller with the most memory for another caller", () => {
   const { memory, share } = open(100);
   const small = upload(share("mallory"), 20);
   const large = upload(share("mallory"), 50);
@@ -192,7 +192,7 @@ Deno.test("createBodyMemory() has the largest upload of the caller that holds mo
   assert.equal(memory.usedBytes, 60);
 });
 
-Deno.test("createBodyMemory() has as many uploads give way as it takes, and none in vain", () => {
+Deno.test("createBodyMemory() evicts only as many uploads as needed, and none in vain", () => {
   const { memory, share } = open(100);
   const uploads = [30, 30, 30].map((bytes) => upload(share("mallory"), bytes));
   const states = () => uploads.map(({ state }) => state);
@@ -214,7 +214,7 @@ Deno.test("createBodyMemory() evicts uploads only down to the other caller's sha
   assert.equal(memory.usedBytes, 95);
 });
 
-Deno.test("createBodyMemory() evicts no upload for a caller that would hold as much", () => {
+Deno.test("createBodyMemory() evicts no upload for a caller who would then hold as much", () => {
   const { share } = open(100);
   const mallory = upload(share("mallory"), 60);
   const bob = share("bob");
@@ -228,7 +228,7 @@ Deno.test("createBodyMemory() evicts no upload for a caller that would hold as m
   assert.equal(mallory.state, "full");
 });
 
-Deno.test("createBodyMemory() has no whole body give way, but counts it for its caller", () => {
+Deno.test("createBodyMemory() evicts no complete body, but counts it for its caller", () => {
   const { memory, share } = open(100);
   const whole = upload(share("mallory"), 60);
   whole.end();
@@ -240,7 +240,7 @@ Deno.test("createBodyMemory() has no whole body give way, but counts it for its 
   assert.throws(() => share("bob").take(36), isFull);
 });
 
-Deno.test("createBodyMemory() has uploads give way to work on the bodies of others", async () => {
+Deno.test("createBodyMemory() evicts uploads for work on another caller's body", async () => {
   const { memory, share } = open(100);
   const mallory = upload(share("mallory"), 90);
   const loan = await share("bob").borrow(60, NEVER);
@@ -262,7 +262,7 @@ Deno.test("createBodyMemory() frees the memory of an evicted upload once", () =>
   assert.equal(memory.usedBytes, 20);
 });
 
-Deno.test("createBodyMemory() rejects an upload by its declared length, beside what its caller's other uploads declare", () => {
+Deno.test("createBodyMemory() rejects an upload whose declared length does not fit beside its caller's other uploads", () => {
   const { memory, share } = open(100);
   const first = share("mallory");
   upload(first, 10, 70);
@@ -276,7 +276,7 @@ Deno.test("createBodyMemory() rejects an upload by its declared length, beside w
   assert.equal(bob.state, "goes on");
 });
 
-Deno.test("createBodyMemory() forgets what an upload declared when its share is closed", () => {
+Deno.test("createBodyMemory() forgets the declared length of an upload when its share closes", () => {
   const { share } = open(100);
   const left = share("mallory");
   upload(left, 10, 70);
@@ -284,7 +284,7 @@ Deno.test("createBodyMemory() forgets what an upload declared when its share is 
   share("mallory").begin(100, () => {});
 });
 
-Deno.test("createBodyMemory() lets as many uploads end as there is memory for, when many callers' grow at once", () => {
+Deno.test("createBodyMemory() completes as many uploads as fit, when those of many callers grow at once", () => {
   const { memory, share } = open(100);
   let uploads = ["alice", "bob", "carol", "dora"].flatMap((caller) =>
     Array.from({ length: 3 }, () => {
@@ -315,7 +315,7 @@ Deno.test("createBodyMemory() lets as many uploads end as there is memory for, w
   assert.equal(memory.usedBytes, 90);
 });
 
-Deno.test("createBodyMemory() admits others beside any number of silent uploads of one caller", () => {
+Deno.test("createBodyMemory() admits other callers beside many silent uploads of one", () => {
   const { share } = open(64 * 1024 * 1024);
   const uploads = Array.from({ length: 200 }, () => share("mallory"))
     .flatMap((one) => {
@@ -330,7 +330,7 @@ Deno.test("createBodyMemory() admits others beside any number of silent uploads 
   assert.ok(uploads.every(({ state }) => state === "goes on"));
 });
 
-/** Holds a body of which the request waits for its turn, and notes the end of its wait. */
+/** Holds the body of a waiting request, and notes the end of the wait. */
 function wait(share: MemoryShare, bytes: number) {
   share.take(bytes);
   const one = {
@@ -342,7 +342,7 @@ function wait(share: MemoryShare, bytes: number) {
   return one;
 }
 
-Deno.test("createBodyMemory() ends waits of the caller that holds most, its largest first, and the newest of equal ones", () => {
+Deno.test("createBodyMemory() ends the largest wait of the caller with the most memory, and the newest of equal ones", () => {
   const { memory, share } = open(100);
   const [small, first, second] = [10, 20, 20]
     .map((bytes) => wait(share("mallory"), bytes));
@@ -357,7 +357,7 @@ Deno.test("createBodyMemory() ends waits of the caller that holds most, its larg
   assert.equal(memory.usedBytes, 100);
 });
 
-Deno.test("createBodyMemory() ends waits of several callers for one new body, and none in vain", () => {
+Deno.test("createBodyMemory() ends as many callers' waits as a new body needs, and none in vain", () => {
   const { share } = open(100);
   const waits = ["alice", "bob", "carol"].map((one) => wait(share(one), 20));
   const running = share("dora");
@@ -369,7 +369,7 @@ Deno.test("createBodyMemory() ends waits of several callers for one new body, an
   assert.deepEqual(states(), ["full", "full", "waits"]);
 });
 
-Deno.test("createBodyMemory() ends no wait of a caller that holds less, once the other would hold more than half", () => {
+Deno.test("createBodyMemory() ends no wait of smaller callers for one who would hold more than half", () => {
   const { share } = open(100);
   const waits = ["alice", "bob"].map((one) => wait(share(one), 25));
   const states = () => waits.map(({ state }) => state);
@@ -380,7 +380,7 @@ Deno.test("createBodyMemory() ends no wait of a caller that holds less, once the
   assert.deepEqual(states(), ["waits", "waits"]);
 });
 
-Deno.test("createBodyMemory() evicts no body whose wait is over, and one that waits again", () => {
+Deno.test("createBodyMemory() evicts a body only while its request waits", () => {
   const { memory, share } = open(100);
   const own = share("mallory");
   const first = wait(own, 100);
@@ -393,7 +393,7 @@ Deno.test("createBodyMemory() evicts no body whose wait is over, and one that wa
   assert.equal(memory.usedBytes, 1);
 });
 
-/** Another thread with a scripted usage, and the usage that this one has published to it. */
+/** Opens a memory beside another thread with a scripted usage, and notes the published usage. */
 function another(usedBytes: number, running = 0) {
   const other = { usedBytes, running, published: [0, 0] };
   const others: MemoryOfOthers = {
@@ -422,7 +422,7 @@ Deno.test("createBodyMemory() counts the memory of other threads, and publishes 
   assert.deepEqual(other.published, [10, 0]);
 });
 
-Deno.test("createBodyMemory() has its own uploads give way where others hold the rest", () => {
+Deno.test("createBodyMemory() evicts uploads of its own thread when other threads hold the rest", () => {
   const { other, memory } = another(60);
   const mallory = upload(memory.open(100, "mallory"), 35);
   memory.open(100, "bob").take(10);
@@ -430,7 +430,7 @@ Deno.test("createBodyMemory() has its own uploads give way where others hold the
   assert.deepEqual(other.published, [10, 0]);
 });
 
-Deno.test("createBodyMemory() leaves a quarter to new bodies where another thread's waits cannot be ended", () => {
+Deno.test("createBodyMemory() keeps a quarter free for new bodies, since it cannot end another thread's waits", () => {
   const { other, memory } = another(0);
   const share = (caller: string) => memory.open(100, caller);
   const carol = wait(share("carol"), 20);
@@ -448,19 +448,19 @@ Deno.test("createBodyMemory() leaves a quarter to new bodies where another threa
   assert.equal(own.state, "waits");
 });
 
-Deno.test("createBodyMemory() ends no wait of a thread that holds no more than its part", () => {
+Deno.test("createBodyMemory() ends no wait of a thread within its part of the memory", () => {
   const { memory } = another(70);
   const one = wait(memory.open(100, "bob"), 30);
   assert.equal(one.state, "waits");
 });
 
-Deno.test("createBodyMemory() lets waits fill the memory of one thread", () => {
+Deno.test("createBodyMemory() lets waiting bodies fill the memory of a single thread", () => {
   const { share } = open(100);
   const waits = [50, 50].map((bytes) => wait(share("bob"), bytes));
   assert.ok(waits.every(({ state }) => state === "waits"));
 });
 
-Deno.test("createBodyMemory() lets work wait for work of others, who do not say when they are done", async () => {
+Deno.test("createBodyMemory() makes work wait for work of other threads, and polls their memory", async () => {
   const { other, timers, share } = another(60, 1);
   const waiting = follow(share().borrow(50, NEVER));
   await settle();
@@ -475,7 +475,7 @@ Deno.test("createBodyMemory() lets work wait for work of others, who do not say 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createBodyMemory() turns work away once others hold memory that no work of theirs gives back", async () => {
+Deno.test("createBodyMemory() refuses waiting work when the other threads run no more work", async () => {
   const { other, timers, share } = another(60, 1);
   const waiting = follow(share().borrow(50, NEVER));
   await settle();

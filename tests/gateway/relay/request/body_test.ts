@@ -27,10 +27,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
 
 type Body = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string;
 
-/**
- * Returns a request as a handler receives it. A stream is no byte stream here, unlike the
- * platform's.
- */
+/** Returns a request as a handler receives it, but with plain streams instead of byte streams. */
 function requestOf(
   body: Body | undefined,
   headers: Readonly<Record<string, string>> = {},
@@ -95,7 +92,7 @@ function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
   return (error) => error instanceof GatewayError && error.kind === kind;
 }
 
-/** The length of the longest body that stays one array. */
+/** The longest body that is returned as one array, in bytes. */
 const SHORT_BYTES = 64 * 1024;
 
 const PIECE_BYTES = 1024 * 1024;
@@ -141,7 +138,7 @@ function waysOfSending(size: number): readonly Request[] {
   ];
 }
 
-Deno.test("readBody() passes on all of a body while it arrives, in chunks of at most 1 MiB", async () => {
+Deno.test("readBody() passes on a whole body while it arrives, in chunks of at most 1 MiB", async () => {
   for (const size of SIZES) {
     for (const request of waysOfSending(size)) {
       const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -152,7 +149,7 @@ Deno.test("readBody() passes on all of a body while it arrives, in chunks of at 
   }
 });
 
-Deno.test("readBody() shows the beginning of a long body before its end has come", async () => {
+Deno.test("readBody() passes on the beginning of a long body before its end arrives", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   const headers = { "content-length": String(MAX_BYTES) };
@@ -167,7 +164,7 @@ Deno.test("readBody() shows the beginning of a long body before its end has come
   assert.deepEqual(await bodyBytes(await reading), bytesOf(MAX_BYTES));
 });
 
-Deno.test("readBody() leaves a long body in pieces of no more than 1 MiB, a short one as an array", async () => {
+Deno.test("readBody() returns a long body in pieces of at most 1 MiB, and a short one as an array", async () => {
   for (const size of SIZES) {
     for (const request of waysOfSending(size)) {
       const held = await hold(request);
@@ -183,7 +180,7 @@ Deno.test("readBody() reads a request without a body as an empty one", async () 
   assert.equal((await read(requestOf(undefined))).length, 0);
 });
 
-Deno.test("readBody() undoes a content encoding with any declared length", async () => {
+Deno.test("readBody() decodes a content encoding with any declared length", async () => {
   const compressed = Uint8Array.from(gzipSync(bytesOf(300_000)));
   const headers = { "content-encoding": "gzip" };
   for (const declared of [undefined, String(compressed.length)]) {
@@ -210,7 +207,7 @@ Deno.test("readBody() rejects a body with a length above the limit unread", asyn
   assert.equal(request.bodyUsed, false);
 });
 
-Deno.test("readBody() rejects a body that turns out too long, and reads no further", async (t) => {
+Deno.test("readBody() stops reading and rejects a body that becomes too long", async (t) => {
   const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "without a declared length": {},
     "with one that is no number": { "content-length": "1e3" },
@@ -266,17 +263,17 @@ Deno.test("readBody() rejects a body with another length than declared", async (
   }
 });
 
-Deno.test("readBody() rejects what does not keep to its content encoding", async () => {
+Deno.test("readBody() rejects a body that violates its content encoding", async () => {
   const request = requestOf("{}", { "content-encoding": "gzip" });
   await assert.rejects(read(request), isGatewayError("invalid_request"));
 });
 
-Deno.test("readBody() rejects content encodings that it does not know", async () => {
+Deno.test("readBody() rejects unknown content encodings", async () => {
   const request = requestOf("{}", { "content-encoding": "compress" });
   await assert.rejects(read(request), isGatewayError("unsupported_media_type"));
 });
 
-Deno.test("readBody() takes JSON of any name, and no type at all", async () => {
+Deno.test("readBody() accepts every JSON media type, and a missing type", async () => {
   const types = [
     "application/json",
     "Application/JSON; charset=utf-8",
@@ -342,7 +339,7 @@ Deno.test("readBody() rejects a body that does not arrive in time", (t) =>
     assert.equal(timers.running, 0);
   }));
 
-Deno.test("readBody() releases a body that does not arrive in time, compressed or not, even if nothing more arrives", async (t) => {
+Deno.test("readBody() cancels a late body at the deadline, compressed or not, even if nothing more arrives", async (t) => {
   const begun = Uint8Array.from(gzipSync(bytesOf(300_000))).slice(0, -20);
   const { "of a small declared length": _, ...long } = UNFINISHED;
   await steps(t, Object.entries(long), async ([, given]) => {
@@ -406,7 +403,7 @@ Deno.test("readBody() treats a body that breaks off as a disconnect", (t) =>
     });
   }));
 
-Deno.test("readBody() rejects a body whose declared length finds no memory before it reads", async () => {
+Deno.test("readBody() rejects a body unread when its declared length exceeds the memory", async () => {
   for (const size of [1000, SHORT_BYTES + 1]) {
     const memory = createBodyMemory();
     let pulled = false;
@@ -502,7 +499,7 @@ Deno.test("readBody() ends an evicted body at once", async (t) => {
   });
 });
 
-Deno.test("readBody() lets others have their turn between the parts of a body that is there already", async () => {
+Deno.test("readBody() lets other work run between the parts of a body that has already arrived", async () => {
   const order: string[] = [];
   let over = false;
   const others = (async () => {
@@ -524,7 +521,7 @@ Deno.test("readBody() lets others have their turn between the parts of a body th
   assert.doesNotMatch(order.join(" "), /part part/);
 });
 
-Deno.test("readBody() ends its upload with the body, which nothing evicts then", async () => {
+Deno.test("readBody() returns a body that cannot be evicted", async () => {
   const memory = createBodyMemory();
   const readFor = async (caller: string, kib: number) => {
     const share = memory.open(100 * 1024, caller);

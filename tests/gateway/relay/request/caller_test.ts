@@ -74,7 +74,7 @@ const CASES: Readonly<
     { authorization: `bearer ${ALICE_TOKEN}` },
     "alice",
   ],
-  "several spaces behind Bearer": [
+  "several spaces after Bearer": [
     "bearer",
     { authorization: `Bearer   ${ALICE_TOKEN}` },
     "alice",
@@ -151,7 +151,7 @@ const CASES: Readonly<
   ],
 };
 
-Deno.test("authenticate() admits whom the credential names", (t) =>
+Deno.test("authenticate() finds the caller by the credential", (t) =>
   steps(t, Object.entries(CASES), async ([, [group, headers, expected]]) => {
     const decided = await decide({
       group,
@@ -180,7 +180,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("authenticate() returns the same error for a nearly correct token as for any other", async () => {
+Deno.test("authenticate() returns the same error for a nearly correct token as for any wrong one", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);
@@ -208,7 +208,7 @@ Deno.test("authenticate() names the header that a route accepts", async () => {
   assert.equal(messages.get("either"), both);
 });
 
-Deno.test("authenticate() rejects a token from the moment at which it expires", async () => {
+Deno.test("authenticate() rejects a token from the moment of its expiry", async () => {
   const attempt = { group: "bearer", headers: bearer(BOB_TOKEN) } as const;
   const endMs = Date.parse(EXPIRES_AT);
   assert.equal(await decide({ ...attempt, nowMs: endMs - 1 }), "bob");
@@ -219,7 +219,7 @@ Deno.test("authenticate() rejects a token from the moment at which it expires", 
   assert.equal(expired.message, unknown.message);
 });
 
-Deno.test("authenticate() counts an expired token as none beside a valid one", async () => {
+Deno.test("authenticate() ignores an expired token beside a valid one", async () => {
   const decided = await decide({
     group: "either",
     headers: { ...bearer(BOB_TOKEN), ...apiKey(ALICE_TOKEN) },
@@ -240,7 +240,7 @@ Deno.test("authenticate() requires a date as the version on Messages routes only
   assert.match(error.message, /is missing. Send anthropic-version: 2023-06-01/);
 });
 
-Deno.test("authenticate() takes any day of the calendar as the version", async () => {
+Deno.test("authenticate() accepts any calendar date as the version", async () => {
   const headers = (version: string) => ({
     ...bearer(ALICE_TOKEN),
     "anthropic-version": version,
@@ -295,7 +295,7 @@ Deno.test("authenticate() names the version header after the configured vendor",
   await assert.rejects(decideBy(VERSION), /acme-version/);
 });
 
-Deno.test("authenticate() takes the old token and the new one of a caller, also both at once and in a thread", async () => {
+Deno.test("authenticate() accepts a caller's old and new token, also both at once and in a thread", async () => {
   const config = await minimalConfig({
     tokens: [
       tokenFile({
@@ -323,7 +323,7 @@ Deno.test("authenticate() takes the old token and the new one of a caller, also 
   }
 });
 
-/** Two names of issuers, whose tokens are three parts with the name of the caller in the middle. */
+/** Errors by the caller's name, which is the middle part of each token here. */
 const JWT_ERRORS: Readonly<Record<string, GatewayError>> = {
   away: new GatewayError("overloaded", "The keys cannot be had."),
   stranger: new GatewayError("forbidden", "No rule applies."),
@@ -362,7 +362,7 @@ async function decideJwt(
   }
 }
 
-Deno.test("authenticate() accepts a JWT in every place of a token", async () => {
+Deno.test("authenticate() accepts a JWT wherever it accepts a token", async () => {
   const version = VERSION;
   assert.equal(await decideJwt(bearer("e30.bob.AA"), "bearer"), "bob");
   assert.equal(await decideJwt(bearer("e30.bob.AA")), "bob");
@@ -395,7 +395,7 @@ const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
     { ...bearer("e30.bob.AA"), ...apiKey(ALICE_TOKEN) },
     "unauthenticated",
   ],
-  "a token and a JWT that is not accepted": [
+  "a token and a rejected JWT": [
     { ...bearer("e30.bad.AA"), ...apiKey(ALICE_TOKEN) },
     "alice",
   ],
@@ -403,7 +403,7 @@ const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
     { ...bearer(ALICE_TOKEN), ...apiKey("e30.stranger.AA") },
     "alice",
   ],
-  "a token and a JWT whose keys cannot be had": [
+  "a token and a JWT whose keys cannot be read": [
     { ...bearer("e30.away.AA"), ...apiKey(ALICE_TOKEN) },
     "alice",
   ],
@@ -411,11 +411,11 @@ const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
     { ...bearer("unknown"), ...apiKey("e30.bob.AA") },
     "bob",
   ],
-  "an unknown token and a JWT whose keys cannot be had": [
+  "an unknown token and a JWT whose keys cannot be read": [
     { ...bearer("unknown"), ...apiKey("e30.away.AA") },
     "overloaded",
   ],
-  "a bad JWT and one whose keys cannot be had": [
+  "a bad JWT and one whose keys cannot be read": [
     { ...bearer("e30.bad.AA"), ...apiKey("e30.away.AA") },
     "overloaded",
   ],
@@ -425,12 +425,12 @@ const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
   ],
 };
 
-Deno.test("authenticate() decides about a JWT beside another credential as about two tokens", (t) =>
+Deno.test("authenticate() treats a JWT beside another credential like two tokens", (t) =>
   steps(t, Object.entries(TWO), async ([, [headers, decision]]) => {
     assert.equal(await decideJwt(headers), decision);
   }));
 
-Deno.test("authenticate() checks no JWT when the text is a token, or without identity providers", async () => {
+Deno.test("authenticate() checks no JWT if the credential is a token or no identity provider is configured", async () => {
   const jwt = "e30.bob.AA";
   const config = await minimalConfig({
     tokens: [tokenFile({ sha256: sha256Hex(jwt) })],

@@ -41,7 +41,7 @@ const HI = { role: "user", content: "Hi" };
 const HELLO = { role: "assistant", content: "Hello" };
 const SYSTEM = { role: "system", content: "Be brief" };
 
-Deno.test("the id of a conversation is the same for every turn of a conversation", async (t) => {
+Deno.test("a conversation has the same id in every turn", async (t) => {
   const cases: Readonly<Record<string, readonly [JsonObject, JsonObject]>> = {
     "Chat": [
       { messages: [SYSTEM, HI] },
@@ -57,7 +57,7 @@ Deno.test("the id of a conversation is the same for every turn of a conversation
   });
 });
 
-Deno.test("the id of a conversation is that of no other", async () => {
+Deno.test("different conversations have different ids", async () => {
   const other = { role: "user", content: "Hi there" };
   assert.notEqual(
     await nameOf({ messages: [SYSTEM, HI] }),
@@ -78,7 +78,7 @@ Deno.test("two callers with equal sessions or messages have different conversati
   assert.notEqual(await nameOf({}, headers), await nameOf({}, headers, bob));
 });
 
-Deno.test("the id of a conversation depends on the name that an agent gives, not on the messages", async () => {
+Deno.test("an agent's session name decides the id of a conversation, not its messages", async () => {
   for (
     const header of [
       "x-claude-code-session-id",
@@ -113,7 +113,7 @@ Deno.test("namedConversation() and readClientIds() read the same session", async
   }
 });
 
-Deno.test("unnamedConversation() reads no more of a long beginning than it needs", async () => {
+Deno.test("unnamedConversation() reads only the first part of a long conversation", async () => {
   const long = "x".repeat(100_000);
   assert.equal(
     await nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
@@ -184,7 +184,7 @@ const CLIENTS: Readonly<
     headers: { "X-Claude-Code-Session-Id": ONE },
     ids: { session: ONE },
   },
-  "a subagent of Claude Code, whose parent is no agent of its own": {
+  "a subagent of Claude Code whose parent is the main agent": {
     headers: {
       "x-claude-code-session-id": ONE,
       "x-claude-code-agent-id": "a49c623feadbcb795",
@@ -247,7 +247,7 @@ const CLIENTS: Readonly<
   },
 };
 
-Deno.test("readClientIds() reads what each client calls its session, agent and request", async (t) => {
+Deno.test("readClientIds() reads each client's ids of its session, agent and request", async (t) => {
   await steps(
     t,
     Object.entries(CLIENTS),
@@ -256,7 +256,7 @@ Deno.test("readClientIds() reads what each client calls its session, agent and r
   );
 });
 
-Deno.test("readClientIds() keeps 128 characters, none of them a control character", () => {
+Deno.test("readClientIds() cuts ids to 128 characters and removes control characters", () => {
   const ids = readClientIds(
     new Headers({
       "session-id": "s".repeat(1000),

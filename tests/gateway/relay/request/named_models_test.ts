@@ -19,7 +19,7 @@ function named(
   );
 }
 
-/** Fields by which an upstream could choose another model. */
+/** Fields that could make a provider choose another model. */
 const NAMING: Readonly<Record<string, readonly string[]>> = {
   '"models":["a","b"]': ["models: a", "models: b"],
   '"mod\\u0065ls":["\\u0061"]': ["models: a"],
@@ -159,7 +159,7 @@ Deno.test("A RequestHeadReader rejects a duplicate of such a field, in any case 
   }
 });
 
-Deno.test("A RequestHeadReader keeps a bounded number of names, and marks that there were more", () => {
+Deno.test("A RequestHeadReader keeps a limited number of names, and marks when there are more", () => {
   const names = Array.from({ length: 10_000 }, () => "a");
   for (
     const fields of [

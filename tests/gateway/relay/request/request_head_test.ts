@@ -36,7 +36,7 @@ Deno.test("A RequestHeadReader reads a model however it is escaped", () => {
   assert.equal(model, "a/bc\n");
 });
 
-Deno.test("A RequestHeadReader reads whether to stream", () => {
+Deno.test("A RequestHeadReader reads whether the caller wants a stream", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","stream":true}', true],
@@ -73,7 +73,7 @@ function refusal(text: string): GatewayError {
   return assert.fail(`${text} was taken`);
 }
 
-Deno.test("A RequestHeadReader rejects a model that is missing or no name", () => {
+Deno.test("A RequestHeadReader rejects a missing or invalid model", () => {
   assert.match((refusal('{"messages":[]}')).message, /is missing/);
   const wrong = [
     '""',
@@ -93,12 +93,12 @@ Deno.test("A RequestHeadReader rejects a model that is missing or no name", () =
   }
 });
 
-Deno.test("A RequestHeadReader takes names of up to 4094 bytes", () => {
+Deno.test("A RequestHeadReader accepts names of up to 4094 bytes", () => {
   const name = "x".repeat(4094);
   assert.equal((read(bytes(`{"model":"${name}"}`))).model, name);
 });
 
-Deno.test("A RequestHeadReader rejects a stream that is no truth value", () => {
+Deno.test("A RequestHeadReader rejects a stream field that is not a boolean", () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
     const { message, param } = refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
@@ -106,7 +106,7 @@ Deno.test("A RequestHeadReader rejects a stream that is no truth value", () => {
   }
 });
 
-Deno.test("A RequestHeadReader rejects to choose between two values", () => {
+Deno.test("A RequestHeadReader rejects duplicate fields", () => {
   assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
   assert.equal((refusal('{"model":"a","\\u006dodel":"b"}')).param, "model");
   const { param } = refusal('{"model":"a","stream":true,"stream":false}');
@@ -139,7 +139,7 @@ Deno.test("A RequestHeadReader rejects bytes that are no UTF-8", () => {
   assert.throws(() => read(body), GatewayError);
 });
 
-Deno.test("A head is read from pieces as it is from the whole, and nothing of them is needed afterwards", () => {
+Deno.test("A RequestHeadReader reads pieces like a whole body, and keeps none of them", () => {
   const body = bytes('{"x":"é","mod\\u0065l" : "glm-5é" ,"stream":true}');
   for (let size = 1; size <= body.length; size++) {
     const reader = createRequestHeadReader({ operation: "chat_completions" });
@@ -152,7 +152,7 @@ Deno.test("A head is read from pieces as it is from the whole, and nothing of th
   }
 });
 
-Deno.test("A fault is reported after the whole body, and it is the first one", () => {
+Deno.test("A RequestHeadReader reports the first fault after the whole body", () => {
   const reader = createRequestHeadReader({ operation: "chat_completions" });
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
@@ -173,14 +173,14 @@ const PROSE = "It was a bright cold day in April, and the clocks were. ";
 
 const PICTURE = "iVBORw0KGgo+/AAAASUVORK5".repeat(12_500);
 
-Deno.test("createInputEstimate() counts a token for four bytes of text, however long it is", () => {
+Deno.test("createInputEstimate() counts a token for every four bytes of text", () => {
   assert.equal(estimate("Hello, world"), 3);
   const text = PROSE.repeat(5000);
   assert.equal(estimate(text), Math.ceil(text.length / 4));
   assert.equal(estimate(text, 64 * 1024), Math.ceil(text.length / 4));
 });
 
-Deno.test("createInputEstimate() counts a picture in base64 as one, not as text of that length", () => {
+Deno.test("createInputEstimate() counts base64 as a picture, not as text", () => {
   const tokens = estimate(
     JSON.stringify({ text: PROSE, data: PICTURE }),
     64 * 1024,
@@ -246,7 +246,7 @@ Deno.test("a prompt has a sum for its tools, each block of its system prompt, ea
   assert.equal(parts.isLinked, false);
 });
 
-Deno.test("a mark does not change the sums, wherever it is, nor does a text that becomes a block for it", () => {
+Deno.test("cache marks do not change the sums, even if a text becomes a block to carry one", () => {
   const unmarked = { messages: [{ role: "user", content: 'Hello\n"you"' }] };
   const cases: readonly (readonly [unknown, unknown])[] = [
     [unmarked, { messages: [message('Hello\n"you"', MARK)] }],
@@ -290,7 +290,7 @@ Deno.test("a mark does not change the sums, wherever it is, nor does a text that
   }
 });
 
-Deno.test("any other change of a message changes its sum alone", () => {
+Deno.test("any other change of a message changes only its own sum", () => {
   const before = partsOf({ messages: [message("a"), message("b")] });
   const changes = [
     { role: "assistant", content: [{ type: "text", text: "a" }] },
@@ -307,7 +307,7 @@ Deno.test("any other change of a message changes its sum alone", () => {
   }
 });
 
-Deno.test("the sums are the same wherever a chunk ends outside of a mark's name", () => {
+Deno.test("the sums do not depend on the position of a chunk's end", () => {
   const text = JSON.stringify({
     system: "You are…",
     tools: [{ name: "a" }],
@@ -337,7 +337,7 @@ function conversation(...texts: readonly string[]): string {
 
 const EARLIER = ["0", "1", "2", "3", "4é", "5", "6", "7"];
 
-Deno.test("a prompt that continues another has the sums that it has alone, wherever a chunk ends", () => {
+Deno.test("a prompt that continues another has the same sums as without it, wherever a chunk ends", () => {
   const earlier = partsOf(conversation(...EARLIER));
   assert.equal(earlier.opening?.messages, 6);
   const later = conversation(...EARLIER, "8", "9");
@@ -349,7 +349,7 @@ Deno.test("a prompt that continues another has the sums that it has alone, where
   }
 });
 
-Deno.test("a prompt that changes, reformats or loses a message of another is to be read again", () => {
+Deno.test("a prompt must be read again if it changes, reformats or omits a message of the earlier one", () => {
   const earlier = partsOf(conversation(...EARLIER));
   const later = conversation(...EARLIER, "8");
   const others = [
@@ -369,13 +369,13 @@ Deno.test("a prompt that changes, reformats or loses a message of another is to 
   }
 });
 
-Deno.test("a prompt whose beginning the provider keeps is linked, and one that is cached as a whole is marked", () => {
+Deno.test("a prompt is linked if the provider keeps its beginning, and marked if the whole is cached", () => {
   assert.ok(partsOf({ previous_response_id: "resp_1" }).isLinked);
   assert.ok(partsOf({ conversation: { id: "conv_1" } }).isLinked);
   assert.equal(partsOf({ cache_control: { type: "ephemeral" } }).marks, 1);
 });
 
-Deno.test("a prompt has the effort of its protocol, in the body's word", () => {
+Deno.test("the effort of a prompt is the value of its protocol's field", () => {
   for (
     const [body, effort] of [
       [{ reasoning_effort: "high" }, "high"],
@@ -391,7 +391,7 @@ Deno.test("a prompt has the effort of its protocol, in the body's word", () => {
   }
 });
 
-Deno.test("a setting that only the log reads rejects no request, however often and in what case it comes", () => {
+Deno.test("duplicates of a setting that only the log reads are accepted, in any case", () => {
   const settings = ["reasoning_effort", "reasoning", "output_config"]
     .flatMap((name) => [name, name, name.toUpperCase()])
     .map((name) => `"${name}":"low"`);
@@ -410,7 +410,7 @@ Deno.test("a translated prompt has its sums, even with a setting in two cases", 
   assert.equal(found.tools, sums.tools);
 });
 
-Deno.test("the sums of a prompt have a bound, in either list", () => {
+Deno.test("the number of sums of a prompt is limited, in either list", () => {
   const many = Array.from({ length: 20_000 }, () => ({}));
   const { messages, system } = partsOf({ messages: many, system: many });
   assert.equal(messages.length, 8193);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BreakerByToken } from "../../../../src/gateway/relay/routing/breaker_by_token.ts";
 import { createFakeClock } from "../../../support/fakes/fake_clock.ts";
 
-Deno.test("a breaker remembers the failures of a thousand tokens, and forgets the oldest first", () => {
+Deno.test("BreakerByToken remembers the failures of a thousand tokens, and forgets the oldest first", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   const failOnce = (token: string) =>
@@ -19,7 +19,7 @@ Deno.test("a breaker remembers the failures of a thousand tokens, and forgets th
   assert.equal(breaker.restMs("first"), 0);
 });
 
-Deno.test("a breaker keeps nothing of tokens that are well", () => {
+Deno.test("BreakerByToken keeps nothing about tokens whose last attempt succeeded", () => {
   const breaker = new BreakerByToken(createFakeClock(0));
   for (let count = 0; count < 100; count++) {
     const token = `token ${count}`;
@@ -29,7 +29,7 @@ Deno.test("a breaker keeps nothing of tokens that are well", () => {
   assert.equal(breaker.size, 0);
 });
 
-Deno.test("an attempt that ends after a cool-down for all leaves no probe behind", () => {
+Deno.test("a probe does not stay open when it ends after a cool-down for all began", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   for (let count = 0; count < 3; count++) {
@@ -45,7 +45,7 @@ Deno.test("an attempt that ends after a cool-down for all leaves no probe behind
   assert.equal(breaker.isProbing("a"), false);
 });
 
-Deno.test("a wait that the provider asked a token for outlives a cool-down for all and its probe", () => {
+Deno.test("one token's wait outlasts a cool-down for all and its answered probe", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   breaker.coolFor(breaker.admit("limited", false), 20_000);
@@ -60,7 +60,7 @@ Deno.test("a wait that the provider asked a token for outlives a cool-down for a
   assert.equal(breaker.restMs("limited"), 19_000);
 });
 
-Deno.test("of two waits that a provider asks for at once, the later end counts", async (t) => {
+Deno.test("the later end of two concurrent waits counts", async (t) => {
   for (const [first, second] of [[1000, 20_000], [20_000, 1000]] as const) {
     for (const tokens of [["a", "a"], ["a", "b"]] as const) {
       await t.step(`${first} ms, ${second} ms, ${tokens}`, () => {
@@ -76,7 +76,7 @@ Deno.test("of two waits that a provider asks for at once, the later end counts",
   }
 });
 
-Deno.test("a wait that the provider asked a token for is not shortened by its next one", () => {
+Deno.test("a shorter wait does not shorten the token's earlier one", () => {
   const breaker = new BreakerByToken(createFakeClock(0));
   const [one, other] = [breaker.admit("a", false), breaker.admit("a", false)];
   breaker.coolFor(one, 20_000);
@@ -85,7 +85,7 @@ Deno.test("a wait that the provider asked a token for is not shortened by its ne
   assert.equal(breaker.restMs("a"), 20_000);
 });
 
-Deno.test("a refusal from before a wait that is over starts none", () => {
+Deno.test("a late refusal of an attempt from before a finished wait starts no new wait", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   const old = breaker.admit("c", false);

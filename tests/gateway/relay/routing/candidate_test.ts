@@ -48,7 +48,7 @@ async function deployment(
   return { connection, model };
 }
 
-/** Returns `native`, the protocol of the translation, or the error's status. */
+/** Returns `native`, the protocol of the translation, or the status of the error. */
 async function outcome(
   operation: Operation,
   family: Family,
@@ -130,7 +130,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   "completions",
 ];
 
-Deno.test("candidatesFor() serves each path by family and endpoints of the table", async (t) => {
+Deno.test("candidatesFor() serves each path as the table of families and endpoints says", async (t) => {
   for (const operation of operations()) {
     for (const [family, names, expected] of TABLE[operation]) {
       await t.step(`${operation} of ${family} with ${names}`, async () => {
@@ -181,7 +181,7 @@ const OFFERED: readonly (readonly [Operation, Family, string, string])[] = [
   ["count_tokens", "C", "messages responses", GONE],
 ];
 
-Deno.test("candidatesFor() translates each path that a connection offers besides its family's, and changes no other", async (t) => {
+Deno.test("candidatesFor() translates only the additional paths that a connection offers", async (t) => {
   for (const operation of operations()) {
     for (const [family, names, usual] of TABLE[operation]) {
       await t.step(`${operation} of ${family} with ${names}`, async () => {
@@ -201,7 +201,7 @@ Deno.test("candidatesFor() translates each path that a connection offers besides
   }
 });
 
-Deno.test("candidatesFor() translates to the endpoint that suits the model, where the connection has several", async () => {
+Deno.test("candidatesFor() translates to the connection's endpoint that suits the model best", async () => {
   const cases = [
     // These models refuse tools beside reasoning in Chat Completions.
     ["gpt-5.4", ["chat", "responses"], "responses"],
@@ -230,7 +230,7 @@ Deno.test("candidatesFor() translates to the endpoint that suits the model, wher
   }
 });
 
-Deno.test("candidatesFor() sends only OpenAI's models to the Responses of azure-chat", async () => {
+Deno.test("candidatesFor() sends only OpenAI's models to the Responses endpoint of azure-chat", async () => {
   const at = async (upstream: string, operation: Operation) => {
     const { connection, model } = await deployment("A", ["chat", "responses"]);
     const [first] = candidatesFor(operation, [{
@@ -246,7 +246,7 @@ Deno.test("candidatesFor() sends only OpenAI's models to the Responses of azure-
   assert.equal(await at("Kimi-K2.6", "chat_completions"), "native");
 });
 
-/** A model of a service, the effort and the number of tools of a request for Chat Completions, and how it is served. */
+/** Services and models, with the effort and number of tools of a Chat request, and how it is served. */
 const CHAT_OF_OPENAI = [
   ["azure-chat", "gpt-6.1-sol", undefined, 7, "responses"],
   ["azure-chat", "prod-gpt-6.1-sol", "low", 7, "responses"],
@@ -261,7 +261,7 @@ const CHAT_OF_OPENAI = [
   ["custom", "gpt-6.1-sol", "high", 7, "native"],
 ] as const;
 
-Deno.test("candidatesFor() serves by Responses what Chat Completions of OpenAI and Azure refuse", async () => {
+Deno.test("candidatesFor() serves requests by Responses that Chat Completions of OpenAI and Azure refuse", async () => {
   for (const [service, upstream, effort, toolCount, served] of CHAT_OF_OPENAI) {
     const at = async (endpoints: readonly Endpoint[]) => {
       const { connection, model } = await deployment("A", endpoints);
@@ -276,7 +276,7 @@ Deno.test("candidatesFor() serves by Responses what Chat Completions of OpenAI a
   }
 });
 
-Deno.test("candidatesFor() leaves out the deployments that take fewer tools, and names count, limit and host", async () => {
+Deno.test("candidatesFor() leaves out deployments that accept fewer tools, and its error names count, limit and service", async () => {
   const at = async (
     service: Connection["service"],
     endpoints: readonly Endpoint[],
@@ -321,7 +321,7 @@ Deno.test("candidatesFor() leaves out the deployments that take fewer tools, and
 const OF_MESSAGES = "/messages or /chat/completions instead";
 const OF_RESPONSES = "/responses or /chat/completions instead";
 
-Deno.test("candidatesFor() names the path and those that serve the model instead", async () => {
+Deno.test("candidatesFor() throws an error that names the path, and the paths that serve the model", async () => {
   const cases: readonly (readonly [Operation, Family, string, string])[] = [
     ["responses", "B", "/responses", OF_MESSAGES],
     ["compact", "B", "/responses/compact", OF_MESSAGES],
@@ -347,7 +347,7 @@ Deno.test("candidatesFor() names the path and those that serve the model instead
   }
 });
 
-Deno.test("candidatesFor() keeps the order of the deployments that can serve", async () => {
+Deno.test("candidatesFor() keeps the order of the deployments", async () => {
   const deployments = [
     await deployment("C", ["responses"]),
     await deployment("A", ["chat"]),
@@ -364,14 +364,14 @@ Deno.test("candidatesFor() keeps the order of the deployments that can serve", a
   );
 });
 
-Deno.test("candidatesFor() rejects as the first deployment does when none can serve", async () => {
+Deno.test("candidatesFor() throws the first deployment's error when none can serve", async () => {
   const a = await deployment("A", ["chat"]);
   const b = await deployment("B", ["messages"]);
   assert.throws(() => candidatesFor("compact", [a, b]), /Use another model/);
   assert.throws(() => candidatesFor("compact", [b, a]), /Use \/messages/);
 });
 
-Deno.test("candidatesFor() passes no body on that speaks another protocol than its path, and prefers an endpoint for it", async () => {
+Deno.test("candidatesFor() translates a body in another protocol than its path, and prefers an endpoint of that protocol", async () => {
   const cases = [
     ["A", ["chat"], "chat"],
     ["A", ["chat", "messages"], "chat"],
@@ -449,7 +449,7 @@ Deno.test("assign() returns the enabled connections that the caller may use, in 
   assert.deepEqual(await connectionsFor("crossed", "shared"), ["one"]);
 });
 
-Deno.test("assign() quotes an unknown name so that it is no more than a name", async () => {
+Deno.test("assign() escapes an unknown name in its error", async () => {
   const config = await minimalConfig();
   const rejectsAs = (name: string, quoted: string) =>
     assert.throws(
@@ -476,7 +476,7 @@ Deno.test("assignedModels() lists a caller's models in the file's order, each wi
   assert.deepEqual(listFor("crossed"), ["shared on one"]);
 });
 
-Deno.test("assignedModels() lists just what assign() serves", async () => {
+Deno.test("assignedModels() lists exactly the models that assign() serves", async () => {
   const config = await loadConfig();
   for (const caller of config.callers.values()) {
     const listed = assignedModels(caller, config);
@@ -514,7 +514,7 @@ Deno.test("servingDeployments() lists the called model once, even if the body na
   assert.deepEqual(serving.map(({ model }) => model.id), ["called", "named"]);
 });
 
-Deno.test("assign() says why a model of the caller is outside of its regions, and nothing about other models", async () => {
+Deno.test("assign() names the regions only for a model that the caller may otherwise use", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile({ name: "eu", region: "eu", models: ["a"] }),

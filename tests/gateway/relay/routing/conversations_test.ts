@@ -52,7 +52,7 @@ async function turn(scene: Scene, one: Turn = {}): Promise<unknown> {
   return (await lineOf(scene, one)).connection;
 }
 
-/** Sends a turn and returns its line in the log. */
+/** Sends a turn and returns its log line. */
 async function lineOf(
   scene: Scene,
   { session, headers = {}, protocol = "chat", body }: Turn = {},
@@ -67,7 +67,7 @@ async function lineOf(
   return await scene.lines.of(response);
 }
 
-/** Sends as many turns as there are answers to compare. */
+/** Sends turns and returns the connection of each. */
 async function turns(scene: Scene, count: number, one: Turn = {}) {
   const served = [];
   for (let index = 0; index < count; index++) {
@@ -76,10 +76,10 @@ async function turns(scene: Scene, count: number, one: Turn = {}) {
   return served;
 }
 
-/** A connection that answers a turn, fails two, and recovers. */
+/** A connection that answers once, fails twice and recovers. */
 const RECOVERS = [good, status(503), status(503), good];
 
-Deno.test("a conversation that moved stays when its first connection recovers, on every path and in every mode", async (t) => {
+Deno.test("a moved conversation stays after its first connection recovers, on every path and in every mode", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
       for (const quota_routing of [false, true]) {
@@ -124,7 +124,7 @@ Deno.test("a conversation moves again only when its new connection fails", async
   ]);
 });
 
-Deno.test("a conversation that began elsewhere because the first connection cooled down stays there", async (t) => {
+Deno.test("a conversation stays at the connection where it began during the first one's cool-down", async (t) => {
   for (const session of ["s-1", undefined]) {
     await t.step(session ?? "named by its first messages", async () => {
       const scene = await openPool({
@@ -142,7 +142,7 @@ Deno.test("a conversation that began elsewhere because the first connection cool
   }
 });
 
-Deno.test("a conversation whose connection is full moves once", async () => {
+Deno.test("a conversation moves once when its connection is full", async () => {
   let release = () => {};
   const held: Act = (asked) =>
     new Promise((resolve) => release = () => resolve(good(asked)));
@@ -174,7 +174,7 @@ Deno.test("a conversation stays until an hour after its last answer", async (t) 
   }
 });
 
-Deno.test("a fallback serves one turn, and then the conversation is back on its own model", async () => {
+Deno.test("a conversation returns to its own model after a fallback served one turn", async () => {
   const other = connectionTo("c", CHAT, { models: ["model-2"] });
   const models = [{ ...MODEL, fallbacks: ["model-2"] }];
   const scene = await openScene(
@@ -187,7 +187,7 @@ Deno.test("a fallback serves one turn, and then the conversation is back on its 
   assert.deepEqual(await turns(scene, 3, { session: "s-1" }), ["a", "c", "a"]);
 });
 
-Deno.test("counting tokens goes where the conversation is, and does not move it", async () => {
+Deno.test("counting tokens uses the conversation's connection, and does not move it", async () => {
   const models = [MODEL];
   const way = { protocol: "messages", mode: "native" } as const;
   const scene = await openPool(
@@ -209,7 +209,7 @@ Deno.test("counting tokens goes where the conversation is, and does not move it"
   assert.equal(await turn(scene, one), "b");
 });
 
-Deno.test("of requests at the same time, the first that moves a conversation decides where it is", async () => {
+Deno.test("a slower concurrent request does not move a conversation back", async () => {
   let release = () => {};
   const held: Act = (asked) =>
     new Promise((resolve) => release = () => resolve(good(asked)));
@@ -225,7 +225,7 @@ Deno.test("of requests at the same time, the first that moves a conversation dec
   assert.equal(await turn(scene, { session: "s-1" }), "b");
 });
 
-Deno.test("agents of a session begin where it is, with other models too, and each model moves alone", async () => {
+Deno.test("each model of a session begins at the session's connection, and moves by itself", async () => {
   const models = ["model-1", "model-2"].map((id) => ({ id }));
   const scene = await openPool(
     { a: [status(503), good], b: [good, good, status(503), good] },
@@ -262,7 +262,7 @@ const AGENTS: Readonly<
   ],
 };
 
-Deno.test("subagents stay with their parent where the client names it", (t) =>
+Deno.test("subagents use their parent's connection if the client names the parent", (t) =>
   steps(t, Object.entries(AGENTS), async ([, [parent, agent]]) => {
     const scene = await openPool({ a: [status(503), good], b: [good] });
     const body = { messages: [{ role: "user", content: "Look" }] };
@@ -364,7 +364,7 @@ Deno.test("the log names the move of a conversation once, with its reason", asyn
   });
 });
 
-/** The channels of gateways that share their notices, as threads and replicas do. */
+/** The channels of two gateways that share notices, like threads and replicas. */
 function channels(count: number) {
   const listeners: ((notice: Notice) => void)[] = [];
   const sent: Notice[] = [];
@@ -396,7 +396,7 @@ async function openReplicas(
   return { scenes, sent, share, send };
 }
 
-Deno.test("threads and replicas know where a conversation is, with and without a name", async (t) => {
+Deno.test("threads and replicas share the connection of a conversation, with and without a name", async (t) => {
   for (const quota_routing of [false, true]) {
     for (const own of [{ session: "s-1" }, {}]) {
       await t.step(JSON.stringify({ ...own, quota_routing }), async () => {
@@ -435,7 +435,7 @@ Deno.test("a notice from before a move does not move a conversation back", async
   assert.equal(await turn(other, own), "a");
 });
 
-Deno.test("a caller with more sessions than the gateway remembers moves nobody else's", async () => {
+Deno.test("a caller with too many sessions to remember moves no other caller's", async () => {
   const bob = "token-of-bob";
   const { scenes: [one, other], sent, share, send } = await openReplicas(
     { a: [status(503), good], b: [good] },
@@ -460,7 +460,7 @@ Deno.test("a caller with more sessions than the gateway remembers moves nobody e
   assert.equal(await turn(other, alice), "b");
 });
 
-Deno.test("an active conversation is known to the others until an hour after its last answer", async () => {
+Deno.test("other gateways remember a conversation until an hour after its last answer", async () => {
   const { scenes: [one, other], sent, share } = await openReplicas(
     { a: [status(503), good], b: [good] },
     { a: [good], b: [good] },
@@ -477,7 +477,7 @@ Deno.test("an active conversation is known to the others until an hour after its
   assert.equal(await turn(other, own), "b");
 });
 
-Deno.test("no notice names a session, and one without a name at the first connection sends none", async () => {
+Deno.test("notices hide the session's name, and unnamed conversations at the first connection send none", async () => {
   const { scenes: [one], sent, share } = await openReplicas(
     { a: [good], b: [good] },
     { a: [good], b: [good] },

@@ -39,7 +39,7 @@ interface Scene {
   /** The logged lines. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
-  /** The cool-downs that were sent to other gateways. */
+  /** The cool-downs that this gateway published. */
   readonly published: readonly CoolDown[];
   readonly config: Config;
 }
@@ -86,7 +86,7 @@ function fault(
   return { kind, status: undefined, retryAfterMs: undefined, ...rest };
 }
 
-/** Makes a request of alice's, or of another caller's. */
+/** Begins an attempt. Default: for alice. */
 function ask(
   { health, alice }: Scene,
   deployment: Deployment,
@@ -107,7 +107,7 @@ function restMs(
   return health.restMs(deployment, caller);
 }
 
-/** Makes a request that fails; it must be admitted. */
+/** Begins an attempt, which must be admitted, and reports its failure. */
 function fail(
   scene: Scene,
   deployment: Deployment,
@@ -130,7 +130,7 @@ function succeed(
   report.succeeded();
 }
 
-Deno.test("begin() lets everything in that fails now and then", async () => {
+Deno.test("begin() admits every attempt on a deployment that fails occasionally", async () => {
   const scene = await begin();
   for (let count = 0; count < 20; count++) {
     fail(scene, scene.one);
@@ -140,7 +140,7 @@ Deno.test("begin() lets everything in that fails now and then", async () => {
   assert.equal(scene.lines.length, 0);
 });
 
-Deno.test("begin() leaves alone for a second what failed three requests in a row", async () => {
+Deno.test("begin() refuses a deployment for a second after it failed three requests in a row", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   assert.equal(ask(scene, scene.one), undefined);
@@ -156,7 +156,7 @@ Deno.test("begin() leaves alone for a second what failed three requests in a row
   assert.deepEqual(scene.cooled, ["main trouble"]);
 });
 
-Deno.test("begin() lets one probe through at a time, after pauses that double up to 15 s", async () => {
+Deno.test("begin() admits one probe at a time, after pauses that double up to 15 s", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   for (const seconds of [1, 2, 4, 8, 15, 15]) {
@@ -170,7 +170,7 @@ Deno.test("begin() lets one probe through at a time, after pauses that double up
   }
 });
 
-Deno.test("a probe that succeeds clears all that was held against a connection", async () => {
+Deno.test("a successful probe clears the failures of a connection", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -182,7 +182,7 @@ Deno.test("a probe that succeeds clears all that was held against a connection",
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
-Deno.test("a probe that begins to answer lets others in before it ends", async () => {
+Deno.test("other attempts are admitted when a probe's answer begins", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -190,7 +190,7 @@ Deno.test("a probe that begins to answer lets others in before it ends", async (
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probe whose caller disconnected, or that proves nothing, delays no one", async (t) => {
+Deno.test("a probe without a result does not delay the next one", async (t) => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -204,7 +204,7 @@ Deno.test("a probe whose caller disconnected, or that proves nothing, delays no 
   });
 });
 
-Deno.test("a request that fails again and again is one piece of evidence", async () => {
+Deno.test("the repeated failures of one request count once", async () => {
   const scene = await begin();
   for (let count = 0; count < 2; count++) {
     fail(scene, scene.one);
@@ -215,7 +215,7 @@ Deno.test("a request that fails again and again is one piece of evidence", async
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("what had begun before a cool-down does not lengthen it", async () => {
+Deno.test("attempts that began before a cool-down do not lengthen it", async () => {
   const scene = await begin();
   const early = Array.from({ length: 50 }, () => ask(scene, scene.one));
   scene.clock.advance(10);
@@ -223,7 +223,7 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
-Deno.test("the caller's mistakes, disconnects and the gateway's own limits never count against a connection", async (t) => {
+Deno.test("callers' mistakes, disconnects and the gateway's own limits never count against a connection", async (t) => {
   const kinds = [
     "invalid_request",
     "too_large",
@@ -259,7 +259,7 @@ Deno.test("the caller's mistakes, disconnects and the gateway's own limits never
   });
 });
 
-Deno.test("hasShortage() is true for a minute after a shortage of the gateway's own machine", async () => {
+Deno.test("hasShortage() returns true for a minute after a shortage of the gateway's own machine", async () => {
   const scene = await begin();
   fail(scene, scene.one);
   assert.equal(scene.health.hasShortage(), false);
@@ -270,7 +270,7 @@ Deno.test("hasShortage() is true for a minute after a shortage of the gateway's 
   assert.equal(scene.health.hasShortage(), false);
 });
 
-Deno.test("a model that fails leaves the connection's other models alone", (t) =>
+Deno.test("a model's failures do not affect the connection's other models", (t) =>
   steps(
     t,
     ["server", "overloaded", "timeout", "silent", "broken"] as const,
@@ -284,7 +284,7 @@ Deno.test("a model that fails leaves the connection's other models alone", (t) =
     },
   ));
 
-Deno.test("a connection that cannot be reached, or rejects the key, takes all its models with it", (t) =>
+Deno.test("all models cool down when their connection cannot be reached or rejects the key", (t) =>
   steps(
     t,
     ["unreachable", "misconfigured", "authentication"] as const,
@@ -299,7 +299,7 @@ Deno.test("a connection that cannot be reached, or rejects the key, takes all it
     },
   ));
 
-Deno.test("a 429 cools a model down for its retry time, and no longer", async () => {
+Deno.test("a 429 cools a model down for exactly its retry time", async () => {
   const scene = await begin();
   const limited = fault("rate_limited", { status: 429, retryAfterMs: 17_000 });
   fail(scene, scene.one, limited);
@@ -310,7 +310,7 @@ Deno.test("a 429 cools a model down for its retry time, and no longer", async ()
   assert.ok(reports.every((report) => report !== undefined && !report.isProbe));
 });
 
-Deno.test("an exhausted window benches to its reset, with a try an hour", async () => {
+Deno.test("an exhausted window causes a cool-down until its reset, with an attempt each hour", async () => {
   const scene = await begin();
   const hour = 3_600_000;
   const exhausted = fault("quota", { status: 429, retryAfterMs: 30 * hour });
@@ -322,7 +322,7 @@ Deno.test("an exhausted window benches to its reset, with a try an hour", async 
   assert.equal(restMs(scene, scene.one), hour);
 });
 
-Deno.test("waitMs() is the provider's whole wait during its cool-down, here and where it is followed, and no longer after another failure", async () => {
+Deno.test("waitMs() returns the provider's whole wait during its cool-down, also at gateways that follow it", async () => {
   const [there, here] = [await begin(), await begin()];
   const hour = 3_600_000;
   const exhausted = fault("quota", { status: 429, retryAfterMs: 30 * hour });
@@ -343,7 +343,7 @@ Deno.test("waitMs() is the provider's whole wait during its cool-down, here and 
   }
 });
 
-Deno.test("a success that had begun before a 429 does not lift its bench", async () => {
+Deno.test("a success that began before a 429 does not end its cool-down", async () => {
   const scene = await begin();
   const early = ask(scene, scene.one);
   scene.clock.advance(10);
@@ -354,7 +354,7 @@ Deno.test("a success that had begun before a 429 does not lift its bench", async
   assert.equal(restMs(scene, scene.one), 5000);
 });
 
-Deno.test("only the first verdict of an attempt counts", async () => {
+Deno.test("only the first result of an attempt counts", async () => {
   const scene = await begin();
   for (let count = 0; count < 5; count++) {
     const report = ask(scene, scene.one);
@@ -364,7 +364,7 @@ Deno.test("only the first verdict of an attempt counts", async () => {
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probed deployment opens gradually, and to all within two seconds, while the probe is unanswered", async () => {
+Deno.test("begin() admits gradually more attempts beside an unanswered probe, and all after two seconds", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -381,7 +381,7 @@ Deno.test("a probed deployment opens gradually, and to all within two seconds, w
   assert.ok(letIn.filter((ms) => ms > 2000).length === 100, "not open to all");
 });
 
-Deno.test("a request with another candidate does not run beside a probe", async () => {
+Deno.test("begin() refuses a request with another candidate while a probe runs", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -395,7 +395,7 @@ Deno.test("a request with another candidate does not run beside a probe", async 
   assert.ok(ask(scene, scene.one, way));
 });
 
-Deno.test("probes whose callers leave delay no other for more than two seconds", async () => {
+Deno.test("probes whose callers disconnect delay other requests for at most two seconds", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -408,7 +408,7 @@ Deno.test("probes whose callers leave delay no other for more than two seconds",
   assert.ok(stay.every((report) => report !== undefined));
 });
 
-Deno.test("of many probes the first that fails closes once, and the others no longer", async () => {
+Deno.test("the first failure of many concurrent probes starts one cool-down, and the others do not lengthen it", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -420,7 +420,7 @@ Deno.test("of many probes the first that fails closes once, and the others no lo
   assert.equal(scene.lines.length, 2);
 });
 
-Deno.test("what one token alone has seen fail is left alone by that token alone", async (t) => {
+Deno.test("a deployment cools down only for the token whose requests failed", async (t) => {
   const faults = [
     fault("server"),
     fault("broken"),
@@ -464,7 +464,7 @@ Deno.test("an unreachable connection cools down for all tokens", async () => {
   assert.equal(restMs(scene, scene.one, scene.alice), 0);
 });
 
-Deno.test("a token in a cool-down probes for itself, independent of the others", async () => {
+Deno.test("a token in a cool-down probes independently of the others", async () => {
   const scene = await begin();
   const { alice, bob } = scene;
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
@@ -481,7 +481,7 @@ Deno.test("a token in a cool-down probes for itself, independent of the others",
   assert.equal(restMs(scene, scene.one, alice), 0);
 });
 
-Deno.test("one token's failures between another's successes never keep that other away", async () => {
+Deno.test("one token's failures never block another whose requests succeed", async () => {
   const scene = await begin();
   for (let count = 0; count < 200; count++) {
     scene.clock.advance(500);
@@ -490,7 +490,7 @@ Deno.test("one token's failures between another's successes never keep that othe
   }
 });
 
-Deno.test("a token whose probes all fail keeps the others away for two cool-downs at most", async () => {
+Deno.test("a token whose probes all fail blocks the others for at most two cool-downs", async () => {
   const scene = await begin();
   const { alice, bob } = scene;
   fail(scene, scene.one);
@@ -508,7 +508,7 @@ Deno.test("a token whose probes all fail keeps the others away for two cool-down
   succeed(scene, scene.one, bob);
 });
 
-Deno.test("a probe that is answered admits all whom the outage kept away, the one whose probes failed too", async () => {
+Deno.test("an answered probe ends an outage's cool-down for all tokens, even one whose own probes failed", async () => {
   const scene = await begin();
   const { alice, bob, carol } = scene;
   fail(scene, scene.one);
@@ -525,7 +525,7 @@ Deno.test("a probe that is answered admits all whom the outage kept away, the on
   assert.equal(restMs(scene, scene.one, bob), 0);
 });
 
-Deno.test("an outage for many tokens sends hardly more requests to a connection than one for one token", async () => {
+Deno.test("an outage causes at most twice as many attempts of many tokens as of one", async () => {
   const attempts = { one: 0, many: 0 };
   for (const kind of ["one", "many"] as const) {
     const scene = await begin();
@@ -552,7 +552,7 @@ function follow(scene: Scene, other: Scene): void {
   }
 }
 
-Deno.test("follow() leaves alone for all what failed for all at another gateway, and lets one probe out then", async () => {
+Deno.test("follow() applies another gateway's cool-down for all, and begin() then admits one probe", async () => {
   const [there, here] = [await begin(), await begin()];
   for (let count = 0; count < 3; count++) {
     fail(there, there.one, fault("unreachable"));
@@ -572,7 +572,7 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
   assert.equal(restMs(here, here.one), 2000, "the next pause is longer");
 });
 
-Deno.test("follow() recognizes why a connection is left alone where only an administrator can mend that, and forgets it once it is well", async () => {
+Deno.test("follow() keeps the lasting cause of another gateway's cool-down until the cool-down ends", async () => {
   const [there, here] = [await begin(), await begin()];
   const refused = fault("authentication", { status: 401 });
   const cause = { kind: "authentication", status: 401 } as const;
@@ -594,7 +594,7 @@ Deno.test("follow() recognizes why a connection is left alone where only an admi
   assert.equal(here.health.lastingCause(here.one, here.alice), undefined);
 });
 
-Deno.test("a temporary failure names no lasting cause", async () => {
+Deno.test("lastingCause() returns nothing after a cool-down", async () => {
   const scene = await begin();
   const refused = fault("permission", { status: 403 });
   for (let count = 0; count < 3; count++) fail(scene, scene.one, refused);
@@ -603,7 +603,7 @@ Deno.test("a temporary failure names no lasting cause", async () => {
   assert.equal(scene.health.lastingCause(scene.one, scene.alice), undefined);
 });
 
-Deno.test("the longest cool-down of a token decides its cause", async () => {
+Deno.test("lastingCause() belongs to the longest cool-down of a token", async () => {
   const scene = await begin();
   const { health, one, alice, config } = scene;
   const refused = fault("permission", { status: 403 });
@@ -619,7 +619,7 @@ Deno.test("the longest cool-down of a token decides its cause", async () => {
   assert.equal(health.lastingCause(one, alice), undefined);
 });
 
-Deno.test("follow() leaves one model alone, and one token's requests, where that is all that failed", async () => {
+Deno.test("follow() applies a cool-down of one model and token to these alone", async () => {
   const [there, here] = [await begin(), await begin()];
   for (let count = 0; count < 3; count++) fail(there, there.one);
   follow(here, there);
@@ -628,7 +628,7 @@ Deno.test("follow() leaves one model alone, and one token's requests, where that
   assert.equal(restMs(here, here.other, here.alice), 0);
 });
 
-Deno.test("follow() leaves a caller of an identity provider alone, whom this gateway has not seen", async () => {
+Deno.test("follow() applies a cool-down to a caller of an identity provider before that caller's first request", async () => {
   const [there, here] = [await begin(), await begin()];
   const callerHere = (name: string) => ({
     ...here.alice,
@@ -645,7 +645,7 @@ Deno.test("follow() leaves a caller of an identity provider alone, whom this gat
   assert.ok(!JSON.stringify(there.published).includes("alice"));
 });
 
-Deno.test("follow() applies a provider's wait to one token, and to all once a second one receives it here", async () => {
+Deno.test("follow() applies a provider's wait to one token, and to all after a second token receives it here", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
@@ -669,7 +669,7 @@ Deno.test("follow() applies a provider's wait to one token, and to all once a se
   assert.equal(restMs(here, here.one), 0);
 });
 
-Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer than one of this gateway's own", async () => {
+Deno.test("follow() shortens no cool-down, and limits long ones to this gateway's own maximum", async () => {
   const scene = await begin();
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 9000 });
   fail(scene, scene.one, limit);
@@ -699,7 +699,7 @@ Deno.test("follow() ignores cool-downs of unknown connections", async () => {
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("gateways that follow each other's cool-downs probe a provider's wait once in five minutes, and an answer ends it in all", async () => {
+Deno.test("gateways that follow each other probe a provider's wait once in five minutes, and an answer ends it in all", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
   fail(there, there.one, limit);
@@ -725,7 +725,7 @@ Deno.test("gateways that follow each other's cool-downs probe a provider's wait 
   }
 });
 
-Deno.test("an answered probe of one token's wait ends it at other gateways, and no other token's", async () => {
+Deno.test("an answered probe of one token's wait ends only that token's wait at other gateways", async () => {
   const [there, alices, bobs] = [await begin(), await begin(), await begin()];
   const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
   fail(there, there.one, limit);
@@ -743,7 +743,7 @@ Deno.test("an answered probe of one token's wait ends it at other gateways, and 
   assert.ok(restMs(bobs, bobs.one, bobs.bob) > 0);
 });
 
-Deno.test("a probe of a provider's wait that ends without a result lets the next request probe", async () => {
+Deno.test("the next request probes a provider's wait after a probe without a result", async () => {
   const scene = await begin();
   const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
   fail(scene, scene.one, limit);
@@ -766,7 +766,7 @@ function probeLimit(
 
 const RESET = new Date(NOW_MS + 2 * 3_600_000).toISOString();
 
-/** Returns a reading of windows of five hours, each with its type and its used percent. */
+/** Returns a reading of five-hour windows, each with its type and used percent. */
 function readingOf(...windows: readonly (readonly [string, number])[]) {
   return {
     checkedAtMs: NOW_MS,
@@ -779,7 +779,7 @@ function readingOf(...windows: readonly (readonly [string, number])[]) {
   };
 }
 
-Deno.test("a reading that shows the quota used up is evidence like a 429 with its reset, for every model and caller", async () => {
+Deno.test("a reading of an exhausted quota starts a cool-down until the reset, for every model and caller", async () => {
   const scene = await begin();
   const { health, one, other, alice, bob, clock } = scene;
   health.noteUsedUp(one.connection, readingOf(["USAGE_LIMIT", 100]));
@@ -799,7 +799,7 @@ Deno.test("a reading that shows the quota used up is evidence like a 429 with it
   assert.equal(health.waitMs(one, alice), 0);
 });
 
-Deno.test("a reading is no evidence while anything is left, something else pays, or a single model is limited", async () => {
+Deno.test("a reading starts no cool-down if quota is left, something else pays or only one model is limited", async () => {
   const readings = [
     readingOf(["USAGE_LIMIT", 99]),
     readingOf(["USAGE_LIMIT", 100], ["SPEND_LIMIT:extra_usage", 30]),
@@ -813,7 +813,7 @@ Deno.test("a reading is no evidence while anything is left, something else pays,
   }
 });
 
-Deno.test("a probe that is answered shows that something pays, so that readings until the reset count for nothing", async () => {
+Deno.test("readings of an exhausted quota are ignored until the reset after an answered probe", async () => {
   const { health, one, alice, clock } = await begin();
   const usedUp = readingOf(["USAGE_LIMIT", 100]);
   health.noteUsedUp(one.connection, usedUp);

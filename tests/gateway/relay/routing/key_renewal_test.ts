@@ -22,7 +22,7 @@ const SIGNED = connectionFile({
   auth: { exchange: { kind: "aws_instance", region: "eu-central-1" } },
 });
 
-/** Refusals of providers, by the scheme of their keys. */
+/** Refusals of providers, by the scheme of the key. */
 const REFUSED = {
   bearer: (key: string) =>
     Response.json({ error: { message: key } }, { status: 401 }),
@@ -50,7 +50,7 @@ const token = (name: string): ExchangedToken => ({
   expiresAtMs: Infinity,
 });
 
-/** Opens a gateway whose provider accepts one token. `onRefused` gets the function that puts another one into use. */
+/** Opens a gateway whose provider accepts one token. `onRefused` gets the function that sets another token. */
 async function open(
   {
     first,
@@ -120,7 +120,7 @@ async function open(
   };
 }
 
-Deno.test("a refused token is renewed once, and the request is answered with the newer one", async () => {
+Deno.test("a refused token is renewed once, and the request succeeds with the new one", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "new-secret",
@@ -133,7 +133,7 @@ Deno.test("a refused token is renewed once, and the request is answered with the
   assert.equal(scene.asked, 1);
 });
 
-Deno.test("200 requests during a rotation are all answered", async () => {
+Deno.test("all of 200 requests during a rotation are answered", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "new-secret",
@@ -146,7 +146,7 @@ Deno.test("200 requests during a rotation are all answered", async () => {
   }
 });
 
-Deno.test("an expired key of AWS is renewed once, too, though the status is 403", async () => {
+Deno.test("an expired AWS key is renewed once although its status is 403", async () => {
   const keys = (name: string) => token(`ASIA:secret-of-${name}:${name}`);
   const scene = await open({
     first: keys("old"),
@@ -161,7 +161,7 @@ Deno.test("an expired key of AWS is renewed once, too, though the status is 403"
   assert.deepEqual(scene.sent, ["Bearer old-secret", "Bearer new-secret"]);
 });
 
-Deno.test("a request that arrives during a renewal waits for it, too", async () => {
+Deno.test("a request that arrives during a renewal waits for it", async () => {
   let renew = () => Promise.resolve();
   const scene = await open({
     first: token("old"),
@@ -179,7 +179,7 @@ Deno.test("a request that arrives during a renewal waits for it, too", async () 
   }
 });
 
-Deno.test("a newer token that is rejected, too, is the usual error, which shows neither", async () => {
+Deno.test("a rejected new token leads to the usual error, which shows neither token", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "none",
@@ -193,7 +193,7 @@ Deno.test("a newer token that is rejected, too, is the usual error, which shows 
   assert.equal(scene.sent.length, 2);
 });
 
-Deno.test("a request waits 5 s for a newer token, and no longer", async () => {
+Deno.test("a request waits at most 5 s for a new token", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "none",
@@ -206,7 +206,7 @@ Deno.test("a request waits 5 s for a newer token, and no longer", async () => {
   await (await response).body?.cancel();
 });
 
-Deno.test("a refused key of the file is not renewed", async () => {
+Deno.test("a refused key from the configuration file is not renewed", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "none",
@@ -230,7 +230,7 @@ Deno.test("a connection without a token gets no request", async () => {
   assert.deepEqual([scene.sent, scene.asked], [[], 0]);
 });
 
-Deno.test("Anthropic gets an exchanged token with the beta that it needs", async () => {
+Deno.test("Anthropic gets an exchanged token with its required beta", async () => {
   const headers: Headers[] = [];
   const connection = connectionFile({
     service: "anthropic",

@@ -24,7 +24,7 @@ import {
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 
 interface Scene {
-  /** Ends every request, after this time. */
+  /** Ends every request after this time. */
   end(ms: number): void;
   readonly clock: FakeClock;
   /** The used share of each connection's windows, in percent. */
@@ -97,13 +97,13 @@ function windowOf(used_percent: number | null): QuotaWindow {
   };
 }
 
-Deno.test("route() leaves the file's order where the model does not ask for more", async () => {
+Deno.test("route() keeps the file's order without `quota_routing`", async () => {
   const { used, order } = await begin(false);
   used.one = [99];
   assert.deepEqual(await order("s"), ["one", "two", "three"]);
 });
 
-Deno.test("route() leaves the file's order where nothing is known", async () => {
+Deno.test("route() keeps the file's order while no quota is known", async () => {
   const { order } = await begin();
   assert.deepEqual(await order(), ["one", "two", "three"]);
 });
@@ -123,7 +123,7 @@ Deno.test("route() treats a connection with an unknown quota as half used", asyn
   assert.deepEqual(await order(), ["two", "three", "one"]);
 });
 
-Deno.test("route() changes the lead only when another connection has clearly more left", async () => {
+Deno.test("route() changes the first connection only when another has clearly more left", async () => {
   const { used, order } = await begin();
   used.one = [10];
   used.two = [11];
@@ -139,7 +139,7 @@ Deno.test("route() changes the lead only when another connection has clearly mor
   assert.equal((await order())[0], "one");
 });
 
-Deno.test("route() takes the lead from an exhausted connection, however little the others have left", async () => {
+Deno.test("route() never puts an exhausted connection first, however little the others have left", async () => {
   const { used, order } = await begin();
   used.two = used.three = [96];
   assert.equal((await order())[0], "one");
@@ -147,7 +147,7 @@ Deno.test("route() takes the lead from an exhausted connection, however little t
   assert.equal((await order())[0], "two");
 });
 
-Deno.test("route() keeps a conversation where it was, as long as there is something left", async () => {
+Deno.test("route() keeps a conversation on its connection until its quota is exhausted", async () => {
   const { used, order, route, clock } = await begin();
   used.one = [10];
   used.two = [50];

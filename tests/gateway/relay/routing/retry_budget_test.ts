@@ -20,12 +20,12 @@ function granted(spend: () => boolean): number {
   return count;
 }
 
-Deno.test("spend() always grants a few repetitions", () => {
+Deno.test("spend() always grants a few retries", () => {
   const { budget } = begin();
   assert.equal(granted(() => budget.spend("one")), 10);
 });
 
-Deno.test("spend() grants one repetition for five requests", () => {
+Deno.test("spend() grants one retry for five requests", () => {
   const { budget } = begin();
   for (let count = 0; count < 1000; count++) budget.earn("one");
   assert.equal(granted(() => budget.spend("one")), 200);
@@ -40,13 +40,13 @@ Deno.test("spend() begins a new count after ten seconds", () => {
   assert.equal(granted(() => budget.spend("one")), 10);
 });
 
-Deno.test("spend() keeps the connections apart", () => {
+Deno.test("spend() counts each connection separately", () => {
   const { budget } = begin();
   granted(() => budget.spend("one"));
   assert.equal(budget.spend("two"), true);
 });
 
-Deno.test("a provider that fails one request in five answers all of them, as each request adds to the budget", async () => {
+Deno.test("a provider that fails one request in five answers all of them within the budget", async () => {
   let attempts = 0;
   const scene = await openScene(
     [connectionTo("one", { protocol: "chat", mode: "native" })],

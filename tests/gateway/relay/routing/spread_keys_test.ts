@@ -13,7 +13,7 @@ import { startGateway } from "../../../support/gateway/gateway.ts";
 
 const KEYS = [{ key: "key-1" }, { key: "key-2" }, { key: "key-3", weight: 2 }];
 
-/** Opens a gateway with one connection of three keys. A key with a status refuses. */
+/** Opens a gateway with one connection of three keys. A key with a status is refused with it. */
 async function open(statuses: Record<string, number> = {}, keys = KEYS) {
   const used: string[] = [];
   const gateway = await startGateway(
@@ -56,7 +56,7 @@ async function open(statuses: Record<string, number> = {}, keys = KEYS) {
   };
 }
 
-Deno.test("new conversations use the keys of a connection by their weights, and stay with theirs", async () => {
+Deno.test("new conversations are spread over a connection's keys by weight, and keep their key", async () => {
   for (const isNamed of [true, false]) {
     await using gateway = await open();
     const counts: Record<string, number> = {};
@@ -118,7 +118,7 @@ Deno.test("a conversation that moved from a refused key stays with the other one
   assert.equal((await gateway.turn("session-1")).key, second);
 });
 
-Deno.test("the log, the limits and the usage name each key by its connection and number, never the key", async () => {
+Deno.test("the log, /limits and /usage name each key by its connection and number", async () => {
   await using gateway = await open({ "key-1": 401 }, [
     { key: "key-1" },
     { key: "key-2" },
@@ -158,7 +158,7 @@ async function load(
   );
 }
 
-Deno.test("each key is a connection with a name and an id of its own, which the name in the file means together", async () => {
+Deno.test("each key is a connection with its own name and id, and the name in the file means all of them", async () => {
   const config = configOf(
     await load([{ name: "a", key_file: "keys/a" }, { key: "k2", weight: 3 }], {
       id: "00000000-0000-4000-8000-00000000000A",
@@ -181,7 +181,7 @@ Deno.test("each key is a connection with a name and an id of its own, which the 
   assert.equal(config.pools.get("model-a")?.length, 2);
 });
 
-Deno.test("a key file with another key changes that key alone", async () => {
+Deno.test("a change of a key file changes that key alone", async () => {
   const read = async (second: string) =>
     configOf(
       await loadFile(
@@ -226,7 +226,7 @@ Deno.test("a token and a limit may name one key", async () => {
   );
 });
 
-Deno.test("problems of keys name their place, and never a key", async () => {
+Deno.test("problems with keys name their path in the file, never the key", async () => {
   const cases: [ReturnType<typeof load>, RegExp][] = [
     [load([]), /auth\.keys/],
     [load([{ key: "a", key_file: "b" }]), /auth\.keys\[0\]\.key_file/],

@@ -53,10 +53,7 @@ const STREAM = [
   { type: "response.completed", response: RESPONSE },
 ];
 
-/**
- * Returns the answer for a caller with a stop string, from an upstream that streams it or sends it
- * whole.
- */
+/** Returns the answer for a caller with a stop string, from a streaming or a non-streaming upstream. */
 async function given(
   fields: JsonObject,
   upstream: "streamed" | "whole",
@@ -157,7 +154,7 @@ async function watchOf(events: readonly AnswerEvent[]) {
   return { end: watch.end(), failure: watch.failure()?.kind };
 }
 
-Deno.test("a translated answer is whole after its end, but not when writing that end failed", async () => {
+Deno.test("a translated answer is complete after its end, unless writing the end failed", async () => {
   assert.deepEqual(await watchOf([]), { end: "cut", failure: undefined });
   assert.deepEqual(await watchOf([END]), { end: "whole", failure: undefined });
   assert.deepEqual(await watchOf([END, FAILURE]), {
@@ -192,7 +189,7 @@ Deno.test("estimateTokens() counts text by its length", () => {
   assert.ok(count > 10_000 && count < 10_100, String(count));
 });
 
-Deno.test("estimateTokens() counts a picture, a file and sound by their content, at any place", () => {
+Deno.test("estimateTokens() counts pictures, files and sound by their content, anywhere in the request", () => {
   const pictures = [
     estimate("messages", messages([IMAGE])),
     estimate(
@@ -251,7 +248,7 @@ Deno.test("estimateTokens() counts a picture, a file and sound by their content,
   assert.ok(sound >= 1000 && sound < 1200, String(sound));
 });
 
-Deno.test("estimateTokens() counts a document of text and an address of a picture by their length", () => {
+Deno.test("estimateTokens() counts a text document and the URL of a picture by their length", () => {
   const data = "x".repeat(40_000);
   const source = { type: "text", media_type: "text/plain", data };
   const text = estimate("messages", messages([{ type: "document", source }]));

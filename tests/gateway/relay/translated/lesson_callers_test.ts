@@ -20,12 +20,12 @@ const NAMES = [
   ...["parallel_tool_calls", "prompt_cache_key", "user", "reasoning.effort"],
 ];
 
-/** A name that reads like a provider's refusal of everything. */
+/** A name that reads like a provider's refusal of every field. */
 const HOSTILE = `x ${
   NAMES.map((name) => `Unsupported parameter: ${name}`).join(" ")
 }`;
 
-/** Asks in a protocol, with a function that has a schema. */
+/** Returns the fields of a request with a tool and its schema. */
 type AskWith = (tool: JsonObject, schema: JsonObject) => JsonObject;
 
 const USER = { role: "user", content: "Hello" };
@@ -80,7 +80,7 @@ function propertiesIn(body: JsonObject): readonly string[] {
   });
 }
 
-/** How providers quote a name of the request. */
+/** The ways in which providers quote a name of the request. */
 const QUOTES: readonly ((name: string) => JsonValue)[] = [
   (name) =>
     `Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array including every key in properties. Missing '${name}'.`,
@@ -141,7 +141,7 @@ Deno.test("a key of metadata that reads like a refusal changes nobody's requests
   assert.deepEqual((await scene.ask("chat", plain, "bob")).sent, before.sent);
 });
 
-/** Refuses a temperature. */
+/** Refuses every request with a temperature. */
 function cold({ temperature }: JsonObject) {
   return temperature === undefined
     ? undefined
@@ -150,7 +150,7 @@ function cold({ temperature }: JsonObject) {
 
 const WARM = { messages: [USER], max_tokens: 100, temperature: 0.5 };
 
-Deno.test("one caller's refusal changes this caller's requests alone, and a second one's changes all", async () => {
+Deno.test("a refusal changes only its caller's requests until a second caller is refused too", async () => {
   const scene = await openLessonScene(cold);
   const attempts = async (caller: "alice" | "bob" | "carol") =>
     (await scene.ask("messages", WARM, caller)).sent.length;
@@ -172,7 +172,7 @@ Deno.test("one caller's refusal changes this caller's requests alone, and a seco
   assert.equal(await attempts("carol"), 2, "a day later it is asked");
 });
 
-Deno.test("the refusals of two callers at two replicas confirm each other, by digests alone", async () => {
+Deno.test("refusals of two callers at two replicas confirm each other, and the notices hide their names", async () => {
   const notices: Notice[] = [];
   const listeners: ((notice: Notice) => void)[] = [];
   const open = (at: number) =>
@@ -237,7 +237,7 @@ for (const [from, to] of ROUTES) {
   });
 }
 
-Deno.test("a keyword that a strict schema may not have stays in ordinary ones", async () => {
+Deno.test("ordinary schemas keep a keyword that is refused in strict ones", async () => {
   const scene = await openLessonScene(
     (body) =>
       strictIn(body).includes(true) && /"minLength":/.test(JSON.stringify(body))
@@ -262,7 +262,7 @@ Deno.test("a keyword that a strict schema may not have stays in ordinary ones", 
   assert.deepEqual((await ask(false, "carol")).sent, before.sent);
 });
 
-Deno.test("what only one of two callers was refused does not hold for a third", async () => {
+Deno.test("a third caller gets only the lessons that two callers share", async () => {
   const scene = await openLessonScene(({ reasoning_effort: effort, user }) => {
     const list = user === "poison" ? "'none'" : "'low' or 'high'";
     const isKnown = typeof effort !== "string" || list.includes(effort);
@@ -282,7 +282,7 @@ Deno.test("what only one of two callers was refused does not hold for a third", 
   assert.deepEqual(await ask("carol", "carol"), ["high"]);
 });
 
-Deno.test("a caller with many lessons pushes out no other's", async () => {
+Deno.test("a caller with many lessons displaces no other caller's", async () => {
   const { connections: [connection], callers } = await minimalConfig();
   const [caller] = callers.values();
   const [model] = connection?.models ?? [];

@@ -26,7 +26,7 @@ interface Fact extends Asked {
   readonly service?: "gateway" | "custom";
   readonly status?: number;
   readonly judge: Judge;
-  /** The reason why no lesson may heal it; absent when one does. */
+  /** The reason why no lesson may heal the refusal; absent if one does. */
   readonly lasting?: string;
 }
 
@@ -43,23 +43,23 @@ const SCHEMA: JsonObject = {
   additionalProperties: false,
 };
 
-/** What a caller of Messages asks. */
+/** Fields of a Messages request. */
 function hello(fields: JsonObject = {}): Asked {
   const messages = [USER];
   return { from: "messages", fields: { max_tokens: 100, messages, ...fields } };
 }
 
-/** What a caller of Responses asks. */
+/** Fields of a Responses request. */
 const input = (fields: JsonObject): Asked => (
   { from: "responses", fields: { input: "Hello", ...fields } }
 );
 
-/** What a caller of Chat Completions asks. */
+/** Fields of a Chat Completions request. */
 const chat = (fields: JsonObject): Asked => (
   { from: "chat", fields: { messages: [USER], ...fields } }
 );
 
-/** A tool loop with reasoning, of a Messages caller. */
+/** A Messages conversation with reasoning and tool calls. */
 const LOOP = hello({
   messages: [
     USER,
@@ -94,7 +94,7 @@ function field(name: string, error: JsonValue): Judge {
   return (body) => body[name] === undefined ? undefined : error;
 }
 
-/** Refuses every value of a field but these. */
+/** Refuses all other values of a field. */
 function except(
   valueOf: (body: JsonObject) => JsonValue | undefined,
   known: readonly string[],
@@ -784,12 +784,12 @@ const FACTS: Readonly<Record<string, Fact>> = {
   },
 };
 
-/** The number of healed facts and of the requests that they cost, so that no change makes lessons weaker unnoticed. */
+/** The refusals, those that lessons heal, and their additional requests. A test below fails when lessons get weaker. */
 const sums = { refused: 0, healed: 0, extra: 0 };
 
 for (const [what, fact] of Object.entries(FACTS)) {
   const { from, fields, judge, lasting } = fact;
-  Deno.test(`without its row, lessons ${lasting === undefined ? "heal" : "leave alone"} ${what}`, async () => {
+  Deno.test(`without its row, lessons ${lasting === undefined ? "heal" : "do not heal"} ${what}`, async () => {
     const scene = await openLessonScene(judge, {
       ...{ to: fact.to ?? "chat", model: "house-model" },
       ...{ service: fact.service ?? "custom", status: fact.status ?? 400 },
@@ -817,7 +817,7 @@ for (const [what, fact] of Object.entries(FACTS)) {
   });
 }
 
-Deno.test("without any row, lessons heal 43 of 58 refusals with 46 more requests", () => {
+Deno.test("without any row, lessons heal 43 of 58 refusals with 46 additional requests", () => {
   const { refused, healed, extra } = sums;
   assert.ok(refused >= 58, `${refused} refused`);
   assert.ok(healed >= 43, `${healed} healed`);

@@ -27,7 +27,7 @@ function refusing(...names: readonly string[]) {
   };
 }
 
-Deno.test("a refused field is left out of one more attempt, and of all requests of the next day", async () => {
+Deno.test("a refused field is left out of a second attempt, and of all requests for a day", async () => {
   const scene = await openLessonScene(refusing("temperature"));
   const asked = { ...HELLO, temperature: 0.5 };
   const first = await scene.ask("messages", asked);
@@ -61,7 +61,7 @@ Deno.test("a refused field is left out of one more attempt, and of all requests 
   assert.equal(later.sent.length, 2);
 });
 
-Deno.test("the line of the log, in the model's entry, prevents the first refusal", async () => {
+Deno.test("the configuration that the log suggests prevents the first refusal", async () => {
   const models = [{ id: "m", omit: ["temperature", "messages[].name"] }];
   const scene = await openLessonScene(refusing("temperature"), {
     connection: { models },
@@ -74,7 +74,7 @@ Deno.test("the line of the log, in the model's entry, prevents the first refusal
   assert.deepEqual(dropped, ["temperature"]);
 });
 
-Deno.test("the lessons of a model's entry change its requests as learned ones do", async () => {
+Deno.test("configured lessons change a model's requests like learned ones", async () => {
   const lessons = [
     "describe pattern",
     "nearest reasoning_effort: low, medium",
@@ -100,7 +100,7 @@ Deno.test("the lessons of a model's entry change its requests as learned ones do
   assert.deepEqual(line.lesson, lessons);
 });
 
-Deno.test("a lesson about names sends plain ones, and the caller gets its own back", async () => {
+Deno.test("a lesson about names replaces the names of tools with plain ones", async () => {
   const scene = await openLessonScene(() => undefined, {
     connection: { models: [{ id: "m", lessons: ["rename tools: 32"] }] },
   });
@@ -122,7 +122,7 @@ Deno.test("a lesson about names sends plain ones, and the caller gets its own ba
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("a lesson about a begun answer asks the model to go on", async () => {
+Deno.test("a lesson about prefilled answers asks the model to continue", async () => {
   const scene = await openLessonScene(() => undefined, {
     connection: { models: [{ id: "m", lessons: ["omit prefill"] }] },
   });
@@ -142,7 +142,7 @@ Deno.test("a lesson about a begun answer asks the model to go on", async () => {
   assert.deepEqual(other?.messages, HELLO.messages);
 });
 
-Deno.test("a reload forgets what refusals have taught", async () => {
+Deno.test("a reload forgets the learned lessons", async () => {
   const scene = await openLessonScene(refusing("temperature"));
   const asked = { ...HELLO, temperature: 0.5 };
   await scene.ask("messages", asked);
@@ -150,7 +150,7 @@ Deno.test("a reload forgets what refusals have taught", async () => {
   assert.equal((await scene.ask("messages", asked)).sent.length, 2);
 });
 
-Deno.test("a provider that rejects everything costs two more attempts, and teaches nothing", async () => {
+Deno.test("a provider that rejects every request gets at most three attempts, and teaches nothing", async () => {
   const names = ["temperature", "top_p", "top_k", "user", "stop"];
   const scene = await openLessonScene((body) => {
     const name = names.find((one) => body[one] !== undefined) ?? "user";
@@ -189,7 +189,7 @@ Deno.test("a native request is never changed", async () => {
   assert.deepEqual([status, sent.length], [400, 1]);
 });
 
-Deno.test("a field that the caller would miss is not left out", async () => {
+Deno.test("a field that changes the meaning of a request is never left out", async () => {
   const tool = { type: "function", name: "f", strict: false };
   const cases: [string, JsonObject][] = [
     ["tools", { tools: [tool] }],
@@ -210,7 +210,7 @@ Deno.test("a field that the caller would miss is not left out", async () => {
   }
 });
 
-Deno.test("the limit of the answer keeps its amount under the provider's name for it", async () => {
+Deno.test("the output limit keeps its value under the provider's name for it", async () => {
   const scene = await openLessonScene(
     refusing("max_tokens"),
     { model: "house-model" },
@@ -224,7 +224,7 @@ Deno.test("the limit of the answer keeps its amount under the provider's name fo
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("an effort becomes the nearest that the provider lists", async () => {
+Deno.test("an effort becomes the nearest one that the provider accepts", async () => {
   const scene = await openLessonScene(({ reasoning_effort: effort }) =>
     effort === undefined || effort === "low" || effort === "high"
       ? undefined
@@ -245,7 +245,7 @@ Deno.test("an effort becomes the nearest that the provider lists", async () => {
   assert.deepEqual(await effortOf("low"), ["low", ""]);
 });
 
-Deno.test("thinking that is on by default is switched off for a forced tool, and for no other request", async () => {
+Deno.test("thinking is disabled only for requests that force a tool", async () => {
   const scene = await openLessonScene(({ thinking, tool_choice }) =>
     tool_choice === "required" && !isOff(thinking)
       ? "Thinking mode does not support this tool_choice"
@@ -270,7 +270,7 @@ Deno.test("thinking that is on by default is switched off for a forced tool, and
   }
 });
 
-Deno.test("a limit is lowered to the provider's maximum, and named where the caller had set it", async () => {
+Deno.test("a limit is lowered to the provider's maximum, and named as dropped if the caller set it", async () => {
   const scene = await openLessonScene(
     ({ max_tokens }) =>
       Number(max_tokens) > 8192
@@ -298,7 +298,7 @@ Deno.test("a limit is lowered to the provider's maximum, and named where the cal
   assert.deepEqual(less.dropped, []);
 });
 
-/** The limits of the answer, by the provider's protocol, and how providers refuse them. */
+/** Refusals of the output limit, by the provider's protocol. */
 const LIMITS = [
   [
     "chat",
@@ -335,7 +335,7 @@ for (const [to, field, message] of LIMITS) {
   });
 }
 
-Deno.test("a model that only streams is streamed, and its answer is whole for the caller", async () => {
+Deno.test("a caller without a stream gets the whole answer of a model that only streams", async () => {
   const scene = await openLessonScene(({ stream }) =>
     stream === true
       ? undefined
@@ -352,7 +352,7 @@ Deno.test("a model that only streams is streamed, and its answer is whole for th
   assert.equal((await scene.ask("messages", HELLO)).sent.length, 1);
 });
 
-Deno.test("a refusal that names nothing gets the plainest body once, and the next requests find the cause", async () => {
+Deno.test("the plainest body is sent once after a refusal without a field, and later requests find the cause", async () => {
   const scene = await openLessonScene(
     (body) =>
       body.service_tier === undefined
@@ -382,7 +382,7 @@ Deno.test("a refusal that names nothing gets the plainest body once, and the nex
   assert.deepEqual((await ask("bob")).sent[0], whole, "it is alice's lesson");
 });
 
-Deno.test("a refusal that names nothing, of the plainest body too, teaches nothing", async () => {
+Deno.test("a refusal without a field teaches nothing if the plainest body is refused too", async () => {
   const scene = await openLessonScene(() => "Bad Request");
   const { status, sent } = await scene.ask("messages", {
     ...HELLO,
@@ -394,7 +394,7 @@ Deno.test("a refusal that names nothing, of the plainest body too, teaches nothi
   assert.deepEqual([plain.status, plain.sent.length], [400, 1]);
 });
 
-Deno.test("a plainest body that is refused, too, is not tried again for a while, at any replica", async () => {
+Deno.test("a refused plainest body is not sent again for ten minutes, at any replica", async () => {
   const listeners: ((notice: Notice) => void)[] = [];
   const open = () =>
     openLessonScene(() => "Bad Request", {
@@ -430,7 +430,7 @@ const PICTURES = [
 ] as const;
 
 for (const [code, message] of PICTURES) {
-  Deno.test(`no session dies of a picture in its history: ${code} ${message}`, async () => {
+  Deno.test(`a session continues when a picture in its history is refused: ${code} ${message}`, async () => {
     const scene = await openLessonScene(
       (body) =>
         JSON.stringify(body).includes('"image_url"') ? message : undefined,
@@ -466,7 +466,7 @@ for (const [code, message] of PICTURES) {
   });
 }
 
-Deno.test("refusals of one effort after another add up", async () => {
+Deno.test("refusals of one effort after another are combined", async () => {
   const scene = await openLessonScene(
     ({ reasoning_effort: effort }) =>
       effort === "minimal" || effort === "max"
@@ -483,7 +483,7 @@ Deno.test("refusals of one effort after another add up", async () => {
   assert.equal(await ask("minimal"), "low");
 });
 
-Deno.test("stop strings that a provider rejects are cut by the gateway", async () => {
+Deno.test("the gateway cuts at stop strings that a provider rejects", async () => {
   const scene = await openLessonScene(refusing("stop"));
   const { status, text, sent } = await scene.ask("messages", {
     ...HELLO,
@@ -495,7 +495,7 @@ Deno.test("stop strings that a provider rejects are cut by the gateway", async (
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("stop strings that the file omits are cut by the gateway, too", async () => {
+Deno.test("the gateway cuts at stop strings that the configuration omits", async () => {
   const scene = await openLessonScene(refusing("stop"), {
     connection: { omit: ["stop"] },
   });
@@ -507,7 +507,7 @@ Deno.test("stop strings that the file omits are cut by the gateway, too", async 
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("a keyword of a schema moves into the description beside it", async () => {
+Deno.test("a refused keyword of a schema moves into the description beside it", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"minLength":')
       ? {
@@ -546,7 +546,7 @@ Deno.test("a keyword of a schema moves into the description beside it", async ()
   assert.deepEqual(healed.dropped, ["minLength"]);
 });
 
-Deno.test("a picture of an earlier turn or of a result is mentioned, and one in the last message is rejected", async () => {
+Deno.test("a refused picture is replaced by a note in earlier turns and results, and rejected in the last message", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"image_url"')
       ? "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 679289"
@@ -578,7 +578,7 @@ Deno.test("a picture of an earlier turn or of a result is mentioned, and one in 
   assert.deepEqual([later.status, later.sent.length], [200, 1]);
 });
 
-Deno.test("earlier reasoning that a provider rejects is left out, and nothing else of the history", async () => {
+Deno.test("only the earlier reasoning is left out of the history when a provider rejects it", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"reasoning_content":')
       ? "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]"
@@ -607,7 +607,7 @@ Deno.test("earlier reasoning that a provider rejects is left out, and nothing el
   assert.deepEqual(dropped, ["messages[].reasoning_content"]);
 });
 
-Deno.test("a refusal that depends on the rest of a request teaches for that request alone", async () => {
+Deno.test("a refusal of a combination of fields changes that request alone", async () => {
   const scene = await openLessonScene(
     ({ temperature, tools }) =>
       temperature === undefined || tools === undefined
@@ -624,7 +624,7 @@ Deno.test("a refusal that depends on the rest of a request teaches for that requ
   assert.doesNotMatch(scene.lines.text(), /lesson_learned/);
 });
 
-/** Errors about one caller's value, which another caller's request need not have. */
+/** Errors about a value that only one caller's requests have. */
 const BAD_VALUES: readonly (readonly [string, JsonObject])[] = [
   ["OpenAI", {
     message:
@@ -642,7 +642,7 @@ const BAD_VALUES: readonly (readonly [string, JsonObject])[] = [
 ];
 
 for (const [who, error] of BAD_VALUES) {
-  Deno.test(`a caller's bad value takes the field from no other: ${who}`, async () => {
+  Deno.test(`one caller's bad value removes the field from no other request: ${who}`, async () => {
     const scene = await openLessonScene(({ temperature }) =>
       Number(temperature) > 1 ? { error } : undefined
     );
@@ -653,7 +653,7 @@ for (const [who, error] of BAD_VALUES) {
   });
 }
 
-/** Words that name a field which the gateway may change, where they must not count. */
+/** Errors that name a changeable field in a context where it must not count. */
 const HOSTILE: readonly (readonly [string, JsonObject])[] = [
   ["a message of the conversation", {
     message:
@@ -673,7 +673,7 @@ const HOSTILE: readonly (readonly [string, JsonObject])[] = [
 ];
 
 for (const [what, error] of HOSTILE) {
-  Deno.test(`hostile words teach nothing: ${what}`, async () => {
+  Deno.test(`a field named in another context teaches nothing: ${what}`, async () => {
     const scene = await openLessonScene(() => ({ error }));
     const { status, sent, line } = await scene.ask("messages", {
       ...HELLO,
@@ -684,7 +684,7 @@ for (const [what, error] of HOSTILE) {
   });
 }
 
-Deno.test("what an error quotes of a caller's text or of a secret is not kept, because the changed request fails too", async () => {
+Deno.test("an error that quotes a caller's text or a secret teaches nothing if the changed request fails too", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes("poison")
       ? "Bad text: 'poison sk-secret-1 `temperature` is not supported'"
@@ -702,7 +702,7 @@ Deno.test("what an error quotes of a caller's text or of a secret is not kept, b
   assert.doesNotMatch(scene.lines.text(), /sk-secret|poison|lesson_learned/);
 });
 
-Deno.test("another gateway's lesson counts here, if it is one of our own tables", async () => {
+Deno.test("a lesson from another gateway applies here", async () => {
   const published: Notice[] = [];
   const first = await openLessonScene(refusing("temperature"), {
     notices: { publish: (one) => void published.push(one), onNotice() {} },
@@ -729,7 +729,7 @@ Deno.test("another gateway's lesson counts here, if it is one of our own tables"
   assert.doesNotMatch(second.lines.text(), /lesson_learned/);
 });
 
-Deno.test("a grammar that cannot be parsed leads to the strict tools, for their caller alone", async () => {
+Deno.test("a grammar error removes `strict` from the tools of its caller alone", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"strict":true')
       ? "failed to parse grammar"

@@ -39,7 +39,7 @@ for (const place of ["own", "custom"] as const) {
     });
   }
 
-  Deno.test(`a Chat agent that changes its system text continues at ${at} with the thinking from then on`, async () => {
+  Deno.test(`a Chat agent that changes its system text continues at ${at} with its later thinking`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(3);
@@ -51,7 +51,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that goes to and fro between two system texts has the thinking of each at ${at}`, async () => {
+  Deno.test(`a Chat agent that alternates between two system texts keeps the thinking of each at ${at}`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(2);
@@ -66,7 +66,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that changes its tools continues at ${at}, and their order is no change`, async () => {
+  Deno.test(`a Chat agent that changes its tools continues at ${at}, and keeps its thinking if only their order changed`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(2);
@@ -110,7 +110,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a restart between two turns costs a Chat agent its thinking at ${at}, and no error`, async () => {
+  Deno.test(`a restart between two turns costs a Chat agent its thinking at ${at}, but causes no error`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(3);
@@ -130,7 +130,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent continues at ${at} with another question after an answer in words`, async () => {
+  Deno.test(`a Chat agent keeps its thinking at ${at} after a final answer and another question`, async () => {
     let turn = 0;
     const scene = await sceneOf({
       answer: () => ++turn % 2 === 0 ? DONE : TWO_CALLS,
@@ -159,7 +159,7 @@ Deno.test("a Chat agent that works for hours keeps its thinking", async () => {
   assertNeverRefused(scene);
 });
 
-Deno.test("two conversations at once, one a branch of the other, each get their own thinking", async () => {
+Deno.test("a conversation and its branch each get their own thinking", async () => {
   const scene = await sceneOf();
   const agent = agentOf(scene);
   await agent.turns(2);
@@ -177,7 +177,7 @@ Deno.test("two conversations at once, one a branch of the other, each get their 
   assertNeverRefused(scene);
 });
 
-Deno.test("two replicas in turn each return their known reasoning, without a gap", async () => {
+Deno.test("two replicas in turn each return only consecutive reasoning that they know", async () => {
   const scene = await sceneOf();
   const agent = agentOf(scene);
   for (const turns of [1, 2, 1, 3]) {
@@ -206,7 +206,7 @@ const SHAPES: readonly (readonly Said[])[] = [
   [{ text: "Done." }],
 ];
 
-Deno.test("a Chat agent with any changes of its history is never rejected, and nothing is dropped without need", async () => {
+Deno.test("a Chat agent is never rejected after any change of its history, and loses no thinking without need", async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const { below, pick } = createRandom(seed);
     const scene = await sceneOf(
@@ -259,7 +259,7 @@ Deno.test("another token with the same history gets none of the thinking", async
   assertNeverRefused(scene);
 });
 
-Deno.test("a switch to another Claude and back leaves it to the provider what each may read", async () => {
+Deno.test("a switch between two Claude models sends all thinking, and the provider decides what each reads", async () => {
   const scene = await sceneOf({
     reads: (reader, author) => reader === author || reader === MODEL,
     checks: (model) => model === MODEL,
@@ -275,7 +275,7 @@ Deno.test("a switch to another Claude and back leaves it to the provider what ea
   assert.ok(statuses(scene.provider).every((status) => status === 200));
 });
 
-Deno.test("a Claude that checks no prefix gets its thinking back behind another system text", async () => {
+Deno.test("a Claude without prefix checks gets its thinking back after another system text", async () => {
   const scene = await sceneOf({ checks: () => false });
   const agent = agentOf(scene);
   agent.model = "claude-sonnet-4-5";
@@ -285,7 +285,7 @@ Deno.test("a Claude that checks no prefix gets its thinking back behind another 
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t2"]);
 });
 
-Deno.test("thinking between two calls of an answer returns in its place", async () => {
+Deno.test("thinking between two calls of an answer returns at its place", async () => {
   const scene = await sceneOf({
     answer: () => [
       { thinking: "First." },
@@ -305,7 +305,7 @@ Deno.test("thinking between two calls of an answer returns in its place", async 
   assertNeverRefused(scene);
 });
 
-Deno.test("thinking behind a text that a Chat caller cannot give back as it was stays away, and what depends on it", async () => {
+Deno.test("thinking is left out after a text that a Chat caller cannot return unchanged", async () => {
   const scene = await sceneOf({
     answer: () => [
       { thinking: "First." },
@@ -321,10 +321,10 @@ Deno.test("thinking behind a text that a Chat caller cannot give back as it was 
   assertNeverRefused(scene);
 });
 
-// Codex on a Claude that binds its thinking to what precedes it.
+// Codex with a Claude that binds its thinking to the text before it.
 // Codex sends back each item of an answer without its id, so the envelopes need no memory.
 
-/** An agent that sends what Codex sends. */
+/** An agent that sends requests like Codex. */
 interface Codex {
   instructions: string;
   tools: string[];
@@ -395,7 +395,7 @@ for (const place of PLACES) {
   for (const isStream of [false, true]) {
     const how = `${place}, ${isStream ? "streamed" : "whole"}`;
 
-    Deno.test(`Codex keeps all of Claude's thinking, over a restart too (${how})`, async () => {
+    Deno.test(`Codex keeps all of Claude's thinking, even over a restart (${how})`, async () => {
       const scene = await sceneOf({}, { place });
       const codex = codexOf(scene, isStream);
       await codex.turns(3);

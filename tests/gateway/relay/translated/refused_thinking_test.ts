@@ -15,7 +15,7 @@ import { createReasoningMemory } from "../../../../src/gateway/relay/translated/
 
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
 
-Deno.test("only a model with prefix checks at Anthropic's own endpoint gets the setting to drop mismatched thinking", async () => {
+Deno.test("only a model with prefix checks at Anthropic's endpoint is asked to drop mismatched thinking", async () => {
   const asked = async (
     place: Place,
     model: string,
@@ -95,7 +95,7 @@ Deno.test("a refusal of earlier thinking is retried once without it, on the same
   }
 });
 
-Deno.test("a refusal of earlier thinking in the last attempt is retried, too", async () => {
+Deno.test("a refusal of earlier thinking is retried even in the last attempt", async () => {
   let bytes = "one";
   const scene = await sceneOf({ hidden: () => bytes }, {
     broken: ["first", "second"],
@@ -136,7 +136,7 @@ Deno.test("a 400 about something else is not retried, with and without thinking 
   assert.deepEqual(statuses(scene.provider), [400, 200, 400]);
 });
 
-/** Sends back the whole answer that the official SDK gathered from a stream. */
+/** Sends a turn with the official SDK, which returns all earlier answers. */
 async function echoTurn(
   sdk: OpenAI,
   messages: OpenAI.ChatCompletionMessageParam[],
@@ -164,10 +164,10 @@ async function echoTurn(
 
 for (const isStream of [false, true]) {
   for (const isRestarted of [false, true]) {
-    const how = `${isStream ? "gathered from a stream" : "got whole"}${
-      isRestarted ? ", behind a restart" : ""
+    const how = `${isStream ? "gathered from a stream" : "received whole"}${
+      isRestarted ? ", after a restart" : ""
     }`;
-    Deno.test(`the OpenAI SDK may return what it ${how}, with any change of the thinking in it`, async () => {
+    Deno.test(`the OpenAI SDK may return an answer that it ${how}, even with damaged thinking`, async () => {
       const scene = await sceneOf({
         answer: () => [
           { thinking: "A thought in several pieces." },
@@ -203,7 +203,7 @@ for (const isStream of [false, true]) {
   }
 }
 
-Deno.test("the Anthropic SDK gets the provider's own 400 natively, and the request is sent once as it is", async () => {
+Deno.test("the Anthropic SDK gets the provider's own 400 natively after one unchanged request", async () => {
   const scene = await sceneOf({
     answer: () => [{ thinking: "Hm." }, { call: "look" }],
   });
@@ -236,7 +236,7 @@ Deno.test("the Anthropic SDK gets the provider's own 400 natively, and the reque
   assert.deepEqual(statuses(scene.provider), [200, 200, 400]);
 });
 
-Deno.test("a request that loses remembered thinking is not refused on a strict connection", async () => {
+Deno.test("a strict connection does not refuse a request without its remembered thinking", async () => {
   const scene = await sceneOf({}, { connection: { strict: true } });
   const agent = agentOf(scene);
   await agent.turns(2);
@@ -304,7 +304,7 @@ Deno.test("the reasoning store keeps the later reasoning of a repeated call when
   assert.deepEqual(store.recall(ALICE), later);
 });
 
-Deno.test("the reasoning store drops the reasoning first that was not recalled", () => {
+Deno.test("the reasoning store drops reasoning that was never recalled first", () => {
   const { store } = storeAt({ maxCharacters: 1500 });
   const text = "x".repeat(300);
   store.keep("alice", reasoningOf(text, "call_1"));
@@ -314,7 +314,7 @@ Deno.test("the reasoning store drops the reasoning first that was not recalled",
   assert.deepEqual(store.known("alice"), new Set(["call_1", "call_3"]));
 });
 
-Deno.test("the reasoning store drops the reasoning of the caller who holds most, not of others", () => {
+Deno.test("the reasoning store drops only reasoning of the caller who holds most", () => {
   const { store } = storeAt({ maxCharacters: 2500 });
   const text = "x".repeat(300);
   store.keep("bob", reasoningOf(text, "call_b1"));
@@ -336,7 +336,7 @@ Deno.test("the reasoning store drops the reasoning of the caller who holds most,
   assert.equal(store.refused("carol").size, 1);
 });
 
-Deno.test("the reasoning store keeps the refused reasoning of a caller, with the same limits", () => {
+Deno.test("the reasoning store remembers a caller's refused reasoning within the same limits", () => {
   const { store, pass } = storeAt({ ttlMs: 1000, maxCharacters: 500 });
   store.refuse("alice", ["a", "b"]);
   store.refuse("alice", []);
@@ -350,7 +350,7 @@ Deno.test("the reasoning store keeps the refused reasoning of a caller, with the
   assert.ok(store.refused("bob").has("49"));
 });
 
-Deno.test("the reasoning store drops the oldest when it grows past its bound", () => {
+Deno.test("the reasoning store drops the oldest reasoning at its size limit", () => {
   const { store } = storeAt({ maxCharacters: 1000 });
   for (let count = 0; count < 50; count++) {
     store.keep("alice", reasoningOf("x".repeat(300), `call_${count}`));
@@ -359,14 +359,14 @@ Deno.test("the reasoning store drops the oldest when it grows past its bound", (
   assert.ok(store.recall({ ...ALICE, callId: "call_49" }));
 });
 
-Deno.test("the reasoning memory keeps the newer answer of a repeated id", () => {
+Deno.test("the reasoning store keeps the newer answer for a repeated id", () => {
   const { store } = storeAt({ ttlMs: 1000 });
   store.keep("alice", reasoningOf("first", "call_1"));
   store.keep("alice", reasoningOf("second", "call_1"));
   assert.deepEqual(store.recall(ALICE), reasoningOf("second", "call_1"));
 });
 
-Deno.test("the reasoning store counts the signatures of calls, however many answers hold nothing else", () => {
+Deno.test("the reasoning store counts the signatures of calls against its size limit", () => {
   const { store } = storeAt({ maxCharacters: 10_000 });
   for (let count = 0; count < 100; count++) {
     const callId = `call_${count}`;

@@ -18,9 +18,7 @@ import { settle } from "../../../support/settle.ts";
 import { turnsDuring } from "../../../support/turns_during.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 
-/**
- * Opens an answer for a Chat caller that requests JSON, from a Messages upstream that only streams.
- */
+/** Opens an attempt for a Chat caller who requests JSON, at a Messages upstream that only streams. */
 async function begin(
   { stream = false, from = "chat", tools = [] }: {
     readonly stream?: boolean;
@@ -101,13 +99,13 @@ function answerOf(
   return new Response(body, { headers: EVENTS });
 }
 
-Deno.test("a translated attempt names dropped fields in characters that a header can hold", async () => {
+Deno.test("a translated attempt replaces characters of dropped fields that a header cannot hold", async () => {
   const { translate } = await begin();
   const { headers } = await translate(answerOf([START, STOP], "close"));
   assert.equal(headers.get("x-gateway-dropped"), `seed,a?b,${"?".repeat(100)}`);
 });
 
-Deno.test("a translated attempt throws when the stream that it folds is not whole", async () => {
+Deno.test("a translated attempt throws when the stream for a JSON answer is incomplete", async () => {
   const parts = [START, delta("Hi")];
   for (const end of ["close", "break"] as const) {
     const { attempt, translate, ended, timers } = await begin();
@@ -118,7 +116,7 @@ Deno.test("a translated attempt throws when the stream that it folds is not whol
   }
 });
 
-Deno.test("a translated attempt throws when the stream that it folds is silent for too long", async () => {
+Deno.test("a translated attempt throws when the stream for a JSON answer is silent for too long", async () => {
   const { attempt, translate, timers } = await begin();
   const answer = answerOf([START], attempt.controller.signal);
   const translating = translate(answer);
@@ -131,7 +129,7 @@ Deno.test("a translated attempt throws when the stream that it folds is silent f
   });
 });
 
-Deno.test("a translated attempt throws why the stream that it folds was given up", async () => {
+Deno.test("a translated attempt throws the reason when the stream for a JSON answer is aborted", async () => {
   const { attempt, translate } = await begin();
   const answer = answerOf([START], attempt.controller.signal);
   const translating = translate(answer);
@@ -140,7 +138,7 @@ Deno.test("a translated attempt throws why the stream that it folds was given up
   await assert.rejects(translating, CallerLeft);
 });
 
-Deno.test("a translated attempt throws the reason when the gateway aborts a stream before its output", async () => {
+Deno.test("a translated attempt throws the gateway's reason when a stream is aborted before its output", async () => {
   const { attempt, translate } = await begin({ stream: true });
   const translating = translate(answerOf([START], attempt.controller.signal));
   await settle();
@@ -165,7 +163,7 @@ for (
     ["responses", { code: "token_removed" }],
   ] as const
 ) {
-  Deno.test(`a removed token ends a translated ${protocol} stream as an authentication failure, in words of its own`, async () => {
+  Deno.test(`a removed token ends a translated ${protocol} stream with its own authentication error`, async () => {
     const { attempt, translate } = await begin({
       stream: true,
       from: protocol,
@@ -190,7 +188,7 @@ for (
   });
 }
 
-Deno.test("a translated attempt throws the failure before the output of a stream, however long its first events are", async () => {
+Deno.test("a translated attempt throws a failure before the first output, however long the first events are", async () => {
   const tool = {
     kind: "function",
     name: "long",
@@ -212,7 +210,7 @@ Deno.test("a translated attempt throws the failure before the output of a stream
   );
 });
 
-Deno.test("a translated attempt folds no stream that has no end", async () => {
+Deno.test("a translated attempt rejects an endless stream for a JSON answer", async () => {
   const { attempt, translate } = await begin();
   const part = delta("x".repeat(1024 * 1024));
   let given = 0;
@@ -235,7 +233,7 @@ Deno.test("a translated attempt folds no stream that has no end", async () => {
   assert.equal(attempt.controller.signal.aborted, true);
 });
 
-Deno.test("a translated attempt folds no stream that holds nothing of an answer", async () => {
+Deno.test("a translated attempt rejects 16 MiB without output in a stream for a JSON answer", async () => {
   const { attempt, translate } = await begin();
   const piece = new TextEncoder().encode(": ping\n\n".repeat(128 * 1024));
   let given = 0;
@@ -258,7 +256,7 @@ Deno.test("a translated attempt folds no stream that holds nothing of an answer"
   assert.equal(attempt.controller.signal.aborted, true);
 });
 
-Deno.test("a translated attempt lets others have their turn while it folds events that are labelled as JSON", async (t) => {
+Deno.test("a translated attempt lets other work run while it reads events that are labelled as JSON", async (t) => {
   const events = joinBytes([
     START,
     ...Array<Uint8Array>(10_000).fill(delta("x")),
@@ -278,7 +276,7 @@ Deno.test("a translated attempt lets others have their turn while it folds event
   }
 });
 
-Deno.test("a translated attempt folds no events that are labelled as JSON and hold nothing of an answer", async () => {
+Deno.test("a translated attempt rejects 16 MiB without output in events that are labelled as JSON", async () => {
   const { translate } = await begin();
   const body = joinBytes([
     START,

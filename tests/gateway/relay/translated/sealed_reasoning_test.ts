@@ -112,8 +112,8 @@ const reasoning = (id: string): JsonObject => ({
 });
 
 /**
- * Opens a scene with a Responses model that reasons, writes text, reasons and calls. `judge` may
- * reject the request or add to the answer.
+ * Opens a scene with a Responses model that reasons, writes text, reasons again and calls a tool. `judge` may reject
+ * the request or add to the answer.
  */
 async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
   const config = configOf(
@@ -192,7 +192,7 @@ async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
   return { turn, inputs, lines, thoughts };
 }
 
-Deno.test("reasoning items go back to OpenAI in the places where they stood, with summaries and nothing else", async () => {
+Deno.test("reasoning items return to OpenAI at their original places, with nothing but their summaries", async () => {
   const { turn, inputs } = await openAiScene(() => ({}));
   await turn();
   await turn();
@@ -208,7 +208,7 @@ Deno.test("reasoning items go back to OpenAI in the places where they stood, wit
   assert.deepEqual(items[1], reasoning("rs_1a"));
 });
 
-Deno.test("a request with encrypted reasoning that OpenAI cannot read is retried once without it, and the reasoning is not sent again", async () => {
+Deno.test("encrypted reasoning that OpenAI cannot read is left out of one retry and of later requests", async () => {
   let isOther = false;
   const { turn, inputs, lines, thoughts } = await openAiScene((input) =>
     isOther && JSON.stringify(input).includes("seal of rs_1a")
@@ -236,7 +236,7 @@ Deno.test("a request with encrypted reasoning that OpenAI cannot read is retried
   assert.deepEqual(thoughts(), ["rs_4a", "rs_4b"]);
 });
 
-Deno.test("what OpenAI leaves out of earlier reasoning is in the log and in x-gateway-dropped, and is sent again", async () => {
+Deno.test("reasoning that OpenAI itself drops is in the log and in x-gateway-dropped, and is sent again", async () => {
   const { turn, lines, thoughts } = await openAiScene((input) => ({
     input_transformations: input.filter(({ type }) => type === "reasoning")
       .map(({ id }) => ({

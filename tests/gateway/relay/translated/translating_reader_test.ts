@@ -26,7 +26,7 @@ import { settle } from "../../../support/settle.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 import { within } from "../../../support/within.ts";
 
-/** Returns the stream that a server reads which knows only the platform's streams. */
+/** Returns the body as a stream of the platform. */
 function bodyOf(source: PassThrough): ReadableStream<Uint8Array> {
   const { body } = toResponse(new DirectResponse(source, { headers: [] }));
   assert.ok(body);
@@ -166,7 +166,7 @@ async function next(
   return decoder.decode(value);
 }
 
-Deno.test("a translated stream holds back until there is output, and gives all of it then", async () => {
+Deno.test("a translated stream is held back until its first output, then sent from its beginning", async () => {
   const scene = begin();
   let isHeld = true;
   const holding = scene.hold().finally(() => isHeld = false);
@@ -205,7 +205,7 @@ Deno.test("a translated stream reads nothing ahead of its caller", async () => {
   await reader.cancel();
 });
 
-Deno.test("a translated stream closes with the answer's end though the upstream lingers", async () => {
+Deno.test("a translated stream closes at the end of the answer even if the upstream stays open", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -223,7 +223,7 @@ Deno.test("a translated stream closes with the answer's end though the upstream 
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream reads on to the end of the body, so that its connection can serve again", async () => {
+Deno.test("a translated stream reads the body to its end, so that its socket can be reused", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   for (const part of [START, HELLO, STOP]) scene.source.enqueue(part);
@@ -236,7 +236,7 @@ Deno.test("a translated stream reads on to the end of the body, so that its conn
   assert.equal(scene.cancels(), 0);
 });
 
-Deno.test("a translated stream cancels an upstream that goes on at length behind its answer", async () => {
+Deno.test("a translated stream cancels an upstream that sends over 16 KiB after its answer", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   for (const part of [START, HELLO, STOP]) scene.source.enqueue(part);
@@ -247,7 +247,7 @@ Deno.test("a translated stream cancels an upstream that goes on at length behind
   assert.equal(scene.cancels(), 1);
 });
 
-Deno.test("a translated stream holds no longer than it may", async () => {
+Deno.test("a translated stream is a timeout when it is held back for too long", async () => {
   const scene = begin();
   const holding = scene.hold(5000);
   scene.source.enqueue(START);
@@ -263,7 +263,7 @@ Deno.test("a translated stream holds no longer than it may", async () => {
   assert.deepEqual(scene.ends, []);
 });
 
-Deno.test("a translated stream continues with the read that holding back had begun", async () => {
+Deno.test("a translated stream continues the read that began while it was held back", async () => {
   const scene = begin();
   const holding = scene.hold();
   await settle();
@@ -360,7 +360,7 @@ Deno.test("a translated stream keeps a caller that reads all of a slow answer", 
   assert.deepEqual(scene.ends, ["cancelled"]);
 });
 
-Deno.test("a translated stream ends and breaks when an unforeseen error is thrown", async () => {
+Deno.test("a translated stream breaks off when an unforeseen error is thrown", async () => {
   const scene = begin({
     observe() {
       throw new TypeError("a fault of our own");
@@ -374,7 +374,7 @@ Deno.test("a translated stream ends and breaks when an unforeseen error is throw
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("holding leaves no deadline behind when an unforeseen error is thrown", async () => {
+Deno.test("an unforeseen error leaves no deadline behind while a translated stream is held back", async () => {
   const scene = begin({
     observe() {
       throw new TypeError("a fault of our own");
@@ -386,7 +386,7 @@ Deno.test("holding leaves no deadline behind when an unforeseen error is thrown"
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream that is cut ends with an error for its caller, though its source does not notice", async () => {
+Deno.test("a translated stream ends with an error when the gateway cuts it, even if its source stays open", async () => {
   const controller = new AbortController();
   const scene = begin({ signal: controller.signal });
   scene.source.enqueue(START);
@@ -403,7 +403,7 @@ Deno.test("a translated stream that is cut ends with an error for its caller, th
   assert.equal(scene.cancels(), 1);
 });
 
-Deno.test("a translated stream breaks after 16 MiB without any output, and counts from the last of it", async () => {
+Deno.test("a translated stream breaks off after 16 MiB without output since the last output", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   const empty = new TextEncoder().encode(": \n\n".repeat(MAX_EMPTY_BYTES / 8));

@@ -59,7 +59,7 @@ function isBroken(error: unknown): boolean {
     error.code === "translation_failed";
 }
 
-Deno.test("createTranslationPool() starts no thread before one is needed, and uses it again", async () => {
+Deno.test("createTranslationPool() starts a thread for the first job, and reuses it", async () => {
   const { pool, threads, timers } = begin(4);
   assert.equal(threads.length, 0);
   for (let round = 0; round < 3; round++) {
@@ -76,7 +76,7 @@ Deno.test("createTranslationPool() starts no thread before one is needed, and us
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createTranslationPool() ends a thread that has had nothing to do for a minute, and starts another later", async () => {
+Deno.test("createTranslationPool() ends a thread after an idle minute, and starts another when needed", async () => {
   const { pool, threads, timers } = begin();
   (await pool.enter(NEVER)).leave();
   timers.advance(59_999);
@@ -92,7 +92,7 @@ Deno.test("createTranslationPool() ends a thread that has had nothing to do for 
   pool.close();
 });
 
-Deno.test("createTranslationPool() lets others wait for as many threads as there may be, in their order", async () => {
+Deno.test("createTranslationPool() makes jobs wait in order when all threads work", async () => {
   const { pool, threads } = begin(2);
   const first = await pool.enter(NEVER);
   await pool.enter(NEVER);
@@ -142,7 +142,7 @@ Deno.test("createTranslationPool() rejects a job when 256 wait", async () => {
   pool.close();
 });
 
-Deno.test("createTranslationPool() ends a thread whose caller leaves, and gives the next one another", async () => {
+Deno.test("createTranslationPool() ends a thread when its caller disconnects, and starts another for the next job", async () => {
   const { pool, threads, timers } = begin();
   const leaver = new AbortController();
   const place = await pool.enter(leaver.signal);
@@ -162,7 +162,7 @@ Deno.test("createTranslationPool() ends a thread whose caller leaves, and gives 
   pool.close();
 });
 
-Deno.test("createTranslationPool() makes an error 500 of a thread that dies, for its own request alone", async () => {
+Deno.test("createTranslationPool() fails only the request of a thread that dies, with a 500", async () => {
   const { pool, threads, timers } = begin(2);
   const [one, other] = [await pool.enter(NEVER), await pool.enter(NEVER)];
   const [broken, good] = [one.run(ORDER), other.run(ORDER)];
@@ -214,7 +214,7 @@ Deno.test("createTranslationPool() sends a thread the kept reasoning that it req
   pool.close();
 });
 
-Deno.test("createTranslationPool() breaks off what runs and waits when it is closed, and starts nothing more", async () => {
+Deno.test("createTranslationPool() rejects running, waiting and new jobs when it is closed", async () => {
   const { pool, threads, timers } = begin();
   const place = await pool.enter(NEVER);
   const broken = [place.run(ORDER), pool.enter(NEVER)]
@@ -228,7 +228,7 @@ Deno.test("createTranslationPool() breaks off what runs and waits when it is clo
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a failure of an upstream is the same after its way from a thread", () => {
+Deno.test("receivedError() restores a failure of an upstream that a thread sent", () => {
   for (const error of [brokenUpstream("it is not JSON"), oversized()]) {
     const received = receivedError(structuredClone(sentError(error)));
     assert.ok(received instanceof GatewayError);
@@ -239,7 +239,7 @@ Deno.test("a failure of an upstream is the same after its way from a thread", ()
   }
 });
 
-Deno.test("an error of the gateway that no upstream has a part in stays one", () => {
+Deno.test("receivedError() does not turn an error of the gateway into a failure of an upstream", () => {
   const error = new GatewayError("internal", "m", { code: "upstream_broken" });
   const received = receivedError(structuredClone(sentError(error)));
   assert.equal(attemptFailureOf(received), undefined);

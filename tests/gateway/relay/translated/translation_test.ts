@@ -41,7 +41,7 @@ import { requestOf } from "../../../support/wire/requests.ts";
 import { settle } from "../../../support/settle.ts";
 import { targetOf } from "../../../support/dialects/targets.ts";
 
-/** A thread translates what is longer. */
+/** The longest body that is translated without a thread, in bytes. */
 const LONG_BYTES = 256 * 1024;
 
 type RequestOptions = Parameters<Translation["request"]>[2];
@@ -145,7 +145,7 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replaceAll(/[0-9a-f]{32}/g, "ID");
 }
 
-Deno.test("a request becomes the same in a thread of its own as at once, refusals too", async (t) => {
+Deno.test("a thread translates a request exactly like the main thread, refusals included", async (t) => {
   await withThreads(async (elsewhere) => {
     for (const [operation, to] of OPERATIONS) {
       const from = PROTOCOL_OF[operation];
@@ -167,7 +167,7 @@ Deno.test("a request becomes the same in a thread of its own as at once, refusal
   });
 });
 
-Deno.test("an answer becomes the same in a thread of its own as at once, failures too", async (t) => {
+Deno.test("a thread translates an answer exactly like the main thread, failures included", async (t) => {
   await withThreads(async (elsewhere) => {
     for (const [operation, to] of OPERATIONS) {
       await t.step(`${to} to ${operation}`, async () => {
@@ -202,7 +202,7 @@ Deno.test("an answer becomes the same in a thread of its own as at once, failure
   });
 });
 
-Deno.test("a whole answer that is nested deeper than any real one is broken, in any field", async () => {
+Deno.test("a whole answer that is nested too deeply is broken, in any field", async () => {
   const encoder = new TextEncoder();
   for (const depth of [990, 1001]) {
     const deep = `${"[".repeat(depth)}"]"${"]".repeat(depth)}`;
@@ -241,7 +241,7 @@ function answerJob(
   };
 }
 
-Deno.test("a whole answer has the caller's tools again, and may hold calls of any size", () => {
+Deno.test("translateWhole() restores the caller's tools, and accepts calls of any size", () => {
   const json = `{"a":[${"0,".repeat(70_000)}0]}`;
   const answer: Answer = {
     id: "1",
@@ -259,7 +259,7 @@ Deno.test("a whole answer has the caller's tools again, and may hold calls of an
   );
 });
 
-Deno.test("a body of any form is translated in a thread, and remains for another translation", async () => {
+Deno.test("a thread translates a body of any form, and the body stays for another translation", async () => {
   const body = longBody(hello("chat"));
   await withThreads(async (elsewhere) => {
     const parts = [body.subarray(0, 1000), body.subarray(1000)];
@@ -272,7 +272,7 @@ Deno.test("a body of any form is translated in a thread, and remains for another
   assert.ok(body.length > LONG_BYTES);
 });
 
-Deno.test("sealed reasoning reaches a thread, and no more of it than the request needs", async () => {
+Deno.test("a thread gets only the sealed reasoning that its request needs", async () => {
   const call = { id: "call_1", function: { name: "f", arguments: "{}" } };
   const body = longBody({
     model: "m",
@@ -329,7 +329,7 @@ Deno.test("a thread returns the same reasoning and the same binding", async () =
   });
 });
 
-Deno.test("a thread that translates may do nothing else", async () => {
+Deno.test("a translation thread has no permissions", async () => {
   const reports: unknown[] = [];
   const module = `data:text/javascript,${
     encodeURIComponent(`
@@ -351,7 +351,7 @@ Deno.test("a thread that translates may do nothing else", async () => {
   assert.deepEqual(reports, [[]]);
 });
 
-Deno.test("a thread that dies is reported, and does not end the program", async () => {
+Deno.test("a thread that dies is reported and does not end the program", async () => {
   const reported = Promise.withResolvers<unknown>();
   const thread = startTranslationThread(
     reported.resolve,
@@ -388,7 +388,7 @@ function withFakeThreads() {
   };
 }
 
-Deno.test("a short body is translated at once, a longer one in a thread", async () => {
+Deno.test("a short body is translated without a thread, a longer one in a thread", async () => {
   const { threads, pool, translation } = withFakeThreads();
   const text = hello("chat");
   const bodyOf = (length: number) =>
@@ -408,7 +408,7 @@ Deno.test("a short body is translated at once, a longer one in a thread", async 
   pool.close();
 });
 
-Deno.test("a translation takes 5 times its bytes and 1,100 for each value while it runs, then the size of its result", async () => {
+Deno.test("a running translation takes 5 times its bytes and 1,100 bytes for each value, then its result's size", async () => {
   const { threads, pool, memory, share, translation } = withFakeThreads();
   const body = longBody(hello("chat"));
   const shape = { values: 1000, depth: 3 };
@@ -444,7 +444,7 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
   pool.close();
 });
 
-Deno.test("a long body that a thread has translated is freed at once when it is let go, and a short one is not", async () => {
+Deno.test("the release of a translated body frees its memory at once if it is long", async () => {
   for (const [length, isFreed] of [[64 * 1024, false], [70_000, true]]) {
     const { threads, pool, share, translation } = withFakeThreads();
     const working = translation.request(
@@ -477,7 +477,7 @@ Deno.test("a long body that a thread has translated is freed at once when it is 
   }
 });
 
-Deno.test("a short translated body takes its length until it is let go", async () => {
+Deno.test("a short translated body counts against the memory until it is released", async () => {
   const { pool, memory, share, translation } = withFakeThreads();
   const body = new TextEncoder().encode(hello("chat"));
   const options = wanted({ memory: share });
@@ -489,7 +489,7 @@ Deno.test("a short translated body takes its length until it is let go", async (
   pool.close();
 });
 
-Deno.test("memory and thread are free again, however a translation fails", async (t) => {
+Deno.test("a failed translation frees its memory and its thread", async (t) => {
   const { threads, pool, memory, share, translation } = withFakeThreads();
   const begin = (signal: AbortSignal, length = LONG_BYTES + 1) =>
     translation.answer(
@@ -497,7 +497,7 @@ Deno.test("memory and thread are free again, however a translation fails", async
       length,
       { memory: share, signal },
     );
-  await t.step("it finds something wrong", async () => {
+  await t.step("the translation throws", async () => {
     const failing = begin(new AbortController().signal);
     await settle();
     assert.equal(memory.usedBytes, 8 * (LONG_BYTES + 1));
@@ -513,14 +513,14 @@ Deno.test("memory and thread are free again, however a translation fails", async
     threads.at(-1)?.report({ kind: "died" });
     await assert.rejects(failing, isBroken);
   });
-  await t.step("its caller leaves", async () => {
+  await t.step("its caller disconnects", async () => {
     const leaver = new AbortController();
     const failing = begin(leaver.signal);
     await settle();
     leaver.abort("left");
     await assert.rejects(failing, (reason) => reason === "left");
   });
-  await t.step("it finds no memory", async () => {
+  await t.step("the memory is full", async () => {
     await assert.rejects(
       begin(new AbortController().signal, 100_000_000),
       (error) =>
@@ -538,7 +538,7 @@ function isBroken(error: unknown): boolean {
     error.code === "translation_failed";
 }
 
-Deno.test("a body that no client sends is 400 before its translation, and a client's largest body is not", async () => {
+Deno.test("a body with too many or too deep values is a 400 before its translation", async () => {
   const { threads, pool, translation } = withFakeThreads();
   const job = jobOf(new TextEncoder().encode(hello("chat")));
   const refusals = [
@@ -559,7 +559,7 @@ Deno.test("a body that no client sends is 400 before its translation, and a clie
   pool.close();
 });
 
-Deno.test("an answer is the same with the kept part of its request as with all of it", async (t) => {
+Deno.test("an answer is the same with only the kept part of its request", async (t) => {
   for (const [operation] of OPERATIONS) {
     const codec = CODECS[PROTOCOL_OF[operation]];
     await t.step(codec.protocol, () => {
@@ -604,7 +604,7 @@ function accepted<Value>(decode: () => Value): Value | undefined {
   }
 }
 
-Deno.test("an answer's calls get other ids than those of a history that is not kept", () => {
+Deno.test("an answer's calls never reuse ids of the history, even if the history is not kept", () => {
   const call = ANSWERS.find(({ name }) => name === "one call")?.answer;
   assert.ok(call);
   const history = call.blocks.filter(({ kind }) => kind === "function_call");
@@ -623,7 +623,7 @@ Deno.test("an answer's calls get other ids than those of a history that is not k
   assert.notDeepEqual(received, encode(answerContext(requestOf())));
 });
 
-Deno.test("a request is 400 whose tools and settings are more than any client sends", () => {
+Deno.test("a request with too many tools or settings is a 400", () => {
   const tool = (values: number) => ({
     kind: "function" as const,
     name: "f",

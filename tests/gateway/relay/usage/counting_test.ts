@@ -54,7 +54,7 @@ async function totalOfHour(scene: UsageScene): Promise<UsedAmounts> {
   return hour;
 }
 
-Deno.test("a request is counted in every window of the calendar that it ended in", async () => {
+Deno.test("a request counts in every calendar window in which it ended", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   const { windows, since, token } = await scene.usage();
@@ -80,7 +80,7 @@ Deno.test("a request is counted in every window of the calendar that it ended in
   }
 });
 
-Deno.test("counts restart with each window, and remain in the longer ones", async () => {
+Deno.test("counts restart with each window, and stay in the longer ones", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   scene.timers.advance(3_600_000);
@@ -91,7 +91,7 @@ Deno.test("counts restart with each window, and remain in the longer ones", asyn
   assert.deepEqual(await totals(scene), [NONE, NONE, NONE, ONE]);
 });
 
-Deno.test("requests are counted by connection and by the model that served them, and added up", async () => {
+Deno.test("requests are counted by connection and serving model, and in total", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection({ models: [{ id: "model-1", fallbacks: ["model-2"] }] }),
@@ -122,7 +122,7 @@ Deno.test("requests are counted by connection and by the model that served them,
   });
 });
 
-Deno.test("each token sees its own use alone", async () => {
+Deno.test("each token sees only its own usage", async () => {
   const scene = await openUsageScene({
     tokens: [
       tokenFile(),
@@ -192,7 +192,7 @@ for (const mode of ["native", "translated"] as const) {
   }
 }
 
-Deno.test("a request to a model without a price is counted as one that the cost leaves out", async () => {
+Deno.test("the cost leaves out a request to a model without a price, and reports it", async () => {
   const models = [{ id: "priced", price: PRICE }, "free"];
   const connections = [
     connectionTo("one", { protocol: "chat", mode: "native" }, { models }),
@@ -208,7 +208,7 @@ Deno.test("a request to a model without a price is counted as one that the cost 
   assert.equal(history.at(-1)?.unpriced_requests, 2);
 });
 
-Deno.test("an answer without a usage counts its text, marked as estimated", async () => {
+Deno.test("an answer without usage counts its text, marked as estimated", async () => {
   const withoutUsage = streamOf(({ start, output }) => [
     start,
     output,
@@ -224,7 +224,7 @@ Deno.test("an answer without a usage counts its text, marked as estimated", asyn
   assert.equal(total.estimated_requests, 1);
 });
 
-Deno.test("a native answer with an error in it counts the usage that it reports, however many attempts it took", async () => {
+Deno.test("a native answer with an error inside counts its reported usage once, however many attempts it took", async () => {
   for (
     const [type, isDeclared, attempts] of [
       ["server_error", true, 3],
@@ -279,7 +279,7 @@ Deno.test("a request that reached no provider counts nothing", async () => {
   assert.deepEqual(await totalOfHour(translated), NONE);
 });
 
-Deno.test("a request whose fallback failed counts there, and its line names it, although its error is the translation's", async () => {
+Deno.test("a request with a failed fallback counts for the fallback, although its error is the translation's", async () => {
   const limited = status(429, { headers: { "retry-after": "600" } });
   const scene = await openUsageScene({
     connections: [
@@ -303,7 +303,7 @@ Deno.test("a request whose fallback failed counts there, and its line names it, 
   assert.deepEqual([line.connection, line.served_model], ["two", "model-2"]);
 });
 
-Deno.test("counting tokens counts nothing", async () => {
+Deno.test("counting tokens does not count as usage", async () => {
   const scene = await openUsageScene({
     connections: [
       connectionTo("one", { protocol: "messages", mode: "native" }),
@@ -361,7 +361,7 @@ async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
   return await totalOfHour(scene);
 }
 
-Deno.test("implausible counts of a provider are limited to plausible ones", async (t) => {
+Deno.test("a provider's implausible counts are reduced to plausible ones", async (t) => {
   const cases: Readonly<
     Record<string, readonly [JsonObject, Partial<UsedAmounts>]>
   > = {
@@ -393,7 +393,7 @@ Deno.test("implausible counts of a provider are limited to plausible ones", asyn
   });
 });
 
-Deno.test("callers receive tokens as integers, as their clients demand", async () => {
+Deno.test("callers receive token counts as integers", async () => {
   const scene = await openUsageScene({
     connections: [
       connectionTo("one", { protocol: "messages", mode: "translated" }),

@@ -104,7 +104,7 @@ Deno.test("a token at its limit of requests is rejected until the window resets"
   assert.equal(scene.providers.asked.length, 3);
 });
 
-Deno.test("a refusal leads to the page at the caller's address, and quotes no header that is none", async () => {
+Deno.test("a refusal links to the page at the caller's address, and ignores an invalid host header", async () => {
   const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
   await scene.ask("chat");
   const pages: readonly [Record<string, string>, string][] = [
@@ -146,7 +146,7 @@ Deno.test("a wait of more than a minute forbids a retry", async () => {
   assert.ok(stopsQwenCode(refused.text), refused.text);
 });
 
-Deno.test("over Chat Completions, a used-up limit has the code at which clients stop, and one that resets within a minute has not", async () => {
+Deno.test("a Chat Completions error has the code that stops clients, unless the limit resets within a minute", async () => {
   for (
     const [window, code, type] of [
       // Kimi Code and LangChain stop at this code. Kimi Code waits for any other `retry-after` in silence.
@@ -196,7 +196,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("tokens and cost count the provider's final numbers, not the estimate before", async () => {
+Deno.test("token and cost limits count the provider's final numbers, not the estimate", async () => {
   for (
     const [limit, used, unit] of [
       [{ tokens: 1000 }, 10, "tokens"],
@@ -214,7 +214,7 @@ Deno.test("tokens and cost count the provider's final numbers, not the estimate 
   }
 });
 
-Deno.test("an answer that is fetched later is rejected for tokens with a limit on tokens or cost", async () => {
+Deno.test("a background answer is rejected for tokens with a limit on tokens or cost", async () => {
   const deferring = { chat: "deferred", responses: "background" } as const;
   for (const protocol of ["chat", "responses"] as const) {
     const connections = [
@@ -243,7 +243,7 @@ Deno.test("an answer that is fetched later is rejected for tokens with a limit o
   }
 });
 
-Deno.test("a request that is larger than the rest is rejected, and a smaller one is not", async () => {
+Deno.test("a request is rejected only if it is larger than the rest of the limit", async () => {
   const scene = await openUsageScene(limited({ window: "day", tokens: 40 }));
   const long = { messages: [{ role: "user", content: "word ".repeat(200) }] };
   const refused = await scene.ask("chat", long);
@@ -255,7 +255,7 @@ Deno.test("a request that is larger than the rest is rejected, and a smaller one
   assert.equal((await scene.ask("chat")).status, 200);
 });
 
-Deno.test("two requests at once never both get the last that is left", async () => {
+Deno.test("two concurrent requests never both get the last of a limit", async () => {
   const scene = await openUsageScene(limited({ window: "hour", requests: 3 }));
   const received = await Promise.all(
     Array.from({ length: 8 }, () => scene.ask("chat")),
@@ -265,7 +265,7 @@ Deno.test("two requests at once never both get the last that is left", async () 
   assert.equal(scene.providers.asked.length, 3);
 });
 
-Deno.test("what runs is reserved, and when the caller leaves it counts what went through", async () => {
+Deno.test("a running request is reserved, and counts the text that was sent when its caller disconnects", async () => {
   const answer = openAnswer();
   const scene = await openUsageScene(
     limited({ window: "hour", tokens: 50 }),
@@ -307,7 +307,7 @@ const OUTPUT_BOUNDS = [
   ["responses", { max_output_tokens: 500 }],
 ] as const;
 
-Deno.test("parallel requests reserve the output that they allow, and those without room are to try again soon", async () => {
+Deno.test("parallel requests reserve their allowed output, and one without room gets a short retry time", async () => {
   for (const [protocol, bound] of OUTPUT_BOUNDS) {
     const scene = await openUsageScene({
       connections: [connectionTo("one", { protocol, mode: "native" })],
@@ -343,7 +343,7 @@ Deno.test("ten parallel requests with unbounded answers exceed a limit by one an
   }
 });
 
-Deno.test("a token's short answers make room for more requests at once", async () => {
+Deno.test("a token with short answers may send more requests at once", async () => {
   const scene = await openUsageScene(
     limited({ window: "day", tokens: 20_000 }),
   );
@@ -381,7 +381,7 @@ Deno.test("a failed attempt releases its reservation, and the request counts onc
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a request that fails counts as one that was made, without tokens", async () => {
+Deno.test("a failed request counts as a request without tokens", async () => {
   const scene = await openUsageScene(
     limited({ window: "hour", requests: 5 }, { window: "hour", tokens: 500 }),
     { one: [status(400)] },
@@ -391,7 +391,7 @@ Deno.test("a request that fails counts as one that was made, without tokens", as
   assert.deepEqual(limits.map(({ used }) => used), [1, 0]);
 });
 
-Deno.test("a limit for models counts only these", async () => {
+Deno.test("a limit with models counts only these models", async () => {
   const scene = await openUsageScene(
     limited({ window: "day", requests: 1, models: ["model-1"] }),
   );
@@ -402,7 +402,7 @@ Deno.test("a limit for models counts only these", async () => {
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a connection over its limit is skipped, and when all are over theirs the error names the first reset", async () => {
+Deno.test("a connection over its limit is skipped, and the error names the first reset when all are over theirs", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -447,7 +447,7 @@ Deno.test("the error names the longest of several exceeded limits", async () => 
   assert.equal(refused.headers.get("retry-after"), "3600");
 });
 
-Deno.test("a group binds its members together, and a member outside of it is free", async () => {
+Deno.test("a group's limit counts its members together, and no other token", async () => {
   const tokens = ["alice", "bob", "carol"].map((name) =>
     tokenFile({
       name,
@@ -490,7 +490,7 @@ Deno.test("a request that a limit rejects keeps no slot of its connection", asyn
   assert.equal(await askAs("bob", scene), 200);
 });
 
-Deno.test("a request that a limit rejects is no probe of its connection", async () => {
+Deno.test("a request that a limit rejects does not probe its connection", async () => {
   const scene = await openUsageScene({
     tokens: [
       tokenOf("alice", { limits: [{ window: "day", requests: 1 }] }),
@@ -565,7 +565,7 @@ Deno.test("a limit still counts the usage of a connection that a reload removes"
   assert.equal((await limitOf(scene)).used, 2);
 });
 
-Deno.test("a limit that a reload brings for some models counts those alone", async () => {
+Deno.test("a limit added by a reload for some models counts only these", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   await scene.ask("chat", { model: "model-2" });
@@ -576,7 +576,7 @@ Deno.test("a limit that a reload brings for some models counts those alone", asy
   assert.equal((await limitOf(scene)).used, 10);
 });
 
-Deno.test("a limit that a reload brings counts what runs meanwhile, once", async () => {
+Deno.test("a limit added by a reload counts running requests once", async () => {
   const answer = openAnswer();
   const scene = await openUsageScene({}, {
     one: [() => answer.response, good],
@@ -595,7 +595,7 @@ Deno.test("a limit that a reload brings counts what runs meanwhile, once", async
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a request that outlasts its window counts in the next one, once", async () => {
+Deno.test("a request that outlasts its window counts once, in the next one", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 5 }),
     { one: [silent, good] },
@@ -610,7 +610,7 @@ Deno.test("a request that outlasts its window counts in the next one, once", asy
   assert.ok(((await limitOf(scene)).used ?? 9) <= 1);
 });
 
-Deno.test("near a limit the answer reports it in a header, and the log once a window", async () => {
+Deno.test("a response reports a nearly used limit in a header, and the log reports it once a window", async () => {
   const scene = await openUsageScene(limited({ window: "hour", requests: 5 }));
   const warnings: (string | null)[] = [];
   for (let count = 0; count < 5; count++) {
@@ -638,7 +638,7 @@ Deno.test("near a limit the answer reports it in a header, and the log once a wi
   );
 });
 
-Deno.test("Codex is shown the limit of its token where the connection's quota leaves more room", async () => {
+Deno.test("Codex shows its token's limit if the connection's quota has more left", async () => {
   const quota = (used: string): Act => (asked) => {
     const answer = good(asked);
     answer.headers.set("x-codex-primary-used-percent", used);
@@ -676,7 +676,7 @@ Deno.test("Codex is shown the limit of its token where the connection's quota le
   ]);
 });
 
-Deno.test("a warning has only characters of a header, with any names", async () => {
+Deno.test("a warning has only characters that a header allows, whatever the names", async () => {
   const scene = await openUsageScene({
     connections: [oneConnection({ name: "Größe → 1" })],
     ...limited({ window: "hour", requests: 1, connections: ["Größe → 1"] }),
@@ -689,14 +689,14 @@ Deno.test("a warning has only characters of a header, with any names", async () 
   );
 });
 
-Deno.test("a token without limits needs no check", async () => {
+Deno.test("a token without limits gets no warning", async () => {
   const scene = await openUsageScene();
   const { headers } = await scene.ask("chat");
   assert.equal(headers.get("x-gateway-limit-warning"), null);
   assert.deepEqual((await scene.usage()).limits, []);
 });
 
-Deno.test("no error names connections and models of a group's limit that the token may not use", async () => {
+Deno.test("an error about a group's limit hides connections and models that the token may not use", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob") };
   const scene = await openUsageScene({
     connections: [
@@ -744,7 +744,7 @@ Deno.test("no error names connections and models of a group's limit that the tok
   assert.equal(limit?.used, 1);
 });
 
-Deno.test("a warning stays short however many models a limit counts", async () => {
+Deno.test("a warning stays short even if its limit counts many models", async () => {
   const models = Array.from({ length: 1000 }, (_, index) => `model-${index}`);
   const scene = await openUsageScene({
     connections: [oneConnection({ models })],
@@ -757,7 +757,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   );
 });
 
-Deno.test("a request larger than a whole window gets an error that reports it and forbids a retry", async () => {
+Deno.test("a request larger than a whole window gets an error that says so and forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
   const refused = await scene.ask("chat");
   assert.equal(refused.status, 429);
@@ -770,7 +770,7 @@ Deno.test("a request larger than a whole window gets an error that reports it an
   assert.ok(stopsQwenCode(refused.text), refused.text);
 });
 
-Deno.test("Codex stops at a request that no window has room for, though the window resets soon", async () => {
+Deno.test("Codex stops at a request that exceeds a whole window, even if the window resets soon", async () => {
   const scene = await openUsageScene({
     ...limited({ window: "minute", tokens: 1 }),
     connections: [
@@ -781,7 +781,7 @@ Deno.test("Codex stops at a request that no window has room for, though the wind
   assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
-Deno.test("no response has a longer wait than a client's timer allows", async () => {
+Deno.test("no response has a wait that exceeds a client's timer", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");
@@ -793,7 +793,7 @@ Deno.test("no response has a longer wait than a client's timer allows", async ()
   assert.equal(refused.headers.get("x-should-retry"), "false");
 });
 
-/** Asks in a session that the client names, perhaps as a sub-agent of another. */
+/** Sends a request in a session, or as a subagent of another session. */
 async function askIn(
   scene: UsageScene,
   headers: Readonly<Record<string, string>>,
@@ -807,7 +807,7 @@ async function askIn(
   return new Response(text, response);
 }
 
-Deno.test("a limit per session stops that session with its sub-agents, and no other work of the token", async () => {
+Deno.test("a limit per session stops only that session and its subagents", async () => {
   const scene = await openUsageScene(limited({ per: "session", requests: 2 }));
   const main = { "x-session-id": "session-1" };
   const agent = {
@@ -866,7 +866,7 @@ Deno.test("a limit per session stops that session with its sub-agents, and no ot
   assert.equal(windows[0]?.total.requests, 7);
 });
 
-Deno.test("a session's life is a day from its first request, over midnight, and a window is the calendar's", async () => {
+Deno.test("a session's limit lasts a day from its first request, or the calendar window in the configuration", async () => {
   for (
     const [window, afterMidnight] of [
       [{}, 429],
@@ -896,7 +896,7 @@ Deno.test("a session's life is a day from its first request, over midnight, and 
   }
 });
 
-Deno.test("a group's limit per session counts each session of each member, by model", async () => {
+Deno.test("a group's limit per session counts each session of each member separately, by model", async () => {
   const scene = await openUsageScene({
     groups: {
       team: {
@@ -924,7 +924,7 @@ Deno.test("a group's limit per session counts each session of each member, by mo
   );
 });
 
-Deno.test("more sessions than are counted apart share limits, and none has more", () => {
+Deno.test("sessionHolder() spreads any number of sessions over at most 65,536 names", () => {
   const names = new Set(
     Array.from(
       { length: 150_000 },
@@ -934,7 +934,7 @@ Deno.test("more sessions than are counted apart share limits, and none has more"
   assert.ok(names.size > 55_000 && names.size <= 65_536, `${names.size}`);
 });
 
-Deno.test("any name of a session is counted by itself, and a parent of another caller is the caller's own", async () => {
+Deno.test("sessions with any name are counted separately, and another caller's parent session is ignored", async () => {
   const long = "x".repeat(10_000);
   const names: Readonly<Record<string, Readonly<Record<string, string>>[]>> = {
     "of 10 KB": [{ "session-id": long }, { "session-id": `${long}y` }],
@@ -983,7 +983,7 @@ Deno.test("any name of a session is counted by itself, and a parent of another c
   }
 });
 
-Deno.test("GET /usage lists five of a caller's sessions, those with the least left, and none of another", async () => {
+Deno.test("GET /usage lists only the caller's five sessions with the least left", async () => {
   const scene = await openUsageScene({
     tokens: ["alice", "bob"].map((name) =>
       tokenOf(name, { limits: [{ per: "session", requests: 9 }] })

@@ -28,18 +28,14 @@ type Fields = Readonly<Record<string, unknown>>;
 type Protocol = typeof PROTOCOLS[number];
 
 /**
- * An answer of 3 input and 2 output tokens costs 5 millionths of a dollar, or a thousand times
- * that.
+ * Prices at which an answer of 3 input and 2 output tokens costs 5 millionths of a dollar, or a thousand times that.
  */
 const MODELS: readonly Fields[] = [
   { id: "cheap", upstream: "cheap-1", price: { input: 1, output: 1 } },
   { id: "dear", upstream: "dear-1", price: { input: 1000, output: 1000 } },
 ];
 
-/**
- * Opens a scene with one connection, which has a cheap model and an expensive one, and a token with
- * limits.
- */
+/** Opens a scene with a token with limits, and a connection with a cheap and an expensive model. */
 function openPair(
   limits: readonly Fields[],
   acts: readonly Act[],
@@ -97,7 +93,7 @@ async function used(scene: UsageScene, token = ALICE_TOKEN) {
 const CHEAP = ["cheap", 1, 3, 0.000005];
 const DEAR = ["dear", 1, 3, 0.005];
 
-/** The estimated tokens of one request's body before its answer, and a little more. */
+/** The estimated tokens of one request before its answer, and a little more. */
 const ONE_BODY: Readonly<Record<Protocol, number>> = {
   chat: 28,
   messages: 32,
@@ -117,7 +113,7 @@ function limitsOfOne(protocol: Protocol): Readonly<Record<string, Fields>> {
 for (const protocol of PROTOCOLS) {
   for (const stream of [false, true]) {
     for (const [unit, limit] of Object.entries(limitsOfOne(protocol))) {
-      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} on a model counts its service for another one, and then rejects bodies that name it`, async () => {
+      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} counts a model that serves for another one, and then rejects bodies that name it`, async () => {
         const scene = await openPair([limit], [answering("dear-1")], {
           protocol,
         });
@@ -140,7 +136,7 @@ for (const protocol of PROTOCOLS) {
 
 for (const protocol of PROTOCOLS) {
   for (const stream of [false, true]) {
-    Deno.test(`${protocol}${stream ? " stream" : ""}: a translated answer counts for the model that it names, too`, async () => {
+    Deno.test(`${protocol}${stream ? " stream" : ""}: a translated answer also counts for the model that it names`, async () => {
       const limits = [{ window: "day", requests: 1, models: ["dear"] }];
       const scene = await openPair(limits, [answering("dear-1")], {
         protocol,
@@ -155,7 +151,7 @@ for (const protocol of PROTOCOLS) {
   }
 }
 
-Deno.test("an answer counts for the connection's model with its name, or else for the requested one", async (t) => {
+Deno.test("an answer counts for the model that it names if the connection has it, otherwise for the requested one", async (t) => {
   const models = [
     { id: "cheap", upstream: "lab/cheap-1:free", price: { input: 1 } },
     { id: "fast", upstream: "lab/dear-1", price: { input: 2 } },
@@ -202,7 +198,7 @@ Deno.test("an answer counts for the connection's model with its name, or else fo
   }
 });
 
-Deno.test("of models with one upstream name the first that a token may use counts for all names in a body", async () => {
+Deno.test("if several models have one upstream name, the first that the token may use counts for the names in a body", async () => {
   const models = [
     ...MODELS,
     { id: "dear-too", upstream: "dear-1", price: { input: 1, output: 1 } },
@@ -219,7 +215,7 @@ Deno.test("of models with one upstream name the first that a token may use count
   }
 });
 
-Deno.test("a limit on a model rejects every body that lets the provider use it, in any field", async () => {
+Deno.test("a limit on a model rejects every body that allows the provider to use it, in any field", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 1, models: ["dear"] },
@@ -248,7 +244,7 @@ Deno.test("a limit on a model rejects every body that lets the provider use it, 
   assert.equal(scene.providers.asked.length, 1);
 });
 
-Deno.test("a limit that counts several models of a body counts the request once, and reserves the largest need", async () => {
+Deno.test("a limit on several models of a body counts the request once, and reserves the largest need", async () => {
   const both = ["cheap", "dear"];
   const scene = await openPair([
     { window: "day", requests: 2, models: both },
@@ -274,7 +270,7 @@ Deno.test("a limit that counts several models of a body counts the request once,
   await scene.pass(answer);
 });
 
-Deno.test("a refusal names the model that is used up, and no other that its limit counts", async () => {
+Deno.test("a refusal names only the requested model of its limit", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 9, models: ["cheap", "secret"] },
@@ -307,7 +303,7 @@ Deno.test("a warning names the model whose limit is nearly used up", async () =>
   assert.equal((await askBoth(scene)).status, 200);
 });
 
-Deno.test("the limits of a group count a model that served for another one, for every token", async () => {
+Deno.test("the limits of a group count a model that served for another one, for every member", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob"), group: "team" };
   const scene = await openUsageScene({
     connections: [
@@ -324,7 +320,7 @@ Deno.test("the limits of a group count a model that served for another one, for 
   assert.deepEqual(await used(scene, "mg_bob"), []);
 });
 
-Deno.test("a failed answer counts for the requested model, one that broke off for the model that it named", async () => {
+Deno.test("a failed answer counts for the requested model, a broken one for the model that it named", async () => {
   const failed = await openPair([], [status(400)]);
   await askBoth(failed);
   assert.deepEqual(await used(failed), [["cheap", 1, 0, null]]);
@@ -340,7 +336,7 @@ Deno.test("a failed answer counts for the requested model, one that broke off fo
   assert.equal(row?.[0], "dear");
 });
 
-Deno.test("a fallback of the gateway's counts for the model that its provider names, too", async () => {
+Deno.test("a fallback of the gateway also counts for the model that its provider names", async () => {
   const scene = await openUsageScene({
     connections: [
       connectionTo("one", { protocol: "chat", mode: "native" }, {
@@ -363,7 +359,7 @@ Deno.test("a fallback of the gateway's counts for the model that its provider na
   assert.equal(line.connection, "two");
 });
 
-Deno.test("a caller who leaves pays for the model that the answer has named so far", async (t) => {
+Deno.test("an answer whose caller disconnects counts for the model that it has named so far", async (t) => {
   const models = MODELS;
   const acts: Readonly<Record<string, { act: Act; stream: boolean }>> = {
     "a stream": {
@@ -402,7 +398,7 @@ Deno.test("a caller who leaves pays for the model that the answer has named so f
   });
 });
 
-/** Counts beside those of the answer: an advisor's, and those of a compaction. */
+/** Additional counts of an answer: an advisor's and a compaction's. */
 const ITERATIONS: JsonObject = {
   iterations: [
     { type: "message", input_tokens: 3, output_tokens: 2 },
@@ -429,7 +425,7 @@ const ITERATIONS: JsonObject = {
   ],
 };
 
-/** Returns a good answer with these further fields in each count of tokens. */
+/** Returns a good answer with additional fields in its usage. */
 function counting(fields: JsonObject): Act {
   const more = JSON.stringify(fields).slice(1, -1);
   return async (asked) => {
@@ -442,7 +438,7 @@ function counting(fields: JsonObject): Act {
 }
 
 for (const stream of [false, true]) {
-  Deno.test(`messages${stream ? " stream" : ""}: the tokens of an advisor count for its own model, those of a compaction for the model that served`, async () => {
+  Deno.test(`messages${stream ? " stream" : ""}: an advisor's tokens count for its own model, a compaction's for the serving model`, async () => {
     const scene = await openPair(
       [
         { window: "day", tokens: 50, models: ["dear"] },
@@ -495,7 +491,7 @@ for (const stream of [false, true]) {
 }
 
 for (const stream of [false, true]) {
-  Deno.test(`messages${stream ? " stream" : ""}: a fallback of the provider's own counts for the model that served in the end`, async () => {
+  Deno.test(`messages${stream ? " stream" : ""}: a fallback at the provider counts for the model that served in the end`, async () => {
     const scene = await openPair([], [
       counting({
         iterations: [
@@ -510,7 +506,7 @@ for (const stream of [false, true]) {
   });
 }
 
-Deno.test("messages stream: a caller who leaves behind a fallback pays for the model that went on", async () => {
+Deno.test("messages stream: an answer whose caller disconnects after a fallback counts for the fallback's model", async () => {
   const block = { type: "fallback", to: { model: "dear-1" } };
   const event = { type: "content_block_start", index: 1, content_block: block };
   const scene = await openPair([], [
@@ -535,7 +531,7 @@ Deno.test("messages stream: a caller who leaves behind a fallback pays for the m
   assert.equal((await scene.lines.of(answer)).served_model, "dear");
 });
 
-Deno.test("a log reads back as it was counted live, for every served model", async () => {
+Deno.test("the counts read back from the log equal the live counts, for every served model", async () => {
   const scene = await openPair([], [answering("dear-1")]);
   const { line } = await askBoth(scene);
   const read = readLogLine(JSON.stringify(line));

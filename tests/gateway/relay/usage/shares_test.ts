@@ -106,7 +106,7 @@ async function openShares(
 const person = (name: string, more: Readonly<Record<string, unknown>> = {}) =>
   tokenFile({ name, sha256: sha256Hex(`mg_${name}`), ...more });
 
-Deno.test("a token's part of a window is the provider's use, by its share of the tokens", async () => {
+Deno.test("a token's part of a window is its share of all tokens, applied to the provider's percentage", async () => {
   const scene = await openShares([person("alice"), person("bob")]);
   await scene.use("alice", 1000);
   await scene.use("bob", 3000);
@@ -123,7 +123,7 @@ Deno.test("a token's part of a window is the provider's use, by its share of the
   assert.equal((await scene.percent("bob"))?.your_percent, 45);
 });
 
-Deno.test("a new window begins with nothing of the old one", async () => {
+Deno.test("a new window begins without the usage of the old one", async () => {
   const scene = await openShares([person("alice"), person("bob")]);
   await scene.use("alice", 1000);
   scene.clock.nowMs += 6 * HOUR_MS;
@@ -134,7 +134,7 @@ Deno.test("a new window begins with nothing of the old one", async () => {
   assert.equal((await scene.percent("bob"))?.your_percent, 10);
 });
 
-Deno.test("of a window that began before the gateway, only the use since then is divided", async () => {
+Deno.test("only the use since the gateway's start is divided in a window that began earlier", async () => {
   const scene = await openShares([person("alice")]);
   scene.quota.resetsAtMs = NOW_MS + HOUR_MS;
   scene.quota.usedPercent = 70;
@@ -182,7 +182,7 @@ Deno.test("a token over its share of a window is rejected until the provider's r
   });
 });
 
-Deno.test("near its share a token is warned", async () => {
+Deno.test("a token gets a warning near its share", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0.5 }];
   const scene = await openShares([person("alice", { limits })]);
   await scene.use("alice", 900);
@@ -195,7 +195,7 @@ Deno.test("near its share a token is warned", async () => {
   );
 });
 
-Deno.test("a group's share is what all of its members used", async () => {
+Deno.test("a group's share counts the usage of all members", async () => {
   const groups = {
     team: { limits: [{ connection: "main", window: "five_hour", share: 0.4 }] },
   };
@@ -214,7 +214,7 @@ Deno.test("a group's share is what all of its members used", async () => {
   assert.equal((await scene.use("carol", 1)).status, 200);
 });
 
-Deno.test("a share of an unknown window rejects no request, and starts a reading of the quota", async () => {
+Deno.test("a share of an unknown window rejects no request, and makes the gateway read the quota", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0 }];
   const scene = await openShares([person("alice", { limits })]);
   assert.equal((await scene.use("alice", 1)).status, 200);
