@@ -11,7 +11,7 @@ import { steps } from "../../support/steps.ts";
 
 const WEBHOOK = "https://chat.example/secret-path?secret-query";
 
-Deno.test("alerts have defaults, and check shows no secret of the receiver", async () => {
+Deno.test("alerts have defaults, and check hides the receiver's secrets", async () => {
   const alerts = { webhook: WEBHOOK, headers: { "X-Key": "secret-value" } };
   const config = await minimalConfig({ alerts });
   assert.deepEqual(config.alerts, {
@@ -28,7 +28,7 @@ Deno.test("alerts have defaults, and check shows no secret of the receiver", asy
   assert.deepEqual(other.alerts?.at, [50, 90]);
 });
 
-Deno.test("a receiver in the own network is allowed, with a warning without TLS", async () => {
+Deno.test("a receiver in the gateway's own network is allowed, with a warning if it lacks TLS", async () => {
   const warnings = async (webhook: string) =>
     warningsOf(await loadFile(minimalFile({ alerts: { webhook } })));
   assert.deepEqual(await warnings("https://10.0.0.7/hook"), []);
@@ -47,7 +47,7 @@ const PROBLEMS: readonly (readonly [string, Record<string, unknown>])[] = [
   ["alerts.hook: is not a known key", { webhook: WEBHOOK, hook: 1 }],
 ];
 
-Deno.test("alerts that cannot be sent are a problem, without the secrets", async (t) => {
+Deno.test("a receiver that cannot get alerts is a problem, which hides the secrets", async (t) => {
   await steps(t, PROBLEMS, async ([wanted, alerts]) => {
     const problems = problemsOf(await loadFile(minimalFile({ alerts })));
     assert.ok(problems.some((one) => one.startsWith(wanted)), problems.join());

@@ -12,7 +12,7 @@ import { parseYaml } from "../../support/yaml.ts";
 
 const ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
-Deno.test("check shows a small file in its own words, with the defaults and what resolving adds", async () => {
+Deno.test("check shows a small file as written, with the defaults and the resolved values", async () => {
   const shown = await describedFile({
     connections: [connectionFile({ id: ID })],
   });
@@ -86,7 +86,7 @@ identity: []
   );
 });
 
-Deno.test("what check shows of a file without secrets is a file with the same meaning", async () => {
+Deno.test("the output of check for a file without secrets is a file with the same meaning", async () => {
   const file = minimalFile({
     server: { admin: { port_offset: 2 }, max_body_memory: "2GiB" },
     defaults: { limits: [{ window: "day", tokens: 5 }] },
@@ -122,7 +122,7 @@ Deno.test("what check shows of a file without secrets is a file with the same me
   assert.deepEqual(again.config, first.config);
 });
 
-Deno.test("check shows the number of names that it leaves out", async () => {
+Deno.test("check shows how many names it leaves out", async () => {
   const models = Array.from({ length: 53 }, (_, index) => `m${index}`);
   const shown = await describedFile({
     connections: [connectionFile({ models })],
@@ -130,7 +130,7 @@ Deno.test("check shows the number of names that it leaves out", async () => {
   assert.match(shown, / - m49\n +- 3 more\n +max_concurrent/);
 });
 
-Deno.test("check shows the beginnings of one caller's hashes", async () => {
+Deno.test("check shows only the beginning of each hash of a caller", async () => {
   const text = await describedFile({
     tokens: [tokenFile({ sha256: ["a".repeat(64), "b".repeat(64)] })],
   });
@@ -140,7 +140,7 @@ Deno.test("check shows the beginnings of one caller's hashes", async () => {
   assert.equal(text.match(/name: alice/g)?.length, 1);
 });
 
-Deno.test("check shows the tokens and groups of included files, too", async () => {
+Deno.test("check also shows the tokens and groups of included files", async () => {
   const text = await describedFile({
     include: ["more.yaml"],
     groups: { a: {} },

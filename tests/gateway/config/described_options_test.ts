@@ -23,7 +23,7 @@ import { steps } from "../../support/steps.ts";
 
 const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
-/** Two values of an option, and more fields beside it. */
+/** Two values of an option, and additional fields beside it. */
 type Values = readonly [one: unknown, other: unknown, beside?: Overrides];
 
 /** Returns the table of pairs below a path. */
@@ -45,7 +45,7 @@ function pairs(
 
 const TLS: Pair = [{}, { server: { tls: { cert: "c", key: "k" } } }];
 
-/** What all connections have, where the one connection has every deadline of its own. */
+/** The values of all connections, when a connection sets every deadline itself. */
 const deadline = (name: string): Pair => {
   const timeouts = { connect: 1, first_byte: 1, first_output: 1, idle: 1 };
   const connections = [connectionFile({ timeouts })];
@@ -55,7 +55,7 @@ const deadline = (name: string): Pair => {
   ];
 };
 
-/** Every option of a limit, wherever limits stand. */
+/** Every option of a limit, for each list of limits. */
 const LIMITS: Readonly<Record<string, Values>> = {
   window: ["hour", "day", { tokens: 5 }],
   per: [undefined, "session", { window: "day", tokens: 5 }],
@@ -245,7 +245,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   ...pairs(LIMITS, "identity[].rules[].limits[]."),
 };
 
-/** A configuration, and what `check` shows of it. */
+/** A configuration, and the output of `check` for it. */
 interface Shown {
   readonly config: Config;
   readonly show: () => string;
@@ -271,7 +271,7 @@ const PLACES: OptionPlaces<Shown> = {
   show: ({ show }) => show(),
 };
 
-Deno.test("every option of the schema is described, documented, resolved and shown by check, unless it is a secret", async () => {
+Deno.test("every option of the schema is described, documented, resolved and, unless it is a secret, shown by check", async () => {
   const options = configOptions();
   assert.ok(options.length > 60);
   assert.deepEqual(await optionFaults(options, PLACES), []);

@@ -19,7 +19,7 @@ const CONNECTIONS = `connections:
 const MAIN = `include: ["tokens.d/*.yaml"]
 ${CONNECTIONS}`;
 
-/** Returns an entry of `tokens` whose hash repeats a digit. */
+/** Returns an entry of `tokens`, with a hash of one repeated digit. */
 const entry = (name: string, digit: string, more = "") =>
   `  - name: ${name}
     sha256: "${digit.repeat(64)}"
@@ -76,7 +76,7 @@ ${entry("${NAME}", "c")}`,
   assert.deepEqual(config.include, ["tokens.d/*.yaml"]);
 });
 
-Deno.test("a file that two patterns name is read once", async () => {
+Deno.test("a file that matches two patterns is read once", async () => {
   const main = `include: ["tokens.d/*.yaml", tokens.d/1.yaml]\n${CONNECTIONS}`;
   const files = { "tokens.d/1.yaml": `tokens:\n${entry("bob", "b")}` };
   assert.equal(configOf(await load(main, files)).callers.size, 1);
@@ -153,7 +153,7 @@ Deno.test("an included file that cannot be used is a problem", async (t) => {
   }
 });
 
-Deno.test("the problems of all files come at once", async () => {
+Deno.test("the problems of all files are reported at once", async () => {
   const lines = await problemLines(`${MAIN}timeouts: { idel: 1 }\n`, {
     "a.yaml": "tokens: [\n",
     "b.yaml": "tokens: {}\n\n",
@@ -176,7 +176,7 @@ Deno.test("an included file that does not exist is a problem; a pattern without 
   ]);
 });
 
-Deno.test("a pattern whose folder is gone is a problem, so that its tokens stay", async () => {
+Deno.test("a pattern in a missing folder is a problem, so that its tokens are not removed", async () => {
   const result = await loadText(MAIN, {
     listFiles: () => Promise.reject(new Deno.errors.NotFound()),
   });
@@ -186,7 +186,7 @@ Deno.test("a pattern whose folder is gone is a problem, so that its tokens stay"
   ]);
 });
 
-Deno.test("include accepts no pattern of any depth, and a file without include needs tokens", async () => {
+Deno.test("include rejects patterns of any depth, and a file without include needs tokens", async () => {
   assert.deepEqual(
     await problemLines(`include: ["**/*.yaml"]\n${CONNECTIONS}`, {}),
     ["include[0], line 1: must not hold **. Name each folder, such as tokens.d/*.yaml."],
@@ -205,7 +205,7 @@ Deno.test("too many included files are rejected", async () => {
   ]);
 });
 
-Deno.test("a problem in the main file names the entry and its line, a warning too", async () => {
+Deno.test("a problem or warning in the main file names the entry and its line", async () => {
   const many = Array.from(
     { length: 37 },
     (_, index) =>

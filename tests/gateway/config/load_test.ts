@@ -218,7 +218,7 @@ Deno.test("loadConfig() adds the defaults to a small file", async () => {
   assert.equal(caller?.models, undefined);
 });
 
-Deno.test("loadConfig() gives a token without a limit a quarter of the gateway's slots, and at least one", async () => {
+Deno.test("loadConfig() limits a token by default to a quarter of the gateway's slots, but at least one", async () => {
   for (const [most, expected] of [[1024, 256], [7, 1], [3, 1], [1, 1]]) {
     const config = await minimalConfig({
       server: { max_concurrent_requests: most },
@@ -279,7 +279,7 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
   ]);
 });
 
-Deno.test("loadConfig() accepts auto for the number of workers, and digits from a variable", async () => {
+Deno.test("loadConfig() accepts auto or a variable as the number of workers", async () => {
   for (const [workers, expected] of [["auto", "auto"], ["3", 3]] as const) {
     const config = await minimalConfig({ server: { workers } });
     assert.equal(config.server.workers, expected);
@@ -293,7 +293,7 @@ const MEANT = "Only ${NAME} is replaced by an environment variable.";
 const IS = `is the name of a variable without braces. ${MEANT}`;
 const HOLDS = `holds the name of a variable without braces. ${MEANT}`;
 
-Deno.test("a text that is the name of a variable without braces is a problem", async (t) => {
+Deno.test("a reference to a variable without braces is a problem", async (t) => {
   const cases: readonly (readonly [string, Record<string, unknown>])[] = [
     ["auth.key", { auth: { scheme: "bearer", key: "$ZAI_API_KEY" } }],
     ["auth.key", { auth: { scheme: "bearer", key: "$zai_key" } }],
@@ -312,7 +312,7 @@ Deno.test("a text that is the name of a variable without braces is a problem", a
   }
 });
 
-Deno.test("a variable within a text, or in a free text, is a warning", async (t) => {
+Deno.test("a reference within a text, or in a free text, is a warning", async (t) => {
   const cases: readonly (readonly [string, string, Record<string, unknown>])[] =
     [
       ["headers.x-a", HOLDS, { headers: { "x-a": "Bearer $TEAM_KEY" } }],
@@ -329,7 +329,7 @@ Deno.test("a variable within a text, or in a free text, is a warning", async (t)
   });
 });
 
-Deno.test("a dollar sign without a name passes, and so does one in a variable's value", async (t) => {
+Deno.test("a dollar sign is accepted without a name after it, and in a variable's value", async (t) => {
   const keys: readonly (readonly [written: string, key: string])[] = [
     ["$2b$12$abc", "$2b$12$abc"],
     ["sk$KEY", "sk$KEY"],

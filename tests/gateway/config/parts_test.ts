@@ -42,7 +42,7 @@ async function visibleTo(token: Record<string, unknown>) {
   return [...assignedModels(caller, config).keys()];
 }
 
-Deno.test("assignedModels() returns each model of the enabled assigned connections once", async () => {
+Deno.test("assignedModels() returns each model of a caller's enabled connections once", async () => {
   assert.deepEqual(await visibleTo({}), ["x", "y", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["b"] }), ["x", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["off"] }), []);
@@ -114,7 +114,7 @@ Deno.test("two connections must not have one id, in any case", async () => {
   );
 });
 
-Deno.test("an id must not be the one made from another's name", async () => {
+Deno.test("an id must differ from those that are made from other names", async () => {
   const made = "0e090408-0e68-585e-9b1c-8e6bf337403b";
   const problem = (own: number, other: number) =>
     `connections[${own}].id: is also the id of connections[${other}]. Ids must differ.`;
@@ -182,7 +182,7 @@ Deno.test("expandVariables() names each variable that is unset or empty", () => 
   });
 });
 
-Deno.test("expandVariables() rejects a reference that is no name, without quoting it", (t) =>
+Deno.test("expandVariables() rejects an invalid name of a variable without quoting it", (t) =>
   steps(t, ["${}", "${A-B}", "${KEY:-x}", "${1A}", "${KEY", "x${"], (text) => {
     const { messages } = expand(text);
     assert.deepEqual(messages, [
@@ -199,7 +199,7 @@ Deno.test("loadConfig() accepts variables for numbers and booleans", async () =>
   assert.equal(config.connections[0]?.enabled, false);
 });
 
-Deno.test("loadConfig() reports an unset variable once, and no consequence of it", async () => {
+Deno.test("loadConfig() reports only the unset variable, not the problems that it causes", async () => {
   const file = minimalFile({
     server: { port: "${UNSET}", host: "${UNSET}" },
     connections: [
@@ -242,7 +242,7 @@ Deno.test("deepFreeze() freezes objects, lists, and the content of maps and sets
   });
 });
 
-Deno.test("deepFreeze() keeps values comparable and survives cycles", () => {
+Deno.test("deepFreeze() keeps values comparable and accepts cycles", () => {
   const map = deepFreeze(new Map([["k", 1]]));
   assert.deepEqual(map, new Map([["k", 1]]));
   const circle: Record<string, unknown> = {};
@@ -262,7 +262,7 @@ Deno.test("loadConfig() returns a frozen configuration", async () => {
   assert.ok(Object.isFrozen([...config.callers.values()][0]?.connectionIds));
 });
 
-Deno.test("a live configuration returns the one that was swapped in last", async () => {
+Deno.test("a live configuration returns the latest one", async () => {
   const first = await minimalConfig();
   const second = await minimalConfig({ messages_vendor: "other" });
   const liveConfig = createLiveConfig(first);
@@ -271,7 +271,7 @@ Deno.test("a live configuration returns the one that was swapped in last", async
   assert.equal(liveConfig.current(), second);
 });
 
-Deno.test("a renewed key replaces its connection alone, and keeps every other object", async () => {
+Deno.test("a renewed key replaces only its connection's object", async () => {
   const file = (overrides: Record<string, unknown> = {}) =>
     minimalFile({
       connections: [
@@ -317,7 +317,7 @@ Deno.test("a live configuration is frozen", async () => {
   assert.ok(Object.isFrozen(liveConfig.current()));
 });
 
-Deno.test("formatPath() writes keys, indices and odd keys", () => {
+Deno.test("formatPath() writes keys and indices, and quotes unusual keys", () => {
   assert.equal(
     formatPath(["connections", 0, "models", 1, "upstream"]),
     "connections[0].models[1].upstream",
@@ -372,7 +372,7 @@ Deno.test("suggestion() names the nearest name", () => {
   assert.equal(suggestion("hots", ["host"]), '. Did you mean "host"?');
 });
 
-Deno.test("oncePerPlace() keeps the first problem of each place, counting the places above it", () => {
+Deno.test("oncePerPlace() keeps the first problem of each path, including the paths above it", () => {
   const findings = createFindings();
   findings.problem(["a"], "first");
   findings.problem(["a"], "second");

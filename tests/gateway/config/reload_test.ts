@@ -18,7 +18,7 @@ import { until } from "../../support/within.ts";
 import { configChanges } from "../../../src/gateway/config/changes.ts";
 import { steps } from "../../support/steps.ts";
 
-/** A reload whose file is whatever `file` holds at the time. */
+/** Opens a reload that reads the current value of `file`. */
 async function createScene() {
   const first = await minimalConfig();
   const scene = { file: minimalFile() as unknown };
@@ -36,7 +36,7 @@ async function createScene() {
 
 const SECOND_LOOK_MS = 2000;
 
-/** Reloads a file that takes something away; `act` runs between the first look and the second. */
+/** Reloads a file that removes something. `act` runs between the first reading and the second. */
 async function lookAgain(
   { reload, timers, store: liveConfig }: Awaited<
     ReturnType<typeof createScene>
@@ -53,7 +53,7 @@ async function lookAgain(
   await reloading;
 }
 
-Deno.test("a valid file takes over, with its warnings", async () => {
+Deno.test("a valid file replaces the configuration and reports its warnings", async () => {
   const parts = await createScene();
   const { scene, store: liveConfig, outcomes } = parts;
   scene.file = minimalFile({ messages_vendor: "other", tokens: [] });
@@ -73,7 +73,7 @@ Deno.test("a valid file takes over, with its warnings", async () => {
   }]);
 });
 
-Deno.test("a file that removes a caller, a connection or a model waits for a second reading", async (t) => {
+Deno.test("a file that removes a caller, a connection or a model is read a second time first", async (t) => {
   const [connection, model] = ["Another", "another-model"];
   const another = connectionFile({ name: connection, models: [model] });
   const more = { connections: [connectionFile(), another] };
@@ -132,14 +132,14 @@ Deno.test("an invalid file changes nothing and is reported with every problem", 
   assert.equal(liveConfig.current().messagesVendor, "other");
 });
 
-Deno.test("an equal file keeps the configuration object in use", async () => {
+Deno.test("an equal file keeps the configuration object", async () => {
   const { first, store: liveConfig, outcomes, reload } = await createScene();
   await reload();
   assert.equal(liveConfig.current(), first);
   assert.deepEqual(outcomes, [{ kind: "unchanged" }]);
 });
 
-Deno.test("a forced call replaces an equal configuration once, also when it comes during an attempt", async () => {
+Deno.test("a forced call replaces an equal configuration once, also during a running reload", async () => {
   const { first, store: liveConfig, outcomes, reload } = await createScene();
   const running = reload();
   reload({ isForced: true });
@@ -198,7 +198,7 @@ Deno.test("a setting that needs a restart is a warning while it differs from the
   assert.deepEqual(warned, [["server.port"], ["server.port"], []]);
 });
 
-Deno.test("a failure of the gateway itself changes nothing and is reported", async () => {
+Deno.test("an unexpected failure changes nothing and is reported", async () => {
   const first = await minimalConfig();
   const liveConfig = createLiveConfig(first);
   const outcomes: ReloadOutcome[] = [];
@@ -213,7 +213,7 @@ Deno.test("a failure of the gateway itself changes nothing and is reported", asy
   assert.deepEqual(outcomes, [{ kind: "failed", error }]);
 });
 
-Deno.test("a thousand calls at once run one attempt at a time, and two in all", async () => {
+Deno.test("a thousand concurrent calls cause two reloads, one after the other", async () => {
   const config = await minimalConfig();
   let running = 0;
   let most = 0;
@@ -240,7 +240,7 @@ Deno.test("a thousand calls at once run one attempt at a time, and two in all", 
   assert.deepEqual(outcomes, [{ kind: "unchanged" }, { kind: "unchanged" }]);
 });
 
-Deno.test("a call during an attempt resolves after the file was read once more", async () => {
+Deno.test("a call during a reload resolves after the file was read again", async () => {
   const { scene, store: liveConfig, reload } = await createScene();
   const attempt = reload();
   scene.file = minimalFile({ messages_vendor: "late" });
@@ -249,7 +249,7 @@ Deno.test("a call during an attempt resolves after the file was read once more",
   await attempt;
 });
 
-Deno.test("a call from within a report is not lost", async () => {
+Deno.test("a call from within a report causes another reload", async () => {
   const config = await minimalConfig();
   let loads = 0;
   let again: Promise<void> | undefined;
@@ -279,7 +279,7 @@ async function changesTo(
 
 const NONE = { added: [], removed: [], changed: [] };
 
-Deno.test("configChanges() returns paths of names for what was added, removed and changed, and no values", async () => {
+Deno.test("configChanges() returns the paths of additions, removals and changes, without values", async () => {
   const connection = connectionFile({ name: "GLM", models: ["a", "b"] });
   const base = {
     connections: [connection],
@@ -321,7 +321,7 @@ Deno.test("configChanges() returns paths of names for what was added, removed an
   }
 });
 
-Deno.test("configChanges() returns a hundred paths of a kind at most, with the number of the others", async () => {
+Deno.test("configChanges() returns at most a hundred paths of a kind, and the number of the others", async () => {
   const tokens = Array.from(
     { length: 120 },
     (_, index) =>

@@ -13,7 +13,7 @@ import {
 
 const CANARY = "canary-0123456789abcdef";
 
-/** Texts with a secret in each part that a text may have one, alone, in a list and in a mapping. */
+/** Texts with a secret in every possible part, alone, in a list and in a mapping. */
 const ATTACKS: readonly unknown[] = [
   CANARY,
   `https://${CANARY}@a.example/v1`,
@@ -24,13 +24,13 @@ const ATTACKS: readonly unknown[] = [
   `see https://u:${CANARY}@a.example/v1?q=${CANARY}`,
 ].flatMap((text) => [text, [text], { "x-a": text }, { a: { b: [text] } }]);
 
-/** Returns what an option needs beside it, in the forms that it may have. */
+/** Returns the options that another option needs beside it, in each possible form. */
 function neighboursOf(path: string): readonly Overrides[] {
   if (path.startsWith("alerts.")) return [{ webhook: A }];
   return path.startsWith("connections[].quota.") ? [JSON_QUOTA, TEAM] : [{}];
 }
 
-/** Options whose names sound like secrets, and the reason why they are none. */
+/** Options whose names sound like secrets, and why they are none. */
 const NO_SECRETS: Readonly<Record<string, string>> = {
   "server.tls.key": "a path",
   "server.removed_tokens": "one of two words",
@@ -38,7 +38,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   "connections[].models[].max_output_tokens": "a number",
 };
 
-Deno.test("a secret never shows, in an option for it or in the URL of another, and no problem quotes it", async () => {
+Deno.test("check and problems show no secret, in a secret option or in the URL of another", async () => {
   const tried = new Set<string>();
   for (const { path, isLeaf, isSecret } of configOptions()) {
     if (!isLeaf) continue;
@@ -67,7 +67,7 @@ Deno.test("a secret never shows, in an option for it or in the URL of another, a
   assert.deepEqual([...tried].sort(), secrets.sort(), "each was attacked");
 });
 
-Deno.test("an option whose name sounds like a secret is one, or says why it is none", () => {
+Deno.test("an option whose name sounds like a secret is one, or has a reason here", () => {
   const options = configOptions().filter(({ path, isLeaf }) =>
     isLeaf && SECRET_NAME_REGEXP.test(path)
   );

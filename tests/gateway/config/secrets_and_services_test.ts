@@ -23,7 +23,7 @@ import { steps } from "../../support/steps.ts";
 
 const CANARY = "sk-CANARY-0123456789";
 
-/** A key that has landed in the wrong place. */
+/** A key in the wrong place of the file. */
 const MISPLACED: Readonly<Record<string, unknown>> = {
   "the host": minimalFile({ server: { host: `${CANARY} x` } }),
   "the port": minimalFile({ server: { port: CANARY } }),
@@ -92,7 +92,7 @@ Deno.test("no problem quotes a key in", (t) =>
     assert.doesNotMatch(JSON.stringify(result), /CANARY/);
   }));
 
-Deno.test("no problem quotes a line that is not YAML", async () => {
+Deno.test("no problem quotes an invalid line of YAML", async () => {
   const result = await loadText(
     `connections:\n  - auth: { key: "${CANARY} }\n`,
   );
@@ -100,7 +100,7 @@ Deno.test("no problem quotes a line that is not YAML", async () => {
   assert.doesNotMatch(JSON.stringify(result), /CANARY/);
 });
 
-Deno.test("check shows no key, no header value and no forced value", async () => {
+Deno.test("check hides keys, header values and forced values", async () => {
   const description = await describedFile({
     connections: [connectionFile({
       auth: { scheme: "bearer", key: CANARY },
@@ -122,7 +122,7 @@ Deno.test("check shows no key, no header value and no forced value", async () =>
   assert.match(description, /jwks_url: 'https:\/\/a\.example\/k'/);
 });
 
-Deno.test("every service with a preset needs a name, a key, its variables and its headers, and models only", async (t) => {
+Deno.test("a connection of a preset needs only a name, a key, models, and the service's variables and headers", async (t) => {
   for (const service of SERVICE_NAMES) {
     if (service === "custom" || service === "gateway") continue;
     await t.step(service, async () => {
@@ -163,7 +163,7 @@ Deno.test("every service with a preset needs a name, a key, its variables and it
   }
 });
 
-Deno.test("an own endpoint replaces all of the service's, so that no key goes elsewhere", async () => {
+Deno.test("a configured endpoint replaces all endpoints of the service", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       service: "zai",
@@ -175,7 +175,7 @@ Deno.test("an own endpoint replaces all of the service's, so that no key goes el
   });
 });
 
-Deno.test("a connection may override everything of its service", async () => {
+Deno.test("a connection may override every setting of its service", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       service: "openrouter",
@@ -208,7 +208,7 @@ Deno.test("`kind: none` turns the reading of a quota off", async () => {
   assert.equal(config.connections[0]?.quota, undefined);
 });
 
-Deno.test("force and omit add to those of the service", async () => {
+Deno.test("force and omit of a connection add to those of its service", async () => {
   const config = await minimalConfig({
     connections: [{
       name: "main",
@@ -227,7 +227,7 @@ Deno.test("force and omit add to those of the service", async () => {
   assert.deepEqual(connection?.omit, [...SERVICES.codex.omit, "verbosity"]);
 });
 
-Deno.test("a service with only a kind of quota is a problem with an instruction", async (t) => {
+Deno.test("a service without a preset is a problem with an instruction, even if its quota has a reader", async (t) => {
   const services: readonly string[] = SERVICE_NAMES;
   const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
   assert.ok(kinds.includes("new-api") && kinds.includes("copilot"));

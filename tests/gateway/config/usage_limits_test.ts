@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const PRICE = { input: 2, output: 8 };
 
-/** A connection whose quota is read, and that serves a model with a price and one without. */
+/** A connection with a quota reader, a model with a price and one without. */
 function zai(overrides: Fields = {}): Fields {
   return connectionFile({
     service: "zai",
@@ -27,7 +27,7 @@ function zai(overrides: Fields = {}): Fields {
   });
 }
 
-/** What is wrong with the one limit of the one token. */
+/** Returns the problems with a token's only limit. */
 async function problemsOfLimit(limit: Fields): Promise<readonly string[]> {
   return problemsOf(
     await loadFile(minimalFile({
@@ -37,13 +37,13 @@ async function problemsOfLimit(limit: Fields): Promise<readonly string[]> {
   );
 }
 
-/** The limits of the callers, by name. */
+/** Returns the limits of the callers, by name. */
 async function limitsOf(file: Fields) {
   const { callers } = await minimalConfig({ connections: [zai()], ...file });
   return new Map([...callers.values()].map((one) => [one.name, one]));
 }
 
-Deno.test("a limit is resolved to its unit, its models and the names of its connections", async () => {
+Deno.test("a limit is resolved to its unit, models and connection names", async () => {
   const id = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
   const callers = await limitsOf({
     connections: [zai({ id })],
@@ -79,7 +79,7 @@ Deno.test("a limit is resolved to its unit, its models and the names of its conn
   ]);
 });
 
-Deno.test("defaults bind the tokens without limits of their own, an empty list none, and a group its members besides", async () => {
+Deno.test("default limits apply to tokens without a list of limits, and group limits apply additionally", async () => {
   const callers = await limitsOf({
     defaults: { limits: [{ window: "day", tokens: 1 }] },
     groups: { team: { limits: [{ window: "day", tokens: 9 }] } },
@@ -110,7 +110,7 @@ Deno.test("defaults bind the tokens without limits of their own, an empty list n
   assert.equal(callers.get("member")?.groups[0], callers.get("own")?.groups[0]);
 });
 
-Deno.test("check shows the limits of every token and group in the file's words", async () => {
+Deno.test("check shows the limits of every token and group as the file writes them", async () => {
   const shown = await describedFile({
     defaults: { limits: [{ window: "hour", requests: 7 }] },
     connections: [zai()],
@@ -191,7 +191,7 @@ Deno.test("an impossible limit is a problem with an instruction", async () => {
   }
 });
 
-Deno.test("a share of an unread quota, or of a balance, is a problem", async () => {
+Deno.test("a share of a balance, or of a quota that is not read, is a problem", async () => {
   const limits = [{ window: "five_hour", connection: "main", share: 0.4 }];
   const problems = async (connection: Fields) =>
     problemsOf(
@@ -211,7 +211,7 @@ Deno.test("a share of an unread quota, or of a balance, is a problem", async () 
   );
 });
 
-Deno.test("a duplicate limit is a problem, with any amounts", async () => {
+Deno.test("a duplicate limit is a problem, even with another amount", async () => {
   const result = await loadFile(minimalFile({
     connections: [zai()],
     tokens: [
@@ -228,7 +228,7 @@ Deno.test("a duplicate limit is a problem, with any amounts", async () => {
   ]);
 });
 
-Deno.test("a limited cost needs prices only for models that its callers may use", async () => {
+Deno.test("a cost limit needs prices only for models that its callers may use", async () => {
   const limits = [{ window: "day", cost: 5 }];
   const load = (overrides: Fields) =>
     loadFile(minimalFile({ connections: [zai()], ...overrides }));
@@ -251,7 +251,7 @@ Deno.test("a limited cost needs prices only for models that its callers may use"
   );
 });
 
-Deno.test("a limited cost names every model without a price at once, for all limits of a list", async () => {
+Deno.test("one problem names every model without a price, for all cost limits of a list", async () => {
   const result = await loadFile(minimalFile({
     connections: [
       zai(),
@@ -273,7 +273,7 @@ Deno.test("a limited cost names every model without a price at once, for all lim
   ]);
 });
 
-Deno.test("a disabled connection needs no price for a limit on the cost", async () => {
+Deno.test("a disabled connection needs no prices for a cost limit", async () => {
   const limits = [{ window: "day", cost: 5 }];
   const file = minimalFile({
     connections: [connectionFile({ enabled: false })],
@@ -296,7 +296,7 @@ Deno.test("an undefined group is a problem, and one without members a warning", 
   ]);
 });
 
-Deno.test("a problem in one group hides no misspelled group, and a token of that group lacks nothing else", async () => {
+Deno.test("a problem in one group hides no misspelled group and causes no problem at its members", async () => {
   const groups = { team: { connections: ["main"], models: [4.1] } };
   const tokens = [tokenFile({ group: "taem", connections: undefined })];
   assert.deepEqual(

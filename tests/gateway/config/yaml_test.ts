@@ -8,28 +8,28 @@ import type { Path } from "../../../src/base/problems.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import { steps } from "../../support/steps.ts";
 
-/** Returns the value of a text that must be valid. */
+/** Returns the value of a valid text. */
 function valueOf(text: string): unknown {
   const result = readYaml(text);
   assert.ok("value" in result);
   return result.value;
 }
 
-Deno.test("readYaml() reads YAML and JSON, JSON with tabs too", () => {
+Deno.test("readYaml() reads YAML, and JSON even with tabs", () => {
   assert.deepEqual(valueOf("a: 1\nb: [x, 'y']\n"), { a: 1, b: ["x", "y"] });
   assert.deepEqual(valueOf('\uFEFF{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n'), {
     a: { b: 1 },
   });
 });
 
-Deno.test("readYaml() leaves dates and merge keys as they are written", () => {
+Deno.test("readYaml() reads dates and merge keys as plain text", () => {
   assert.deepEqual(valueOf("a: 2027-01-01T00:00:00Z\n<<: { b: 1 }"), {
     a: "2027-01-01T00:00:00Z",
     "<<": { b: 1 },
   });
 });
 
-Deno.test("readYaml() accepts a tab that indents nothing", () => {
+Deno.test("readYaml() accepts tabs except for indentation", () => {
   assert.deepEqual(valueOf("a: 1\t# one\n\t# comment\nb:\t2\n"), {
     a: 1,
     b: 2,
@@ -54,32 +54,32 @@ const FAULTS: Readonly<
     "line 3",
     /^a tab indents/,
   ],
-  "a key that stands twice": [
+  "a duplicate key": [
     "a: 1\nb:\n  c: 1\n  c: 2\n",
     "line 4",
     /^this key appears twice in one mapping, first in line 3\. Keep one of them\.$/,
   ],
-  "a known key that stands twice, with a list of entries": [
+  "a known duplicate key, with a list of entries": [
     "tokens:\n  - name: alice\n    sha256: a\nconnections: []\ntokens:\n  - name: bob\n",
     "line 5",
     /^`tokens` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
-  "a known key that stands twice in an entry of a list": [
+  "a known duplicate key in an entry of a list": [
     "tokens:\n  - name: alice\n  - name: bob\n    expires: 1\n    # name:\n    name:\n      carol\n",
     "line 6",
     /^`name` appears twice in one mapping, first in line 3\./,
   ],
-  "a known key in quotes that stands twice": [
+  "a known duplicate key in quotes": [
     "\"tokens\": []\r\n'tokens' : []\r\n",
     "line 2",
     /^`tokens` appears twice in one mapping, first in line 1\./,
   ],
-  "a known key that stands twice in braces": [
+  "a known duplicate key in braces": [
     "tokens:\n  - { name: alice, sha256: a, name: bob }\n",
     "line 2",
     /^`name` appears twice in one mapping, first in line 2\. Keep one of them\.$/,
   ],
-  "a key that stands twice in braces before other braces": [
+  "a duplicate key in braces before other braces": [
     "auth: { key: a, key: { scheme: b } }\n",
     "line 1",
     /^`key` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
@@ -89,12 +89,12 @@ const FAULTS: Readonly<
     "line 2",
     /^is a number in place of a key\. A comma ends a value: write 5000, not 5,000\.$/,
   ],
-  "a key with a question mark that stands twice": [
+  "a duplicate key with a question mark": [
     "name: a\n? name\n: b\n",
     "line 3",
     /^`name` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
-  "a JSON key that stands twice": [
+  "a duplicate JSON key": [
     '{"a": 1,\n"a": 2}',
     "line 2",
     /^this key appears twice in one mapping, first in line 1\./,
@@ -113,7 +113,7 @@ Deno.test("readYaml() names the line and column of", (t) =>
     assert.doesNotMatch(result.problem.message, /\n|\^/);
   }));
 
-Deno.test("readYaml() quotes nothing of the text, which may hold a key", async (t) => {
+Deno.test("readYaml() quotes no part of the text in its errors", async (t) => {
   const texts = [
     "key: *sk-canary",
     "key: !sk-canary x",
@@ -185,21 +185,21 @@ Deno.test("parseLinedYaml() returns the line of every key and item", () => {
   }
 });
 
-Deno.test("parseLinedYaml() names the list's line for the items of one with an empty item", () => {
+Deno.test("parseLinedYaml() returns the list's line for its items if one is empty", () => {
   const { value, lineOf } = parseLinedYaml("list:\n  -\n  - a: 1\n  - b: 2\n");
   assert.deepEqual(value, { list: [null, { a: 1 }, { b: 2 }] });
   assert.equal(lineOf(["list", 2, "b"]), 4);
   for (const index of [0, 1, 2]) assert.equal(lineOf(["list", index]), 1);
 });
 
-Deno.test("parseLinedYaml() returns the line of the enclosing entry for a missing value", () => {
+Deno.test("parseLinedYaml() returns the enclosing entry's line for a missing value", () => {
   const { lineOf } = parseLinedYaml(TEXT);
   assert.equal(lineOf(["a", 1, "sha256"]), 6);
   assert.equal(lineOf(["a", 2, "below", "a text"]), 8);
   assert.equal(lineOf(["nothing"]), 1);
 });
 
-Deno.test("parseLinedYaml() reads the same values as the parser of the library", () => {
+Deno.test("parseLinedYaml() reads the same values as the library's parser", () => {
   const texts = [
     TEXT,
     "",
@@ -239,7 +239,7 @@ Deno.test("parseLinedYaml() names a duplicate key, and the line of the first", (
   }
 });
 
-Deno.test("parseLinedYaml() survives keys that are collections", () => {
+Deno.test("parseLinedYaml() accepts keys that are collections", () => {
   const bomb = [
     "a: &a [x, x]",
     ...["b", "c", "d"].map((name, index) =>

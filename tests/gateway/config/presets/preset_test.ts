@@ -27,14 +27,14 @@ async function endpointsOf(overrides: Readonly<Record<string, unknown>>) {
   return configOf(await load(overrides)).connections[0]?.endpoints;
 }
 
-Deno.test("a variable becomes a part of every address of its service", async () => {
+Deno.test("a variable is inserted into every address of its service", async () => {
   assert.deepEqual(
     await endpointsOf({ service: "bedrock", region: "eu-central-1" }),
     { chat: "https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1" },
   );
 });
 
-Deno.test("the region global of Vertex is not a part of the host", async () => {
+Deno.test("the region global of Vertex does not appear in the host", async () => {
   const host = async (region: string) =>
     (await endpointsOf({ service: "vertex", project: "p1", region }))?.chat;
   assert.equal(
@@ -48,7 +48,7 @@ Deno.test("the region global of Vertex is not a part of the host", async () => {
 });
 
 // The hosts of npm `@anthropic-ai/vertex-sdk` 1.1.3, client.mjs.
-Deno.test("the multi-regions of Vertex have hosts of their own", async () => {
+Deno.test("each multi-region of Vertex has its own host", async () => {
   for (
     const [region, host] of [
       ["global", "aiplatform.googleapis.com"],
@@ -68,28 +68,28 @@ Deno.test("the multi-regions of Vertex have hosts of their own", async () => {
   }
 });
 
-Deno.test("fillVariables() keeps variables without a value, and words that are no variable", () => {
+Deno.test("fillVariables() keeps variables without a value, and other words in braces", () => {
   assert.equal(
     fillVariables("https://{region}.{other}.example", {}),
     "https://{region}.{other}.example",
   );
 });
 
-Deno.test("a preset's endpoints are those that the connection's family can use", async () => {
+Deno.test("a preset has only endpoints that its connection's family can use", async () => {
   assert.deepEqual(
     await endpointsOf({ service: "xai", family: "C" }),
     { responses: "https://api.x.ai/v1" },
   );
 });
 
-Deno.test("a self-hosted server needs no key, and gets one as a bearer token if there is one", async () => {
+Deno.test("a self-hosted server needs no key, and gets a configured one as a bearer token", async () => {
   const authOf = async (auth: unknown) =>
     configOf(await load({ service: "ollama", auth })).connections[0]?.auth;
   assert.deepEqual(await authOf(undefined), { scheme: "none" });
   assert.deepEqual(await authOf({ key: "k" }), { scheme: "bearer", key: "k" });
 });
 
-/** Each would lead the key to another host, or to another path. */
+/** Values that would send the key to another host or path. */
 const REGIONS = ["evil.example/", "a.b", "a@b", "a#", "-a", "a?b", "a%2f", ""];
 const LABEL =
   "must have only letters, digits and inner hyphens, such as eu-central-1.";
@@ -133,7 +133,7 @@ Deno.test("check reports problems of a preset's variables and of headers_drop", 
   });
 });
 
-Deno.test("check warns about a variable beside own addresses, which has no effect", async () => {
+Deno.test("check warns that a variable has no effect beside the connection's own addresses", async () => {
   const result = await load({
     service: "azure",
     resource: "my-resource",
@@ -160,7 +160,7 @@ const ENTRIES = PAGES.flatMap((page) =>
   [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = ""]) => text)
 );
 
-Deno.test("each entry on the pages of providers is valid as pasted, without a warning except that of plans", async (t) => {
+Deno.test("each entry on the pages of providers is valid as pasted, with no warning but that of plans", async (t) => {
   const found = new Set<unknown>();
   for (const text of ENTRIES) {
     const connections = parseYaml(text, { schema: "core" });
@@ -183,7 +183,7 @@ Deno.test("each entry on the pages of providers is valid as pasted, without a wa
   assert.deepEqual(SERVICE_NAMES.filter((name) => !found.has(name)), []);
 });
 
-Deno.test("the reference has the entry that init prints for each service, with the key in a file", () => {
+Deno.test("the reference has each service's entry as init prints it, with the key in a file", () => {
   const entries = serviceEntries();
   for (const service of SERVICE_NAMES) {
     const { connections } = Object(

@@ -48,7 +48,7 @@ Deno.test("`scheme: none` needs no key", async () => {
   assert.deepEqual(configOf(result).connections[0]?.auth, { scheme: "none" });
 });
 
-Deno.test("a key without a scheme is a bearer token, unless the service has another default", async () => {
+Deno.test("a key without a scheme is a bearer token unless its service has another default", async () => {
   for (const service of ["custom", "anthropic"]) {
     const file = connection({ service, auth: { key: "k" } });
     assert.deepEqual(configOf(await loadFile(file)).connections[0]?.auth, {
@@ -93,7 +93,7 @@ Deno.test("auth reports", (t) =>
     assert.deepEqual(problemsOf(result), [problem]);
   }));
 
-Deno.test("a key file that holds no key is a problem of key_file", async () => {
+Deno.test("a key file without a key is a problem of key_file", async () => {
   const cases: readonly (readonly [text: string, message: string])[] = [
     ["", "names a file that is empty. Write the key into it."],
     ["\n", "names a file that is empty. Write the key into it."],
@@ -110,7 +110,7 @@ Deno.test("a key file that holds no key is a problem of key_file", async () => {
   }
 });
 
-Deno.test("a key in literal quotes is a problem, from any source", async () => {
+Deno.test("a quoted key is a problem, from any source", async () => {
   for (const written of ['"canary"', "'canary'", "`canary`", "${KEY}"]) {
     const file = connection({ auth: { scheme: "bearer", key: written } });
     const result = await loadFile(file, { env: () => "'canary'" });
@@ -120,7 +120,7 @@ Deno.test("a key in literal quotes is a problem, from any source", async () => {
   }
 });
 
-Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and as a bearer a warning of plans", async () => {
+Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and a warning about plans as a bearer token", async () => {
   const key = "sk-ant-oat01-canary";
   const load = (auth: Record<string, unknown>) =>
     loadFile(
@@ -145,7 +145,7 @@ Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and as a beare
   ]);
 });
 
-Deno.test("a connection of ChatGPT plans is a warning, but an API key of OpenAI or Anthropic is not", async () => {
+Deno.test("a connection to ChatGPT plans is a warning, an API key of OpenAI or Anthropic is not", async () => {
   const warningsFor = async (service: string, key_file: string) =>
     warningsOf(
       await loadFile(
@@ -177,7 +177,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const EXAMPLE =
   " Create it, or name another: a path such as keys/anthropic begins at the folder of this file.";
 
-Deno.test("a key file that cannot be read is reported in the gateway's words", (t) =>
+Deno.test("an unreadable key file is reported without the system's message", (t) =>
   steps(t, Object.entries(REASONS), async ([name, reason]) => {
     const error = new Error("canary");
     error.name = name;
@@ -187,7 +187,7 @@ Deno.test("a key file that cannot be read is reported in the gateway's words", (
     ]);
   }));
 
-Deno.test("headerNameFault() accepts names that concern the upstream alone", () => {
+Deno.test("headerNameFault() accepts headers that only the upstream reads", () => {
   for (
     const name of [
       "x-team",
@@ -201,13 +201,13 @@ Deno.test("headerNameFault() accepts names that concern the upstream alone", () 
   }
 });
 
-Deno.test("headerNameFault() rejects a text that is no header name", () => {
+Deno.test("headerNameFault() rejects an invalid header name", () => {
   for (const name of ["", "a b", "a:b", "a\n", "é", "(a)"]) {
     assert.equal(headerNameFault(name, "none"), "is not a valid header name.");
   }
 });
 
-Deno.test("headerNameFault() rejects headers of one hop and of the gateway", () => {
+Deno.test("headerNameFault() rejects headers of a single hop and of the gateway", () => {
   const names = ["host", "connection", "transfer-encoding", "te", "upgrade"];
   for (const name of [...names, "content-length", "accept-encoding"]) {
     assert.equal(
@@ -217,7 +217,7 @@ Deno.test("headerNameFault() rejects headers of one hop and of the gateway", () 
   }
 });
 
-Deno.test("headerNameFault() rejects a header that replaces the credential, unless there is none", () => {
+Deno.test("headerNameFault() rejects a header that replaces the connection's credential", () => {
   const fault =
     "would replace the credential of auth. Remove it, or use `scheme: none`.";
   assert.equal(headerNameFault("authorization", "bearer"), fault);
@@ -244,7 +244,7 @@ Deno.test("isCredential() accepts printable ASCII without spaces, up to 16 KiB",
   }
 });
 
-Deno.test("an exchange replaces a key, and sends its token over TLS only", async () => {
+Deno.test("an exchange excludes a key, and its token is only sent over TLS", async () => {
   const exchange = { kind: "google_metadata" };
   const problems = async (auth: Record<string, unknown>) =>
     problemsOf(await loadFile(connection({ auth })));
@@ -291,7 +291,7 @@ Deno.test("an exchange replaces a key, and sends its token over TLS only", async
   assert.equal(auth.scheme, "bearer");
 });
 
-Deno.test("several keys have all of their problems reported at once", async () => {
+Deno.test("the problems of several keys are reported at once", async () => {
   const keys = [
     { name: "one", key: "two words" },
     { name: "one", key: "sk-2" },
@@ -312,7 +312,7 @@ Deno.test("several keys have all of their problems reported at once", async () =
   }
 });
 
-Deno.test("the name of a connection with several keys that another one has is one problem", async () => {
+Deno.test("a duplicate name of a connection with several keys is a single problem", async () => {
   const auth = { scheme: "bearer", keys: [{ key: "sk-1" }, { key: "sk-2" }] };
   const other = { id: undefined, auth: { scheme: "bearer", key: "sk-3" } };
   const file = minimalFile({

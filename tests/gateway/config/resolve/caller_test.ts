@@ -69,7 +69,7 @@ Deno.test("a token that names an alias may use its model", async () => {
   assert.deepEqual(caller?.models, new Set(["glm"]));
 });
 
-Deno.test("a token's expiry is read to the millisecond, in any zone", async () => {
+Deno.test("a token's expiry is read with milliseconds and any time zone", async () => {
   const expiryOf = async (expires_at?: string) =>
     (await resolveToken({ expires_at })).caller.expiresAtMs;
   assert.equal(await expiryOf(), undefined);
@@ -80,7 +80,7 @@ Deno.test("a token's expiry is read to the millisecond, in any zone", async () =
   );
 });
 
-Deno.test("tokens that choose all connections share one set", async () => {
+Deno.test("tokens with all connections share one set", async () => {
   const config = await minimalConfig({
     tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],
   });
@@ -127,7 +127,7 @@ Deno.test("a token reports", async (t) => {
   }
 });
 
-Deno.test("a token may have a list of groups, each of them known and named once", async () => {
+Deno.test("a token may have a list of groups, without unknown names or duplicates", async () => {
   const load = (group: unknown) =>
     loadFile(minimalFile({
       groups: { team: {}, floor: {} },
@@ -146,7 +146,7 @@ Deno.test("a token may have a list of groups, each of them known and named once"
   ]);
 });
 
-Deno.test("a token that has expired is a warning, to the millisecond", async () => {
+Deno.test("a token is a warning from the millisecond of its expiry", async () => {
   const warningsAt = async (nowMs: number) =>
     warningsOf(
       await loadFile(
@@ -166,7 +166,7 @@ Deno.test("a file without tokens is a warning", async () => {
   ]);
 });
 
-Deno.test("a token may have the hashes of its old text and of its new one", async () => {
+Deno.test("a token may have the hashes of an old and a new secret", async () => {
   const digests = ["a".repeat(64), "B".repeat(64)];
   const { callers } = await minimalConfig({
     tokens: [tokenFile({ sha256: digests })],
@@ -207,7 +207,7 @@ const GROUPS = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a token may use, whose entry has these fields and no connections but those. */
+/** Returns the connections, models and concurrency of a token with these fields. */
 async function accessOf(fields: Fields, groups: Fields = GROUPS) {
   const config = await minimalConfig({
     connections: GROUP_ACCESS_CONNECTIONS,
@@ -225,7 +225,7 @@ async function accessOf(fields: Fields, groups: Fields = GROUPS) {
   };
 }
 
-Deno.test("a token without lists has those of its groups, the union of several", async (t) => {
+Deno.test("a token without lists has the union of its groups' lists", async (t) => {
   const cases: Readonly<Record<string, [Fields, unknown]>> = {
     "one group": [{ group: "china" }, {
       connections: ["glm", "kimi"],
@@ -278,7 +278,7 @@ Deno.test("a token's own lists replace those of its groups", async () => {
   assert.deepEqual(none.connections, []);
 });
 
-Deno.test("a group's new connections reach no member with a list of its own", async () => {
+Deno.test("a member with its own list does not get a group's new connections", async () => {
   const before = await accessOf({ connections: ["glm"], group: "team" }, {
     team: {},
   });
@@ -288,7 +288,7 @@ Deno.test("a group's new connections reach no member with a list of its own", as
   assert.deepEqual(after, before);
 });
 
-Deno.test("a new connection reaches the members of groups that name it or all, and nobody else", async () => {
+Deno.test("only members of groups that name it or all get a new connection", async () => {
   const namesWith = async (group: string) => {
     const config = await minimalConfig({
       connections: [
@@ -307,7 +307,7 @@ Deno.test("a new connection reaches the members of groups that name it or all, a
   assert.equal(await namesWith("everyone"), true);
 });
 
-Deno.test("a rule of an identity provider has the lists of its groups", async () => {
+Deno.test("a rule of an identity provider gets the lists of its groups", async () => {
   const config = await minimalConfig({
     connections: GROUP_ACCESS_CONNECTIONS,
     groups: GROUPS,
@@ -319,7 +319,7 @@ Deno.test("a rule of an identity provider has the lists of its groups", async ()
   assert.equal(rule?.maxConcurrent, 4);
 });
 
-Deno.test("a mistake in a group's lists is named once, at the group", async () => {
+Deno.test("a mistake in a group's lists is reported once, at the group", async () => {
   const problems = async (groups: Fields, ...tokens: Fields[]) =>
     problemsOf(
       await loadFile(
@@ -406,7 +406,7 @@ const IN_REGIONS = [
   connectionFile({ name: "anywhere", models: ["glm"] }),
 ];
 
-/** Returns the names of a token's connections, with regions of the token and of two groups that it may be in. */
+/** Returns the names of a token's connections, given its own regions and those of two groups. */
 async function regionNames(
   token: Fields,
   groups: Readonly<Record<string, Fields>> = {},
@@ -420,7 +420,7 @@ async function regionNames(
     .map(({ name }) => name);
 }
 
-Deno.test("a token reaches the connections of its regions and of its groups' regions, and none without a region", async () => {
+Deno.test("a token may use only connections in its own regions and its groups' regions", async () => {
   const eu = { regions: ["eu"] };
   const both = { regions: ["us", "eu"] };
   assert.deepEqual(await regionNames({}), ["paris", "ohio", "anywhere"]);
@@ -487,7 +487,7 @@ const REGION_PROBLEMS: readonly (readonly [string, Fields, Fields?])[] = [
   }, {}],
 ];
 
-Deno.test("regions that are not understood are a problem", async (t) => {
+Deno.test("invalid regions are a problem", async (t) => {
   await steps(t, REGION_PROBLEMS, async ([problem, token, group]) => {
     const file = minimalFile({
       connections: IN_REGIONS,

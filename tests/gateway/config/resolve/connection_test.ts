@@ -90,7 +90,7 @@ Deno.test("a connection warns", (t) =>
     assert.deepEqual(warningsOf(result), [warning]);
   }));
 
-Deno.test("an id is made from the name, always the same and never twice", async () => {
+Deno.test("an id is made from the name, always the same and different for each name", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile(),
@@ -108,7 +108,7 @@ Deno.test("an id is made from the name, always the same and never twice", async 
   ]);
 });
 
-Deno.test("deadlines of a connection override those of all", async () => {
+Deno.test("a connection's deadlines override the global ones", async () => {
   const config = await minimalConfig({
     timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
     connections: [
@@ -132,7 +132,7 @@ Deno.test("header names are resolved to lower case", async () => {
   assert.deepEqual(config.connections[0]?.headers, { "x-team": "A b" });
 });
 
-Deno.test("a missing price equals another one, and multiplied prices are rounded", async () => {
+Deno.test("a missing price is derived from another one, and multiplied prices are rounded", async () => {
   const price = {
     input: 3,
     cached_input: 0.3,
@@ -229,7 +229,7 @@ Deno.test("readBaseUrl() rejects", async (t) => {
   }
 });
 
-Deno.test("readBaseUrl() recognizes the paths of the endpoint only", () => {
+Deno.test("readBaseUrl() rejects only the paths of its own endpoint", () => {
   const url = "https://api.example.com/messages";
   assert.deepEqual(readBaseUrl(url, "chat"), { url, exposed: false });
   assert.ok("fault" in readBaseUrl(url, "messages"));
@@ -259,7 +259,7 @@ Deno.test("a certificate and its key are read", async () => {
   });
 });
 
-Deno.test("an exchanged certificate and key are problems", async () => {
+Deno.test("a certificate and key in each other's place are problems", async () => {
   const tls = { cert: "key.pem", key: "cert.pem" };
   const file = minimalFile({ server: { tls } });
   assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [
@@ -268,7 +268,7 @@ Deno.test("an exchanged certificate and key are problems", async () => {
   ]);
 });
 
-Deno.test("a key of another certificate is a problem, and the certificate's own passes", async () => {
+Deno.test("a key that does not belong to the certificate is a problem", async () => {
   const files: Readonly<Record<string, string>> = {
     "cert.pem": testCertificate.cert,
     "key.pem": testCertificate.key,
@@ -298,7 +298,7 @@ Deno.test("a certificate that cannot be read is a problem", async () => {
   ]);
 });
 
-Deno.test("a listener that lets other machines in without TLS is a warning", async (t) => {
+Deno.test("a listener for other machines without TLS is a warning", async (t) => {
   const warning =
     "server.host: lets other machines in without TLS, so that tokens can be read on the network. " +
     "Set server.tls, or let only a proxy with TLS reach it.";
@@ -323,7 +323,7 @@ Deno.test("a listener that lets other machines in without TLS is a warning", asy
   );
 });
 
-Deno.test("the listener for metrics has defaults and an address of its own", async () => {
+Deno.test("the listener for metrics has defaults and its own address", async () => {
   const config = await minimalConfig({ server: { admin: {} } });
   assert.deepEqual(config.server.admin, { host: "127.0.0.1", port: 9090 });
   const same = minimalFile({ server: { port: 9090, admin: {} } });
@@ -334,7 +334,7 @@ Deno.test("the listener for metrics has defaults and an address of its own", asy
   assert.deepEqual(free.server.admin, { host: "127.0.0.1", port: 0 });
 });
 
-Deno.test("the listener for metrics may follow the port of the gateway, up to the last port", async () => {
+Deno.test("the metrics port may be an offset from the gateway's port, up to the last port", async () => {
   const admin = { port_offset: 1000 };
   const config = await minimalConfig({ server: { port: 8787, admin } });
   const place = { host: "127.0.0.1", portOffset: 1000 };

@@ -17,11 +17,11 @@ import { yamlTable } from "../../../support/yaml_table.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A file with one identity provider. */
+/** Returns a file with one identity provider. */
 const fileWith = (entry: Fields, rest: Fields = {}) =>
   minimalFile({ identity: [identityFile(entry)], ...rest });
 
-/** The problems of a file with one identity provider; files are empty key sets by default. */
+/** Returns the problems of a file with one identity provider. Default: its files are empty key sets. */
 async function problemsWith(
   entry: Fields,
   rest: Fields = {},
@@ -75,7 +75,7 @@ Deno.test("an identity provider is resolved with its audiences, its keys and its
   assert.equal(second.maxConcurrent, 256);
 });
 
-Deno.test("a rule without limits has those of the defaults", async () => {
+Deno.test("a rule without limits has the default ones", async () => {
   const { identity: [provider] } = await minimalConfig({
     defaults: { limits: [{ window: "day", tokens: 7 }] },
     identity: [identityFile()],
@@ -83,7 +83,7 @@ Deno.test("a rule without limits has those of the defaults", async () => {
   assert.equal(provider?.rules[0]?.limits.length, 1);
 });
 
-Deno.test("the keys are at the issuer's address, at a URL, or in a file", async () => {
+Deno.test("the keys come from the issuer's address, a URL or a file", async () => {
   const keysOf = async (entry: Fields) => {
     const { identity: [provider] } = await minimalConfig({
       identity: [identityFile({ jwks_url: undefined, ...entry })],
@@ -144,7 +144,7 @@ Deno.test("each problem of an identity provider names its path", (t) =>
     assert.deepEqual(await problemsWith(entry), [problem]);
   }));
 
-Deno.test("a file of keys that is no key set, or cannot be read, is a problem", async () => {
+Deno.test("a file of keys that is invalid or unreadable is a problem", async () => {
   const entry = { jwks_url: undefined, jwks_file: "keys.json" };
   assert.deepEqual(await problemsWith(entry, {}, "-----BEGIN"), [
     "identity[0].jwks_file: must name a file with a JSON Web Key Set.",
@@ -154,42 +154,42 @@ Deno.test("a file of keys that is no key set, or cannot be read, is a problem", 
   ]);
 });
 
-Deno.test("an issuer has one entry", async () => {
+Deno.test("two entries of one issuer are a problem", async () => {
   const identity = [identityFile(), identityFile()];
   assert.deepEqual(problemsOf(await loadFile(minimalFile({ identity }))), [
     "identity[1].issuer: is also the issuer of identity[0]. Write one entry, with a list of audiences.",
   ]);
 });
 
-Deno.test("a token may not have a name that a caller of an identity provider could have", async () => {
+Deno.test("a token whose name a caller of an identity provider could have is a problem", async () => {
   const tokens = [tokenFile({ name: `alice (${ISSUER})` })];
   assert.deepEqual(await problemsWith({}, { tokens }), [
     "tokens[0].name: ends like the names of an identity provider's callers, with its issuer in parentheses. Choose another.",
   ]);
 });
 
-Deno.test("a limited cost needs the prices of what a rule allows", async () => {
+Deno.test("a cost limit needs the prices of all models that a rule allows", async () => {
   const [problem] = await problemsWith({
     rules: [{ connections: ["*"], limits: [{ window: "day", cost: 1 }] }],
   });
   assert.match(problem ?? "", /^identity\[0\]\.rules\[0\]\.limits: limit the/);
 });
 
-Deno.test("a group whose members come from a rule has members", async () => {
+Deno.test("a group that only a rule names is not empty", async () => {
   const file = fileWith({
     rules: [{ connections: ["*"], group: "platform" }],
   }, { groups: { platform: {} } });
   assert.deepEqual(warningsOf(await loadFile(file)), []);
 });
 
-Deno.test("a file needs no token beside the callers of an identity provider", async () => {
+Deno.test("a file with an identity provider needs no tokens", async () => {
   for (const tokens of [[], undefined]) {
     const file = fileWith({}, { tokens });
     assert.deepEqual(warningsOf(await loadFile(file)), []);
   }
 });
 
-Deno.test("a rule after one for all callers, and keys without TLS, are warnings", async () => {
+Deno.test("a rule after one for all callers and keys without TLS are warnings", async () => {
   const file = fileWith({
     jwks_url: "http://login.example.com/keys",
     rules: [{ connections: ["*"] }, { when: { a: 1 }, connections: [] }],

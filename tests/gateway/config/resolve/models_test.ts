@@ -30,7 +30,7 @@ Deno.test("a pool has the enabled connections of a model, in the file's order", 
   assert.deepEqual(pools, [["x", ["a:x", "c:x-1"]], ["y", ["a:y"]]]);
 });
 
-Deno.test("a deployment is the connection itself, not a copy", async () => {
+Deno.test("a deployment has the connection object itself, not a copy", async () => {
   const config = await minimalConfig();
   const [deployment] = config.pools.get("model-a") ?? [];
   assert.ok(deployment);
@@ -264,7 +264,7 @@ Deno.test("a store needs only its URL", async () => {
   assert.equal((await minimalConfig()).shared, undefined);
 });
 
-Deno.test("the password of a store may be apart from its URL, and in a file", async () => {
+Deno.test("the password of a store may be separate from its URL, and in a file", async () => {
   const url = "rediss://user@store.example";
   const plain = await resolved({ url, password: "p@s/s" });
   assert.equal(plain?.password, "p@s/s");

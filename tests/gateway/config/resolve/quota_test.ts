@@ -37,7 +37,7 @@ async function resolved(quota: Quota): Promise<QuotaConfig | undefined> {
 
 const WINDOW = { type: "CREDIT_LIMIT", unit: "credits", used: "/used" };
 
-/** The beginning of such a window in YAML. */
+/** The beginning of a described window in YAML. */
 const USED = "type: CREDIT_LIMIT, unit: credits, used:";
 
 const JSON_QUOTA = {
@@ -46,7 +46,7 @@ const JSON_QUOTA = {
   windows: [WINDOW],
 };
 
-Deno.test("resolveQuota() accepts a separate key, also from a file", async () => {
+Deno.test("resolveQuota() accepts a separate key, directly or from a file", async () => {
   const kind = "litellm";
   assert.equal((await resolved({ kind }))?.key, undefined);
   assert.equal((await resolved({ kind, key: "own" }))?.key, "own");
@@ -74,7 +74,7 @@ Deno.test("resolveQuota() rejects an invalid key", async (t) => {
   });
 });
 
-Deno.test("resolveQuota() describes the windows of a service without a reader", async () => {
+Deno.test("resolveQuota() reads a description of windows for a service without a reader", async () => {
   const whole = {
     type: "SPEND_LIMIT",
     period: "1mo",
@@ -103,7 +103,7 @@ Deno.test("resolveQuota() describes the windows of a service without a reader", 
   });
 });
 
-Deno.test("resolveQuota() reports the faults of a described quota", async (t) => {
+Deno.test("resolveQuota() reports problems in a description of windows", async (t) => {
   const path = "connections[0].quota";
   const cases = yamlTable(`
 no address: { url: <absent> } → url: is missing. \`kind: json\` needs it.
@@ -129,7 +129,7 @@ windows of another kind: { kind: litellm } → windows: is only for \`kind: json
   });
 });
 
-Deno.test("resolveQuota() warns about settings that the reader lacks", async (t) => {
+Deno.test("resolveQuota() warns about settings that the reader ignores", async (t) => {
   const path = "connections[0].quota";
   const team = "Without it, the quota of a team plan cannot be read.";
   const cases: readonly (readonly [string, Quota, readonly string[]])[] = [
@@ -180,7 +180,7 @@ Deno.test("resolveQuota() rejects a plan for a kind without plans", async (t) =>
   }
 });
 
-Deno.test("resolveQuota() warns about an address or a key for a kind that sends no request", async (t) => {
+Deno.test("resolveQuota() warns about an address or a key for a kind without requests", async (t) => {
   const settings = { url: "https://a.example/usage", key: "own" };
   await steps(t, QUOTA_KINDS, async (kind) => {
     const windows = kind === "json" ? { windows: [WINDOW] } : {};

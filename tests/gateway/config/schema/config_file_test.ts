@@ -19,7 +19,7 @@ const token = (overrides: Readonly<Record<string, unknown>>) =>
 const HASH = "a".repeat(64);
 const KINDS = QUOTA_KINDS.join(", ");
 
-/** Keys with what they may not be, and what is reported. */
+/** Keys with an invalid value, and the reported problem. */
 const FILES = yamlTable(`
 { servre: {} } → servre: is not a known key. Did you mean "server"?
 { plugins: {} } → plugins: is not a known key. Known here: server, messages_vendor, timeouts,
@@ -189,7 +189,7 @@ Deno.test("loadConfig() reports", async (t) => {
   }
 });
 
-Deno.test("another program's name of an option leads to the name of this one", async (t) => {
+Deno.test("an option name of another program is reported with the gateway's name", async (t) => {
   const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [
     [
       { base_url: "https://a.example" },
@@ -227,7 +227,7 @@ Deno.test("another program's name of an option leads to the name of this one", a
   }
 });
 
-Deno.test("loadConfig() rejects a number that JSON cannot hold as a body field", async () => {
+Deno.test("loadConfig() rejects a body field with a number that JSON cannot represent", async () => {
   const text = `
 connections:
   - { name: a, service: openai, auth: { key: k }, models: [m], force: { x: { y: [.inf] } } }
@@ -238,7 +238,7 @@ tokens: []
   ]);
 });
 
-Deno.test("loadConfig() accepts the ends of every range", async () => {
+Deno.test("loadConfig() accepts the least and greatest value of every range", async () => {
   for (const port of [0, 65_535]) {
     const result = await loadFile(minimalFile({
       server: { port, workers: 256, drain_seconds: 0 },
@@ -260,7 +260,7 @@ const OUTERMOST: Readonly<Record<string, string>> = {
     "file: must be a mapping with `connections` and `tokens`, not a single value.",
 };
 
-Deno.test("loadConfig() rejects a file that is no mapping", async (t) => {
+Deno.test("loadConfig() rejects a file that is not a mapping", async (t) => {
   for (const [text, problem] of Object.entries(OUTERMOST)) {
     await t.step(JSON.stringify(text), async () => {
       assert.deepEqual(problemsOf(await loadText(text)), [problem]);

@@ -18,7 +18,7 @@ import { yamlObject } from "../../../support/yaml.ts";
 
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
 
-/** A file that says all that a file may say. */
+/** A file with every option. */
 const WHOLE = yamlObject(`
 server:
   host: "127.0.0.1"
@@ -137,7 +137,7 @@ tokens:
   limits: *limits
 `);
 
-/** What stands beside others that exclude it, or with other services. */
+/** Options that exclude others, or that belong to other services. */
 const ELSEWHERE = new Set([
   "identity.jwks_file",
   "region",
@@ -156,7 +156,7 @@ const ELSEWHERE = new Set([
   "quota.project",
 ]);
 
-/** Mappings whose keys are names that the file gives, and whose values are no texts. */
+/** Mappings with free names as keys and values that are not texts. */
 const NAMED: ReadonlySet<string> = new Set([
   "groups",
   "connections.headers_drop",
@@ -169,7 +169,7 @@ const FILES = {
 
 type Path = readonly (string | number)[];
 
-/** Every value below, with its path. */
+/** Yields every value below a value, with its path. */
 function* below(
   value: unknown,
   path: Path = [],
@@ -181,7 +181,7 @@ function* below(
   }
 }
 
-/** The file with another value at a place; a mapping there is changed in place by `change`. */
+/** Returns the file with the value at a path replaced by the result of `change`. */
 function changed(path: Path, change: (value: unknown) => unknown): unknown {
   const [key, ...deeper] = path;
   const at = (value: unknown, rest: Path): unknown => {
@@ -196,7 +196,7 @@ function changed(path: Path, change: (value: unknown) => unknown): unknown {
   return at(WHOLE, key === undefined ? [] : [key, ...deeper]);
 }
 
-/** Every property that a schema knows, each with its schema. */
+/** Yields every property in a schema, with the property's schema. */
 function* properties(
   schema: JsonSchema,
   name = "",
@@ -218,7 +218,7 @@ Deno.test("the JSON Schema and the gateway accept a file with every option", asy
   assert.deepEqual(schemaFaults(WHOLE), []);
 });
 
-Deno.test("the JSON Schema has no option that such a file lacks", () => {
+Deno.test("the file with every option has every option of the JSON Schema", () => {
   const said = new Set(
     [...below(WHOLE)].map(([path]) =>
       path.filter((key) => typeof key === "string").join(".")
@@ -319,7 +319,7 @@ Deno.test("the JSON Schema has the defaults", () => {
   assert.equal(presets["connections.headers"], undefined);
 });
 
-Deno.test("the JSON Schema of included files accepts their part of a whole file, and nothing else", () => {
+Deno.test("the JSON Schema of included files accepts only tokens and groups", () => {
   const { groups, tokens, ...rest } = WHOLE;
   assert.deepEqual(includedFaults({ groups, tokens }), []);
   assert.deepEqual(includedFaults({ tokens: [] }), []);
@@ -329,7 +329,7 @@ Deno.test("the JSON Schema of included files accepts their part of a whole file,
   assert.notDeepEqual(includedFaults({ tokens: [{ name: "a" }] }), []);
 });
 
-Deno.test("the JSON Schema of included files describes every option as that of the main file", () => {
+Deno.test("the JSON Schema of included files describes options like that of the main file", () => {
   const main = new Map(
     configOptions().map(({ path, description }) => [path, description]),
   );
