@@ -17,21 +17,21 @@ const CANARY = "canary-5c0e";
 
 const BOB_TOKEN = "mg_bob";
 
-/** A provider answers by the first part of the path. */
+/** The simulated providers, by the first part of the path. */
 type Provider = (request: Request) => Response | Promise<Response>;
 
 interface World {
-  /** Asks the gateway. */
+  /** Sends a request to the gateway. */
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** The paths that providers were asked for. */
+  /** The requested paths of the providers. */
   readonly calls: string[];
-  /** Every line that was logged. */
+  /** The log lines. */
   readonly lines: string[];
 }
 
 interface WorldParts {
   readonly providers: Readonly<Record<string, Provider>>;
-  /** Outermost keys of the configuration, given where the providers listen. */
+  /** Returns top-level keys of the configuration. `base` is the address of the providers. */
   file(base: string): Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +46,7 @@ function listen(handler: Provider): { base: string; end(): Promise<void> } {
   };
 }
 
-/** Runs a gateway on its providers while `use` runs. */
+/** Runs a gateway with its providers while `use` runs. */
 async function withWorld(
   { providers, file }: WorldParts,
   use: (world: World) => Promise<void>,
@@ -82,7 +82,7 @@ function credits(): Response {
   return Response.json(fixture("zai/credits"));
 }
 
-/** A connection of Z.ai's kind below the path of its name. */
+/** Returns a connection with Z.ai's quota, at the path of its name. */
 function zai(name: string, base: string): Record<string, unknown> {
   return connectionFile({
     name,
@@ -102,7 +102,7 @@ async function listFrom(response: Response): Promise<QuotaList> {
   return await response.json();
 }
 
-Deno.test("GET /limits answers on all its paths, and only GET without a query and with a bearer token", async (t) => {
+Deno.test("GET /limits answers on all its paths, and requires GET, a bearer token and no query", async (t) => {
   const file = (base: string) => ({ connections: [zai("one", base)] });
   await withWorld({ providers: {}, file }, async ({ ask, calls }) => {
     await steps(t, [
@@ -140,7 +140,7 @@ Deno.test("GET /limits answers on all its paths, and only GET without a query an
   });
 });
 
-Deno.test("GET /limits past its budget is 504 without data, and the next call has what answered", async () => {
+Deno.test("GET /limits is a 504 after its time budget, and the next call shows the readings so far", async () => {
   const hung = Promise.withResolvers<Response>();
   const providers = { mute: () => hung.promise };
   const file = (base: string) => ({
@@ -192,7 +192,7 @@ Deno.test("GET /limits reads 200 connections at once", async () => {
   });
 });
 
-Deno.test("GET /limits makes one call per connection for 1,000 callers at once", async () => {
+Deno.test("GET /limits makes one call per connection for 1,000 concurrent requests", async () => {
   const file = (base: string) => ({
     connections: ["one", "two", "three"].map((name) => zai(name, base)),
   });
@@ -208,7 +208,7 @@ Deno.test("GET /limits makes one call per connection for 1,000 callers at once",
   });
 });
 
-Deno.test("GET /limits shows each caller their own connections alone", async () => {
+Deno.test("GET /limits shows each caller only the assigned connections", async () => {
   const file = (base: string) => ({
     connections: [zai("one", base), zai("two", base)],
     tokens: [

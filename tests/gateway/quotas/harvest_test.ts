@@ -27,7 +27,7 @@ function rateLimits(remaining: number, reset = "60s"): Headers {
   });
 }
 
-Deno.test("a harvest has the quota and the time of the last answer that reported one", () => {
+Deno.test("a harvest has the quota of the last answer that reported one, with its time", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   assert.equal(harvest.reading(OPENAI), undefined);
@@ -47,7 +47,7 @@ Deno.test("a harvest has the quota and the time of the last answer that reported
   });
 });
 
-Deno.test("a harvest is empty for a service that reports nothing in headers", () => {
+Deno.test("a harvest is empty for a service without a quota in headers", () => {
   const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
   for (const kind of ["zai", undefined] as const) {
     const connection = connectionOf(kind);
@@ -57,14 +57,14 @@ Deno.test("a harvest is empty for a service that reports nothing in headers", ()
   assert.equal(harvest.size, 0);
 });
 
-Deno.test("a harvest with known names and invalid values is empty", () => {
+Deno.test("a harvest ignores invalid values of known headers", () => {
   const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
   const headers = new Headers({ "x-ratelimit-limit-requests": "unlimited" });
   harvest.observe(OPENAI, headers);
   assert.equal(harvest.reading(OPENAI), undefined);
 });
 
-Deno.test("a harvested window that has begun again keeps its size alone", () => {
+Deno.test("a harvested window keeps only its size after its reset", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   harvest.observe(OPENAI, rateLimits(90));
@@ -88,7 +88,7 @@ Deno.test("a harvested reset in the past does not begin a new window", () => {
   ]);
 });
 
-Deno.test("a harvest survives a reload where the connection is read as before", () => {
+Deno.test("a harvest survives a reload that does not change the connection's credential", () => {
   const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
   const other = connectionOf("openai", { name: "other" });
   harvest.observe(OPENAI, rateLimits(90));
@@ -106,7 +106,7 @@ Deno.test("a harvest survives a reload where the connection is read as before", 
   assert.equal(harvest.size, 0);
 });
 
-Deno.test("read() of a service with headers alone shows the last answer", async () => {
+Deno.test("read() shows the last answer's headers for a service that only has headers", async () => {
   const { service, harvest, clock, calls } = createHarness();
   const config = await configWith(OPENAI);
   const read = async () =>
@@ -190,7 +190,7 @@ function usedOf(connection: Connection): {
   return { read, harness };
 }
 
-Deno.test("read() shows the fresher of endpoint and headers", async () => {
+Deno.test("read() shows the newer of endpoint and headers", async () => {
   const { read, harness } = usedOf(CODEX);
   const { clock, harvest, scripts } = harness;
   scripts.set("codex.example", () => codexUsage({ hours: 7, week: 2 }));
@@ -218,7 +218,7 @@ Deno.test("read() keeps windows that only the endpoint reports, and their age", 
   assert.deepEqual(await read(), ["00:00:00", true, [9, 3, 50, null]]);
 });
 
-Deno.test("read() takes the headers where the endpoint rejects the token", async () => {
+Deno.test("read() uses the headers when the endpoint rejects the token", async () => {
   const { read, harness } = usedOf(CODEX);
   const { clock, harvest, scripts } = harness;
   scripts.set("codex.example", () => new Response("no", { status: 403 }));
@@ -227,7 +227,7 @@ Deno.test("read() takes the headers where the endpoint rejects the token", async
   assert.deepEqual(await read(), ["00:00:00", true, [9, 3]]);
 });
 
-Deno.test("read() shows the endpoint's failure once no harvested window runs any more", async () => {
+Deno.test("read() shows the endpoint's failure after every harvested window has reset", async () => {
   const harness = createHarness();
   const { service, clock, harvest, scripts } = harness;
   scripts.set("codex.example", () => new Response("no", { status: 401 }));
@@ -244,7 +244,7 @@ Deno.test("read() shows the endpoint's failure once no harvested window runs any
   );
 });
 
-Deno.test("read() forgets the quotas in answers of connections that are gone", async () => {
+Deno.test("read() forgets the harvested quotas of removed connections", async () => {
   const { service, harvest } = createHarness();
   const config = await configWith(OPENAI);
   await service.read(callerOf(OPENAI), config);
@@ -255,7 +255,7 @@ Deno.test("read() forgets the quotas in answers of connections that are gone", a
   assert.equal(harvest.size, 1);
 });
 
-Deno.test("a harvest announces news once until it is taken, and has the last of each connection", () => {
+Deno.test("a harvest announces new quotas once until they are taken, and keeps the latest of each connection", () => {
   const clock = createFakeClock(NOW_MS);
   let announced = 0;
   const harvest = createHarvest({ clock, onNews: () => announced++ });
@@ -273,7 +273,7 @@ Deno.test("a harvest announces news once until it is taken, and has the last of 
   assert.equal(announced, 2);
 });
 
-Deno.test("a harvest accepts newer quotas of others without announcing them, and keeps newer ones of its own", () => {
+Deno.test("a harvest accepts newer quotas from others without an announcement, and ignores older ones", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock, onNews() {} });
   const elsewhere = createHarvest({ clock });
@@ -293,7 +293,7 @@ Deno.test("a harvest accepts newer quotas of others without announcing them, and
 
 const ZAI = connectionOf("zai", { name: "zai" });
 
-/** What replicas left, and what this one does. */
+/** Creates readings that replicas share. Another replica may have left `found`. */
 function createReadings(found?: LastingReading) {
   const published: (readonly [Connection, LastingReading])[] = [];
   const shared: SharedReadings = {
@@ -311,7 +311,7 @@ const ELSEWHERE: LastingReading = {
   ttlMs: 2000,
 };
 
-Deno.test("a quota that another replica has read is not read again while it is valid", async () => {
+Deno.test("a replica does not read a quota while another replica's reading is valid", async () => {
   const { shared, published } = createReadings(ELSEWHERE);
   const { service, calls, clock } = createHarness({ sharedReadings: shared });
   const config = await configWith(ZAI);
@@ -324,7 +324,7 @@ Deno.test("a quota that another replica has read is not read again while it is v
   assert.deepEqual([calls, published], [[], []]);
 });
 
-Deno.test("an unread quota is read once, and published for the others with its lifetime", async () => {
+Deno.test("a replica reads an unread quota once, and publishes it with its lifetime", async () => {
   const { shared, published } = createReadings();
   const reported: unknown[] = [];
   const { service, calls } = createHarness({
@@ -340,7 +340,7 @@ Deno.test("an unread quota is read once, and published for the others with its l
   assert.deepEqual(reported, published);
 });
 
-Deno.test("a failure is left for the others, too", async () => {
+Deno.test("a replica also publishes a failed reading", async () => {
   const { shared, published } = createReadings();
   const { service, scripts } = createHarness({ sharedReadings: shared });
   scripts.set("quota.example", () => new Response(null, { status: 500 }));
@@ -364,7 +364,7 @@ Deno.test("learn() keeps a newer reading for its lifetime, and sends no request"
   assert.deepEqual(service.known(ZAI), []);
 });
 
-Deno.test("a reading survives being sent as JSON, a failed one too", async () => {
+Deno.test("a good or failed reading is the same after its way as JSON", async () => {
   const { service, poller, scripts } = createHarness();
   scripts.set(
     "quota.example",

@@ -1,4 +1,4 @@
-/** Whatever an upstream sends, a reader gives sound windows or a typed failure, and nothing else. */
+/** A reader returns sound windows or a typed failure, whatever the provider sends. */
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../../src/gateway/config/config.ts";
 import { isJsonObject } from "../../../src/base/json.ts";
@@ -39,7 +39,7 @@ const KIND_BY_FOLDER: Readonly<Record<string, QuotaConfig["kind"]>> = {
   zai: "zai",
 };
 
-/** What stands in the place of each value of an answer, one at a time. */
+/** The values that replace each value of an answer, one at a time. */
 const REPLACEMENTS: readonly unknown[] = [
   null,
   undefined,
@@ -62,7 +62,7 @@ const REPLACEMENTS: readonly unknown[] = [
   JSON.parse('{"__proto__": {"type": 1}, "constructor": 1}'),
 ];
 
-/** Copies of `value` with one part replaced, at every depth. */
+/** Yields copies of `value`, each with one part replaced, at every depth. */
 function* variants(value: unknown): Generator<unknown> {
   yield* REPLACEMENTS;
   if (Array.isArray(value)) {
@@ -80,7 +80,7 @@ function* variants(value: unknown): Generator<unknown> {
   }
 }
 
-/** Bodies of the calls before this one, where a reader makes several. */
+/** The body of the previous call, for readers that make several calls. */
 const BEFORE: Readonly<Record<string, string>> = {
   "openrouter/credits": "openrouter/uncapped",
   "litellm/user": "litellm/key",
@@ -146,7 +146,7 @@ function assertSound(windows: readonly QuotaWindow[]): void {
   }
 }
 
-/** A window is sound; anything thrown is a typed failure. */
+/** Asserts that the reader returns sound windows or throws a typed failure. */
 function assertSurvives(source: QuotaSource, bodies: readonly unknown[]): void {
   try {
     assertSound(parse(source, ...bodies));
@@ -156,7 +156,7 @@ function assertSurvives(source: QuotaSource, bodies: readonly unknown[]): void {
   }
 }
 
-Deno.test("readers survive every wrong value in every place of their answers", (t) =>
+Deno.test("readers return sound windows or a typed failure for every wrong value at every place", (t) =>
   steps(t, fixtureNames(), async (name) => {
     const source = await sourceOfFixture(name);
     const before = BEFORE[name];
@@ -178,7 +178,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   "more than 256 KiB": JSON.stringify({ data: "x".repeat(256 * 1024) }),
 };
 
-Deno.test("reads of hostile bodies end in a typed failure and never reject", async (t) => {
+Deno.test("readQuota() returns a typed failure for hostile bodies", async (t) => {
   for (const kind of new Set(Object.values(KIND_BY_FOLDER))) {
     const name = fixtureNames().find((one) =>
       KIND_BY_FOLDER[one.split("/")[0] ?? ""] === kind
@@ -206,13 +206,13 @@ Deno.test("reads of hostile bodies end in a typed failure and never reject", asy
   }
 });
 
-/** An answer with this many more members. */
+/** Returns the answer with `count` additional members. */
 function withMembers(value: unknown, count: number): unknown {
   const more = Array.from({ length: count }, (_, at) => [`m${at}`, null]);
   return { ...Object(value), ...Object.fromEntries(more) };
 }
 
-Deno.test("what holds very many values is no quota, and no reader looks at it", async (t) => {
+Deno.test("readQuota() rejects a body with too many values before a reader parses it", async (t) => {
   for (const name of fixtureNames()) {
     const source = await sourceOfFixture(name);
     const poll = readerOf(source.quota).poll ?? assert.fail(name);
@@ -236,7 +236,7 @@ Deno.test("what holds very many values is no quota, and no reader looks at it", 
   }
 });
 
-Deno.test("an answer of very many windows is no quota", async () => {
+Deno.test("readQuota() rejects an answer with more than 512 windows", async () => {
   const source = await sourceOfFixture("zai/credits");
   const poll = readerOf(source.quota).poll ?? assert.fail("zai");
   const text = JSON.stringify(fixture("zai/credits"));
@@ -251,7 +251,7 @@ Deno.test("an answer of very many windows is no quota", async () => {
   assert.match(many.failure.message, /more than 512 windows/);
 });
 
-Deno.test("a number beyond the range of numbers is rejected", async () => {
+Deno.test("readQuota() rejects a number beyond the range of numbers", async () => {
   const text = JSON.stringify(fixture("zai/credits")).replace("115", "1e999");
   const reading = await read(await sourceOfFixture("zai/credits"), text);
   assert.ok(!isGood(reading));

@@ -22,7 +22,7 @@ import {
 import { codexHeaders as codexReader } from "../../../src/gateway/quotas/readers/codex.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 
-Deno.test("known() returns the cached quota, sends no request, and forgets it with the cache unless it is exhausted", async () => {
+Deno.test("known() returns the cached quota without a request, and exhausted windows even after the cache has expired", async () => {
   const { service, calls, clock } = createHarness();
   const one = connectionOf("zai", {
     name: "one",
@@ -55,7 +55,7 @@ Deno.test("known() returns nothing for a quota that could not be read", async ()
   assert.deepEqual(service.known(one), []);
 });
 
-/** A quota of Z.ai's with one window, which begins again two hours after the test does. */
+/** Returns Z.ai's answer with one window, which resets two hours after the start of the test. */
 function fiveHours(percentage: number) {
   return () =>
     Response.json({
@@ -90,7 +90,7 @@ async function readOnce(percentage: number) {
   return { ...harness, one, config, percents };
 }
 
-Deno.test("known() remembers that a window is exhausted until it begins again, and not longer", async () => {
+Deno.test("known() remembers an exhausted window until its reset", async () => {
   const { percents, clock, calls } = await readOnce(100);
   assert.deepEqual(percents(), [100]);
   clock.advance(RESET_MS - NOW_MS - 1);
@@ -100,7 +100,7 @@ Deno.test("known() remembers that a window is exhausted until it begins again, a
   assert.equal(calls.length, 1);
 });
 
-Deno.test("known() remembers an exhausted window while readings fail, until one shows room", async () => {
+Deno.test("known() remembers an exhausted window over failed readings, until one shows room", async () => {
   const { percents, clock, scripts, service, one, config } = await readOnce(
     100,
   );
@@ -116,7 +116,7 @@ Deno.test("known() remembers an exhausted window while readings fail, until one 
   assert.deepEqual(percents(), []);
 });
 
-Deno.test("known() remembers an exhausted window across a reload, as long as the connection is the same", async () => {
+Deno.test("known() remembers an exhausted window over a reload if the connection keeps its credential", async () => {
   const { clock, service, one } = await readOnce(100);
   clock.advance(60_000);
   const same = connectionOf("zai", {
@@ -153,7 +153,7 @@ Deno.test("known() remembers an exhausted window that later answers leave out", 
   assert.deepEqual(percents(), [10]);
 });
 
-Deno.test("each type of quota has a word of its own for people", () => {
+Deno.test("each type of quota has its own word in texts", () => {
   const words = Object.values(QUOTA_TYPES).map((type) =>
     nameParts({
       type,
@@ -179,7 +179,7 @@ Deno.test("each type of quota has a word of its own for people", () => {
   ]);
 });
 
-Deno.test("limitsModels() is false for calls of a plan's tools alone", () => {
+Deno.test("limitsModels() returns false only for calls of a plan's tools", () => {
   const others = Object.values(QUOTA_TYPES)
     .filter((type) => !limitsModels({ type }));
   assert.deepEqual(others, [QUOTA_TYPES.toolCalls]);
@@ -205,7 +205,7 @@ function usage(
 const FIVE_HOURS = period(5, "hour");
 const WEEK = period(1, "week");
 
-Deno.test("codexHeaders() reports the shortest window of an hour and more as the primary one, the longest as the secondary", () => {
+Deno.test("codexHeaders() reports the shortest window of at least an hour as primary and the longest as secondary", () => {
   const headers = codexHeaders([
     usage(WEEK, 12.5),
     usage(period(1, "minute"), 99, QUOTA_TYPES.requests),
@@ -228,7 +228,7 @@ Deno.test("codexHeaders() writes headers that the reader of Codex's headers acce
   assert.deepEqual(read, windows);
 });
 
-Deno.test("codexHeaders() reports one window alone, and of two of one length the tighter", () => {
+Deno.test("codexHeaders() omits a missing secondary window, and reports the tighter of two equally long ones", () => {
   const reported = (windows: readonly QuotaWindow[]) =>
     Object.fromEntries(codexHeaders(windows));
   assert.deepEqual(Object.keys(reported([usage(WEEK, 1)])), [
@@ -241,7 +241,7 @@ Deno.test("codexHeaders() reports one window alone, and of two of one length the
   assert.equal(two["x-codex-secondary-used-percent"], undefined);
 });
 
-Deno.test("codexHeaders() leaves out parts, tools, balances and windows of unknown use", () => {
+Deno.test("codexHeaders() omits windows of single models, tools, balances and unknown use", () => {
   const balance = quotaWindow({
     type: QUOTA_TYPES.balance,
     unit: "USD",
@@ -261,7 +261,7 @@ Deno.test("codexHeaders() leaves out parts, tools, balances and windows of unkno
   );
 });
 
-Deno.test("codexHeaders() writes no unknown reset", () => {
+Deno.test("codexHeaders() omits an unknown reset", () => {
   const window = { ...usage(WEEK, 3), resets_at: null };
   assert.deepEqual(codexHeaders([window]).map(([name]) => name), [
     "x-codex-primary-used-percent",
@@ -269,7 +269,7 @@ Deno.test("codexHeaders() writes no unknown reset", () => {
   ]);
 });
 
-Deno.test("periodMinutes() recognizes every unit of its own, and no foreign one", () => {
+Deno.test("periodMinutes() returns the minutes of every known unit, and undefined for others", () => {
   const minutes = (count: number | null, unit: number | null) =>
     periodMinutes({ period_count: count, period_unit: unit });
   assert.equal(minutes(90, period(1, "minute").unit), 90);
@@ -284,7 +284,7 @@ Deno.test("periodMinutes() recognizes every unit of its own, and no foreign one"
   assert.equal(minutes(null, null), undefined);
 });
 
-Deno.test("headersOf() reads the known quota once a second at most, for each connection", async () => {
+Deno.test("headersOf() reads each connection's known quota at most once a second", async () => {
   const { connections: [first] } = await minimalConfig();
   assert.ok(first);
   const other = { ...first, id: "other" };

@@ -13,10 +13,10 @@ import { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 import { NOW_MS } from "../../support/gateway/config.ts";
 
-/** The key of {@linkcode connectionOf}'s connections. */
+/** The key of the connections of {@linkcode connectionOf}. */
 export const KEY = "sk-connection-key";
 
-/** A connection, as far as its quota is concerned. */
+/** The parts of a connection that its quota needs. */
 export interface ConnectionParts {
   readonly name?: string;
   readonly base?: string;
@@ -26,7 +26,7 @@ export interface ConnectionParts {
   readonly quota?: Partial<QuotaConfig>;
 }
 
-/** A connection whose quota is of this kind; its id and name are derived from `name`. */
+/** Returns a connection with a quota of this kind. Its id and name are derived from `name`. */
 export function connectionOf(
   kind: QuotaConfig["kind"] | undefined,
   parts: ConnectionParts = {},
@@ -77,7 +77,7 @@ function quotaOf(
   };
 }
 
-/** A connection with the settings of its quota. */
+/** Returns a connection with the settings of its quota. */
 export function sourceOf(
   kind: QuotaConfig["kind"],
   parts: ConnectionParts = {},
@@ -86,14 +86,14 @@ export function sourceOf(
   return { connection: connectionOf(kind, parts), quota };
 }
 
-/** What the reader of a connection asks for. */
+/** Returns the requests of a connection's reader. */
 export function requestsOf(source: QuotaSource): readonly QuotaRequest[] {
   const { poll } = readerOf(source.quota);
   assert.ok(poll);
   return poll.requests(source);
 }
 
-/** What the reader of a connection makes of these bodies at {@linkcode NOW_MS}. */
+/** Returns the windows that a connection's reader finds in these bodies, at {@linkcode NOW_MS}. */
 export function parse(
   source: QuotaSource,
   ...bodies: readonly unknown[]
@@ -103,7 +103,7 @@ export function parse(
   return poll.parse(bodies, { source, nowMs: NOW_MS });
 }
 
-/** Expects `work` to throw a {@linkcode QuotaFailure} for this reason. */
+/** Asserts that `work` throws a {@linkcode QuotaFailure} with this reason. */
 export function assertFailure(
   work: () => unknown,
   reason: QuotaFailure["reason"],
@@ -115,7 +115,7 @@ export function assertFailure(
   });
 }
 
-/** `period_unit` and `period_count` of each window with a name. */
+/** The `period_unit` and `period_count` of each named window. */
 const PERIODS: Readonly<Record<string, readonly [number, number]>> = {
   minute: [2, 1],
   hourly: [3, 1],
@@ -159,7 +159,7 @@ export function windowOf(
   };
 }
 
-/** Expects exactly these windows, as rows of {@linkcode windowOf}. */
+/** Asserts that there are exactly these windows, as rows of {@linkcode windowOf}. */
 export function assertWindows(
   found: readonly QuotaWindow[] | undefined,
   rows: readonly string[],
@@ -169,25 +169,25 @@ export function assertWindows(
 
 const FIXTURES = new URL("../../fixtures/quota/", import.meta.url);
 
-/** A quota answer of our own, such as `zai/credits`. */
+/** Returns a quota answer from the fixtures, such as `zai/credits`. */
 export function fixture(name: string): unknown {
   return JSON.parse(Deno.readTextFileSync(new URL(`${name}.json`, FIXTURES)));
 }
 
-/** Every quota answer of our own. */
+/** Returns the names of all quota answers in the fixtures. */
 export function fixtureNames(): string[] {
   return filesBelow(FIXTURES).map((name) => name.replace(/\.json$/, ""));
 }
 
-/** Recorded answers of real providers lie beside the repository, where they are at all. */
+/** The folder of recorded answers of real providers, beside the repository. It may be missing. */
 const SAMPLES = new URL("../../../../shared/samples/quota/", import.meta.url);
 
-/** The recorded answer in this file of {@linkcode sampleNames}. */
+/** Returns the recorded answer in a file of {@linkcode sampleNames}. */
 export function sample(name: string): unknown {
   return JSON.parse(Deno.readTextFileSync(new URL(name, SAMPLES)));
 }
 
-/** Every recorded answer, such as `zai/subscription-list.pro.json`; none where there are no recordings. */
+/** Returns the files of all recorded answers, such as `zai/subscription-list.pro.json`. */
 export function sampleNames(): string[] {
   try {
     return filesBelow(SAMPLES);
@@ -197,7 +197,7 @@ export function sampleNames(): string[] {
   }
 }
 
-/** The JSON files one folder down, in order. */
+/** Returns the JSON files one folder down, in order. */
 function filesBelow(root: URL): string[] {
   return [...Deno.readDirSync(root)].filter((entry) => entry.isDirectory)
     .flatMap(({ name }) =>

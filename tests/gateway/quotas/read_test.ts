@@ -49,7 +49,7 @@ function answering(body: BodyInit | null, init?: ResponseInit): QuotaFetch {
   return () => Promise.resolve(new Response(body, init));
 }
 
-Deno.test("readQuota() reads the windows and stamps them", async () => {
+Deno.test("readQuota() returns the windows with the time of the reading", async () => {
   const reading = await read({
     fetch: answering(JSON.stringify(fixture("zai/credits"))),
   });
@@ -75,7 +75,7 @@ Deno.test("readQuota() follows no redirect and requests an uncompressed body", a
   assert.equal(headers.get("authorization"), KEY);
 });
 
-Deno.test("readQuota() adds the connection's fixed headers on its own host alone", async () => {
+Deno.test("readQuota() sends the connection's fixed headers only to the connection's own host", async () => {
   const seen: (string | null)[] = [];
   const fetch: QuotaFetch = (_, init) => {
     seen.push(new Headers(init.headers).get("x-team"));
@@ -88,7 +88,7 @@ Deno.test("readQuota() adds the connection's fixed headers on its own host alone
   assert.deepEqual(seen, ["platform", null]);
 });
 
-Deno.test("readQuota() separates failures by status", async (t) => {
+Deno.test("readQuota() returns a failure by the status", async (t) => {
   const reasons = {
     301: "invalid_response",
     302: "invalid_response",
@@ -110,19 +110,22 @@ Deno.test("readQuota() separates failures by status", async (t) => {
       assert.equal((await failureOf({ fetch })).reason, reason);
     });
   }
-  await t.step("404 is no_plan where the service reports it", async () => {
+  await t.step("404 is no_plan if the service means that", async () => {
     const source = sourceOf("kimi");
     const fetch = answering("no", { status: 404 });
     assert.equal((await failureOf({ fetch, source })).reason, "no_plan");
   });
-  await t.step("a 403 page is a gate, not the provider's word", async () => {
-    const headers = { "content-type": "text/html; charset=utf-8" };
-    const fetch = answering("<html>", { status: 403, headers });
-    assert.equal((await failureOf({ fetch })).reason, "unavailable");
-  });
+  await t.step(
+    "a 403 with a page is unavailable, since a proxy sent it",
+    async () => {
+      const headers = { "content-type": "text/html; charset=utf-8" };
+      const fetch = answering("<html>", { status: 403, headers });
+      assert.equal((await failureOf({ fetch })).reason, "unavailable");
+    },
+  );
 });
 
-Deno.test("readQuota() reads Retry-After in both of its forms", async (t) => {
+Deno.test("readQuota() reads both forms of Retry-After", async (t) => {
   const cases = {
     "120": 120_000,
     "0": 0,
@@ -142,7 +145,7 @@ Deno.test("readQuota() reads Retry-After in both of its forms", async (t) => {
   });
 });
 
-Deno.test("readQuota() drops the body of an error unread", async () => {
+Deno.test("readQuota() cancels the body of an error unread", async () => {
   let isCancelled = false;
   const body = new ReadableStream({
     cancel: () => {
@@ -172,14 +175,14 @@ Deno.test("readQuota() stops reading a body beyond 256 KiB", async () => {
   assert.ok(pulled < 10, `${pulled} chunks were read`);
 });
 
-Deno.test("readQuota() takes a body of just 256 KiB", async () => {
+Deno.test("readQuota() accepts a body of exactly 256 KiB", async () => {
   const whole = JSON.stringify(fixture("zai/credits"));
   const fetch = answering(whole.padEnd(256 * 1024));
   assert.ok(isGood(await read({ fetch })));
 });
 
-Deno.test("readQuota() calls a provider unreachable that breaks off", async (t) => {
-  await t.step("before it answers", async () => {
+Deno.test("readQuota() returns unreachable when a provider breaks off", async (t) => {
+  await t.step("before its answer", async () => {
     const fetch = () => Promise.reject(new TypeError("refused by 10.0.0.1"));
     const failure = await failureOf({ fetch });
     assert.equal(failure.reason, "unreachable");
@@ -197,7 +200,7 @@ Deno.test("readQuota() calls a provider unreachable that breaks off", async (t) 
   });
 });
 
-Deno.test("readQuota() ends with its signal", async () => {
+Deno.test("readQuota() ends when its signal aborts", async () => {
   const controller = new AbortController();
   const fetch: QuotaFetch = (_, { signal }) =>
     new Promise((_resolve, reject) => {
@@ -209,7 +212,7 @@ Deno.test("readQuota() ends with its signal", async () => {
   assert.match(failure.message, /in time/);
 });
 
-Deno.test("readQuota() does without an optional call that fails", async () => {
+Deno.test("readQuota() ignores the failure of an optional call", async () => {
   const token = JSON.stringify(fixture("new_api/token"));
   const reading = await read({
     source: sourceOf("new-api"),
@@ -224,7 +227,7 @@ Deno.test("readQuota() does without an optional call that fails", async () => {
   assert.equal(reading.windows[0]?.unit, "quota");
 });
 
-Deno.test("readQuota() ends the other calls of a reading when one fails", async () => {
+Deno.test("readQuota() aborts the other calls of a reading when one fails", async () => {
   let isAborted = false;
   const failure = await failureOf({
     source: sourceOf("new-api"),
@@ -244,7 +247,7 @@ Deno.test("readQuota() ends the other calls of a reading when one fails", async 
   assert.ok(isAborted);
 });
 
-Deno.test("readQuota() makes the calls that the first answers ask for", async () => {
+Deno.test("readQuota() makes the further calls that the first answers require", async () => {
   const bodies: Readonly<Record<string, string>> = {
     "/key/info": "litellm/key",
     "/user/info": "litellm/user",
@@ -276,7 +279,7 @@ Deno.test("readQuota() sends no request when a setting is missing", async () => 
   assert.equal(failure.reason, "configuration_required");
 });
 
-Deno.test("readQuota() makes a failure of a reader's own fault", async () => {
+Deno.test("readQuota() returns a failure when a reader throws an unexpected error", async () => {
   const poll: QuotaPoll = {
     requests: () => [],
     parse: () => {
@@ -288,7 +291,7 @@ Deno.test("readQuota() makes a failure of a reader's own fault", async () => {
   assert.ok(failure.cause instanceof TypeError);
 });
 
-Deno.test("readQuota() repeats nothing that the provider sent and no part of a key", async (t) => {
+Deno.test("readQuota() quotes neither the provider nor a key in its failures", async (t) => {
   const canary = "canary-7f3a";
   const error = { code: 401, msg: canary, message: canary, success: false };
   const fetches: Readonly<Record<string, QuotaFetch>> = {
@@ -324,7 +327,7 @@ Deno.test("readQuota() repeats nothing that the provider sent and no part of a k
 
 /** Quota reads over real sockets, with the platform's own `fetch`. */
 
-/** Lets `handler` answer on a free port while `use` runs. */
+/** Serves `handler` on a free port while `use` runs. */
 async function withServer(
   handler: (request: Request) => Response | Promise<Response>,
   use: (base: string) => Promise<void>,
@@ -340,7 +343,7 @@ async function withServer(
   }
 }
 
-function readReadSocket(base: string, signal?: AbortSignal): Promise<Reading> {
+function readOverSocket(base: string, signal?: AbortSignal): Promise<Reading> {
   const source = sourceOf("zai", { base });
   const { poll } = readerOf(source.quota);
   assert.ok(poll);
@@ -351,19 +354,19 @@ function readReadSocket(base: string, signal?: AbortSignal): Promise<Reading> {
   });
 }
 
-Deno.test("a quota is readReadSocket over a socket with the connection's credential", async () => {
+Deno.test("readQuota() sends the connection's credential over a socket", async () => {
   const seen: unknown[] = [];
   const handler = ({ method, url, headers }: Request) => {
     seen.push([method, new URL(url).pathname, headers.get("authorization")]);
     return Response.json(fixture("zai/credits"));
   };
   await withServer(handler, async (base) => {
-    assert.ok(isGood(await readReadSocket(base)));
+    assert.ok(isGood(await readOverSocket(base)));
     assert.deepEqual(seen, [["GET", "/api/monitor/usage/quota/limit", KEY]]);
   });
 });
 
-Deno.test("a redirect of a quota readReadSocket is an error and is not followed", async () => {
+Deno.test("readQuota() does not follow a redirect over a socket", async () => {
   let reached = 0;
   const elsewhere = () => {
     reached += 1;
@@ -371,7 +374,7 @@ Deno.test("a redirect of a quota readReadSocket is an error and is not followed"
   };
   await withServer(elsewhere, async (target) => {
     await withServer(() => Response.redirect(target, 307), async (base) => {
-      const reading = await readReadSocket(base);
+      const reading = await readOverSocket(base);
       assert.ok(!isGood(reading));
       assert.equal(reading.failure.reason, "invalid_response");
       assert.equal(reached, 0);
@@ -379,7 +382,7 @@ Deno.test("a redirect of a quota readReadSocket is an error and is not followed"
   });
 });
 
-Deno.test("an endless quota answer is cut off", async () => {
+Deno.test("readQuota() cuts off an endless answer", async () => {
   const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
   const handler = () =>
     new Response(
@@ -389,27 +392,27 @@ Deno.test("an endless quota answer is cut off", async () => {
       }),
     );
   await withServer(handler, async (base) => {
-    const reading = await readReadSocket(base);
+    const reading = await readOverSocket(base);
     assert.ok(!isGood(reading));
     assert.equal(reading.failure.reason, "invalid_response");
     await gone;
   });
 });
 
-Deno.test("a compressed quota answer is limited by its decompressed length", async () => {
+Deno.test("readQuota() limits a compressed answer by its decompressed length", async () => {
   const bomb = new Blob([new Uint8Array(8 * 1024 * 1024)]).stream()
     .pipeThrough(new CompressionStream("gzip"));
   const bytes = await new Response(bomb).bytes();
   const handler = () =>
     new Response(bytes, { headers: { "content-encoding": "gzip" } });
   await withServer(handler, async (base) => {
-    const reading = await readReadSocket(base);
+    const reading = await readOverSocket(base);
     assert.ok(!isGood(reading));
     assert.equal(reading.failure.reason, "invalid_response");
   });
 });
 
-Deno.test("a quota readReadSocket that is given up closes its socket", async () => {
+Deno.test("readQuota() closes its socket when it is aborted", async () => {
   const controller = new AbortController();
   const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
   const handler = (request: Request) => {
@@ -418,20 +421,20 @@ Deno.test("a quota readReadSocket that is given up closes its socket", async () 
     return gone.then(() => new Response());
   };
   await withServer(handler, async (base) => {
-    const reading = await readReadSocket(base, controller.signal);
+    const reading = await readOverSocket(base, controller.signal);
     assert.ok(!isGood(reading));
     assert.equal(reading.failure.reason, "unreachable");
     await gone;
   });
 });
 
-Deno.test("a provider that no server listens for is unreachable", async () => {
+Deno.test("readQuota() returns unreachable when no server listens", async () => {
   let base = "";
   await withServer(() => new Response(), (address) => {
     base = address;
     return Promise.resolve();
   });
-  const reading = await readReadSocket(base);
+  const reading = await readOverSocket(base);
   assert.ok(!isGood(reading));
   assert.equal(reading.failure.reason, "unreachable");
 });

@@ -1,4 +1,4 @@
-/** Recorded answers of real providers, field by field, where the recordings lie beside the repository. */
+/** Recorded answers of real providers, field by field, if the recordings are beside the repository. */
 import assert from "node:assert/strict";
 import type { QuotaFailure } from "../../../src/gateway/quotas/failure.ts";
 import type { QuotaSource } from "../../../src/gateway/quotas/readers/reader.ts";
@@ -15,8 +15,8 @@ import {
 } from "./quota_case.ts";
 
 /**
- * What the recorded answer in a file means. The reader is a kind of quota, or the windows of a `json` quota. Expected
- * are the rows of `windowOf`, or the reason of the failure.
+ * A recorded answer with its reader and its meaning. The reader is a kind of quota, or the windows of a `json` quota.
+ * The meaning is the rows of `windowOf`, or the reason of the failure.
  */
 type SampleCase = readonly [
   file: string,
@@ -25,7 +25,7 @@ type SampleCase = readonly [
   more?: {
     readonly success?: object;
     readonly unauthorized?: object;
-    /** The body of the call before, from our own fixtures. */
+    /** The body of the previous call, from the fixtures. */
     readonly before?: string;
   },
 ];
@@ -381,7 +381,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: `no recorded quota answer is left out${reason}`,
+  name: `every recorded quota answer has a case${reason}`,
   ignore,
   fn() {
     assert.deepEqual(CASES.map(([file]) => file).toSorted(), names);

@@ -27,29 +27,29 @@ import { fixture } from "./quota_case.ts";
 
 type PollerOptions = Parameters<typeof createPoller>[0];
 
-/** What a simulated provider does when it is asked. */
+/** The response of a simulated provider to a request. */
 export type Script = (signal: AbortSignal) => Response | Promise<Response>;
 
-/** A limits service on simulated providers, with time standing still. */
+/** A limits service with simulated providers and a clock that stands still. */
 export interface Harness {
   readonly service: QuotaService;
   readonly poller: Poller;
   readonly harvest: Harvest;
   readonly clock: FakeClock;
-  /** By host name; a provider without a script answers with credits. */
+  /** Scripts by host name. A provider without a script answers with credits. */
   readonly scripts: Map<string, Script>;
-  /** The host names that were asked, in order. */
+  /** The requested host names, in order. */
   readonly calls: string[];
-  /** Every deadline that was set, in order. */
+  /** All deadlines, in order. */
   readonly deadlines: { readonly ms: number; expire(): void }[];
-  /** Every line that was logged. */
+  /** The log lines. */
   readonly lines: Readonly<Record<string, unknown>>[];
 }
 
 /**
  * Creates a {@linkcode Harness}.
  *
- * @param shared What the reads have in common with those of other gateways.
+ * @param shared The connections to other gateways that share readings.
  */
 export function createHarness(
   shared: Pick<PollerOptions, "sharedReadings" | "onRead"> = {},
@@ -93,20 +93,20 @@ export function hang(signal: AbortSignal): Promise<Response> {
   return noAnswer({ signal });
 }
 
-/** Answers on request. */
+/** Returns a script that waits, and the function that makes it answer. */
 export function held(): { script: Script; answer(response: Response): void } {
   const { promise, resolve } = Promise.withResolvers<Response>();
   return { script: () => promise, answer: resolve };
 }
 
-/** A configuration of these connections, with the budget and the cache of the specification. */
+/** Returns a configuration with these connections, and the default budget and cache. */
 export async function configWith(
   ...connections: readonly Connection[]
 ): Promise<Config> {
   return { ...await minimalConfig(), connections };
 }
 
-/** A caller to whom these connections are assigned. */
+/** Returns a caller with these connections. */
 export function callerOf(...connections: readonly Connection[]): Caller {
   return {
     name: "alice",
@@ -121,14 +121,14 @@ export function callerOf(...connections: readonly Connection[]): Caller {
   };
 }
 
-/** The entry of one connection. */
+/** Returns the entry of a connection. */
 export function entryOf(list: QuotaList, name: string): ConnectionEntry {
   const entry = list.data.find((one) => one.name === name);
   assert.ok(entry, `There is no entry of ${name}`);
   return entry;
 }
 
-/** Lets everything that can go on without the clock go on. */
+/** Lets everything run that does not wait for the clock. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }

@@ -14,7 +14,7 @@ import {
 } from "./service_harness.ts";
 import { steps } from "../../support/steps.ts";
 
-/** A connection of Z.ai's kind on the host `<name>.example`. */
+/** Returns a connection with Z.ai's quota, at the host `<name>.example`. */
 function zai(name: string, parts: ConnectionParts = {}): Connection {
   return connectionOf("zai", {
     name,
@@ -31,7 +31,7 @@ function isBudgetOver(error: unknown): boolean {
   return true;
 }
 
-Deno.test("read() returns the list of the specification, field for field", async () => {
+Deno.test("read() returns the documented list, field by field", async () => {
   const { service } = createHarness();
   const one = zai("one");
   const list = await service.read(callerOf(one), await configWith(one));
@@ -70,7 +70,7 @@ Deno.test("read() returns an empty list to a caller without connections", async 
   assert.deepEqual(calls, []);
 });
 
-Deno.test("read() shows a caller the assigned connections alone, in the order of the config", async () => {
+Deno.test("read() shows a caller only the assigned connections, in the order of the configuration", async () => {
   const { service, calls } = createHarness();
   const [one, two, three] = [zai("one"), zai("two"), zai("three")];
   const config = await configWith(one, two, three);
@@ -79,7 +79,7 @@ Deno.test("read() shows a caller the assigned connections alone, in the order of
   assert.deepEqual(calls.toSorted(), ["one.example", "three.example"]);
 });
 
-Deno.test("read() sends no request about a connection that is disabled or has no quota", async () => {
+Deno.test("read() sends no request for a connection that is disabled or has no quota", async () => {
   const { service, calls } = createHarness();
   const off = zai("off", { enabled: false });
   const bare = connectionOf(undefined, { name: "bare" });
@@ -100,7 +100,7 @@ Deno.test("read() sends no request about a connection that is disabled or has no
   assert.deepEqual(calls, []);
 });
 
-Deno.test("read() shows why one connection failed beside the others", async () => {
+Deno.test("read() shows the failure of one connection beside the others", async () => {
   const { service, scripts, lines } = createHarness();
   const [good, bad] = [zai("good"), zai("bad")];
   scripts.set("bad.example", () => new Response("no", { status: 401 }));
@@ -183,7 +183,7 @@ Deno.test("read() keeps a failure for 10 seconds, or for the provider's wait", a
   });
 });
 
-Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", async (t) => {
+Deno.test("read() reads Anthropic's OAuth usage at most every five minutes", async (t) => {
   const base = "https://one.example/v1";
   const one = connectionOf("anthropic", { name: "one", base });
   const usage = { five_hour: { utilization: 10, resets_at: null } };
@@ -204,7 +204,7 @@ Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", asy
     await service.read(callerOf(one), config);
     assert.equal(calls.length, 2);
   });
-  await t.step("but soon again when it could not be reached", async () => {
+  await t.step("again after ten seconds if it was unreachable", async () => {
     const { service, clock, calls, scripts } = createHarness();
     scripts.set("one.example", () => Promise.reject(new TypeError("no")));
     const config = await configWith(one);
@@ -215,7 +215,7 @@ Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", asy
   });
 });
 
-Deno.test("read() makes one call for a thousand callers at once", async () => {
+Deno.test("read() makes one call for a thousand concurrent callers", async () => {
   const { service, scripts, calls } = createHarness();
   const connections = [zai("one"), zai("two"), zai("three")];
   const { script, answer } = held();
@@ -234,7 +234,7 @@ Deno.test("read() makes one call for a thousand callers at once", async () => {
   }
 });
 
-Deno.test("read() ends for a caller that leaves, and continues for the others", async () => {
+Deno.test("read() rejects for a caller who disconnects, and continues for the others", async () => {
   const { service, scripts, calls } = createHarness();
   const one = zai("one");
   const { script, answer } = held();
@@ -252,7 +252,7 @@ Deno.test("read() ends for a caller that leaves, and continues for the others", 
   assert.equal(calls.length, 1);
 });
 
-Deno.test("read() does nothing for a caller that has left", async () => {
+Deno.test("read() sends no request for a caller who has already disconnected", async () => {
   const { service, calls } = createHarness();
   const one = zai("one");
   const signal = AbortSignal.abort(new Error("gone"));
@@ -261,7 +261,7 @@ Deno.test("read() does nothing for a caller that has left", async () => {
   assert.deepEqual(calls, []);
 });
 
-Deno.test("read() past its budget throws provider_limits_timeout, and what answered is there for the next", async () => {
+Deno.test("read() throws provider_limits_timeout after its budget, and the next call shows the readings so far", async () => {
   const { service, scripts, deadlines, calls } = createHarness();
   const [good, mute] = [zai("good"), zai("mute")];
   scripts.set("mute.example", hang);
@@ -288,7 +288,7 @@ Deno.test("read() past its budget throws provider_limits_timeout, and what answe
   assert.deepEqual(calls, ["good.example", "mute.example"]);
 });
 
-Deno.test("read() waits half of the budget for a silent provider, until it answers again", async () => {
+Deno.test("read() waits only half of the budget for a provider that was silent, until it answers again", async () => {
   const { service, scripts, deadlines, clock } = createHarness();
   const mute = zai("mute");
   scripts.set("mute.example", hang);
@@ -313,7 +313,7 @@ Deno.test("read() waits half of the budget for a silent provider, until it answe
   assert.equal(deadlines.at(-1)?.ms, 12_250);
 });
 
-Deno.test("a reload forgets that a provider was silent when it is removed meanwhile", async () => {
+Deno.test("a reload without a silent provider forgets that it was silent", async () => {
   const { service, scripts, deadlines } = createHarness();
   const mute = zai("mute");
   scripts.set("mute.example", hang);
@@ -343,7 +343,7 @@ Deno.test("read() waits for a slow provider within the budget", async () => {
   assert.deepEqual(list.data.map(({ status }) => status), ["ok", "ok"]);
 });
 
-Deno.test("a reload keeps what still applies and drops the rest", async () => {
+Deno.test("a reload keeps only readings of connections with the same credential", async () => {
   const { service, calls } = createHarness();
   const before = await configWith(zai("same"), zai("changed"), zai("gone"));
   await service.read(callerOf(...before.connections), before);
@@ -359,7 +359,7 @@ Deno.test("a reload keeps what still applies and drops the rest", async () => {
   assert.deepEqual(calls, ["changed.example", "gone.example"]);
 });
 
-Deno.test("a read that outlives its config leaves nothing behind", async () => {
+Deno.test("a reading that ends after its connection was removed is not cached", async () => {
   const { service, scripts, calls } = createHarness();
   const { script, answer } = held();
   scripts.set("old.example", script);
@@ -376,7 +376,7 @@ Deno.test("a read that outlives its config leaves nothing behind", async () => {
   assert.equal(calls.filter((host) => host === "old.example").length, 2);
 });
 
-Deno.test("one connection's failure is cached for no other", async () => {
+Deno.test("a connection's failure is not cached for another connection", async () => {
   const { service, scripts } = createHarness();
   const [a, b] = [zai("a"), zai("b")];
   scripts.set("a.example", () => new Response("no", { status: 500 }));

@@ -26,7 +26,7 @@ import {
   windowSpan,
 } from "../../../src/gateway/quotas/window.ts";
 
-Deno.test("amounts() adds what arithmetic gives", () => {
+Deno.test("amounts() computes the missing amounts", () => {
   assert.deepEqual(amounts({ limit: 200, used: 50 }), {
     limit: 200,
     used: 50,
@@ -41,7 +41,7 @@ Deno.test("amounts() adds what arithmetic gives", () => {
   });
 });
 
-Deno.test("amounts() believes the strictest of the stated shares, but for rounding", () => {
+Deno.test("amounts() uses the strictest of the stated shares, except for rounding", () => {
   const cases: readonly (readonly [KnownAmounts, number | null])[] = [
     [{ limit: 100, used: 100, usedPercent: 0 }, 100],
     [{ limit: 100, remaining: 0, usedPercent: 40 }, 100],
@@ -61,7 +61,7 @@ Deno.test("amounts() believes the strictest of the stated shares, but for roundi
   }
 });
 
-Deno.test("strictest() keeps the window by which requests are stopped, and an unknown never beats a known", () => {
+Deno.test("strictest() keeps the fullest of several windows, and prefers a known share to an unknown one", () => {
   const of = (known: KnownAmounts) =>
     quotaWindow({
       type: QUOTA_TYPES.usage,
@@ -87,12 +87,12 @@ Deno.test("strictest() keeps the window by which requests are stopped, and an un
   assert.deepEqual(strictest([unknown]), [unknown]);
 });
 
-Deno.test("amounts() keeps the reported values, however they add up", () => {
+Deno.test("amounts() keeps the reported values, even if they do not add up", () => {
   const given = { limit: 2000, used: 115, remaining: 1884, usedPercent: 5 };
   assert.deepEqual(amounts(given), given);
 });
 
-Deno.test("amounts() guesses nothing", () => {
+Deno.test("amounts() leaves amounts null that it cannot compute", () => {
   const nothing = {
     limit: null,
     used: null,
@@ -105,7 +105,7 @@ Deno.test("amounts() guesses nothing", () => {
   assert.deepEqual(amounts({ limit: 5 }), { ...nothing, limit: 5 });
 });
 
-Deno.test("amounts() shows overuse and computes nothing below zero", () => {
+Deno.test("amounts() shows overuse and never returns a negative amount", () => {
   assert.deepEqual(amounts({ limit: 100, used: 130 }), {
     limit: 100,
     used: 130,
@@ -117,17 +117,17 @@ Deno.test("amounts() shows overuse and computes nothing below zero", () => {
   assert.equal(amounts({ limit: 100, remaining: -30 }).used, 130);
 });
 
-Deno.test("amounts() recognizes no share of nothing", () => {
+Deno.test("amounts() returns no share of a limit of zero", () => {
   assert.equal(amounts({ limit: 0, used: 0 }).usedPercent, null);
   assert.equal(amounts({ limit: 1e-300, used: 1e18 }).usedPercent, null);
 });
 
-Deno.test("amounts() computes without the noise of binary fractions", () => {
+Deno.test("amounts() removes the rounding errors of binary fractions", () => {
   assert.equal(amounts({ limit: 0.3, used: 0.1 }).remaining, 0.2);
   assert.equal(tidy(0.1 + 0.2), 0.3);
 });
 
-Deno.test("percentAmounts() has its whole by definition", () => {
+Deno.test("percentAmounts() always returns a limit of 100", () => {
   assert.deepEqual(percentAmounts(104), {
     limit: 100,
     used: 104,
@@ -138,7 +138,7 @@ Deno.test("percentAmounts() has its whole by definition", () => {
   assert.deepEqual(percentAmounts(null), { limit: 100, ...unknown });
 });
 
-Deno.test("complement() turns a share that is left into one that is used", () => {
+Deno.test("complement() converts a remaining share into a used one", () => {
   assert.equal(complement(96, 100), 4);
   assert.equal(complement(0.25, 1), 0.75);
   assert.equal(complement(-5, 100), 105);
@@ -147,7 +147,7 @@ Deno.test("complement() turns a share that is left into one that is used", () =>
   assert.equal(complement(undefined, 100), null);
 });
 
-Deno.test("period() names its length and codes its unit", () => {
+Deno.test("period() returns the name of its length and the code of its unit", () => {
   const expected = [
     [period(1, "minute"), "minute", 2],
     [period(1, "hour"), "hourly", 3],
@@ -189,7 +189,7 @@ Deno.test("periodOfSeconds() names windows by their length", () => {
   }
 });
 
-Deno.test("periodOfSeconds() recognizes no length that is none", () => {
+Deno.test("periodOfSeconds() returns an unknown period for an invalid length", () => {
   for (const seconds of [0, -60, 20, NaN, Infinity, 1e300, null, undefined]) {
     assert.equal(periodOfSeconds(seconds), UNKNOWN_PERIOD);
   }
@@ -214,29 +214,29 @@ Deno.test("periodOfText() reads short lengths", () => {
   assert.equal(periodOfText("total"), TOTAL);
 });
 
-Deno.test("periodOfText() recognizes no other text", () => {
+Deno.test("periodOfText() returns an unknown period for any other text", () => {
   for (const text of ["", "5", "h", "0h", "-5h", "5 h", "1e3h", "5x", null]) {
     assert.equal(periodOfText(text), UNKNOWN_PERIOD);
   }
 });
 
-Deno.test("instantOfMs() and instantOfSeconds() keep their units apart", () => {
+Deno.test("instantOfMs() and instantOfSeconds() read their own units", () => {
   assert.equal(instantOfMs(1782057600000), "2026-06-21T16:00:00.000Z");
   assert.equal(instantOfSeconds(1782057600), "2026-06-21T16:00:00.000Z");
 });
 
-Deno.test("instantOfMs() returns no instant where none was reported", () => {
+Deno.test("instantOfMs() returns no instant for a missing or implausible time", () => {
   for (const ms of [0, -1, null, undefined, NaN, Infinity, 1e300, 8.64e15]) {
     assert.equal(instantOfMs(ms), null, String(ms));
     assert.equal(instantOfSeconds(ms), null, String(ms));
   }
 });
 
-Deno.test("instantOfMs() keeps an instant of the past", () => {
+Deno.test("instantOfMs() keeps an instant in the past", () => {
   assert.equal(instantOfMs(1), "1970-01-01T00:00:00.001Z");
 });
 
-Deno.test("instantOfText() reads what providers write", () => {
+Deno.test("instantOfText() reads the formats of providers", () => {
   const instants = {
     "2026-08-04T16:20:00Z": "2026-08-04T16:20:00.000Z",
     "2026-08-04T16:20:00.001100+00:00": "2026-08-04T16:20:00.001Z",
@@ -252,7 +252,7 @@ Deno.test("instantOfText() reads what providers write", () => {
   }
 });
 
-Deno.test("instantOfText() recognizes no instant in any other text", () => {
+Deno.test("instantOfText() returns no instant for any other text", () => {
   const texts = ["", "soon", "1782057600", "2026-13-01", "2026-01-01T25:00Z"];
   for (const text of [...texts, "-5", "May 2026", null, undefined]) {
     assert.equal(instantOfText(text), null, String(text));
@@ -298,14 +298,14 @@ function startOf(length: Period, resetsAt: string | null): string | undefined {
   return span && new Date(span.startMs).toISOString().slice(0, 16);
 }
 
-Deno.test("windowSpan() goes back from the reset by the window's length", () => {
+Deno.test("windowSpan() starts the window's length before the reset", () => {
   const at = "2026-03-30T10:00:00.000Z";
   assert.equal(startOf(period(5, "hour"), at), "2026-03-30T05:00");
   assert.equal(startOf(period(1, "week"), at), "2026-03-23T10:00");
   assert.equal(startOf(period(90, "minute"), at), "2026-03-30T08:30");
 });
 
-Deno.test("windowSpan() goes back by months of the calendar, to their last day where one is too short", () => {
+Deno.test("windowSpan() subtracts calendar months, and ends at the last day of a shorter month", () => {
   const month = period(1, "month");
   assert.equal(startOf(month, "2026-12-15T08:00:00Z"), "2026-11-15T08:00");
   assert.equal(startOf(month, "2026-03-30T10:00:00Z"), "2026-02-28T10:00");
@@ -317,7 +317,7 @@ Deno.test("windowSpan() goes back by months of the calendar, to their last day w
   );
 });
 
-Deno.test("windowSpan() recognizes nothing where the reset or the length is unknown", () => {
+Deno.test("windowSpan() returns undefined when the reset or the length is unknown", () => {
   assert.equal(startOf(period(5, "hour"), null), undefined);
   assert.equal(startOf(period(5, "hour"), "soon"), undefined);
   assert.equal(startOf(TOTAL, "2026-01-01T00:00:00Z"), undefined);

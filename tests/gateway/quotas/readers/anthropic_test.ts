@@ -38,7 +38,7 @@ Deno.test("anthropic tolerates a read every five minutes", () => {
   assert.equal(anthropic.poll?.paceMs, 300_000);
 });
 
-Deno.test("anthropic reads the list of limits, and flat windows that it leaves out", () => {
+Deno.test("anthropic reads the list of limits, and the flat windows that are missing in it", () => {
   assertWindows(parse(source, fixture("anthropic/limits")), [
     "USAGE_LIMIT five_hour percent 100 10 90 10 2026-08-04T16:20:00.001Z",
     "USAGE_LIMIT:big_model weekly percent 100 102 0 102 2026-08-06T19:00:00.001Z",
@@ -47,7 +47,7 @@ Deno.test("anthropic reads the list of limits, and flat windows that it leaves o
   ]);
 });
 
-Deno.test("anthropic reads flat windows alone, and extra usage that has no cap", () => {
+Deno.test("anthropic reads flat windows without a list, and extra usage without a cap", () => {
   assertWindows(parse(source, fixture("anthropic/flat")), [
     "USAGE_LIMIT weekly percent 100 61.5 38.5 61.5 2026-08-06T17:00:00.000Z",
     "USAGE_LIMIT:opus weekly percent 100 4 96 4",
@@ -62,7 +62,7 @@ Deno.test("anthropic reads extra usage from its other spelling, in major units",
   ]);
 });
 
-Deno.test("anthropic does not guess how many minor units make one of a currency", () => {
+Deno.test("anthropic does not guess the minor units of an unknown currency", () => {
   const [window] = parse(source, {
     limits: null,
     extra_usage: { is_enabled: true, monthly_limit: 4000, used_credits: 1 },
@@ -119,7 +119,7 @@ Deno.test("anthropic headers of an API key are counts per minute", () => {
   ]);
 });
 
-Deno.test("anthropic believes the stricter of a listed and a flat window", () => {
+Deno.test("anthropic uses the stricter of a listed and a flat window", () => {
   const read = (flat: number | null, listed: number | null) =>
     parse(source, {
       five_hour: { utilization: flat },

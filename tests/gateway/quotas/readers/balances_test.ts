@@ -78,13 +78,13 @@ Deno.test("openrouter reads the credits with a management key only", () => {
   );
 });
 
-Deno.test("openrouter trusts what remains, since usage is the key's whole life", () => {
+Deno.test("openrouter uses the remaining amount, since its usage counts beyond the limit's period", () => {
   assertWindows(parse(source, fixture("openrouter/capped")), [
     "SPEND_LIMIT monthly USD 50 37.75 12.25 75.5",
   ]);
 });
 
-Deno.test("openrouter shows what an uncapped key has used in all", () => {
+Deno.test("openrouter shows the total usage of an uncapped key", () => {
   assertWindows(parse(source, fixture("openrouter/uncapped")), [
     "SPEND_LIMIT total USD - 3.5 - -",
   ]);

@@ -14,7 +14,7 @@ const source = sourceOf("codex", {
   base: "https://chatgpt.com/backend-api/codex",
 });
 
-/** A JSON Web Token with these claims; nobody checks its signature here. */
+/** Returns a JWT with these claims and an arbitrary signature. */
 function tokenOf(claims: unknown): string {
   const part = (value: unknown) =>
     btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_")
@@ -39,7 +39,7 @@ Deno.test("codex sends the official client's request", () => {
   );
 });
 
-Deno.test("codex names the account that its token names", async (t) => {
+Deno.test("codex sends the id of the account in its token", async (t) => {
   await t.step("from the claim", () => {
     const claims = {
       "https://api.openai.com/auth": { chatgpt_account_id: "acc-1?>~" },
@@ -50,7 +50,7 @@ Deno.test("codex names the account that its token names", async (t) => {
     };
     assert.equal(accountHeaderOf(tokenOf(good)), "acc-1");
   });
-  await t.step("and none for an opaque token", () => {
+  await t.step("none for an opaque token", () => {
     for (const key of ["opaque", "a.b.c", "a.%%%.c", tokenOf([]), tokenOf(1)]) {
       assert.equal(accountHeaderOf(key), undefined);
     }
@@ -83,7 +83,7 @@ Deno.test("codex treats an answer without windows as no data", () => {
   assertFailure(() => parse(source, { rate_limit: null }), "unavailable");
 });
 
-Deno.test("codex headers have the same windows as its usage", () => {
+Deno.test("codex headers have the same windows as the usage endpoint", () => {
   const headers = new Headers({
     "x-codex-primary-used-percent": "7",
     "x-codex-primary-window-minutes": "300",

@@ -15,7 +15,7 @@ const ENTRY = windowOf(
   "CREDIT_LIMIT five_hour credits 2000 2100 0 105 2026-01-01T03:00:00.000Z",
 );
 
-Deno.test("gateway passes the windows of the one connection behind it on", () => {
+Deno.test("gateway returns the windows of the only connection behind it", () => {
   const source = sourceOf("gateway", { base: "https://other.example/api/v1" });
   assert.equal(
     requestsOf(source)[0]?.url,
@@ -24,7 +24,7 @@ Deno.test("gateway passes the windows of the one connection behind it on", () =>
   assert.deepEqual(parse(source, fixture("gateway/one")), [ENTRY]);
 });
 
-Deno.test("gateway names the connections behind it where there are several", () => {
+Deno.test("gateway names the connections behind it if there are several", () => {
   assert.deepEqual(parse(sourceOf("gateway"), fixture("gateway/several")), [
     { ...ENTRY, type: "CREDIT_LIMIT:glm_team" },
     windowOf("USAGE_LIMIT:opus:mine five_hour percent - - - -", {
@@ -41,7 +41,7 @@ Deno.test("gateway without a readable connection has no quota", () => {
 
 const base = "https://proxy.example/team/v1";
 
-Deno.test("litellm reads its key, then the owners that the key names", () => {
+Deno.test("litellm reads its key, then the key's owners", () => {
   const source = sourceOf("litellm", { base });
   const headers = {
     accept: "application/json",
@@ -82,13 +82,13 @@ Deno.test("litellm reads the windows of a key without a main budget", () => {
   ]);
 });
 
-Deno.test("litellm reads a main budget without the envelope, overspent too", () => {
+Deno.test("litellm reads a main budget without the envelope, even an overspent one", () => {
   assertWindows(parse(sourceOf("litellm"), fixture("litellm/key_bare")), [
     "SPEND_LIMIT monthly USD 10 12 0 120 2026-10-01T00:00:00.000Z",
   ]);
 });
 
-Deno.test("litellm shows what an uncapped key has spent", () => {
+Deno.test("litellm shows the spending of an uncapped key", () => {
   const info = { spend: 3, max_budget: null };
   assertWindows(parse(sourceOf("litellm"), { info }), [
     "SPEND_LIMIT total USD - 3 - -",
@@ -121,7 +121,7 @@ Deno.test("litellm adds the budgets of the user and of the key's own team", () =
   ]);
 });
 
-Deno.test("litellm reports each budget once where two answers have it", () => {
+Deno.test("litellm reports a budget once if two answers have it", () => {
   const windows = parse(
     sourceOf("litellm"),
     fixture("litellm/key"),
@@ -171,7 +171,7 @@ Deno.test("new-api converts its units to dollars when it reports their rate", ()
   assert.deepEqual(parse(source, token, nonsense), inUnits);
 });
 
-Deno.test("new-api shows what an unlimited key has used", () => {
+Deno.test("new-api shows the usage of an unlimited key", () => {
   const windows = parse(
     sourceOf("new-api"),
     fixture("new_api/unlimited"),
@@ -200,7 +200,7 @@ Deno.test("sub2api reads a quota and its windows", () => {
   ]);
 });
 
-Deno.test("sub2api reads a subscription, where a limit of 0 is none", () => {
+Deno.test("sub2api reads a subscription, with a limit of 0 as no limit", () => {
   assertWindows(parse(sourceOf("sub2api"), fixture("sub2api/subscription")), [
     "SPEND_LIMIT daily USD 10 2 8 20",
     "SPEND_LIMIT monthly USD 100 30 70 30",
@@ -208,7 +208,7 @@ Deno.test("sub2api reads a subscription, where a limit of 0 is none", () => {
   ]);
 });
 
-Deno.test("sub2api finds a refused key under HTTP 200", () => {
+Deno.test("sub2api reads a refused key with status 200", () => {
   const body = { isValid: false, quota: { limit: 1 } };
   assertFailure(() => parse(sourceOf("sub2api"), body), "unauthorized");
 });

@@ -28,7 +28,7 @@ const SESSION = {
   resets_at: { at: "/reset", format: "epoch_seconds" },
 };
 
-/** A connection as its configuration describes it. */
+/** Returns the connection of a configuration. */
 async function described(
   quota: Readonly<Record<string, unknown>>,
   connection: Readonly<Record<string, unknown>> = {},
@@ -51,7 +51,7 @@ async function headersOf(
   return requestsOf(await described(quota, connection))[0]?.headers;
 }
 
-Deno.test("json presents the credential as the connection does, unless the quota has its own", async (t) => {
+Deno.test("json sends the credential like the connection unless the quota has its own", async (t) => {
   await t.step("bearer", async () => {
     const source = await described({});
     assert.equal(requestsOf(source)[0]?.url, URL_TEXT);
@@ -78,11 +78,11 @@ Deno.test("json presents the credential as the connection does, unless the quota
       accept: "application/json",
     });
   });
-  await t.step("a key of its own", async () => {
+  await t.step("its own key", async () => {
     const headers = await headersOf({ key: "own" });
     assert.equal(headers?.["authorization"], "Bearer own");
   });
-  await t.step("headers of its own", async () => {
+  await t.step("its own headers", async () => {
     const own = { Authorization: "token t", "x-account": "1" };
     const headers = await headersOf({ headers: own });
     assert.equal(headers?.["authorization"], "token t");
@@ -90,7 +90,7 @@ Deno.test("json presents the credential as the connection does, unless the quota
   });
 });
 
-Deno.test("json finds one item of an array by its fields, and takes small percents as they are", async () => {
+Deno.test("json finds an item of an array by its fields, and keeps percents below 1", async () => {
   const weekly = { ...SESSION, period: "7d", where: { level: "weekly" } };
   const source = await described({ windows: [weekly, SESSION] });
   assertWindows(parse(source, fixture("json/credits")), [
@@ -99,7 +99,7 @@ Deno.test("json finds one item of an array by its fields, and takes small percen
   ]);
 });
 
-Deno.test("json scales amounts and turns shares that are left round", async () => {
+Deno.test("json scales amounts and converts remaining shares into used ones", async () => {
   const source = await described({
     windows: [{
       type: "SPEND_LIMIT",
@@ -134,7 +134,7 @@ Deno.test("json scales amounts and turns shares that are left round", async () =
   ]);
 });
 
-Deno.test("json reads each way to write a reset", async (t) => {
+Deno.test("json reads each format of a reset", async (t) => {
   const cases = {
     iso: ["2026-01-01T01:00:00Z", "2026-01-01T01:00:00.000Z"],
     epoch_seconds: ["1767229200", "2026-01-01T01:00:00.000Z"],
@@ -168,13 +168,13 @@ Deno.test("json leaves out values that the answer lacks", async (t) => {
   });
 });
 
-Deno.test("json rejects a value that is no number", async () => {
+Deno.test("json rejects a value that is not a number", async () => {
   const source = await described({});
   const body = { data: { quotas: [{ level: "session", percent: "much" }] } };
   assertFailure(() => parse(source, body), "invalid_response");
 });
 
-Deno.test("json reads an error with status 200 as described", async () => {
+Deno.test("json reads a described error with status 200", async () => {
   const source = await described({
     success: { at: "/code", in: [0, null] },
     unauthorized: { at: "/code", in: [401, "ConsoleNeedLogin"] },
@@ -209,7 +209,7 @@ Deno.test("valueAt() returns the value of a JSON pointer", () => {
   assert.equal(valueAt(DOCUMENT, "/0"), 3);
 });
 
-Deno.test("valueAt() finds nothing beyond the document's own members", () => {
+Deno.test("valueAt() finds only the document's own members", () => {
   for (
     const pointer of [
       "/b",

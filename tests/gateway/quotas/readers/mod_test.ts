@@ -6,12 +6,12 @@ import type { QuotaRequest } from "../../../../src/gateway/quotas/readers/reader
 import { fixture, KEY, sourceOf } from "../quota_case.ts";
 import { steps } from "../../../support/steps.ts";
 
-/** Those whose quota address is a setting of its own, since it is at another host or nowhere by itself. */
+/** Kinds with their own setting for the quota's address. */
 const WITHOUT_OWN_ADDRESS: ReadonlySet<string> = new Set(["json", "copilot"]);
 
 const KINDS = QUOTA_KINDS.filter((kind) => kind !== "none");
 
-/** Every call that a reader makes for a connection on this host. */
+/** Returns every call that a reader makes for a connection at this host. */
 function callsOf(kind: QuotaConfig["kind"], base: string): QuotaRequest[] {
   const source = sourceOf(kind, { base });
   const { poll } = readerOf(source.quota);
@@ -30,7 +30,7 @@ Deno.test("every kind of quota has an endpoint, headers or both", () => {
   }
 });
 
-Deno.test("readers ask no host but the connection's, with no credential but the connection's", async (t) => {
+Deno.test("readers contact only the connection's host, with only the connection's credential", async (t) => {
   const base = "https://inside.example:8443/some/v1";
   await steps(
     t,

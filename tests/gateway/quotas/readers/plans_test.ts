@@ -37,14 +37,14 @@ Deno.test("copilot reads credits with decimals and leaves out unlimited ones", (
   ]);
 });
 
-Deno.test("copilot counts overage above the allowance, and zeros as no meter", () => {
+Deno.test("copilot counts overage above the allowance, and ignores meters of zeros", () => {
   assertWindows(parse(source, fixture("copilot/overage")), [
     "REQUESTS_LIMIT:premium_interactions monthly requests 300 330 0 110 2026-10-01T00:00:00.000Z",
     "REQUESTS_LIMIT:chat monthly percent 100 60 40 60 2026-10-01T00:00:00.000Z",
   ]);
 });
 
-Deno.test("copilot reads what remains of the free plan's older form", () => {
+Deno.test("copilot reads the remaining amounts in the free plan's older form", () => {
   assertWindows(parse(source, fixture("copilot/free")), [
     "REQUESTS_LIMIT:chat monthly requests 500 375 125 75 2026-02-01T00:00:00.000Z",
     "REQUESTS_LIMIT:completions monthly requests 300 225 75 75 2026-02-01T00:00:00.000Z",
@@ -80,7 +80,7 @@ Deno.test("kimi treats a limit of 100 as percent", () => {
   ]);
 });
 
-Deno.test("kimi reads fractions, and prefers them to the counts beside them", () => {
+Deno.test("kimi prefers fractions to the counts beside them", () => {
   assertWindows(parse(sourceKimi, fixture("kimi/ratios")), [
     "USAGE_LIMIT five_hour fraction 1 0.4689 0.5311 46.89 2026-07-02T11:56:36.876Z",
     "USAGE_LIMIT weekly fraction 1 0.0946 0.9054 9.46 2026-07-09T06:56:36.000Z",
@@ -90,7 +90,7 @@ Deno.test("kimi reads fractions, and prefers them to the counts beside them", ()
   ]);
 });
 
-Deno.test("kimi believes the stricter of two statements about one window", async (t) => {
+Deno.test("kimi uses the stricter of two statements about one window", async (t) => {
   const ratios = (ratio: number) => ({
     limit_5h: { used_ratio: ratio },
     limit_7d_total: { used_ratio: ratio },
@@ -125,7 +125,7 @@ Deno.test("kimi believes the stricter of two statements about one window", async
   });
 });
 
-Deno.test("kimi reads the unit of a window in each of its spellings", () => {
+Deno.test("kimi reads each spelling of a window's unit", () => {
   const units = ["TIME_UNIT_MINUTE", "MINUTE", "minute", "minutes", "MINUTES"];
   for (const timeUnit of units) {
     const limits = [{
@@ -145,14 +145,14 @@ const sourceMinimax = sourceOf("minimax", {
   base: "https://api.minimax.io/v1",
 });
 
-Deno.test("minimax sends requests to the connection's host's region", () => {
+Deno.test("minimax sends requests to the region of the connection's host", () => {
   assert.equal(
     requestsOf(sourceMinimax)[0]?.url,
     "https://api.minimax.io/v1/token_plan/remains",
   );
 });
 
-Deno.test("minimax turns percent remaining round, and computes each length", () => {
+Deno.test("minimax converts the remaining percent into the used one, and computes each length", () => {
   assert.deepEqual(parse(sourceMinimax, fixture("minimax/percent")), [
     // Four hours between its start and its end, whatever others have.
     windowOf(
@@ -165,7 +165,7 @@ Deno.test("minimax turns percent remaining round, and computes each length", () 
   ]);
 });
 
-Deno.test("minimax lets the percent decide whether a count was used or remains", () => {
+Deno.test("minimax decides by the percent whether a count is used or remaining", () => {
   assert.deepEqual(parse(sourceMinimax, fixture("minimax/counts")), [
     windowOf(
       "USAGE_LIMIT:minimax-m2 four_hour requests 1000 100 900 10 2026-06-01T06:00:00.000Z",
@@ -180,7 +180,7 @@ Deno.test("minimax lets the percent decide whether a count was used or remains",
   ]);
 });
 
-Deno.test("minimax believes the status of a used-up meter, whatever share lags behind it", () => {
+Deno.test("minimax reads a used-up status as used up, whatever share is beside it", () => {
   const read = (row: object) =>
     parse(sourceOf("minimax"), {
       model_remains: [{ model_name: "general", ...row }],
@@ -229,7 +229,7 @@ Deno.test("synthetic sends requests to the connection's host", () => {
   );
 });
 
-Deno.test("synthetic reads dollars with their sign, and ignores ticks", () => {
+Deno.test("synthetic reads dollars with a dollar sign, and ignores ticks", () => {
   assertWindows(parse(sourceSynthetic, fixture("synthetic/quotas")), [
     "REQUESTS_LIMIT five_hour requests 750 150 600 20",
     "SPEND_LIMIT weekly USD 1036 20.2 1015.8 1.95",

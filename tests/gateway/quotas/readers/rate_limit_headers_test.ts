@@ -21,14 +21,14 @@ const PLAIN = {
   "x-ratelimit-reset-tokens": "6m0.5s",
 };
 
-Deno.test("openai headers do not say how long their windows are", () => {
+Deno.test("openai headers give windows of unknown length", () => {
   assertWindows(read("openai", PLAIN), [
     "REQUESTS_LIMIT unknown requests 60 1 59 1.66666666667 2026-01-01T00:00:01.000Z",
     "TOKENS_LIMIT unknown tokens 150000 750 149250 0.5 2026-01-01T00:06:00.500Z",
   ]);
 });
 
-Deno.test("groq headers count requests by the day and tokens by the minute", () => {
+Deno.test("groq headers count requests per day and tokens per minute", () => {
   const windows = read("groq", PLAIN) ?? [];
   assert.deepEqual(windows.map((one) => [one.type, one.window]), [
     ["REQUESTS_LIMIT", "daily"],
@@ -36,7 +36,7 @@ Deno.test("groq headers count requests by the day and tokens by the minute", () 
   ]);
 });
 
-Deno.test("headers that name a length are read in each dialect", () => {
+Deno.test("headers with a window's length in their name are read in each dialect", () => {
   assertWindows(
     read("headers", {
       "x-ratelimit-limit-requests-day": "1000",
@@ -55,7 +55,7 @@ Deno.test("headers that name a length are read in each dialect", () => {
   );
 });
 
-Deno.test("headers that make no sense count as absent", () => {
+Deno.test("headers with implausible values are ignored", () => {
   assert.deepEqual(
     read("headers", {
       "x-ratelimit-limit-requests": "many",

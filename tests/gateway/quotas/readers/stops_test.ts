@@ -4,7 +4,7 @@ import type { QuotaConfig } from "../../../../src/gateway/config/config.ts";
 import { steps } from "../../../support/steps.ts";
 import { assertWindows, parse, sourceOf } from "../quota_case.ts";
 
-/** Bodies with two statements about one window, and its type, length, unit and numbers. */
+/** Bodies with two statements about one window, and the expected type, length, unit and numbers. */
 const BODIES: Readonly<
   Record<string, [QuotaConfig["kind"], unknown, ...string[]]>
 > = {
@@ -131,14 +131,14 @@ const BODIES: Readonly<
   ],
 };
 
-Deno.test("readers believe the statement that stops requests", (t) =>
+Deno.test("readers use the stricter of two statements about one window", (t) =>
   steps(t, Object.entries(BODIES), ([_name, [kind, body, ...rows]]) => {
     assertWindows(parse(sourceOf(kind), body), rows);
   }));
 
 const UNIFIED = "anthropic-ratelimit-unified";
 
-/** Statuses of Anthropic beside shares of 95 %, 80 % and 99 %, and the shares shown. */
+/** Statuses of Anthropic beside shares of 95 %, 80 % and 99 %, and the expected shares. */
 const STATUSES: Readonly<
   Record<string, [Record<string, string>, number, number, number]>
 > = {

@@ -49,7 +49,7 @@ Deno.test("zai sends its request to quota.url if it is set", () => {
   );
 });
 
-Deno.test("zai names the organization and the project of a team plan", () => {
+Deno.test("zai sends the organization and the project of a team plan", () => {
   const [request] = requestsOf(sourceOf("bigmodel", { quota: TEAM }));
   assert.equal(
     request?.url,
@@ -60,7 +60,7 @@ Deno.test("zai names the organization and the project of a team plan", () => {
   assert.equal(request?.headers["authorization"], KEY);
 });
 
-Deno.test("zai names a missing setting before any request", async (t) => {
+Deno.test("zai reports a missing setting before any request", async (t) => {
   const missing = {
     "a team plan without an organization": { ...TEAM, organization: undefined },
     "a team plan without a project": { ...TEAM, project: undefined },
@@ -82,7 +82,7 @@ Deno.test("zai names a missing setting before any request", async (t) => {
   });
 });
 
-Deno.test("zai reads credit windows and drops the old token meter beside them", () => {
+Deno.test("zai reads credit windows and ignores the old token meter beside them", () => {
   assertWindows(parse(source, fixture("zai/credits")), [
     "CREDIT_LIMIT five_hour credits 2000 115 1884 5.75 2026-08-22T05:43:20.135Z",
     "CREDIT_LIMIT weekly credits 10000 10010 0 100.1 2026-08-23T07:20:11.997Z",
@@ -108,7 +108,7 @@ Deno.test("zai keeps every row with missing fields", () => {
   ]);
 });
 
-Deno.test("zai believes the stricter of counts and a share, but for rounding", () => {
+Deno.test("zai uses the stricter of counts and a share, except for rounding", () => {
   const read = (row: object) =>
     parse(source, {
       code: 200,
@@ -126,7 +126,7 @@ Deno.test("zai believes the stricter of counts and a share, but for rounding", (
   assert.deepEqual(read({ ...spent, percentage: 0 }), [100]);
 });
 
-Deno.test("zai reads shares where there are no counts, above 100 % too", () => {
+Deno.test("zai reads shares if there are no counts, even above 100 %", () => {
   assertWindows(parse(source, fixture("zai/percent_only")), [
     "TOKENS_LIMIT five_hour percent 100 17 83 17 2026-06-29T09:22:51.179Z",
     "TOKENS_LIMIT weekly percent 100 104 0 104 2026-07-06T02:38:06.997Z",
@@ -139,11 +139,11 @@ Deno.test("zai reads absolute tokens, and limits at the top of the answer", () =
   ]);
 });
 
-Deno.test("zai treats an answer with only tools as an ended plan", () => {
+Deno.test("zai treats an answer with only tool calls as an ended plan", () => {
   assertFailure(() => parse(source, fixture("zai/tools_only")), "no_plan");
 });
 
-Deno.test("zai treats an answer without windows as no data, not as an empty plan", async (t) => {
+Deno.test("zai treats an answer without windows as no data, not as an unused plan", async (t) => {
   const answers = {
     "an empty list": { code: 200, data: { limits: [], level: "pro" } },
     "null limits": { code: 200, data: { limits: null } },
