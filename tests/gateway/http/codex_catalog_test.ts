@@ -15,7 +15,7 @@ import { connectionFile, minimalConfig } from "../../support/gateway/config.ts";
 
 const VERSION = "0.169.0";
 
-/** Models of one connection, of which the same is known. */
+/** Returns models of one connection with the same facts. */
 async function models(
   names: readonly (string | Readonly<Record<string, unknown>>)[],
   facts: ModelFacts = {},
@@ -61,7 +61,7 @@ const PLAIN = {
   experimental_supported_tools: [],
 };
 
-Deno.test("an entry has every field that Codex requires, and no unknown fact", async () => {
+Deno.test("an entry has every field that Codex requires, and omits unknown facts", async () => {
   assert.deepEqual(await catalogOf(await models(["a", "b"])), [
     PLAIN,
     { ...PLAIN, slug: "b", display_name: "b", priority: 1 },
@@ -92,14 +92,14 @@ Deno.test("an entry has the context, the inputs and the efforts of a model", asy
   });
 });
 
-Deno.test("an entry shows that a model takes no images", async () => {
+Deno.test("an entry shows that a model does not accept images", async () => {
   const [entry] = await catalogOf(
     await models(["a"], { input: { text: true, image: false } }),
   );
   assert.deepEqual(entry?.input_modalities, ["text"]);
 });
 
-Deno.test("an older version gets no efforts that it does not know", async () => {
+Deno.test("an older version of Codex gets only the efforts that it knows", async () => {
   const known = await models(["a"], { efforts: ["none", "xhigh", "max"] });
   const efforts = async (version: string) =>
     (await catalogOf(known, version)).flatMap((entry) =>
@@ -115,7 +115,7 @@ Deno.test("an older version gets no efforts that it does not know", async () => 
   }
 });
 
-Deno.test("an entry of the provider's own catalog stays whole, except names and the gateway's fields", async () => {
+Deno.test("an entry of the provider's catalog keeps all fields but names and those that the gateway sets", async () => {
   const own = {
     slug: "gpt-6-sol",
     display_name: "GPT-6-Sol",
@@ -146,7 +146,7 @@ Deno.test("an entry of the provider's own catalog stays whole, except names and 
   });
 });
 
-Deno.test("a picker shows each model once, and every name has an entry", async () => {
+Deno.test("every name of a model has an entry, but only one of them shows in the picker", async () => {
   const known = await models([
     { id: "a", aliases: ["a-2", "a-3"] },
     { id: "b", listed: false, aliases: [{ id: "b-2", listed: true }] },
@@ -167,7 +167,7 @@ Deno.test("a model that is not served in Responses is left out", async () => {
   assert.deepEqual(entries.map(({ slug }) => slug), ["a"]);
 });
 
-Deno.test("a model that Codex knows keeps Codex's own entry, except names and the gateway's fields", async () => {
+Deno.test("a model that Codex knows keeps all fields of Codex's entry but names and those that the gateway sets", async () => {
   const [entry, alias] = await catalogOf(
     await models(
       [
@@ -204,7 +204,7 @@ Deno.test("a model with an alias has the entry of its OpenAI model", async () =>
   assert.equal(entry?.tool_mode, "code_mode_only");
 });
 
-Deno.test("a model that Codex does not know has a plain entry beside those that it knows", async () => {
+Deno.test("a model that Codex does not know has a plain entry", async () => {
   const known = await models(["gpt-5.5", "gpt-99", "constructor"]);
   const [own, ...others] = await catalogOf(known);
   assert.equal(own?.apply_patch_tool_type, "freeform");
@@ -214,7 +214,7 @@ Deno.test("a model that Codex does not know has a plain entry beside those that 
   );
 });
 
-Deno.test("a newer model of OpenAI has the entry of its nearest relative, with its own name and window", async () => {
+Deno.test("a newer OpenAI model has the entry of its nearest relative, with its own name and window", async () => {
   for (
     const [id, relative] of [
       ["gpt-6.3-sol", "gpt-6.2-sol"],
@@ -242,7 +242,7 @@ Deno.test("a newer model of OpenAI has the entry of its nearest relative, with i
   }
 });
 
-Deno.test("an older model of OpenAI, and another maker's, has no relative", async () => {
+Deno.test("older OpenAI models and models of other companies have no relative", async () => {
   const known = await models([
     "gpt-5.1-codex-max",
     "gpt-4.1-mini",
@@ -264,7 +264,7 @@ Deno.test("an older Codex gets no entry that it cannot read", async () => {
   }
 });
 
-Deno.test("Codex's own entries are complete, and of the version that the clients' tests run", async () => {
+Deno.test("Codex's own entries are complete, and come from the version that the client tests run", async () => {
   const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
   assert.equal(packed.version, codex?.source.version);
   const ids = Object.keys(packed.models);
@@ -277,7 +277,7 @@ Deno.test("Codex's own entries are complete, and of the version that the clients
   }
 });
 
-Deno.test("a catalog is no longer than Codex reads", async () => {
+Deno.test("a catalog does not exceed the length that Codex reads", async () => {
   const [small, large, last] = await models(["small", "large", "last"]);
   assert.ok(small && large && last);
   const big = (bytes: number) => ({

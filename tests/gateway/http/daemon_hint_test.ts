@@ -6,7 +6,7 @@ import { readError } from "../../support/wire/error_answer.ts";
 const HINT =
   'If your token is new, choose /daemon in Codex, then "Restart background server".';
 
-Deno.test("a refused token names Codex's background server at the screen of Codex alone", async () => {
+Deno.test("only Codex with a screen gets the hint at its background server when its token is refused", async () => {
   await using gateway = await startGateway(minimalFile());
   const messageFor = async (headers: Record<string, string>) => {
     const response = await gateway.call("/v1/responses", {
@@ -27,7 +27,7 @@ Deno.test("a refused token names Codex's background server at the screen of Code
   assert.equal(await messageFor({ originator: "codex_exec" }), plain);
 });
 
-Deno.test("another error at the screen of Codex stays as it is", async () => {
+Deno.test("Codex with a screen gets other errors unchanged", async () => {
   await using gateway = await startGateway(minimalFile());
   const response = await gateway.call("/v1/responses", {
     method: "POST",

@@ -11,7 +11,7 @@ import { steps } from "../../support/steps.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 
-/** Fails a request with an error; returns the response and the lines of the log. */
+/** Fails a request with an error, and returns the response and the log lines. */
 function fail(thrown: unknown, protocol: Protocol = "chat") {
   const { record } = openTestRecord();
   const log = createMemoryLog();
@@ -20,7 +20,7 @@ function fail(thrown: unknown, protocol: Protocol = "chat") {
 }
 
 for (const protocol of PROTOCOLS) {
-  Deno.test(`a quota that is exhausted for years gives a caller of ${protocol} no wait that a timer cannot hold`, () => {
+  Deno.test(`a caller of ${protocol} gets no wait that a timer cannot hold`, () => {
     const failure = exhaustedFailure({ atMs: NOW_MS + YEAR_MS }, NOW_MS);
     const { response: { headers, status } } = fail(failure, protocol);
     assert.equal(status, 429);
@@ -29,7 +29,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("the facts of a failed request name a provider's timeout, and no reason that may quote the caller", () => {
+Deno.test("the facts of a failed request name a provider's timeout, and omit its text", () => {
   const factsOf = (kind: "timeout" | "overloaded" | "invalid_request") => {
     const { record } = fail(new GatewayError(kind, "some words"));
     const { error, failure, reason } = record.facts;
@@ -72,7 +72,7 @@ Deno.test("an error has its status, its headers and its body", async () => {
   });
 });
 
-Deno.test("an error names the request in the Messages shape", async () => {
+Deno.test("an error of the Messages protocol has the request's id", async () => {
   const error = new GatewayError("upstream", "Cannot reach it");
   const { response } = fail(error, "messages");
   assert.equal(response.status, 502);
@@ -95,7 +95,7 @@ for (const protocol of PROTOCOLS) {
     assert.equal(seconds === 0, protocol !== "messages");
   });
 
-  Deno.test(`a client of ${protocol} retries a temporary error after the time that it names`, () => {
+  Deno.test(`a client of ${protocol} retries a temporary error after the named time`, () => {
     const error = new GatewayError("overloaded", "Cannot take it", {
       headers: { "retry-after": "1" },
     });
@@ -108,14 +108,14 @@ for (const protocol of PROTOCOLS) {
 
 const SECRET = "my secret prompt";
 
-/** An error whose stack was taken before its message became another one. */
+/** Returns an error whose message changed after its stack was recorded. */
 function renamed(): Error {
   const error = new Error(`x\n    at ${SECRET}`);
   error.message = "harmless";
   return error;
 }
 
-/** Throws what the platform says of broken JSON, which quotes it. */
+/** Returns the platform's error about broken JSON, which quotes the JSON. */
 function jsonFault(): unknown {
   try {
     return JSON.parse(SECRET);
@@ -136,7 +136,7 @@ class OddError extends Error {
   readonly body = SECRET;
 }
 
-/** Unforeseen errors, and whether the log has frames of their stacks. */
+/** Unforeseen errors, each with true if the log has frames of its stack. */
 const UNFORESEEN: readonly (readonly [
   name: string,
   thrown: unknown,
@@ -169,7 +169,7 @@ const UNFORESEEN: readonly (readonly [
   ["nothing", undefined, false],
 ];
 
-Deno.test("an unforeseen error is 500, and the log has its class and its stack, but nobody its message", async (t) => {
+Deno.test("an unforeseen error is a 500, and the log has its class and stack but not its message", async (t) => {
   await steps(t, UNFORESEEN, async ([, thrown, hasStack]) => {
     for (const protocol of PROTOCOLS) {
       const { response, entries: [entry] } = fail(thrown, protocol);

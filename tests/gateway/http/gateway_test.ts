@@ -31,7 +31,7 @@ import { steps } from "../../support/steps.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 
-/** A gateway that is called as a function; nothing of it touches a network. */
+/** Opens a gateway that is called as a function, without a network. */
 interface Scene extends Gateway {
   readonly log: MemoryLog;
   readonly timers: FakeTimers;
@@ -58,7 +58,7 @@ async function begin(
   };
 }
 
-Deno.test("the gateway rejects an unknown path in the protocol that the path suggests", async () => {
+Deno.test("the gateway rejects an unknown path with an error of the protocol that the path suggests", async () => {
   const scene = await begin();
   const messages = ["/messages", "/v2/messages", "/v1/messages/unknown"];
   for (const path of messages) {
@@ -72,7 +72,7 @@ Deno.test("the gateway rejects an unknown path in the protocol that the path sug
   }
 });
 
-/** Mistyped paths, and what they mean. */
+/** Mistyped paths, with the suggested ones. */
 const MISTYPED: Readonly<Record<string, string>> = {
   "/chat/completions": "/v1/chat/completions",
   "/v1/v1/chat/completions": "/v1/chat/completions",
@@ -104,7 +104,7 @@ const MISTYPED: Readonly<Record<string, string>> = {
   "/v1/chat/completions/v1/chat/completions": "/v1/chat/completions",
 };
 
-Deno.test("the error of a mistyped path names the path that was meant, in that path's protocol", async (t) => {
+Deno.test("the error of a mistyped path suggests the right path, in that path's protocol", async (t) => {
   const scene = await begin();
   await steps(t, Object.entries(MISTYPED), async ([path, meant]) => {
     const protocol = PROTOCOLS.find((one) =>
@@ -117,7 +117,7 @@ Deno.test("the error of a mistyped path names the path that was meant, in that p
   });
 });
 
-Deno.test("the error of an unknown path never quotes it, and a long one is not compared", async () => {
+Deno.test("the error of an unknown path never quotes it, and long paths get no suggestion", async () => {
   const scene = await begin();
   const secret = "sk-canary";
   const paths = [
@@ -141,7 +141,7 @@ Deno.test("the error of an unknown path never quotes it, and a long one is not c
   }
 });
 
-Deno.test("the gateway rejects a request that its server could not read on every path, and closes the connection", async (t) => {
+Deno.test("the gateway rejects an unreadable request on every path, and closes the connection", async (t) => {
   const scene = await begin();
   const fault = "it has several host headers. Send one";
   const faulty = (path: string, init?: RequestInit) =>
@@ -176,7 +176,7 @@ Deno.test("a view of the page is one line in the log", async () => {
   assert.deepEqual(scene.log.entries.map(({ fields }) => fields.route), ["/"]);
 });
 
-/** A request to each route, on its first path. */
+/** Requests to each route, at its first path. */
 const EVERY_ROUTE = ROUTES.map(({ methods, paths, action, protocol }) => {
   const [method = "GET"] = methods;
   const path = (paths[0] ?? "/").replace(":vendor", "anthropic")
@@ -185,7 +185,7 @@ const EVERY_ROUTE = ROUTES.map(({ methods, paths, action, protocol }) => {
   return { name, method, path, action, protocol: protocol ?? DEFAULT_PROTOCOL };
 });
 
-Deno.test("while it drains, the gateway refuses new requests on every route, and closes each connection", async (t) => {
+Deno.test("a draining gateway refuses new requests on every route, and closes each connection", async (t) => {
   const scene = await begin();
   await scene.admission.drain();
   const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
@@ -220,7 +220,7 @@ Deno.test("a response that begins while the gateway drains closes its connection
   assert.deepEqual(await response.json(), { choices: [] });
 });
 
-Deno.test("no cache may store what the gateway itself answers to a caller, nor an error", async (t) => {
+Deno.test("the gateway forbids caching of its own answers and of errors", async (t) => {
   const scene = await begin();
   const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
   const own = EVERY_ROUTE.filter(({ action }) => "response" in action);
@@ -244,7 +244,7 @@ Deno.test("no cache may store what the gateway itself answers to a caller, nor a
   });
 });
 
-Deno.test("no cache may store a translated answer, and a native one keeps the provider's headers", async () => {
+Deno.test("the gateway forbids caching of translated answers, and keeps the provider's headers of native ones", async () => {
   const headers = { "cache-control": "max-age=5" };
   const message = {
     ...{ type: "message", role: "assistant", stop_reason: "end_turn" },
@@ -265,7 +265,7 @@ Deno.test("no cache may store a translated answer, and a native one keeps the pr
   assert.equal(await cacheOf("model-b"), "no-store");
 });
 
-Deno.test("the gateway never rejects, and hides an unforeseen error", async () => {
+Deno.test("the handler never rejects, and hides an unforeseen error", async () => {
   const secret = "my secret prompt";
   const scene = await begin();
   Object.assign(scene.admission, {
@@ -286,7 +286,7 @@ Deno.test("the gateway never rejects, and hides an unforeseen error", async () =
   assert.ok(!reported.includes("secret"));
 });
 
-/** A request of which nothing can be read that `broken` names, as of one that the platform has closed. */
+/** Returns a request whose `broken` properties throw, like one that the platform has closed. */
 function brokenRequest(
   broken: "method" | "url" | "headers",
   secret: string,
@@ -299,7 +299,7 @@ function brokenRequest(
   });
 }
 
-Deno.test("the gateway never rejects, even when the request's target cannot be read", async (t) => {
+Deno.test("the handler never rejects, even when the request's target cannot be read", async (t) => {
   const secret = "my secret prompt";
   await steps(t, ["method", "url", "headers"] as const, async (broken) => {
     const scene = await begin();
@@ -318,7 +318,7 @@ Deno.test("the gateway never rejects, even when the request's target cannot be r
   });
 });
 
-Deno.test("the gateway never rejects, even when the failure's response fails", async () => {
+Deno.test("the handler never rejects, even when the error's response fails", async () => {
   const scene = await begin();
   Object.assign(scene.log, {
     write() {
@@ -330,7 +330,7 @@ Deno.test("the gateway never rejects, even when the failure's response fails", a
   assert.equal(error.status, 500);
 });
 
-Deno.test("the gateway ends the exchange with the upstream when it fails itself", async () => {
+Deno.test("the gateway aborts the upstream's request after an unforeseen error", async () => {
   let signal: AbortSignal | undefined;
   const scene = await begin(undefined, {
     send(request) {

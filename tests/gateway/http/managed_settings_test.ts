@@ -49,7 +49,7 @@ const of = (token: string, headers: Record<string, string> = {}) => ({
   headers: { authorization: `Bearer ${token}`, ...headers },
 });
 
-/** The client's own checksum of settings: all keys sorted, no whitespace. */
+/** Returns the checksum that the client computes: of all keys sorted, without white space. */
 function checksumOf(settings: unknown): string {
   const sorted = JSON.stringify(
     settings,
@@ -63,7 +63,7 @@ function checksumOf(settings: unknown): string {
   return `sha256:${createHash("sha256").update(sorted).digest("hex")}`;
 }
 
-Deno.test("a caller's managed settings have the caller's models and their windows", async () => {
+Deno.test("managed settings have the caller's models and their context windows", async () => {
   await using gateway = await startGateway(file());
   const response = await gateway.call("/managed/settings", of(ALICE_TOKEN));
   assert.equal(response.status, 200);
@@ -97,7 +97,7 @@ Deno.test("a caller's managed settings have the caller's models and their window
   assert.equal(settings.env.ANTHROPIC_DEFAULT_MODEL, "large");
 });
 
-Deno.test("managed settings have the checksum that the client computes, and are sent once", async () => {
+Deno.test("managed settings have the client's own checksum, and are not sent again while it matches", async () => {
   await using gateway = await startGateway(file());
   const path = "/managed/settings";
   const first = await gateway.call(path, of(ALICE_TOKEN));
@@ -117,7 +117,7 @@ Deno.test("managed settings have the checksum that the client computes, and are 
   }
 });
 
-Deno.test("managed settings need a token, and are absent for a caller without a model", async () => {
+Deno.test("managed settings need a token, and do not exist for a caller without models", async () => {
   await using gateway = await startGateway(file());
   for (const [init, status] of [[{}, 401], [of(CAROL), 404]] as const) {
     const response = await gateway.call("/managed/settings", init);

@@ -27,7 +27,7 @@ import { testNeeding } from "../../support/ignored.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 
-/** Knows nothing but its input. */
+/** Returns facts with only the inputs. */
 function catalogOf(
   facts: (connection: string) => ReturnType<ModelCatalog["factsOf"]>,
 ): ModelCatalog {
@@ -78,7 +78,7 @@ Deno.test("modelsResponse() lists each of the caller's models once, for both SDK
   });
 });
 
-Deno.test("modelsResponse() is an empty list for a caller without models", async () => {
+Deno.test("modelsResponse() returns an empty list for a caller without models", async () => {
   const context = await scene();
   const caller = { ...context.caller, connectionIds: new Set<string>() };
   const response = await modelsResponse({ ...context, caller });
@@ -91,7 +91,7 @@ Deno.test("modelsResponse() is an empty list for a caller without models", async
   });
 });
 
-Deno.test("modelsResponse() adds the unlisted models of the caller, and marks them, for the page alone", async () => {
+Deno.test("modelsResponse() adds the caller's unlisted models, with a mark, only for the page", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile({
@@ -144,7 +144,7 @@ Deno.test("modelsResponse() reports the common facts of a model on all of the ca
   );
 });
 
-Deno.test("modelsResponse() refreshes each connection of the caller's models once", async () => {
+Deno.test("modelsResponse() reads the list of each connection of the caller once", async () => {
   const asked: string[][] = [];
   const context = await scene({ models: ["b", "c"] });
   const catalog: ModelCatalog = {
@@ -159,7 +159,7 @@ Deno.test("modelsResponse() refreshes each connection of the caller's models onc
   assert.deepEqual(asked, [["one", "two"], ["two"]]);
 });
 
-Deno.test("modelsResponse() returns Codex its catalog", async () => {
+Deno.test("modelsResponse() returns Codex's catalog to Codex", async () => {
   const query = "?client_version=0.169.0";
   const response = await modelsResponse({ ...await scene(), query });
   const { models, data } = await response.json();
@@ -170,7 +170,7 @@ Deno.test("modelsResponse() returns Codex its catalog", async () => {
   );
 });
 
-Deno.test("a caller that leaves while lists are read gets no response", async () => {
+Deno.test("modelsResponse() rejects when the caller disconnects while lists are read", async () => {
   const context = await scene();
   const signal = AbortSignal.abort();
   const refused = new Error("left");
@@ -210,7 +210,7 @@ const PLAIN = {
   native_protocols: ["chat"],
 };
 
-/** Connections that serve a model in this order, each by its family and endpoints, and the native protocols. */
+/** Connections that serve a model, in order, each with its family and endpoints, and the expected native protocols. */
 const NATIVE: Readonly<
   Record<string, readonly [readonly string[], readonly string[]]>
 > = {
@@ -233,7 +233,7 @@ const NATIVE: Readonly<
 };
 
 for (const [name, [connections, expected]] of Object.entries(NATIVE)) {
-  Deno.test(`modelEntry() names as native ${name}`, async () => {
+  Deno.test(`modelEntry() reports as native ${name}`, async () => {
     const file = minimalFile({
       connections: connections.map((text, index) => {
         const [family, ...endpoints] = text.split(" ");
@@ -260,7 +260,7 @@ Deno.test("modelEntry() leaves out unknown facts", async () => {
   assert.deepEqual(await entryWith({}), PLAIN);
 });
 
-Deno.test("modelEntry() has all known facts, in the fields of every client", async () => {
+Deno.test("modelEntry() returns all known facts, in the fields of every client", async () => {
   const entry = await entryWith({
     displayName: "Model A",
     createdMs: Date.UTC(2026, 4, 6, 7, 8, 9, 500),
@@ -327,7 +327,7 @@ Deno.test("modelEntry() shows that a model does not reason", async () => {
   assert.equal(effort.supported, false);
 });
 
-Deno.test("modelEntry() names no parameters without a fact about tools", async () => {
+Deno.test("modelEntry() omits parameters without a fact about tools", async () => {
   const parameters = async (facts: ModelFacts) =>
     (await entryWith(facts)).supported_parameters;
   assert.equal(await parameters({ reasons: true }), undefined);
@@ -344,7 +344,7 @@ const LOGIN = "/.well-known/opencode";
 const CONFIG = "/.well-known/opencode/config";
 const BEARER = { authorization: `Bearer ${ALICE_TOKEN}` };
 
-Deno.test("opencode's login gets the token command and the configuration's address, and nothing about any caller", async () => {
+Deno.test("opencode's login gets the token command and the configuration's address, but nothing about callers", async () => {
   await using gateway = await startDemoGateway();
   const response = await gateway.call(LOGIN);
   assert.equal(response.status, 200);
@@ -382,7 +382,7 @@ testNeeding(
   },
 );
 
-Deno.test("opencode's configuration has the caller's models only, each in its protocol", async () => {
+Deno.test("opencode's configuration has only the caller's models, each with its protocol", async () => {
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file);
   const response = await gateway.call(CONFIG, { headers: BEARER });
@@ -401,7 +401,7 @@ Deno.test("opencode's configuration has the caller's models only, each in its pr
   assert.equal(model, `gateway/${data[0]?.id}`);
 });
 
-Deno.test("opencode's configuration has the inputs that the gateway's file gives a model", async () => {
+Deno.test("opencode's configuration has a model's configured inputs", async () => {
   await using gateway = await startGateway({
     connections: [connectionFile({
       models: [{ id: "m", input: ["text", "image"], context_window: 131072 }],
@@ -418,7 +418,7 @@ Deno.test("opencode's configuration has the inputs that the gateway's file gives
   });
 });
 
-Deno.test("opencode's configuration is rejected without a token, with a message and without any model", async () => {
+Deno.test("opencode's configuration without a token is an error that names no model", async () => {
   await using gateway = await startDemoGateway();
   for (const headers of [{}, { authorization: "Bearer mg_wrong" }]) {
     const response = await gateway.call(CONFIG, { headers });
@@ -427,7 +427,7 @@ Deno.test("opencode's configuration is rejected without a token, with a message 
   }
 });
 
-/** What the gateway is asked with, and the address that opencode gets. */
+/** Headers of a request, and the address that opencode gets. */
 const ADDRESSES: Readonly<Record<string, [Record<string, string>, string]>> = {
   "of a proxy with TLS": [
     { host: "models.example", "x-forwarded-proto": "https" },
@@ -469,7 +469,7 @@ Deno.test("opencode gets no invalid address", async () => {
   }
 });
 
-/** `fetch` sets `host` itself, so the request goes to the handler as a proxy would have sent it. */
+/** Sends the request directly to the handler, since `fetch` sets `host` itself. */
 async function askWith(
   url: string,
   headers: Record<string, string>,

@@ -34,7 +34,7 @@ function admin(isReady = true) {
     handler(new Request(`http://127.0.0.1:9090${path}`, init));
 }
 
-Deno.test("the second listener answers /metrics with the exposition", async () => {
+Deno.test("the second listener returns the metrics at /metrics", async () => {
   const answer = await admin()("/metrics?x=1");
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get("content-type"), "text/plain; version=0.0.4");
@@ -47,7 +47,7 @@ Deno.test("the second listener reports liveness and readiness", async () => {
   assert.equal((await admin(false)("/readyz")).status, 503);
 });
 
-Deno.test("the second listener has no other path and accepts no body", async () => {
+Deno.test("the second listener rejects other paths and methods", async () => {
   for (const path of ["/", "/metrics/", "/v1/models", "/__proto__"]) {
     assert.equal((await admin()(path)).status, 404, path);
   }
@@ -56,7 +56,7 @@ Deno.test("the second listener has no other path and accepts no body", async () 
   assert.equal(answer.headers.get("allow"), "GET, HEAD");
 });
 
-Deno.test("an attribution header becomes a column of the log, and is not sent to the provider", async () => {
+Deno.test("an attribution header becomes a field of the log, and is not sent to the provider", async () => {
   const sent: string[] = [];
   const fetch: Fetch = (_, { headers }) => {
     sent.push(JSON.stringify([...new Headers(headers)]));
@@ -96,7 +96,7 @@ Deno.test("an attribution header becomes a column of the log, and is not sent to
   assert.doesNotMatch(sent.join(), /billing-service|x-project/);
 });
 
-/** Reads one value under a clock that stands still until it is set. */
+/** Opens a reader of one attribution header, with a clock that the test sets. */
 function setUp() {
   const clock = { nowMs: NOW_MS };
   const reader = createAttributionReader({ now: () => clock.nowMs });
@@ -106,14 +106,14 @@ function setUp() {
   return { clock, read };
 }
 
-Deno.test("a value is cut to 64 printable characters, and an empty one is none", () => {
+Deno.test("an attribution value is cut to 64 printable characters, and an empty one is ignored", () => {
   const { read } = setUp();
   assert.equal(read(`  a\u0007b\u00e9c ${"x".repeat(100)}`)?.length, 64);
   assert.equal(read(" core team "), "core team");
   assert.equal(read(" \u00ff "), undefined);
 });
 
-Deno.test("a header has at most 1000 values a day, and the others count together", () => {
+Deno.test("an attribution header has at most 1000 values a day, and further ones count together", () => {
   const { clock, read } = setUp();
   for (let count = 0; count < 1000; count++) read(`team-${count}`);
   assert.equal(read("one more"), "(other)");
@@ -122,7 +122,7 @@ Deno.test("a header has at most 1000 values a day, and the others count together
   assert.equal(read("one more"), "one more");
 });
 
-Deno.test("a caller with a thousand values keeps no other caller from its own", () => {
+Deno.test("a caller with a thousand attribution values does not prevent values of other callers", () => {
   const { read } = setUp();
   for (let count = 0; count < 3000; count++) read(`team-${count}`);
   for (const caller of ["bob", "carol"]) {
@@ -136,7 +136,7 @@ Deno.test("a caller with a thousand values keeps no other caller from its own", 
   assert.equal(read("bob 299", "carol"), "bob 299");
 });
 
-Deno.test("callers with equal shares take nothing from each other, so a day has a bounded number of values", () => {
+Deno.test("callers with equal shares do not displace each other's attribution values", () => {
   const { read } = setUp();
   const known = new Set<string | undefined>();
   for (let count = 0; count < 20_000; count++) {
@@ -209,7 +209,7 @@ Deno.test("limitsResponse() returns the service's list, and forbids caching", as
   assert.deepEqual(await response.json(), LIST);
 });
 
-Deno.test("limitsResponse() adds how many requests wait for a connection, where some do", async () => {
+Deno.test("limitsResponse() adds the number of requests that wait for a connection", async () => {
   const entries = [entryOf("free"), {
     ...entryOf("full"),
     provider_id: FULL_ID,
@@ -222,7 +222,7 @@ Deno.test("limitsResponse() adds how many requests wait for a connection, where 
   ]);
 });
 
-Deno.test("limitsResponse() says of a connection that all its models rest, and why", async () => {
+Deno.test("limitsResponse() shows the cool-down of all models of a connection, and its cause", async () => {
   const { connections: [connection] } = await minimalConfig();
   assert.ok(connection);
   const entry = { ...entryOf("ill"), provider_id: connection.id };
@@ -250,12 +250,12 @@ Deno.test("limitsResponse() rejects a query, except an empty one", async () => {
   assert.equal((await ask(read, { query: "?" })).status, 200);
 });
 
-Deno.test("limitsResponse() forwards the service's errors", async () => {
+Deno.test("limitsResponse() rejects with the service's errors", async () => {
   const error = new GatewayError("timeout", "Too late");
   await assert.rejects(ask(() => Promise.reject(error)), error);
 });
 
-Deno.test("limitsResponse() forwards the caller's disconnect", async () => {
+Deno.test("limitsResponse() rejects when the caller disconnects", async () => {
   const caller = new AbortController();
   const asking = ask((_caller, _config, signal) => {
     caller.abort();
@@ -267,7 +267,7 @@ Deno.test("limitsResponse() forwards the caller's disconnect", async () => {
 
 const MIB = 1024 * 1024;
 
-Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their credentials, errors and limits", () => {
+Deno.test("ROUTES has the paths of docs/design.md#paths and the page, with their credentials, errors and limits", () => {
   const rows = ROUTES.flatMap((route) => {
     const { methods, paths, protocol, action } = route;
     const does = "open" in action

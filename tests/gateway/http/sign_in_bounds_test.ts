@@ -26,7 +26,7 @@ interface Sender {
   readonly forwarded?: string;
 }
 
-/** A sign-in whose issuer renews the logins whose tokens begin with `good`, and counts its requests. */
+/** Opens a sign-in with an issuer that renews only tokens that begin with `good`, and counts its requests. */
 async function open(trusted_proxies: readonly string[] = []) {
   const clock = createFakeClock(NOW_MS);
   const asked = { start: 0, poll: 0, renewal: 0 };
@@ -116,7 +116,7 @@ const LOOPS = {
   "with one refused token": () => renewal("bad"),
 };
 
-Deno.test("anonymous loops keep no login from its renewal, and the issuer gets few of their requests", (t) =>
+Deno.test("anonymous loops do not prevent a login's renewal, and few of their requests reach the issuer", (t) =>
   steps(t, Object.entries(LOOPS), async ([, fieldsOf]) => {
     const { clock, asked, crowd } = await open();
     for (let second = 0; second < 30; second++) {
@@ -131,7 +131,7 @@ Deno.test("anonymous loops keep no login from its renewal, and the issuer gets f
     assert.deepEqual(good, { 200: 20 });
   }));
 
-Deno.test("a loop behind the same address keeps no login that signed in here from its renewals", async () => {
+Deno.test("a loop at the same address does not prevent the renewals of a login that signed in here", async () => {
   const { clock, send, crowd } = await open();
   assert.equal((await send(POLL)).status, 200);
   assert.deepEqual(
@@ -161,7 +161,7 @@ Deno.test("hundreds of people behind one address renew one after another", async
   }
 });
 
-Deno.test("a waiting issuer holds half of the free places for one network, and others get theirs", async () => {
+Deno.test("one network takes at most half of the places while the issuer is slow", async () => {
   const { hold, crowd, asked } = await open();
   await crowd(1, () => START);
   const release = hold();
@@ -177,7 +177,7 @@ Deno.test("a waiting issuer holds half of the free places for one network, and o
   assert.equal(asked.renewal, 48);
 });
 
-Deno.test("a refused refresh token is refused from memory for five minutes, with the contract's status", async () => {
+Deno.test("a refused refresh token is refused again for five minutes without the issuer, with the same status", async () => {
   const { clock, asked, send } = await open();
   for (let count = 0; count < 200; count++) {
     const response = await send(renewal("bad"));
@@ -190,7 +190,7 @@ Deno.test("a refused refresh token is refused from memory for five minutes, with
   assert.equal(asked.renewal, 2);
 });
 
-Deno.test("too many requests get a 429 in OAuth's form, with the true time", async () => {
+Deno.test("too many requests get a 429 in OAuth's form, with the true wait", async () => {
   const { clock, send, crowd } = await open();
   const cases = [
     [START, 30, "temporarily_unavailable", "1"],
@@ -210,7 +210,7 @@ Deno.test("too many requests get a 429 in OAuth's form, with the true time", asy
   }
 });
 
-/** Two senders; the third value is true where they count as one network. */
+/** Two senders, and true if they count as one network. */
 const NETWORKS: Readonly<Record<string, readonly [Sender, Sender, boolean]>> = {
   "two IPv4 addresses": [{ peer: "192.0.2.1" }, { peer: "192.0.2.2" }, false],
   "one IPv6 network": [
@@ -260,7 +260,7 @@ const NETWORKS: Readonly<Record<string, readonly [Sender, Sender, boolean]>> = {
   ],
 };
 
-Deno.test("the bound is for each network, and a trusted proxy names those behind it", (t) =>
+Deno.test("each network has its own limit, and a trusted proxy names the networks behind it", (t) =>
   steps(t, Object.entries(NETWORKS), async ([, [first, second, isOne]]) => {
     const { crowd, send } = await open(["10.0.0.0/8", "fd00::1", "fd00::/8"]);
     await crowd(40, () => START, first);
@@ -268,7 +268,7 @@ Deno.test("the bound is for each network, and a trusted proxy names those behind
     assert.equal((await send(START, second)).status, isOne ? 429 : 200);
   }));
 
-Deno.test("the networks that are counted are bounded: beyond 20,000, the one longest silent is forgotten", async () => {
+Deno.test("at most 20,000 networks are counted, and the one longest silent is forgotten", async () => {
   const { crowd, send } = await open();
   await crowd(40, () => START, { peer: "192.0.2.66" });
   assert.equal((await send(START, { peer: "192.0.2.66" })).status, 429);

@@ -26,7 +26,7 @@ const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
 const SIGN_IN = { sign_in: { client: "people" } };
 
-/** Opens a gateway whose issuer answers these paths, after its metadata. */
+/** Opens a gateway whose issuer serves its metadata and these paths. */
 async function open(
   answers: Readonly<Record<string, (form: URLSearchParams) => Response>>,
   identity: readonly unknown[] = [identityFile(SIGN_IN)],
@@ -74,7 +74,7 @@ const DEVICE = {
 
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
-Deno.test("Claude Code signs in at the issuer through the gateway, and the issuer's token is its caller", async () => {
+Deno.test("Claude Code signs in at the issuer through the gateway, and the issuer's token identifies its caller", async () => {
   const signer = await createSigner();
   const access = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS + 900 });
   const tokens: Record<string, unknown> = {
@@ -239,7 +239,7 @@ const REFUSALS: Readonly<Record<string, () => Case>> = {
   ],
 };
 
-Deno.test("each refusal of a sign-in has the status of the contract", (t) =>
+Deno.test("each refusal of a sign-in has its documented status", (t) =>
   steps(t, Object.entries(REFUSALS), async ([, create]) => {
     const [given, fields, status, error] = create();
     await using scene = await open({ "/token": () => given });
@@ -249,7 +249,7 @@ Deno.test("each refusal of a sign-in has the status of the contract", (t) =>
     if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
   }));
 
-Deno.test("callers whose forms never arrive keep nobody from signing in, and are sent away", async () => {
+Deno.test("callers whose forms never arrive are refused, and do not prevent other sign-ins", async () => {
   const timers = createFakeTimers();
   const answers = [
     { issuer: ISSUER, jwks_uri: KEYS_URL, token_endpoint: `${ISSUER}/token` },
@@ -292,7 +292,7 @@ Deno.test("callers whose forms never arrive keep nobody from signing in, and are
   assert.equal(timers.running, 0);
 });
 
-Deno.test("without sign_in, its paths are unknown, and nothing is sent", async () => {
+Deno.test("the paths of sign-in are unknown without sign_in, and no request is sent", async () => {
   await using scene = await open({}, [identityFile()]);
   const { gateway, post, asked } = scene;
   const responses = [
@@ -307,7 +307,7 @@ Deno.test("without sign_in, its paths are unknown, and nothing is sent", async (
   assert.deepEqual(asked, []);
 });
 
-Deno.test("people sign in at one issuer, whose name is its address", async () => {
+Deno.test("only one issuer may have sign_in, and its name must be a URL", async () => {
   const problems = async (identity: readonly unknown[]) =>
     problemsOf(await loadFile(minimalFile({ identity })));
   const other = identityFile({ ...SIGN_IN, issuer: "https://b.example" });
@@ -320,7 +320,7 @@ Deno.test("people sign in at one issuer, whose name is its address", async () =>
   );
 });
 
-Deno.test("a caller whose host is none of a URL gets no addresses, and reads why", async () => {
+Deno.test("a caller with an invalid host header gets an error instead of addresses", async () => {
   const signIn = createSignIn(createFakeClock(NOW_MS));
   const path = "/.well-known/oauth-authorization-server";
   const host = "service.1:80";
