@@ -8,10 +8,10 @@ import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 import { settle } from "../../support/settle.ts";
 
-/** An answer of a receiver: a status, a whole response, or none at all. */
+/** A receiver's answer: a status, a whole response or none. */
 type Answer = number | (() => Promise<Response>);
 
-/** A sender whose receiver gives these answers, then 200. */
+/** Opens a sender with a receiver that gives these answers, then 200. */
 async function open(...answers: readonly Answer[]) {
   const config = await minimalConfig({
     alerts: {
@@ -53,7 +53,7 @@ Deno.test("an alert is a POST of JSON with the receiver's headers", async () => 
   assert.deepEqual(log.entries, []);
 });
 
-Deno.test("a redirect or a refusal is final, and the log has no secret of the receiver", async () => {
+Deno.test("a redirect or a refusal is final, and the log hides the receiver's secrets", async () => {
   for (const status of [302, 401, 404]) {
     const { sender, requests, log } = await open(status);
     sender.send({ text: "a" });
@@ -65,7 +65,7 @@ Deno.test("a redirect or a refusal is final, and the log has no secret of the re
   }
 });
 
-Deno.test("a drain tries what waits once more and then ends", async () => {
+Deno.test("a drain sends waiting alerts once more, then ends", async () => {
   const { sender, requests, log } = await open(503, 503, 200);
   sender.send({ text: "a" });
   sender.send({ text: "b" });
@@ -76,7 +76,7 @@ Deno.test("a drain tries what waits once more and then ends", async () => {
   assert.equal(log.entries.length, 1, "the first is lost");
 });
 
-Deno.test("of too many alerts the newest are lost, and named", async () => {
+Deno.test("the newest of too many alerts are lost and logged", async () => {
   const { sender, requests, log } = await open();
   for (let count = 0; count < 103; count++) {
     sender.send({ name: `${count % 10}`, text: `${count}` });
@@ -87,7 +87,7 @@ Deno.test("of too many alerts the newest are lost, and named", async () => {
   assert.deepEqual(lost, Array(3).fill("100 alerts wait already"));
 });
 
-Deno.test("a receiver that fails, hangs or sends no end is tried a bounded number of times, and its URL stays out of the log", async () => {
+Deno.test("a failing, silent or endless receiver gets a limited number of attempts, and its URL is not logged", async () => {
   const endless = () =>
     new ReadableStream<Uint8Array>({
       pull: (body) => body.enqueue(new Uint8Array(64 * 1024)),
@@ -123,7 +123,7 @@ Deno.test("a receiver that fails, hangs or sends no end is tried a bounded numbe
   }
 });
 
-Deno.test("a body that has no end does not hold an alert that was accepted", async () => {
+Deno.test("an accepted alert is done even if the response's body has no end", async () => {
   const { sender, requests, log } = await open(() =>
     Promise.resolve(
       new Response(
@@ -140,7 +140,7 @@ Deno.test("a body that has no end does not hold an alert that was accepted", asy
   assert.deepEqual(log.entries, []);
 });
 
-Deno.test("the pause that a receiver asks for is kept, five minutes at most", async () => {
+Deno.test("a receiver's Retry-After is obeyed up to five minutes", async () => {
   const busy = (wait: string) => () =>
     Promise.resolve(
       new Response(null, { status: 429, headers: { "retry-after": wait } }),
@@ -162,7 +162,7 @@ Deno.test("the pause that a receiver asks for is kept, five minutes at most", as
   assert.equal(requests.length, 3);
 });
 
-Deno.test("many alerts of one caller leave room for those of others", async () => {
+Deno.test("many alerts of one caller do not displace those of others", async () => {
   const { sender, requests, log } = await open();
   for (let count = 0; count < 100; count++) {
     sender.send({ name: "mallory", text: `${count}` });

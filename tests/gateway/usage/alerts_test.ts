@@ -11,7 +11,7 @@ import { settle } from "../../support/settle.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The alerts of some threads, which share what has been sent, and what their receiver gets. */
+/** Opens the alerts of several threads with shared memory of sent alerts, and notes the received ones. */
 async function openThreads(count = 1) {
   const config = await minimalConfig({
     alerts: { webhook: "https://chat.example/hook" },
@@ -32,7 +32,7 @@ async function openThreads(count = 1) {
       ...{ sums, liveConfig: createLiveConfig(config), now: () => NOW_MS },
       sender: { send: (alert) => sent.push(alert) },
     }));
-  /** Notes that this many of 100 requests of an hour have been made. */
+  /** Reports this many used requests of 100 in an hour. */
   const note = (
     used: number,
     resetsAtMs = NOW_MS + HOUR_MS,
@@ -42,7 +42,7 @@ async function openThreads(count = 1) {
       thread.noteLimits([amountState(bound, resetsAtMs, used)], caller);
     }
   };
-  /** Notes a provider's window of which this percentage is used. */
+  /** Reports this used percentage of a provider's window. */
   const noteQuota = (used_percent: number, resetsAtMs: number) => {
     const resets_at = new Date(resetsAtMs).toISOString();
     const limits = [{ ...WINDOW, used_percent, resets_at }];
@@ -75,7 +75,7 @@ const BOUND: Extract<Bound, { kind: "amount" }> = {
   },
 };
 
-Deno.test("each threshold that is crossed is an alert, in rising order and once a window", async () => {
+Deno.test("each crossed threshold causes one alert a window, in rising order", async () => {
   const { note, sent, thresholds } = await openThreads();
   note(79);
   await settle();
@@ -99,7 +99,7 @@ Deno.test("each threshold that is crossed is an alert, in rising order and once 
   assert.deepEqual(thresholds().slice(3), [80, 90], "the next window");
 });
 
-Deno.test("threads that cross thresholds at the same time send each once", async () => {
+Deno.test("threads that cross a threshold at the same time send one alert", async () => {
   const { note, thresholds } = await openThreads(3);
   note(85);
   note(100);
@@ -111,7 +111,7 @@ Deno.test("threads that cross thresholds at the same time send each once", async
   ]);
 });
 
-Deno.test("a provider's reset time that varies by seconds is the same window", async () => {
+Deno.test("reset times that differ by seconds belong to the same window", async () => {
   const { noteQuota, sent, thresholds } = await openThreads(2);
   const resetsAtMs = NOW_MS + 5 * HOUR_MS;
   for (const offset of [0, 9000, -5000, 1]) {
@@ -125,7 +125,7 @@ Deno.test("a provider's reset time that varies by seconds is the same window", a
   assert.equal(sent.length, 2, "a window that is over is no news");
 });
 
-Deno.test("a session's life, whose end moves with requests that began earlier, is one window", async () => {
+Deno.test("a session is one window, even if its end moves because of an earlier request", async () => {
   const { note, sent, thresholds } = await openThreads(2);
   const life: typeof BOUND = {
     ...BOUND,
@@ -145,7 +145,7 @@ Deno.test("a session's life, whose end moves with requests that began earlier, i
   assert.deepEqual(thresholds(), [80, 90, 80, 90], "the next life");
 });
 
-Deno.test("settled() waits until all crossed thresholds are with the sender", async () => {
+Deno.test("settled() waits until the sender has all alerts", async () => {
   const { note, thresholds, settled } = await openThreads();
   note(100);
   assert.deepEqual(thresholds(), []);

@@ -37,7 +37,7 @@ Deno.test("costNanos() prices tokens that are cached for an hour separately", ()
   assert.equal(costNanos(usage, PRICE, 0), expected);
 });
 
-/** The condition of a rate that holds of every answer. */
+/** A condition of a rate that every answer meets. */
 const ALWAYS = {
   inputOver: undefined,
   speed: undefined,
@@ -47,12 +47,12 @@ const ALWAYS = {
   hours: undefined,
 };
 
-/** A rate with another price of input, under a condition. */
+/** Returns a rate with another input price under a condition. */
 function rated(input: number, when: object) {
   return { when: { ...ALWAYS, ...when }, prices: { ...PRICE, input } };
 }
 
-Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
+Deno.test("costNanos() uses the first rate whose condition the answer meets", () => {
   const price = {
     ...PRICE,
     rates: [
@@ -82,7 +82,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
   }
 });
 
-Deno.test("costNanos() never subtracts more than the input, with any counts", () => {
+Deno.test("costNanos() never subtracts more tokens than the input has", () => {
   const usage = {
     inputTokens: 10,
     cachedInputTokens: 30,
@@ -92,7 +92,7 @@ Deno.test("costNanos() never subtracts more than the input, with any counts", ()
   assert.equal(costNanos(usage, PRICE, 0), 10 * 300);
 });
 
-Deno.test("countsOf() makes whole numbers of any reported values", () => {
+Deno.test("countsOf() returns whole numbers for any reported values", () => {
   const counts = countsOf({
     inputTokens: 1.4,
     outputTokens: 1e300,
@@ -105,7 +105,7 @@ Deno.test("countsOf() makes whole numbers of any reported values", () => {
   assert.equal(tokensOf(counts), 1 + 1_000_000_000);
 });
 
-Deno.test("countsOf() counts no cost where no price is known, and one of nothing where it is free", () => {
+Deno.test("countsOf() returns no cost without a price, and a cost of 0 for a free model", () => {
   const usage = { inputTokens: 5, outputTokens: 5 };
   const none = { input: 0, output: 0, cachedInput: 0 };
   const free = { ...none, cacheWrite: 0, cacheWrite1h: 0, rates: [] };

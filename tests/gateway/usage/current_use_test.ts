@@ -33,8 +33,8 @@ function windowOf(
 }
 
 /**
- * Returns the use after alice made one request of 60 tokens on `model-1` and bob one of 20 tokens. The service stands
- * for a process that has run for a day.
+ * Returns the use after a request of alice with 60 tokens of `model-1` and one of bob with 20. The process has run for
+ * a day.
  */
 async function currentUse(
   fields: Parameters<typeof minimalConfig>[0],
@@ -71,7 +71,7 @@ async function currentUse(
   return await service.current(config);
 }
 
-/** All that is known of a limit. */
+/** Returns the values of a limit as a list. */
 function rowOf(limit: UsageState["limits"][number]) {
   const {
     scope,
@@ -98,14 +98,14 @@ function tokens(
   );
 }
 
-Deno.test("without a limit and a group there is no use to show", async () => {
+Deno.test("the current use is empty without limits and groups", async () => {
   assert.deepEqual(await currentUse({}, [WINDOW]), {
     limits: [],
     groupQuotas: [],
   });
 });
 
-Deno.test("every limit of tokens and groups has its used share, its rest in its unit, and its reset", async () => {
+Deno.test("the current use has the used share, the rest and the reset of every limit", async () => {
   const { limits } = await currentUse({
     groups: { team: { limits: [{ window: "day", tokens: 100 }] } },
     tokens: tokens({
@@ -123,7 +123,7 @@ Deno.test("every limit of tokens and groups has its used share, its rest in its 
   ]);
 });
 
-Deno.test("of limits with one name the fullest is shown, and an exceeded one has no rest", async () => {
+Deno.test("the current use shows the fullest of limits with one name, and no rest of an exceeded one", async () => {
   const { limits } = await currentUse({
     tokens: tokens({
       alice: {
@@ -139,10 +139,10 @@ Deno.test("of limits with one name the fullest is shown, and an exceeded one has
   assert.deepEqual(shown, [["tokens day", 1.5, 0]]);
 });
 
-/** A longer window, which is used up. */
+/** A longer window that is used up. */
 const WEEK = windowOf(period(1, "week"), 100, 160 * HOUR_MS);
 
-Deno.test("a share of a quota has its use once the provider's window is known, and of that window alone", async () => {
+Deno.test("a share of a quota shows its use only in a known window of the provider", async () => {
   const share = { connection: "one", window: "five_hour", share: 0.5 };
   const fields = { tokens: tokens({ alice: { limits: [share] }, bob: {} }) };
   assert.deepEqual((await currentUse(fields)).limits, []);
@@ -153,7 +153,7 @@ Deno.test("a share of a quota has its use once the provider's window is known, a
   ]);
 });
 
-Deno.test("each group has its part of each quota window, whether it has limits or not", async () => {
+Deno.test("each group has its part of each quota window, with or without limits", async () => {
   const { groupQuotas } = await currentUse({
     groups: { team: {}, others: {} },
     tokens: tokens({ alice: { group: "team" }, bob: { group: "others" } }),
@@ -170,7 +170,7 @@ Deno.test("each group has its part of each quota window, whether it has limits o
   ]);
 });
 
-Deno.test("a group of an identity provider's rule is shown, though no token names it", async () => {
+Deno.test("a group that only a rule of an identity provider names is shown", async () => {
   const { limits, groupQuotas } = await currentUse({
     groups: { team: { limits: [{ window: "day", tokens: 100 }] } },
     identity: [

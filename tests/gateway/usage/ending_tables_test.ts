@@ -12,7 +12,7 @@ function begin() {
   };
 }
 
-Deno.test("a table that was opened is found by its name, until it ends", () => {
+Deno.test("a table is found by its name until it ends", () => {
   const { clock, tables } = begin();
   const place = { table: "hour", endsAtMs: 1000 };
   assert.equal(tables.find({ table: "hour" }), undefined);
@@ -36,7 +36,7 @@ Deno.test("a table that has ended is not opened", () => {
   assert.deepEqual([...tables.all()], []);
 });
 
-Deno.test("tables that end later stay when others are dropped, and are dropped in their turn", () => {
+Deno.test("only tables that have ended are dropped", () => {
   const { clock, tables } = begin();
   for (const endsAtMs of [3000, 1000, 2000]) {
     tables.open({ table: `until ${endsAtMs}`, endsAtMs });
@@ -49,7 +49,7 @@ Deno.test("tables that end later stay when others are dropped, and are dropped i
   assert.deepEqual([left(), left(), left()], [2, 1, 0]);
 });
 
-Deno.test("the tables of unlisted callers are bounded: the one opened longest ago goes, with all that names it", () => {
+Deno.test("tables of unlisted callers are limited, and the one opened longest ago is dropped completely", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     maxUnlisted: 2,
@@ -70,7 +70,7 @@ Deno.test("the tables of unlisted callers are bounded: the one opened longest ag
   assert.deepEqual([...tables.all()], []);
 });
 
-Deno.test("the usage of a caller of an identity provider is in such a table, and that of a listed one is not", () => {
+Deno.test("createCounting() marks only the tables of identity providers' callers as unlisted", () => {
   const additions: Addition[] = [];
   const counting = createCounting({
     apply: (change) => void additions.push(...change.additions),
@@ -90,12 +90,12 @@ Deno.test("the usage of a caller of an identity provider is in such a table, and
   }
 });
 
-/** The place of a session of a caller. */
+/** Returns the place of a caller's session. */
 const placeOf = (caller: string, session: number, endsAtMs = 1000) => ({
   ...{ table: `${caller}\t${session}`, crowd: caller, endsAtMs },
 });
 
-Deno.test("one caller's sessions leave room for those of all others, and share one table beyond their own", () => {
+Deno.test("a caller's sessions beyond its limit share one table, and other callers' sessions keep theirs", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     maxCrowded: 900,
@@ -133,7 +133,7 @@ Deno.test("one caller's sessions leave room for those of all others, and share o
   assert.equal(tables.find(placeOf("mallory", 1)), undefined, "it is over");
 });
 
-Deno.test("a session that has once counted with the others of its caller stays with them", () => {
+Deno.test("a session that once counted in its caller's shared table stays there", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     maxCrowded: 8,
@@ -154,7 +154,7 @@ Deno.test("a session that has once counted with the others of its caller stays w
   assert.equal(open(16, 9000)?.size, 0);
 });
 
-Deno.test("where sessions cannot share a table, a caller's oldest goes, and no table of another", () => {
+Deno.test("the caller's own oldest table is dropped when sessions cannot share one", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     ...{ maxCrowded: 8, maxUnlisted: 1, crowds: "drop" },
@@ -170,7 +170,7 @@ Deno.test("where sessions cannot share a table, a caller's oldest goes, and no t
   assert.ok(tables.find(placeOf("mallory", 984)));
 });
 
-Deno.test("of several ends of a table the earliest holds", () => {
+Deno.test("the earliest of several ends of a table counts", () => {
   const { clock, tables } = begin();
   const life = { table: "life", isLife: true };
   const opened = tables.open({ ...life, endsAtMs: 3000 });

@@ -8,12 +8,12 @@ import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 
 const DAY_MS = 86_400_000;
 
-/** A Thursday. */
+/** The start of the test, a Thursday. */
 const NOW_MS = Date.parse("2026-11-26T10:00:00Z");
 
 const ALICE = { kind: "token", name: "alice" } as const;
 
-/** Counting under a clock that stands still until it is set. */
+/** Opens counting with a clock that the test sets. */
 function setUp() {
   const clock = { nowMs: NOW_MS };
   const sums = createMemorySums({
@@ -55,7 +55,7 @@ function inputs(history: readonly DayUsage[]): readonly (readonly unknown[])[] {
     .map(({ date, input_tokens }) => [date, input_tokens]);
 }
 
-Deno.test("a history has 35 days that end today, the oldest first, empty ones included", async () => {
+Deno.test("a history has the last 35 days, the oldest first, empty ones included", async () => {
   const { history } = setUp();
   const days = await history();
   assert.equal(days.length, 35);
@@ -72,7 +72,7 @@ Deno.test("a history has 35 days that end today, the oldest first, empty ones in
   });
 });
 
-Deno.test("a history adds up the requests of a day, and keeps a cost of 0 apart from an unknown one", async () => {
+Deno.test("a history sums the requests of a day, and distinguishes a cost of 0 from an unknown one", async () => {
   const { count, history } = setUp();
   count(5);
   count(7);
@@ -82,7 +82,7 @@ Deno.test("a history adds up the requests of a day, and keeps a cost of 0 apart 
   assert.deepEqual([today?.cost_usd, yesterday?.cost_usd], [null, 0]);
 });
 
-Deno.test("each day is counted on its own date through months, and leaves after 35 days", async () => {
+Deno.test("each day keeps its own date over months, and is dropped after 35 days", async () => {
   const { clock, count, history } = setUp();
   for (let day = 0; day < 100; day++) {
     count(day + 1);
@@ -99,7 +99,7 @@ Deno.test("each day is counted on its own date through months, and leaves after 
   }
 });
 
-Deno.test("a group's history is the sum of its members, and a token's is its own alone", async () => {
+Deno.test("a group's history sums those of its members, a token's has only its own requests", async () => {
   const { count, history } = setUp();
   count(5, { groups: ["interns"] });
   count(7, { name: "bob", groups: ["interns"] });
@@ -109,7 +109,7 @@ Deno.test("a group's history is the sum of its members, and a token's is its own
   ]);
 });
 
-Deno.test("five weeks of a token are at most six tables of 42 values", () => {
+Deno.test("five weeks of a token take at most six tables of 42 values", () => {
   const { clock, sums, count } = setUp();
   for (let day = 0; day < 60; day++) {
     count(1000, { cost: 5 });

@@ -22,7 +22,7 @@ function sumOf(field: string, endsAtMs = MINUTE_MS, table = "alice"): Sum {
   return { table, field, endsAtMs };
 }
 
-/** Sums under a clock that stands still until it is set. */
+/** Opens sums with a clock that the test sets. */
 function setUp() {
   const clock = { nowMs: 0 };
   return {
@@ -34,7 +34,7 @@ function setUp() {
   };
 }
 
-Deno.test("memory sums begin with 0 and add and release amounts", () => {
+Deno.test("memory sums begin at 0, add amounts and release them", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
   assert.deepEqual(sums.read([input, output]), [0, 0]);
@@ -44,7 +44,7 @@ Deno.test("memory sums begin with 0 and add and release amounts", () => {
   assert.deepEqual(sums.table("alice"), new Map([["input", 4], ["output", 2]]));
 });
 
-Deno.test("memory sums give a table as it is now, not as it will be", () => {
+Deno.test("memory sums return a table that later additions do not change", () => {
   const { sums } = setUp();
   sums.apply({ additions: [to(sumOf("input"), 1)] });
   const before = sums.table("alice");
@@ -53,7 +53,7 @@ Deno.test("memory sums give a table as it is now, not as it will be", () => {
   assert.deepEqual(sums.table("bob"), new Map());
 });
 
-Deno.test("memory sums grant a claim that just fits and reject the one after it", () => {
+Deno.test("memory sums grant a claim that exactly fits, and reject the next", () => {
   const { sums } = setUp();
   const claim = { sums: [sumOf("tokens")], key: "alice", amount: 5, most: 10 };
   assert.equal(sums.reserve("first", [claim]).isGranted, true);
@@ -78,7 +78,7 @@ Deno.test("memory sums grant all claims of a request or none", () => {
   assert.equal(sums.size, 0);
 });
 
-Deno.test("memory sums count a claim by all of its sums, and by all that runs for its limit in any window", () => {
+Deno.test("memory sums check a claim against all of its sums, and all running requests of its limit", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
   sums.apply({ additions: [to(input, 7), to(output, 2)] });
@@ -103,7 +103,7 @@ Deno.test("memory sums release the holds of a request once", () => {
   assert.equal(sums.size, 0);
 });
 
-Deno.test("holds of another thread end two minutes after its last sign of life, own holds never", () => {
+Deno.test("holds of another thread end two minutes after its last message, own holds never", () => {
   const { clock, sums } = setUp();
   const limit = { sums: [sumOf("requests", 60 * MINUTE_MS)], key: "alice" };
   const claim = { ...limit, amount: 1, most: 9 };
@@ -130,7 +130,7 @@ Deno.test("memory sums do not count a request's own holds against its claims", (
   }
 });
 
-Deno.test("once() is true the first time, and again when the name may be forgotten", () => {
+Deno.test("once() returns true the first time, and again after its name has expired", () => {
   const { clock, sums } = setUp();
   assert.equal(sums.once("name", MINUTE_MS), true);
   assert.equal(sums.once("name", MINUTE_MS), false);
@@ -140,7 +140,7 @@ Deno.test("once() is true the first time, and again when the name may be forgott
   assert.equal(sums.once("name", 2 * MINUTE_MS), true);
 });
 
-Deno.test("memory sums end with their window, and so does the memory they take", () => {
+Deno.test("memory sums are dropped at the end of their window", () => {
   const { clock, sums } = setUp();
   const minute = sumOf("tokens", MINUTE_MS, "alice minute");
   const hour = sumOf("tokens", 60 * MINUTE_MS, "alice hour");
@@ -154,7 +154,7 @@ Deno.test("memory sums end with their window, and so does the memory they take",
   assert.deepEqual(sums.table("alice minute"), new Map());
 });
 
-Deno.test("memory sums take nothing for a window that has ended", () => {
+Deno.test("memory sums add nothing to a window that has ended", () => {
   const { clock, sums } = setUp();
   clock.nowMs = 2 * MINUTE_MS;
   const sum = sumOf("tokens");
@@ -163,7 +163,7 @@ Deno.test("memory sums take nothing for a window that has ended", () => {
   assert.equal(sums.size, 0);
 });
 
-Deno.test("100,000 sessions of one caller change no count of another, and none of them is free", async () => {
+Deno.test("100,000 sessions of one caller are all counted, and change no count of another caller", async () => {
   const config = await minimalConfig({
     tokens: [tokenFile({ limits: [{ per: "session", requests: 5 }] })],
   });

@@ -7,7 +7,7 @@ import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A window that began before anything was counted. */
+/** A window that began before the first count. */
 function windowOf(type: string, usedPercent: number): QuotaWindow {
   return quotaWindow({
     type,
@@ -18,7 +18,7 @@ function windowOf(type: string, usedPercent: number): QuotaWindow {
   });
 }
 
-Deno.test("windows that a provider makes up with each answer take no more memory than some", async () => {
+Deno.test("invented windows in each answer of a provider take limited memory", async () => {
   const { connections: [connection] } = await minimalConfig();
   assert.ok(connection !== undefined);
   let windows: readonly QuotaWindow[] = [];

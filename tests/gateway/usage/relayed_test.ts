@@ -19,7 +19,7 @@ const START_MS = Date.UTC(2026, 0, 1);
 const ALICE: Holder = { kind: "token", name: "alice" };
 const BOB: Holder = { kind: "token", name: "bob" };
 
-/** Tokens of one connection under a clock of the test's. */
+/** Opens the tokens of one connection, with a clock that the test sets. */
 function setUp() {
   const clock = { nowMs: START_MS };
   const sums = createMemorySums({ now: () => clock.nowMs, elapsedMs: () => 0 });
@@ -44,7 +44,7 @@ function setUp() {
   };
 }
 
-Deno.test("relayedShare() is the part of the tokens that a holder had", () => {
+Deno.test("relayedShare() returns a holder's part of all tokens", () => {
   const { clock, use, share } = setUp();
   use(ALICE, 100);
   clock.nowMs += 20 * MINUTE_MS;
@@ -54,7 +54,7 @@ Deno.test("relayedShare() is the part of the tokens that a holder had", () => {
   assert.equal(share({ kind: "group", name: "alice" }, 5 * HOUR_MS), 0);
 });
 
-Deno.test("relayedShare() counts a bucket by its part within the span", () => {
+Deno.test("relayedShare() counts only the part of a bucket within the span", () => {
   const { clock, use, share } = setUp();
   use(ALICE, 300);
   clock.nowMs += 2 * HOUR_MS;
@@ -65,7 +65,7 @@ Deno.test("relayedShare() counts a bucket by its part within the span", () => {
   assert.equal(share(ALICE, 2 * HOUR_MS - 10 * MINUTE_MS), 0.5);
 });
 
-Deno.test("relayedShare() goes back for a month, and no further", () => {
+Deno.test("relayedShare() reaches back a month at most", () => {
   const { clock, use, share } = setUp();
   use(ALICE, 100);
   clock.nowMs += 7 * DAY_MS;
@@ -77,7 +77,7 @@ Deno.test("relayedShare() goes back for a month, and no further", () => {
   assert.equal(share(ALICE, 40 * DAY_MS), undefined);
 });
 
-Deno.test("createRelayed() keeps its additions for the longest span", () => {
+Deno.test("createRelayed() keeps additions for the longest span", () => {
   const { clock, sums, use } = setUp();
   use(ALICE, 100);
   assert.equal(sums.size, 6);

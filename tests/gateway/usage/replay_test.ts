@@ -27,7 +27,7 @@ const config = await minimalConfig({
   ],
 });
 
-/** A replay to a process that began at {@linkcode START}, and what it has counted. */
+/** Opens a replay for a process that began at {@linkcode START}, and notes its counts. */
 function openReplay(having = config) {
   const uses: Use[] = [];
   const replay = createReplay({
@@ -38,7 +38,7 @@ function openReplay(having = config) {
   return { replay, uses };
 }
 
-/** A request as it is read from a log. */
+/** Returns a request as read from a log. */
 function requestOf(fields: LoggedLine) {
   const read = readLogLine(loggedLine(fields));
   assert.ok(typeof read === "object");
@@ -53,7 +53,7 @@ function replayed(requests: readonly LoggedLine[], having = config) {
   return { replay, uses };
 }
 
-Deno.test("createReplay() buffers at most 2000 sums, and counts them all in the end", () => {
+Deno.test("createReplay() buffers at most 2000 sums, and finally counts all of them", () => {
   const { replay, uses } = openReplay();
   const buffered: number[] = [];
   for (let count = 1; count <= 4500; count++) {
@@ -66,7 +66,7 @@ Deno.test("createReplay() buffers at most 2000 sums, and counts them all in the 
   assert.equal(uses.length, 4500);
 });
 
-Deno.test("createReplay() counts callers of identity providers by their names with the issuer, and for their groups", async () => {
+Deno.test("createReplay() counts callers of identity providers by name and issuer, and for their groups", async () => {
   const issuer = "https://login.example.com";
   const withIdentity = await minimalConfig({
     groups: { platform: {} },
@@ -94,13 +94,13 @@ Deno.test("createReplay() counts callers of identity providers by their names wi
   assert.equal(replay.counts.unknownToken, 1);
 });
 
-/** A use in a few words. */
+/** Describes a count in a few words. */
 function reported({ caller, connection, model, atMs, counts }: Use) {
   const at = new Date(atMs).toISOString();
   return [caller.name, connection, model, at, counts.requests];
 }
 
-Deno.test("createReplay() counts what each model of a request used, and the request for the one that served", () => {
+Deno.test("createReplay() counts the usage of each model of a request, and the request for the serving one", () => {
   const { uses } = replayed([{
     time: "2026-11-21T11:00:00.000Z",
     usage: { input_tokens: 110, output_tokens: 11 },
@@ -118,7 +118,7 @@ Deno.test("createReplay() counts what each model of a request used, and the requ
   );
 });
 
-Deno.test("createReplay() counts what each request used", () => {
+Deno.test("createReplay() counts the usage of each request", () => {
   const usage = {
     input_tokens: 100,
     cached_input_tokens: 60,
@@ -144,14 +144,14 @@ Deno.test("createReplay() counts what each request used", () => {
   assert.equal(replay.firstMs, Date.parse(time));
 });
 
-Deno.test("createReplay() recognizes no cost where no model had a price", () => {
+Deno.test("createReplay() counts no cost for models without a price", () => {
   const [use] = replayed([{ time: "2026-11-21T11:00:00.000Z" }]).uses;
   assert.ok(use !== undefined);
   assert.ok(!("cost" in use.counts));
   assert.ok(!("estimated" in use.counts));
 });
 
-Deno.test("createReplay() counts together what lies in the same windows, and nothing else", () => {
+Deno.test("createReplay() combines only requests of the same windows", () => {
   const time = (text: string) => `2026-11-21T${text}Z`;
   const { uses } = replayed([
     { time: time("11:00:00.000") },
@@ -176,7 +176,7 @@ Deno.test("createReplay() counts together what lies in the same windows, and not
   ]);
 });
 
-Deno.test("createReplay() separates old requests less finely, since nothing needs them apart any more", () => {
+Deno.test("createReplay() combines old requests more coarsely", () => {
   const times = [
     "2026-11-01T00:00:00.000Z",
     "2026-11-01T23:59:59.999Z",
@@ -194,7 +194,7 @@ Deno.test("createReplay() separates old requests less finely, since nothing need
   ]);
 });
 
-/** Counting from {@linkcode START} on, with the sums that it leaves. */
+/** Opens counting at {@linkcode START}, with its sums. */
 function openCounting() {
   const clock = createFakeClock(Date.parse(START));
   const sums = createMemorySums(clock);
@@ -208,7 +208,7 @@ function openCounting() {
   return { sums, tables, counting };
 }
 
-/** Requests of the last 33 days, half of them of the last hours. */
+/** Returns requests of the last 33 days, half of them of the last hours. */
 function someRequests(count: number): readonly LoggedLine[] {
   const random = createRandom(7);
   return Array.from({ length: count }, () => {
@@ -222,7 +222,7 @@ function someRequests(count: number): readonly LoggedLine[] {
   });
 }
 
-Deno.test("createReplay() leaves the sums that counting each request at its own moment leaves", () => {
+Deno.test("createReplay() produces the same sums as counting each request at its own time", () => {
   const single = openCounting();
   const gathered = openCounting();
   const untilMs = Date.parse(START);
@@ -249,7 +249,7 @@ Deno.test("createReplay() leaves the sums that counting each request at its own 
   assert.ok(compared > 100, `${compared}`);
 });
 
-Deno.test("createReplay() leaves out the process's own requests, and tokens with another name now", () => {
+Deno.test("createReplay() skips the process's own requests, and tokens that were renamed", () => {
   const { uses, replay } = replayed([
     { time: START },
     { time: "2026-11-22T00:00:00.000Z" },
@@ -263,7 +263,7 @@ Deno.test("createReplay() leaves out the process's own requests, and tokens with
   assert.equal(replayed([{ time: START }]).replay.firstMs, undefined);
 });
 
-Deno.test("createReplay() gathers a bounded number of sums, and loses none of them", () => {
+Deno.test("createReplay() buffers a limited number of sums, and loses none", () => {
   const time = "2026-11-21T11:00:00.000Z";
   const { uses } = replayed(Array.from(
     { length: 3000 },
@@ -273,7 +273,7 @@ Deno.test("createReplay() gathers a bounded number of sums, and loses none of th
   assert.equal(counted.reduce((sum, one) => sum + one), 3000);
 });
 
-Deno.test("createReplay() counts a session's life from its first request, in logs of any order", async () => {
+Deno.test("createReplay() counts a session from its first request, in logs of any order", async () => {
   const having = await minimalConfig({
     tokens: [
       tokenFile({ name: "alice", limits: [{ per: "session", tokens: 5000 }] }),
@@ -283,7 +283,7 @@ Deno.test("createReplay() counts a session's life from its first request, in log
   assert.ok(caller !== undefined);
   const untilMs = Date.parse(START);
   const hour = 3_600_000;
-  /** Requests of some hours before the start, each with ten tokens more. */
+  /** Returns requests of the hours before the start, each with ten more tokens than the one before. */
   const lines = (session: string, ...hours: readonly number[]) =>
     hours.map((ago, index) => ({
       ...{ session, token: "alice", model: "model-1", total_ms: 60_000 },

@@ -27,7 +27,7 @@ type LimitedEvent = Parameters<Metrics["limited"]>[0];
 
 let requests = 0;
 
-/** A service for a token that may make two requests an hour. */
+/** Opens a service for a token with two requests an hour. */
 async function openService(sums: Sums = createMemorySums(CLOCK)) {
   const config = await minimalConfig({
     tokens: [tokenFile({ limits: [{ window: "hour", requests: 2 }] })],
@@ -65,7 +65,7 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   return { config, liveConfig, service, caller, deployment, events, open };
 }
 
-Deno.test("the metrics learn of a token near its limit once a window, and of every request that it rejects", async () => {
+Deno.test("the metrics count a nearly used limit once a window, and every rejected request", async () => {
   const { service, caller, deployment, events, open } = await openService();
   for (let count = 0; count < 2; count++) {
     const { tally } = open();
@@ -87,7 +87,7 @@ Deno.test("the metrics learn of a token near its limit once a window, and of eve
   ]);
 });
 
-Deno.test("sums that answer later refuse and reserve as those that answer at once", async () => {
+Deno.test("asynchronous sums refuse and reserve like synchronous ones", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
@@ -103,7 +103,7 @@ Deno.test("sums that answer later refuse and reserve as those that answer at onc
   assert.equal(refusal?.used, 2);
 });
 
-Deno.test("a request whose caller left during a claim holds nothing", async () => {
+Deno.test("a request whose caller disconnects during a claim reserves nothing", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
@@ -127,7 +127,7 @@ Deno.test("a refusal shows the usage of others and of running requests", async (
   assert.equal(refusal?.ratio, 3.5);
 });
 
-Deno.test("threads and replicas that count together report a limit near its end once a window", async () => {
+Deno.test("threads and replicas together report a nearly used limit once a window", async () => {
   const sums = createMemorySums(CLOCK);
   const services = [await openService(sums), await openService(sums)];
   for (let count = 0; count < 2; count++) {
@@ -142,7 +142,7 @@ Deno.test("threads and replicas that count together report a limit near its end 
   assert.deepEqual(events.map(({ outcome }) => outcome), ["near"]);
 });
 
-Deno.test("threads and replicas report a limit once, although the provider's reset times vary by seconds", async () => {
+Deno.test("threads and replicas report a limit once, even if the provider's reset times differ by seconds", async () => {
   for (let atMs = 0; atMs < 60_000; atMs += 5000) {
     const { once } = createMemorySums(CLOCK);
     const sums = () => ({ ...createMemorySums(CLOCK), once });
@@ -160,7 +160,7 @@ Deno.test("threads and replicas report a limit once, although the provider's res
   }
 });
 
-Deno.test("a running request counts for its token's name, although a reload renames the token", async () => {
+Deno.test("a running request counts for its token's old name after a reload renamed the token", async () => {
   const { config, liveConfig, service, caller, deployment, open } =
     await openService();
   const { tally, end } = open();
@@ -176,7 +176,7 @@ Deno.test("a running request counts for its token's name, although a reload rena
   }
 });
 
-Deno.test("requests that were served before the process began count in the windows that run", async () => {
+Deno.test("requests from before the start of the process count in the current windows", async () => {
   const sums = createMemorySums(CLOCK);
   const { service, caller, config } = await openService(sums);
   const counting = createCounting(sums);
@@ -196,7 +196,7 @@ Deno.test("requests that were served before the process began count in the windo
   assert.deepEqual(windows.map(({ total }) => total.requests), [0, 0, 1, 0]);
 });
 
-Deno.test("what an attempt reserved is given back by the next, and by a request that ends without one", async () => {
+Deno.test("the next attempt or the end of the request releases an attempt's reservation", async () => {
   const { deployment, open } = await openService();
   const { record, tally, end } = open();
   for (let count = 0; count < 5; count++) {
@@ -208,7 +208,7 @@ Deno.test("what an attempt reserved is given back by the next, and by a request 
   assert.notEqual(await open().tally.enter([deployment]), undefined);
 });
 
-Deno.test("a limit excludes a connection until its reset, although nobody asks for that connection again", async () => {
+Deno.test("a limit excludes a connection until its reset", async () => {
   const { config, service, caller, deployment, open } = await openService();
   for (let count = 0; count < 2; count++) {
     await open().tally.enter([deployment]);

@@ -42,7 +42,7 @@ async function begin(
   return { record, log, end, tally, deployments, changes, uses, attempt };
 }
 
-Deno.test("Tally.enter() releases the reservation of a request that has ended meanwhile", async () => {
+Deno.test("Tally.enter() releases its reservation if the request ends meanwhile", async () => {
   const admitted = Promise.withResolvers<AdmittedUse>();
   const { end, tally, deployments, changes, uses } = await begin(
     admitted.promise,
@@ -55,7 +55,7 @@ Deno.test("Tally.enter() releases the reservation of a request that has ended me
   assert.deepEqual(uses, []);
 });
 
-Deno.test("Tally.withdraw() counts a request for the connection of the call before", async () => {
+Deno.test("Tally.withdraw() counts a request for the previous connection", async () => {
   const { record, end, tally, deployments, changes, uses, attempt } =
     await begin();
   tally.enter(deployments);
@@ -69,7 +69,7 @@ Deno.test("Tally.withdraw() counts a request for the connection of the call befo
   assert.deepEqual(changes, [released, released]);
 });
 
-Deno.test("a tally counts a request whose last attempts could not be translated or sent, but not one without another attempt", async () => {
+Deno.test("a tally counts a request only if some attempt could be translated and sent", async () => {
   const cases = [
     [0, 0, "untranslatable"],
     [1, 1, "untranslatable"],
@@ -91,7 +91,7 @@ Deno.test("a tally counts a request whose last attempts could not be translated 
   }
 });
 
-Deno.test("a tally estimates a broken answer by its text, and never below the counts that it reported", async () => {
+Deno.test("a tally estimates a broken answer by its text, but never below its reported counts", async () => {
   for (const [outputCharacters, output] of [[4, 50], [400, 100]] as const) {
     const { record, end, tally, deployments, uses, attempt } = await begin();
     tally.enter(deployments);
@@ -109,7 +109,7 @@ Deno.test("a tally estimates a broken answer by its text, and never below the co
   }
 });
 
-Deno.test("a tally counts an error without tokens, and removes those of its answer from the line", async () => {
+Deno.test("a tally counts an error without tokens, and removes its tokens from the log line", async () => {
   const { record, log, end, tally, deployments, uses, attempt } = await begin();
   tally.enter(deployments);
   record.facts.attempts.push(attempt);
@@ -120,7 +120,7 @@ Deno.test("a tally counts an error without tokens, and removes those of its answ
   assert.equal(log.entries[0]?.fields.usage, undefined);
 });
 
-Deno.test("a tally estimates a request whose caller left before the response, because the provider works on it", async () => {
+Deno.test("a tally estimates a request whose caller disconnects before the response", async () => {
   const { record, end, tally, deployments, uses, attempt } = await begin();
   tally.enter(deployments);
   record.facts.attempts.push(attempt);
@@ -130,7 +130,7 @@ Deno.test("a tally estimates a request whose caller left before the response, be
   assert.equal(use?.counts.estimated, 1);
 });
 
-Deno.test("a tally notes the model that the answer names, unless the request asked for it in some form", async () => {
+Deno.test("a tally notes the model that the answer names, unless the request named it in any form", async () => {
   const cases = [
     ["another-model", "another-model"],
     ["model-a", undefined],
