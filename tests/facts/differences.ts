@@ -6,8 +6,8 @@ import {
 import {
   EFFORT_WORDS,
   type EffortWord,
-  knownEfforts,
-} from "../../src/codecs/dialects/effort.ts";
+} from "../../src/codecs/canonical/request/effort.ts";
+import { knownEfforts } from "../../src/codecs/dialects/effort.ts";
 import { openAiModelRules } from "../../src/codecs/dialects/openai_models.ts";
 import { dialectOf as chatDialectOf } from "../../src/codecs/chat/dialect.ts";
 import { dialectOf as messagesDialectOf } from "../../src/codecs/messages/dialect.ts";
@@ -89,7 +89,9 @@ function compareClaude(
   if (row === undefined) return [];
   const rules = messagesDialectOf({ service, model, endpoints: {} });
   return [
-    ...(service === "anthropic" ? effortLines(rules.efforts, entry) : []),
+    ...(service === "anthropic"
+      ? effortLines(rules.reasoning.efforts ?? [], entry)
+      : []),
     ...flagLine(
       "sampling",
       rules.sampling !== "none",
@@ -103,7 +105,7 @@ function compareClaude(
     ),
     ...flagLine(
       "forced tools",
-      rules.forcedTools !== "never",
+      rules.forcedCalls,
       entry.supports_forced_tool_use,
     ),
     ...flagLine(

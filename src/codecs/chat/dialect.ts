@@ -11,11 +11,19 @@ import {
   TEMPLATE_MODELS,
 } from "../dialects/chat_rules.ts";
 import { parseClaudeModel } from "../dialects/claude_models.ts";
+import { ALL_EFFORTS } from "../canonical/request/effort.ts";
+import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
+import type { Effort } from "../canonical/request/request.ts";
+import {
+  effortAbility,
+  openAiAbility,
+  routerAbility,
+  switchAbility,
+} from "../dialects/reasoning_abilities.ts";
 import {
   bareId,
   type EffortRules,
   effortRules,
-  type EffortWord,
   rulesFor,
   strictestEffort,
 } from "../dialects/effort.ts";
@@ -36,10 +44,10 @@ export interface ChatDialect extends ChatRules {
   readonly thinking: ThinkingRules | undefined;
   /** Set for an OpenAI model whose provider does not fit the request to the model. */
   readonly openAi: OpenAiModelRules | undefined;
-  /** The effort levels of the model, where they are known. */
+  /** The reasoning settings that the model takes. */
+  readonly ability: ReasoningAbility;
+  /** The efforts of the model and the provider's names of them, where they are known. */
   readonly effort: EffortRules | undefined;
-  /** The efforts of a model that a router cannot keep from reasoning. */
-  readonly mandatory: readonly EffortWord[] | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
   /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
@@ -57,8 +65,8 @@ export const dialectOf: (
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
-  const known = openAiModelRules({ service, model });
-  const isOpenAi = known !== undefined;
+  const openAiModel = openAiModelRules({ service, model });
+  const isOpenAi = openAiModel !== undefined;
   const rules: ChatRules = {
     ...(isOpenAi ? undefined : provider?.otherModels) ?? provider?.rules ??
       COMPATIBLE_CHAT,
@@ -66,30 +74,61 @@ export const dialectOf: (
   };
   const thinking = rulesFor(rules.models, model, strictestThinking);
   const open = service === "gateway" ? undefined : openRules(model);
-  const openAi = rules.fitsModel ? undefined : known;
+  const openAi = rules.fitsModel ? undefined : openAiModel;
   const isUnmarked = rules.cache === "prompt_cache_breakpoint" &&
     openAi?.cacheMarks !== true;
+  const effort = rulesFor(rules.effortModels, model, strictestEffort) ??
+    (open?.onWord === undefined && open?.efforts[0] &&
+        rules.reasoning === "effort"
+      ? effortRules(open.efforts)
+      : undefined);
+  const known = { thinking, openAi, effort };
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
     thinking,
     openAi,
-    mandatory: mandatoryEfforts({ service, model }),
+    ability: abilityOf({ service, model }, rules, known),
+    effort,
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
     subset: schemaSubsetOf({ service, model }),
-    effort: rulesFor(rules.effortModels, model, strictestEffort) ??
-      (open?.onWord === undefined && open?.efforts[0] &&
-          rules.reasoning === "effort"
-        ? effortRules(open.efforts)
-        : undefined),
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && open !== undefined &&
         open.byDefault && open.wantsReasoningOfCalls),
   };
 });
+
+/** Returns the reasoning settings that a model takes in Chat Completions. */
+function abilityOf(
+  target: Pick<Target, "service" | "model">,
+  { reasoning, fitsModel, maxEffort, openaiSettings }: ChatRules,
+  { thinking, openAi, effort }: Pick<
+    ChatDialect,
+    "thinking" | "openAi" | "effort"
+  >,
+): ReasoningAbility {
+  if (thinking !== undefined) return switchAbility(thinking);
+  if (openAi !== undefined) return openAiAbility(openAi, "chat");
+  if (effort !== undefined) return effortAbility(effort);
+  if (reasoning === "router") return routerAbility(mandatoryEfforts(target));
+  return {
+    byDefault: undefined,
+    modes: [],
+    efforts: fitsModel
+      ? undefined
+      : maxEffort === "max"
+      ? ALL_EFFORTS
+      : COMMON_EFFORTS,
+    // A model that does not reason refuses any effort.
+    least: openaiSettings ? "low" : undefined,
+  };
+}
+
+/** The efforts that nearly all providers support. */
+const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
 
 /** The models that demand no signatures of earlier calls: all but Gemini 3 and later. */
 const UNSIGNED = /^(?!gemini-)|^gemini-[12](?!\d)/;

@@ -8,7 +8,11 @@ import {
 import type { Block, ResultContent } from "../canonical/content/block.ts";
 import type { CanonicalRequest, Turn } from "../canonical/request/request.ts";
 import { mapSchemas, withDescription } from "../canonical/schema/keywords.ts";
-import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
+import {
+  ALL_EFFORTS,
+  closestEffort,
+  type EffortWord,
+} from "../canonical/request/effort.ts";
 import { type Lesson, PREFILL } from "./lessons.ts";
 
 /** A request after the lessons that concern it. */

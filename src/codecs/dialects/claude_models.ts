@@ -1,5 +1,6 @@
 import type { Effort } from "../canonical/request/request.ts";
-import { ALL_EFFORTS } from "./effort.ts";
+import { ALL_EFFORTS } from "../canonical/request/effort.ts";
+import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
 interface ClaudeRow {
@@ -32,11 +33,9 @@ export const CLAUDE_EFFORTS: readonly Effort[] = ALL_EFFORTS
 /** The rules of the first generation. Each later generation lists its changes. */
 const FIRST: MessagesRules = {
   maxOutputTokens: 4096,
-  thinking: "none",
-  thinkingOff: "disabled",
-  efforts: [],
+  reasoning: { byDefault: false, modes: [], efforts: [] },
   sampling: "all",
-  forcedTools: "without_thinking",
+  forcedCalls: true,
   systemAnywhere: false,
   prefill: true,
   schemas: false,
@@ -49,7 +48,11 @@ const FIRST: MessagesRules = {
 const WITH_BUDGET: MessagesRules = {
   ...FIRST,
   maxOutputTokens: 64_000,
-  thinking: "budget",
+  reasoning: {
+    ...FIRST.reasoning,
+    modes: ["budget", "off"],
+    bars: ["forced_call", "lost_reasoning"],
+  },
 };
 
 const WITH_SCHEMAS: MessagesRules = {
@@ -58,11 +61,21 @@ const WITH_SCHEMAS: MessagesRules = {
   schemas: true,
 };
 
+const WITH_EFFORTS: ReasoningAbility = {
+  ...WITH_BUDGET.reasoning,
+  effortWhenOff: true,
+};
+
 const ADAPTIVE: MessagesRules = {
   ...WITH_SCHEMAS,
   maxOutputTokens: 128_000,
-  thinking: "adaptive",
-  efforts: CLAUDE_EFFORTS,
+  reasoning: {
+    byDefault: false,
+    modes: ["adaptive", "off"],
+    efforts: CLAUDE_EFFORTS,
+    effortWhenOff: true,
+    bars: ["forced_call"],
+  },
   sampling: "none",
   prefill: false,
 };
@@ -71,8 +84,13 @@ const FIFTH: MessagesRules = { ...ADAPTIVE, systemAnywhere: true };
 
 const ALWAYS_THINKING: MessagesRules = {
   ...FIFTH,
-  thinkingOff: undefined,
-  forcedTools: "never",
+  reasoning: {
+    byDefault: true,
+    modes: ["adaptive"],
+    efforts: CLAUDE_EFFORTS,
+    least: CLAUDE_EFFORTS[0],
+  },
+  forcedCalls: false,
 };
 
 /** Fable 5.1 introduced preserved thinking. */
@@ -114,8 +132,12 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
     rules: {
       ...FIFTH,
       ...PRESERVED,
-      thinkingOff: "between_tools",
-      forcedTools: "never",
+      reasoning: {
+        ...FIFTH.reasoning,
+        modes: ["adaptive", "between_tools"],
+        bars: [],
+      },
+      forcedCalls: false,
     },
   },
   {
@@ -159,8 +181,11 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
       ...WITH_SCHEMAS,
       maxOutputTokens: 128_000,
       prefill: false,
-      thinking: "either",
-      efforts: ["low", "medium", "high", "max"],
+      reasoning: {
+        ...WITH_EFFORTS,
+        modes: ["adaptive", "budget", "off"],
+        efforts: ["low", "medium", "high", "max"],
+      },
     },
   },
   {
@@ -168,7 +193,10 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
     from: 405,
     examples: ["claude-opus-4-5"],
     sources: [EFFORT_PAGE, MODELS_PAGE],
-    rules: { ...WITH_SCHEMAS, efforts: ["low", "medium", "high"] },
+    rules: {
+      ...WITH_SCHEMAS,
+      reasoning: { ...WITH_EFFORTS, efforts: ["low", "medium", "high"] },
+    },
   },
   {
     from: 405,
@@ -269,19 +297,15 @@ function isFamily(
 export interface MessagesRules {
   /** The highest output limit, in tokens; `undefined` when it is unknown. */
   readonly maxOutputTokens: number | undefined;
+  /** The reasoning settings that it takes, with the modes as types of `thinking`. */
+  readonly reasoning: ReasoningAbility;
   /**
-   * The types of `thinking` that it knows: `none`; `budget` (enabled); `either` (enabled and adaptive); `adaptive`;
-   * `as_given` when they are unknown.
+   * The sampling settings that it accepts. `free`: all. `all`: all while it does not think. `one`: as `all`, but not
+   * `temperature` and `top_p` together. `none`: none but the defaults.
    */
-  readonly thinking: "none" | "budget" | "either" | "adaptive" | "as_given";
-  /** The type of `thinking` that is closest to none; `undefined` when it always thinks. */
-  readonly thinkingOff: "disabled" | "between_tools" | undefined;
-  /** The efforts that it knows, from low to high. */
-  readonly efforts: readonly Effort[];
-  /** The sampling settings that it accepts; `one`: not `temperature` and `top_p` together. */
-  readonly sampling: "all" | "one" | "none";
-  /** The condition under which a request may force a tool call. */
-  readonly forcedTools: "always" | "without_thinking" | "never";
+  readonly sampling: "free" | "all" | "one" | "none";
+  /** True when a request may force a tool call. */
+  readonly forcedCalls: boolean;
   /** True when messages may have `role: "system"`. */
   readonly systemAnywhere: boolean;
   /** True when it continues an assistant message at the end; if false, it rejects one. */

@@ -1,4 +1,4 @@
-import { EFFORT_WORDS } from "./effort.ts";
+import { EFFORT_WORDS } from "../canonical/request/effort.ts";
 import {
   EFFORT_FIELDS,
   KEYWORDS,

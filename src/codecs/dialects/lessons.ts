@@ -1,6 +1,6 @@
 import { lookup, wordList } from "@gateway/base/collections";
 import type { Protocol } from "@gateway/base/protocol";
-import { EFFORT_WORDS } from "./effort.ts";
+import { EFFORT_WORDS } from "../canonical/request/effort.ts";
 
 /*
  * What a refusal teaches. A lesson is a row of a dialect that the gateway has found out by itself

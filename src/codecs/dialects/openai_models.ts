@@ -3,13 +3,8 @@ import { type JsonObject, present } from "@gateway/base/json";
 import { oncePer } from "@gateway/base/memo";
 import type { Protocol } from "@gateway/base/protocol";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import {
-  bareId,
-  commonEfforts,
-  type EffortWord,
-  type ModelRow,
-  rulesFor,
-} from "./effort.ts";
+import { type EffortWord } from "../canonical/request/effort.ts";
+import { bareId, commonEfforts, type ModelRow, rulesFor } from "./effort.ts";
 
 /** The features of a generation of OpenAI's models, in both OpenAI protocols. */
 export interface OpenAiModelRules {

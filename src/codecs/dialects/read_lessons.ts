@@ -8,7 +8,7 @@ import {
 } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import { omitField } from "./apply_lessons.ts";
-import { EFFORT_WORDS } from "./effort.ts";
+import { EFFORT_WORDS } from "../canonical/request/effort.ts";
 import {
   CONTENT_KINDS,
   EFFORT_FIELD,

@@ -1,4 +1,6 @@
 import { wordList } from "@gateway/base/collections";
+import type { EffortRules, ModelRow } from "./effort.ts";
+import { XAI_MODELS } from "./effort_models.ts";
 
 /** A provider's dialect of Responses, compared with OpenAI's. */
 export interface ResponsesRules {
@@ -26,6 +28,8 @@ export interface ResponsesRules {
   readonly fitsModel: boolean;
   /** True when the provider searches the web and returns log probabilities. */
   readonly hostedTools: boolean;
+  /** The models with efforts of their own, and the efforts of each. */
+  readonly effortModels: readonly ModelRow<EffortRules>[];
   /** The most tools of a request; `Infinity` when no limit is known. */
   readonly maxTools: number;
 }
@@ -49,6 +53,7 @@ const OPENAI: ResponsesRules = {
   openAiOnly: true,
   fitsModel: false,
   hostedTools: true,
+  effortModels: [],
   // No limit is published: 138 tools pass, and 256 fail with "server_error" (https://github.com/Spshulem/openAGI/pull/53).
   maxTools: Infinity,
 };
@@ -143,7 +148,11 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://docs.x.ai/developers/model-capabilities/text/comparison",
       XAI_TOOLS_SOURCE,
     ],
-    rules: { ...COMPATIBLE_RESPONSES, maxTools: XAI_MAX_TOOLS },
+    rules: {
+      ...COMPATIBLE_RESPONSES,
+      effortModels: XAI_MODELS,
+      maxTools: XAI_MAX_TOOLS,
+    },
   },
   {
     // Servers without a known difference.

@@ -1,10 +1,9 @@
 import type { Effort } from "../canonical/request/request.ts";
 import type { Target } from "../canonical/codec.ts";
+import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
 import {
-  ALL_EFFORTS,
   bareId,
   type EffortRules,
-  type EffortWord,
   knownEfforts,
   type ModelRow,
   rulesFor,

@@ -32,11 +32,14 @@ export interface Scope {
 /** The rules of compatible servers. They run open models, which cannot verify signatures. */
 const COMPATIBLE: MessagesRules = {
   maxOutputTokens: undefined,
-  thinking: "as_given",
-  thinkingOff: "disabled",
-  efforts: CLAUDE_EFFORTS,
-  sampling: "all",
-  forcedTools: "always",
+  reasoning: {
+    byDefault: undefined,
+    modes: ["budget", "adaptive", "between_tools", "off"],
+    efforts: CLAUDE_EFFORTS,
+    effortWhenOff: true,
+  },
+  sampling: "free",
+  forcedCalls: true,
   systemAnywhere: false,
   prefill: true,
   schemas: false,

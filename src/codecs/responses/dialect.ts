@@ -1,5 +1,6 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
 import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import {
   type OpenAiModelRules,
@@ -11,11 +12,18 @@ import {
   RESPONSES_PROVIDERS,
   type ResponsesRules,
 } from "../dialects/responses_providers.ts";
+import {
+  effortAbility,
+  openAiAbility,
+} from "../dialects/reasoning_abilities.ts";
+import { rulesFor, strictestEffort } from "../dialects/effort.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
+  /** The reasoning settings that the model takes. */
+  readonly ability: ReasoningAbility;
   /** The schemas of tools and formats that the provider accepts. */
   readonly subset: SchemaSubset;
 }
@@ -34,9 +42,25 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
+    ability: abilityOf(rules, model, known),
     subset: schemaSubsetOf({ service, model }),
   };
 });
+
+/** Returns the reasoning settings that a model takes in Responses. */
+function abilityOf(
+  { fitsModel, effortModels }: ResponsesRules,
+  model: string,
+  known: OpenAiModelRules | undefined,
+): ReasoningAbility {
+  const rules = rulesFor(effortModels, model, strictestEffort);
+  if (known !== undefined && !fitsModel) {
+    return openAiAbility(known, "responses");
+  }
+  if (rules !== undefined) return effortAbility(rules);
+  const byDefault = known && known.defaultEffort !== "none";
+  return { byDefault, modes: [], efforts: undefined };
+}
 
 /** The dialect and context that each step of encoding a request needs. */
 export interface Scope {

@@ -400,7 +400,7 @@ const EFFORTS: readonly (readonly [
   [COHERE, "low", "high", true],
   [COHERE, "none", "none", false],
   ["chat cohere command-a-03-2025", "high", undefined, true],
-  [DOUBAO, "none", "minimal", true],
+  [DOUBAO, "none", "minimal", false],
   [DOUBAO, "xhigh", "high", true],
   ["chat volcengine deepseek-v3-2-251201", "high", undefined, true],
   [NVIDIA, "minimal", "low", true],

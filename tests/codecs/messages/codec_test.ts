@@ -201,24 +201,34 @@ Deno.test("dialectOf() returns the highest output limit of each generation", () 
 
 Deno.test("dialectOf() returns which models accept a forced tool and which can switch thinking off", () => {
   const rules: Record<string, [string, string | undefined]> = {
-    "claude-opus-4-8": ["without_thinking", "disabled"],
-    "claude-haiku-5-5": ["without_thinking", "disabled"],
+    "claude-opus-4-8": ["without_thinking", "off"],
+    "claude-haiku-5-5": ["without_thinking", "off"],
     "claude-sonnet-5-5": ["never", "between_tools"],
     "claude-opus-5-5": ["never", undefined],
     "claude-fable-5": ["never", undefined],
     "claude-next": ["never", undefined],
-    "deepseek-chat": ["always", "disabled"],
+    "deepseek-chat": ["always", "between_tools"],
   };
-  for (const [model, [forcedTools, thinkingOff]] of Object.entries(rules)) {
-    const dialect = dialectOf({ service: "custom", model });
-    assert.equal(dialect.forcedTools, forcedTools, model);
-    assert.equal(dialect.thinkingOff, thinkingOff, model);
+  for (const [model, [forced, off]] of Object.entries(rules)) {
+    const { forcedCalls, reasoning } = dialectOf({ service: "custom", model });
+    const { modes, bars = [] } = reasoning;
+    assert.equal(forcedCalls, forced !== "never", model);
+    assert.equal(
+      bars.includes("forced_call"),
+      forced === "without_thinking",
+      model,
+    );
+    assert.equal(
+      modes.find((mode) => mode === "off" || mode === "between_tools"),
+      off,
+      model,
+    );
   }
 });
 
 Deno.test("dialectOf() returns no rules of a model for another gateway", () => {
   const dialect = dialectOf({ service: "gateway", model: "claude-3-haiku" });
-  assert.equal(dialect.thinking, "as_given");
+  assert.equal(dialect.reasoning.byDefault, undefined);
   assert.equal(dialect.maxOutputTokens, undefined);
 });
 

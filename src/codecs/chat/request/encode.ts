@@ -31,7 +31,11 @@ import {
   type Scope,
 } from "../dialect.ts";
 import { withInstruction, withNudge } from "./instruction.ts";
-import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
+import { encodeReasoning } from "./reasoning_encode.ts";
+import {
+  fitReasoning,
+  type FittedReasoning,
+} from "../../canonical/request/fit_reasoning.ts";
 import type { Tooling } from "../../canonical/tools/tool.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
@@ -50,11 +54,15 @@ export function encodeRequest(
   dropCitations(request.turns, context);
   if (scope.dialect.openaiSettings) dropContinuation(request, context);
   const tooling = encodeTooling(request, scope);
-  const reasoning = encodeReasoning({
-    settings: request.reasoning,
-    isForced: tooling.isForced,
-    hasTools: tooling.fields.tools !== undefined,
-  }, scope);
+  const reasoning = fitReasoning(
+    {
+      settings: request.reasoning,
+      isForced: tooling.isForced,
+      hasTools: tooling.fields.tools !== undefined,
+    },
+    scope.dialect.ability,
+    context,
+  );
   const format = encodeFormat(request.format, tooling, scope);
   const messages = encodeTurns(request.turns, {
     ...scope,
@@ -79,7 +87,7 @@ export function encodeRequest(
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),
     ...encodeSampling(request, reasoning, scope),
-    ...reasoning.fields,
+    ...encodeReasoning(reasoning, scope.dialect),
     ...(scope.dialect.openaiSettings
       ? openaiSettings(request)
       : commonSettings(request, scope)),
@@ -255,7 +263,7 @@ function encodeStops(
 
 function encodeSampling(
   { sampling }: CanonicalRequest,
-  reasoning: Reasoning,
+  reasoning: FittedReasoning,
   { dialect, context }: Scope,
 ): JsonObject {
   const { temperature, topP, topK, seed } = sampling;
@@ -297,7 +305,7 @@ const FIXED_FIELDS = [
 
 function isSamplingFixed(
   { thinking, openAi }: ChatDialect,
-  { isOn }: Reasoning,
+  { isOn }: FittedReasoning,
 ): boolean {
   return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
 }

@@ -26,11 +26,8 @@ import {
   encodeUser,
 } from "./settings_encode.ts";
 import { type Draft, encodeTurns } from "./turn_encode.ts";
-import {
-  encodeThinking,
-  isThinking,
-  type Thinking,
-} from "./thinking_encode.ts";
+import { fitReasoning } from "../../canonical/request/fit_reasoning.ts";
+import { encodeThinking } from "./thinking_encode.ts";
 
 /** The token limit when the request, the configuration and the model set none. */
 const DEFAULT_MAX_TOKENS = 32_000;
@@ -58,28 +55,33 @@ export function encodeRequest(
     system: [...turns.system, ...format.instructions],
     messages: withNudge(turns.messages, tooling.nudge),
   });
-  const thinking = encodeThinking({
-    settings: request.reasoning,
-    maxTokens: encodeLimit(request, scope),
-    isForced: tooling.isForced,
-    lacksLoopThinking: lacksLoopThinking(messages),
-  }, scope);
+  const { requested, highest } = limitsOf(request, scope);
+  const reasoning = fitReasoning(
+    {
+      settings: request.reasoning,
+      isForced: tooling.isForced,
+      hasTools: tooling.fields.tools !== undefined,
+      lacksReasoning: lacksLoopThinking(messages),
+      limits: { requested, highest },
+    },
+    scope.dialect.reasoning,
+    context,
+  );
+  const thinking = encodeThinking(reasoning, request.reasoning);
   return {
     ...extras,
     model: context.target.model,
-    max_tokens: thinking.maxTokens,
+    max_tokens: reasoning.maxOutputTokens ?? requested,
     ...encodeSystem(system),
     messages: messages.map(jsonOf),
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
-    ...encodeOutput(extras.output_config, format.config, {
-      ...thinking,
-      config: withBinding(thinking.config, scope),
-    }),
+    ...present({ thinking: withBinding(thinking, scope) }),
+    ...encodeOutput(extras.output_config, format.config, reasoning.effort),
     ...encodeStops(request, scope),
     ...encodeSampling(request.sampling, {
       scope,
-      isThinking: isThinking(thinking.config),
+      isThinking: thinking !== undefined && thinking.type !== "disabled",
     }),
     ...encodeServiceTier(request, scope),
     ...encodeUser(request.user, extras.metadata),
@@ -91,26 +93,29 @@ function jsonOf({ role, content }: Draft): JsonObject {
   return { role, content: [...content] };
 }
 
-/** Returns the limit of output tokens, which the protocol requires. */
-function encodeLimit(
+/** Returns the output limit, which the protocol requires, and the highest one of the model. */
+function limitsOf(
   request: CanonicalRequest,
   { dialect, context }: Scope,
-): number {
-  const limit = Math.min(
+): { readonly requested: number; readonly highest: number } {
+  const highest = Math.min(
     dialect.maxOutputTokens ?? Infinity,
     context.target.maxOutputTokens ?? Infinity,
   );
   const requested = request.maxOutputTokens;
   if (requested === undefined) {
-    return limit === Infinity ? DEFAULT_MAX_TOKENS : limit;
+    return {
+      requested: highest === Infinity ? DEFAULT_MAX_TOKENS : highest,
+      highest,
+    };
   }
-  if (requested > limit) {
+  if (requested > highest) {
     context.reportDropped(
       "maxOutputTokens",
-      `this model generates at most ${limit} tokens`,
+      `this model generates at most ${highest} tokens`,
     );
   }
-  return Math.min(requested, limit);
+  return { requested: Math.min(requested, highest), highest };
 }
 
 function encodeSystem(system: readonly JsonObject[]): JsonObject {
@@ -154,17 +159,13 @@ function withBinding(
 function encodeOutput(
   extra: JsonObject["output_config"],
   format: JsonObject | undefined,
-  { config, effort }: Thinking,
+  effort: string | undefined,
 ): JsonObject {
   const output = {
     ...(typeof extra === "object" ? extra : {}),
-    ...(effort === undefined ? {} : { effort }),
-    ...(format === undefined ? {} : { format }),
+    ...present({ effort, format }),
   };
-  return {
-    ...(config === undefined ? {} : { thinking: config }),
-    ...(Object.keys(output).length === 0 ? {} : { output_config: output }),
-  };
+  return Object.keys(output).length === 0 ? {} : { output_config: output };
 }
 
 /** The fields and instructions that request an output format. */
@@ -237,8 +238,8 @@ function encodeSampling(
   options: SamplingOptions,
 ): JsonObject {
   const { scope, isThinking } = options;
-  const { sampling, thinking } = scope.dialect;
-  const isFixed = sampling === "none" || isThinking && thinking !== "as_given";
+  const { sampling } = scope.dialect;
+  const isFixed = sampling === "none" || isThinking && sampling !== "free";
   const leastTopP = sampling === "none" ? NEUTRAL_TOP_P : THINKING_TOP_P;
   const keep = (
     value: number | undefined,

@@ -37,7 +37,7 @@ export function encodeTooling(
     return { fields: {}, isForced: false };
   }
   const wanted = isForce(choice);
-  const isRejected = wanted && scope.dialect.forcedTools === "never";
+  const isRejected = wanted && !scope.dialect.forcedCalls;
   if (isRejected) dropForce(scope.context);
   const chosen: ToolChoice | undefined = isRejected ? { type: "auto" } : choice;
   return {

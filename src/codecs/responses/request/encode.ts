@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "@gateway/base/json";
+import { type JsonObject, listOf, present } from "@gateway/base/json";
 import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
@@ -25,7 +25,11 @@ import { hasFlag } from "../fields.ts";
 import { fitSchema } from "../../canonical/schema/schema_subset.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { searchFields } from "../tools/web_search.ts";
-import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
+import {
+  fitReasoning,
+  type FittedReasoning,
+} from "../../canonical/request/fit_reasoning.ts";
+import { encodeReasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
@@ -35,7 +39,12 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const reasoning = encodeReasoning(request.reasoning, scope);
+  const reasoning = fitReasoning(
+    { settings: request.reasoning, isForced: false, hasTools: false },
+    scope.dialect.ability,
+    context,
+  );
+  const settings = encodeReasoning(reasoning, request.reasoning, scope);
   const taken = takenSettings(request, reasoning, scope);
   dropForeignExtras(request, "responses", context, taken);
   dropSettings(request, scope);
@@ -51,8 +60,8 @@ export function encodeRequest(
     ...encodeInput(request.turns, scope),
     ...encodeTooling(request, scope),
     ...encodeText(request, scope),
-    ...reasoning.fields,
-    ...encodeLogprobs(request.logprobs, reasoning),
+    ...settings,
+    ...encodeLogprobs(request.logprobs, settings),
     ...encodeSampling(request, reasoning, scope),
     ...encodeMaximum(request, scope),
     ...encodeRecords(request, scope),
@@ -69,7 +78,7 @@ export function encodeRequest(
 
 function takenSettings(
   request: CanonicalRequest,
-  { isOn }: Reasoning,
+  { isOn }: FittedReasoning,
   { dialect }: Scope,
 ): TakenSettings {
   const { records, model, cacheMarks, userField } = dialect;
@@ -136,10 +145,10 @@ function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
 
 function encodeLogprobs(
   wanted: CanonicalRequest["logprobs"],
-  { fields }: Reasoning,
+  reasoning: JsonObject,
 ): JsonObject {
   if (wanted === undefined) return {};
-  const include = Array.isArray(fields.include) ? fields.include : [];
+  const include = listOf(reasoning.include);
   return {
     include: [...include, "message.output_text.logprobs"],
     ...present({ top_logprobs: wanted.top }),
@@ -147,14 +156,17 @@ function encodeLogprobs(
 }
 
 /** Returns true when the model reasons in a way that fixes its sampling. */
-function isFixed(isOn: boolean, dialect: ResponsesDialect): boolean {
-  return isOn && dialect.model !== undefined && !dialect.fitsModel;
+function isFixed(
+  isOn: boolean | undefined,
+  dialect: ResponsesDialect,
+): boolean {
+  return isOn === true && dialect.model !== undefined && !dialect.fitsModel;
 }
 
 /** Encodes the sampling settings, which OpenAI's reasoning models reject. */
 function encodeSampling(
   { sampling: { temperature, topP } }: CanonicalRequest,
-  { isOn }: Reasoning,
+  { isOn }: FittedReasoning,
   { dialect, context }: Scope,
 ): JsonObject {
   if (dialect.limits && !isFixed(isOn, dialect)) {

@@ -126,12 +126,12 @@ Deno.test("encodeRequest() writes a budget for a model with budgets", () => {
   assert.deepEqual(think(budget, OPEN)[0], enabled(4000, "omitted"));
 });
 
-Deno.test("encodeRequest() reports a budget for a model without budgets", () => {
+Deno.test("encodeRequest() turns a budget into an effort for a model without budgets", () => {
   const budget = { mode: "budget", budgetTokens: 4000 } as const;
   for (const model of [ADAPTIVE, BETWEEN, ALWAYS]) {
     const [config, effort, , ...lost] = think(budget, model);
-    assert.deepEqual([config, effort], [adaptive(), undefined]);
-    assert.deepEqual(lost, ["reasoning report"]);
+    assert.deepEqual([config, effort], [adaptive(), "low"]);
+    assert.deepEqual(lost, []);
   }
 });
 

@@ -1,0 +1,275 @@
+import {
+  budgetOfEffort,
+  effortOf,
+  MIN_BUDGET_TOKENS,
+} from "../answer/reasoning.ts";
+import { closestEffort, type EffortWord } from "./effort.ts";
+import type { LossReport } from "./loss.ts";
+import type { Effort, ReasoningSettings } from "./request.ts";
+
+/** A mode of reasoning. */
+export type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
+
+/** The reasoning settings that a model takes. */
+export interface ReasoningAbility {
+  /** True when it reasons unless a request prevents that; `undefined` when that is unknown. */
+  readonly byDefault: boolean | undefined;
+  /** The modes that a request may set beside an effort. The first one replaces any that is missing. */
+  readonly modes: readonly ReasoningMode[];
+  /** The efforts that it accepts, from low to high, with `none` where that stops it; `undefined` for all of them. */
+  readonly efforts: readonly EffortWord[] | undefined;
+  /** The effort that replaces `none` where nothing stops reasoning; `undefined` for no effort. */
+  readonly least?: EffortWord | undefined;
+  /** True when an effort holds for answers without reasoning, too; absent: false. */
+  readonly effortWhenOff?: boolean | undefined;
+  /**
+   * The requests in which it cannot reason: those that force a tool call, those with tools, and those that continue the
+   * calls of an answer whose reasoning is not in the history.
+   */
+  readonly bars?: readonly ("forced_call" | "tools" | "lost_reasoning")[];
+}
+
+/** The facts of a request that decide whether a model can reason in it. */
+export interface ReasoningNeeds {
+  readonly settings: ReasoningSettings | undefined;
+  /** True when the model must call a tool. */
+  readonly isForced: boolean;
+  /** True when the request offers tools. */
+  readonly hasTools: boolean;
+  /** True when the history ends with the results of calls, without the reasoning before the calls; absent: false. */
+  readonly lacksReasoning?: boolean | undefined;
+  /** The output limits, in tokens, where a budget must leave room for the answer; absent: it need not. */
+  readonly limits?: OutputLimits | undefined;
+}
+
+/** The output limit of a request, and the highest that the model accepts, in tokens. */
+interface OutputLimits {
+  readonly requested: number;
+  readonly highest: number;
+}
+
+/** The reasoning settings that a model accepts. */
+export interface FittedReasoning {
+  /** The mode to set; `undefined` to set none. */
+  readonly mode?: ReasoningMode | undefined;
+  readonly effort?: EffortWord | undefined;
+  /** Set with the mode `budget`. */
+  readonly budgetTokens?: number | undefined;
+  /** The output limit that leaves room beside the budget; absent: the request's own. */
+  readonly maxOutputTokens?: number | undefined;
+  /** True when the model reasons in this request; `undefined` when that is unknown. */
+  readonly isOn: boolean | undefined;
+}
+
+/** The effort of a request that asks for reasoning without an amount. */
+const DEFAULT_EFFORT: Effort = "medium";
+
+/**
+ * Fits the reasoning settings of a request to a model. The closest settings replace those that the model does not take.
+ *
+ * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
+ */
+export function fitReasoning(
+  needs: ReasoningNeeds,
+  ability: ReasoningAbility,
+  losses: LossReport,
+): FittedReasoning {
+  const { settings } = needs;
+  const wanted = wantedIn(settings);
+  if (wanted === false) return stopped(settings, ability, losses);
+  const mode = wanted ? modeFor(settings?.mode, ability) : undefined;
+  const obstacle = wanted ?? ability.byDefault
+    ? obstacleFor(mode, needs, ability)
+    : undefined;
+  if (obstacle !== undefined) {
+    // All requests of an agent have tools: only what the caller asked for is named there.
+    if (wanted || obstacle === FORCED_CALL) reportDropped(obstacle, losses);
+    return canStop(ability)
+      ? stopped(settings, ability, losses)
+      : { isOn: ability.byDefault };
+  }
+  if (settings === undefined || !wanted) return { isOn: ability.byDefault };
+  return mode === "budget"
+    ? fitBudget(settings, needs, { ability, losses })
+    : started(settings, mode, { ability, losses });
+}
+
+/** Returns true when the caller wants reasoning, or `undefined` when the request leaves that to the model. */
+function wantedIn(
+  settings: ReasoningSettings | undefined,
+): boolean | undefined {
+  if (settings?.mode !== undefined) return settings.mode !== "off";
+  return settings?.effort === undefined ? undefined : true;
+}
+
+function canStop({ modes, efforts }: ReasoningAbility): boolean {
+  return modes.includes("off") || modes.includes("between_tools") ||
+    efforts === undefined || efforts.includes("none");
+}
+
+function canReason({ byDefault, modes, efforts }: ReasoningAbility): boolean {
+  return byDefault === true || modes.some((mode) => mode !== "off") ||
+    efforts === undefined || efforts.some((word) => word !== "none");
+}
+
+/** Returns the mode itself, or the closest one that the model has; `undefined` when it has no modes. */
+function modeFor(
+  mode: ReasoningMode | undefined,
+  { modes }: ReasoningAbility,
+): ReasoningMode | undefined {
+  return mode !== undefined && modes.includes(mode)
+    ? mode
+    : modes.find((one) => one === "adaptive" || one === "budget");
+}
+
+const FORCED_CALL = "this model does not reason when it must call a tool";
+
+/** Returns the reason why the model cannot reason in this request, or `undefined` when it can. */
+function obstacleFor(
+  mode: ReasoningMode | undefined,
+  { isForced, hasTools, lacksReasoning }: ReasoningNeeds,
+  { bars = [] }: ReasoningAbility,
+): string | undefined {
+  if (isForced && bars.includes("forced_call")) {
+    return FORCED_CALL;
+  }
+  if (hasTools && bars.includes("tools")) {
+    return "this model accepts no tools while it reasons, except in the Responses protocol";
+  }
+  if (
+    lacksReasoning && mode === "budget" && bars.includes("lost_reasoning")
+  ) {
+    return "this model continues reasoning in a tool loop only with its earlier reasoning";
+  }
+  return undefined;
+}
+
+interface Fit {
+  readonly ability: ReasoningAbility;
+  readonly losses: LossReport;
+}
+
+/** Stops the reasoning of a model, or sets its lowest effort. */
+function stopped(
+  settings: ReasoningSettings | undefined,
+  ability: ReasoningAbility,
+  losses: LossReport,
+): FittedReasoning {
+  const { modes, efforts, byDefault } = ability;
+  if (!canReason(ability) && modes.length === 0) return { isOn: byDefault };
+  const mode = (["off", "between_tools"] as const)
+    .find((one) => modes.includes(one));
+  if (mode !== undefined) {
+    const effort = ability.effortWhenOff
+      ? fitEffort(settings?.effort, { ability, losses })
+      : undefined;
+    return {
+      mode,
+      effort: effort === "xhigh" || effort === "max" ? "high" : effort,
+      isOn: false,
+    };
+  }
+  if (efforts === undefined || efforts.includes("none")) {
+    return { effort: "none", isOn: false };
+  }
+  reportDropped(
+    byDefault === undefined
+      ? "this model's provider may not allow reasoning to be switched off"
+      : "this model always reasons",
+    losses,
+  );
+  return { effort: ability.least, isOn: byDefault };
+}
+
+/** Sets a mode and an effort. A budget that the model does not take becomes an effort. */
+function started(
+  settings: ReasoningSettings,
+  mode: ReasoningMode | undefined,
+  fit: Fit,
+): FittedReasoning {
+  const { byDefault, efforts } = fit.ability;
+  const asked = effortOf(settings);
+  if (asked !== undefined || mode !== undefined) {
+    const effort = fitEffort(asked, fit);
+    const isSet = effort !== undefined || mode !== undefined;
+    return { mode, effort, isOn: isSet || byDefault };
+  }
+  if (efforts?.length === 0 && byDefault !== true) {
+    reportDropped(unchangeable(fit.ability), fit.losses);
+    return { isOn: byDefault };
+  }
+  // The model's default is the closest to reasoning without an amount, if it reasons by default.
+  return byDefault === false || efforts === undefined
+    ? { effort: fitEffort(DEFAULT_EFFORT, fit), isOn: true }
+    : { isOn: byDefault };
+}
+
+/** Returns the closest effort that the model accepts; `undefined` when it accepts none. */
+function fitEffort(
+  asked: Effort | undefined,
+  { ability, losses }: Fit,
+): Effort | undefined {
+  const { efforts } = ability;
+  if (asked === undefined || efforts === undefined) return asked;
+  const closest = closestEffort(asked, efforts);
+  if (closest !== asked) {
+    reportDropped(
+      closest === undefined
+        ? unchangeable(ability)
+        : "this model does not support this effort",
+      losses,
+    );
+  }
+  return closest;
+}
+
+function unchangeable(ability: ReasoningAbility): string {
+  if (ability.byDefault === false && !canReason(ability)) {
+    return "this model does not reason";
+  }
+  return ability.modes.length > 0
+    ? "this model's reasoning can only be switched on or off"
+    : "this model's reasoning cannot be changed";
+}
+
+/** Sets a budget. An output limit that leaves no room for the answer is raised. */
+function fitBudget(
+  settings: ReasoningSettings,
+  { limits }: ReasoningNeeds,
+  fit: Fit,
+): FittedReasoning {
+  const { budgetTokens, effort = DEFAULT_EFFORT } = settings;
+  if (limits === undefined) {
+    return { mode: "budget", budgetTokens, isOn: true };
+  }
+  const { requested, highest } = limits;
+  const budget = Math.max(
+    MIN_BUDGET_TOKENS,
+    Math.floor(budgetTokens ?? budgetOfEffort(effort, requested)),
+  );
+  const raised = budget < requested
+    ? requested
+    : Math.min(requested + budget, highest);
+  const fitting = Math.min(budget, raised - 1);
+  if (fitting < MIN_BUDGET_TOKENS) {
+    reportDropped(
+      "the limit of the answer leaves no room for reasoning",
+      fit.losses,
+    );
+    return stopped(undefined, fit.ability, fit.losses);
+  }
+  const hasEfforts = fit.ability.efforts?.length !== 0;
+  return {
+    mode: "budget",
+    budgetTokens: fitting,
+    effort: hasEfforts && settings.mode !== undefined
+      ? fitEffort(settings.effort, fit)
+      : undefined,
+    maxOutputTokens: raised,
+    isOn: true,
+  };
+}
+
+function reportDropped(reason: string, losses: LossReport): void {
+  losses.reportDropped("reasoning", reason);
+}
