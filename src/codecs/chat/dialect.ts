@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import { oncePer } from "@gateway/base/memo";
 import type { CacheMark } from "../canonical/content/block.ts";
+import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
@@ -46,6 +47,8 @@ export interface ChatDialect extends ChatRules {
   readonly openAi: OpenAiModelRules | undefined;
   /** The reasoning settings that the model takes. */
   readonly ability: ReasoningAbility;
+  /** The tools and choices that the model takes. */
+  readonly choice: ChoiceAbility;
   /** The efforts of the model and the provider's names of them, where they are known. */
   readonly effort: EffortRules | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
@@ -90,6 +93,7 @@ export const dialectOf: (
     openAi,
     ability: abilityOf({ service, model }, rules, known),
     effort,
+    choice: choiceOf(rules, thinking),
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
@@ -100,6 +104,25 @@ export const dialectOf: (
         open.byDefault && open.wantsReasoningOfCalls),
   };
 });
+
+/** Returns the tools and choices that a model takes. */
+function choiceOf(
+  { fullToolset, namedChoice }: ChatRules,
+  thinking: ThinkingRules | undefined,
+): ChoiceAbility {
+  const forced = thinking?.forcedTools;
+  return {
+    protocol: "chat",
+    allowedList: fullToolset,
+    force: forced === "never"
+      ? "never"
+      : namedChoice && forced !== "any_tool"
+      ? "named"
+      : "any",
+    forbid: thinking?.forbidsTools ?? true,
+    webSearch: false,
+  };
+}
 
 /** Returns the reasoning settings that a model takes in Chat Completions. */
 function abilityOf(

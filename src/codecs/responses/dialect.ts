@@ -1,6 +1,7 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
+import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
 import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
 import {
   type OpenAiModelRules,
@@ -22,6 +23,8 @@ import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
+  /** The tools and choices that the model takes. */
+  readonly choice: ChoiceAbility;
   /** The reasoning settings that the model takes. */
   readonly ability: ReasoningAbility;
   /** The schemas of tools and formats that the provider accepts. */
@@ -42,6 +45,13 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
+    choice: {
+      protocol: "responses",
+      allowedList: rules.fullToolset,
+      force: "named",
+      forbid: true,
+      webSearch: rules.hostedTools,
+    },
     ability: abilityOf(rules, model, known),
     subset: schemaSubsetOf({ service, model }),
   };

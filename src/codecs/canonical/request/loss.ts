@@ -1,7 +1,6 @@
 import { GatewayError } from "@gateway/base/error";
 import type { JsonObject } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
-import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "../content/extras.ts";
 import type { Block } from "../content/block.ts";
 import type { CanonicalRequest, RequestField, Turn } from "./request.ts";
@@ -180,14 +179,6 @@ export function dropName({ name }: Turn, losses: LossReport): void {
   );
 }
 
-/** Reports a forced tool call, for a target that cannot be forced. */
-export function dropForce(losses: LossReport): void {
-  losses.reportDropped(
-    "toolChoice",
-    "this model cannot be forced to call a tool; an instruction asks for the call instead",
-  );
-}
-
 /** Returns the extras of the target's own protocol as fields of its body. */
 export function ownExtras(
   { extras }: CanonicalRequest,
@@ -238,44 +229,5 @@ export function dropCacheMarks(
     isTools
       ? "this model's provider accepts cache marks on content alone"
       : "this model's provider has no cache marks",
-  );
-}
-
-/** Returns a hosted tool in its own protocol's spelling; reports it and returns `undefined` for another protocol. */
-export function encodeHostedTool(
-  tool: HostedTool,
-  protocol: Protocol,
-  losses: LossReport,
-): JsonObject | undefined {
-  if (tool.protocol === protocol) return tool.value;
-  losses.reportDropped(
-    "tools",
-    `this model's provider cannot run the tool \`${tool.type}\``,
-  );
-  return undefined;
-}
-
-/** Reports the choice of a hosted tool of another protocol; throws when the connection is strict. */
-export function dropForeignChoice(
-  choice: ToolChoice | undefined,
-  protocol: Protocol,
-  losses: LossReport,
-): void {
-  if (choice?.type !== "hosted" || choice.protocol === protocol) return;
-  losses.reportDropped(
-    "toolChoice",
-    "it requires a tool that this model's provider cannot run",
-  );
-}
-
-/** Reports a forced tool call when the target gets no tools; throws when the connection is strict. */
-export function dropForceOnNothing(
-  choice: ToolChoice | undefined,
-  losses: LossReport,
-): void {
-  if (!isForce(choice)) return;
-  losses.reportDropped(
-    "toolChoice",
-    "the request has no tool that this model can call",
   );
 }

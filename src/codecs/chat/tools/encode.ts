@@ -1,19 +1,11 @@
 import { type JsonObject, present } from "@gateway/base/json";
-import {
-  dropForce,
-  dropForceOnNothing,
-  dropForeignChoice,
-  encodeHostedTool,
-} from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { keptStrict } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
+import { fitChoice } from "../../canonical/tools/fit_choice.ts";
 import {
-  allowedTools,
   type CallableTool,
   type FunctionTool,
-  isForce,
-  nudgeForTool,
   type Tool,
   type ToolChoice,
   type Tooling,
@@ -27,73 +19,23 @@ export function encodeTooling(
   request: CanonicalRequest,
   scope: Scope,
 ): Tooling {
-  const { choice, offered, nudge } = fitChoice(request, scope);
-  const tools = sameStrictness(offered, scope)
-    .map((tool) => encodeTool(tool, scope))
-    .filter((tool) => tool !== undefined);
-  dropForeignChoice(request.toolChoice, "chat", scope.context);
-  if (tools.length === 0) {
-    dropForceOnNothing(request.toolChoice, scope.context);
-    return { fields: {}, isForced: false };
-  }
+  const { dialect, context } = scope;
+  const fitted = fitChoice(request, dialect.choice, context);
+  const { tools, choice, isForced, nudge } = fitted;
+  if (tools.length === 0) return { fields: {}, isForced };
   return {
     fields: {
-      tools,
-      ...(choice === undefined ? {} : encodeChoice(choice, scope)),
-      ...encodeParallel(request.parallelTools, scope.context),
+      tools: sameStrictness(tools, scope)
+        .map((tool) => encodeTool(tool, scope)),
+      ...(choice === undefined ? {} : { tool_choice: encodeChoice(choice) }),
+      ...encodeParallel(request.parallelTools, context),
     },
-    isForced: isForce(choice),
+    isForced,
     nudge,
   };
 }
 
-/** The choice that the model accepts, and the tools that remain. */
-interface FittedChoice {
-  readonly choice: ToolChoice | undefined;
-  readonly offered: readonly Tool[];
-  readonly nudge?: string | undefined;
-}
-
-function fitChoice(
-  { tools, toolChoice: choice }: CanonicalRequest,
-  scope: Scope,
-): FittedChoice {
-  const { fullToolset, thinking, namedChoice } = scope.dialect;
-  // A provider without `allowed_tools` receives only the allowed tools.
-  const offered = fullToolset ? tools : allowedTools(tools, choice);
-  if (!namedChoice) return onlyNamed(choice, offered);
-  if (thinking === undefined) return { choice, offered };
-  if (choice?.type === "none" && !thinking.forbidsTools) {
-    return { choice: undefined, offered: [] };
-  }
-  if (!isForce(choice)) return { choice, offered };
-  switch (thinking.forcedTools) {
-    case "any_tool":
-      return onlyNamed(choice, offered);
-    case "never":
-      dropForce(scope.context);
-      return { choice: { type: "auto" }, offered, nudge: nudgeForTool(choice) };
-    default:
-      return { choice, offered };
-  }
-}
-
-/** Offers only the named tool, so that a model that must call any tool calls this one. */
-function onlyNamed(
-  choice: ToolChoice | undefined,
-  offered: readonly Tool[],
-): FittedChoice {
-  if (choice?.type !== "tool") return { choice, offered };
-  const { name } = choice.tool;
-  return {
-    choice: { type: "required" },
-    offered: offered.filter((tool) =>
-      tool.kind !== "hosted" && tool.name === name
-    ),
-  };
-}
-
-/** Removes `strict` when only some tools have it and the provider accepts it only on all. */
+/** Returns the tools without `strict`, where the provider accepts it only on all of them and some have it. */
 function sameStrictness(
   tools: readonly Tool[],
   { dialect, context }: Scope,
@@ -114,14 +56,14 @@ function sameStrictness(
   );
 }
 
-function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
+function encodeTool(tool: Tool, scope: Scope): JsonObject {
   switch (tool.kind) {
     case "function":
       return encodeFunction(tool, scope);
     case "custom":
       return encodeCustom(tool, scope);
     case "hosted":
-      return encodeHostedTool(tool, "chat", scope.context);
+      return tool.value;
     case "namespace":
       throw new TypeError(
         "Cannot write a namespace of tools: bridgeTools did not run. Run it before the encoder.",
@@ -170,26 +112,22 @@ function describe({ description }: CallableTool): JsonObject {
   return description === undefined ? {} : { description };
 }
 
-function encodeChoice(choice: ToolChoice, { dialect }: Scope): JsonObject {
+function encodeChoice(choice: ToolChoice): JsonObject | string {
   switch (choice.type) {
     case "tool":
-      return { tool_choice: encodeReference(choice.tool) };
+      return encodeReference(choice.tool);
     case "allowed":
       return {
-        tool_choice: dialect.fullToolset
-          ? {
-            type: "allowed_tools",
-            allowed_tools: {
-              mode: choice.mode,
-              tools: choice.tools.map(encodeReference),
-            },
-          }
-          : choice.mode,
+        type: "allowed_tools",
+        allowed_tools: {
+          mode: choice.mode,
+          tools: choice.tools.map(encodeReference),
+        },
       };
     case "hosted":
-      return choice.protocol === "chat" ? { tool_choice: choice.value } : {};
+      return choice.value;
     default:
-      return { tool_choice: choice.type };
+      return choice.type;
   }
 }
 

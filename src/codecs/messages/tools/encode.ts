@@ -1,19 +1,11 @@
 import type { JsonObject } from "@gateway/base/json";
-import {
-  dropForce,
-  dropForceOnNothing,
-  dropForeignChoice,
-  encodeHostedTool,
-} from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { enforceableSchema } from "../../canonical/schema/enforceable_schema.ts";
 import { rootObject } from "../../canonical/schema/root_object.ts";
 import { fitSchema } from "../../canonical/schema/schema_subset.ts";
+import { fitChoice } from "../../canonical/tools/fit_choice.ts";
 import {
-  allowedTools,
   type FunctionTool,
-  isForce,
-  nudgeForTool,
   type Tool,
   type ToolChoice,
   type Tooling,
@@ -27,32 +19,30 @@ export function encodeTooling(
   request: CanonicalRequest,
   scope: Scope,
 ): Tooling {
-  const choice = request.toolChoice;
-  const tools = allowedTools(request.tools, choice)
-    .map((tool) => encodeTool(tool, scope))
-    .filter((tool) => tool !== undefined);
-  dropForeignChoice(choice, "messages", scope.context);
-  if (tools.length === 0) {
-    dropForceOnNothing(choice, scope.context);
-    return { fields: {}, isForced: false };
-  }
-  const wanted = isForce(choice);
-  const isRejected = wanted && !scope.dialect.forcedCalls;
-  if (isRejected) dropForce(scope.context);
-  const chosen: ToolChoice | undefined = isRejected ? { type: "auto" } : choice;
+  const { tools, choice, isForced, nudge } = fitChoice(request, {
+    protocol: "messages",
+    allowedList: false,
+    force: scope.dialect.forcedCalls ? "named" : "never",
+    forbid: true,
+    webSearch: false,
+  }, scope.context);
+  if (tools.length === 0) return { fields: {}, isForced };
   return {
-    fields: { tools, ...encodeChoice(chosen, request.parallelTools) },
-    isForced: wanted && !isRejected,
-    nudge: isRejected ? nudgeForTool(choice) : undefined,
+    fields: {
+      tools: tools.map((tool) => encodeTool(tool, scope)),
+      ...encodeChoice(choice, request.parallelTools),
+    },
+    isForced,
+    nudge,
   };
 }
 
-function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
+function encodeTool(tool: Tool, scope: Scope): JsonObject {
   switch (tool.kind) {
     case "function":
       return encodeFunction(tool, scope);
     case "hosted":
-      return encodeHostedTool(tool, "messages", scope.context);
+      return tool.value;
     default:
       throw new TypeError(
         "Cannot write custom tools and namespaces: bridgeTools did not run. Run it before the encoder.",
@@ -120,10 +110,8 @@ function wireChoice(choice: ToolChoice): JsonObject {
       return { type: "any" };
     case "tool":
       return namedChoice(choice.tool);
-    case "allowed":
-      return { type: choice.mode === "required" ? "any" : "auto" };
     case "hosted":
-      return choice.protocol === "messages" ? choice.value : { type: "auto" };
+      return choice.value;
     default:
       return { type: choice.type };
   }

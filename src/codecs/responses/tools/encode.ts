@@ -1,16 +1,10 @@
 import { encodeParallel } from "../../dialects/openai_models.ts";
 import { type JsonObject, present } from "@gateway/base/json";
-import {
-  dropForceOnNothing,
-  dropForeignChoice,
-  encodeHostedTool,
-  type LossReport,
-} from "../../canonical/request/loss.ts";
+import type { LossReport } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import { keptStrict } from "../../canonical/schema/object_schema.ts";
 import { fitArguments } from "../../canonical/schema/schema_subset.ts";
 import {
-  allowedTools,
   type CallableTool,
   type CustomTool,
   type FunctionTool,
@@ -23,7 +17,11 @@ import {
 import type { Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
-import { chooseSearch, encodeSearch, isServedSearch } from "./web_search.ts";
+import { encodeSearch, OWN_SEARCH } from "./web_search.ts";
+import {
+  fitChoice,
+  isReplacedSearch,
+} from "../../canonical/tools/fit_choice.ts";
 
 /** The functions that fit a tool to the provider. */
 export interface ToolFit extends LossReport {
@@ -36,31 +34,27 @@ export function encodeTooling(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const { toolChoice, parallelTools } = request;
   const fit: ToolFit = {
     reportDropped: context.reportDropped,
     schema: (schema) => fitArguments(schema, dialect.subset, context),
   };
-  const { tools: offered, choice: given } = dialect.fullToolset
-    ? { tools: request.tools, choice: toolChoice }
-    : withoutList(request);
-  const choice = chooseSearch(given, offered, dialect);
+  const fitted = fitChoice(request, dialect.choice, context);
   const tools = [
-    ...offered.filter((tool) => !isLoaded(tool))
+    ...fitted.tools.filter((tool) => !isLoaded(tool))
       .map((tool) =>
-        isServedSearch(tool, dialect)
+        isReplacedSearch(tool, dialect.choice)
           ? encodeSearch(tool.webSearch, { context })
           : encodeTool(tool, fit)
       ),
     encodeWebSearch(request.webSearch, { dialect, context }),
   ].filter((tool) => tool !== undefined);
-  dropForeignChoice(choice, "responses", context);
-  const hasTools = tools.length > 0 || offered.some(isLoaded);
-  if (!hasTools) dropForceOnNothing(choice, context);
+  const hasTools = tools.length > 0 || fitted.tools.some(isLoaded);
   return present({
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,
-    ...(hasTools ? encodeParallel(parallelTools, context) : {}),
+    tool_choice: hasTools
+      ? encodeToolChoice(fitted.choice, fitted.tools)
+      : undefined,
+    ...(hasTools ? encodeParallel(request.parallelTools, context) : {}),
   });
 }
 
@@ -81,15 +75,6 @@ function encodeWebSearch(
   return encodeSearch(search, { context });
 }
 
-/** Removes the tools that are not allowed, for a provider without a list of allowed tools. */
-function withoutList({ tools, toolChoice: choice }: CanonicalRequest): {
-  readonly tools: readonly Tool[];
-  readonly choice: ToolChoice | undefined;
-} {
-  if (choice?.type !== "allowed") return { tools, choice };
-  return { tools: allowedTools(tools, choice), choice: { type: choice.mode } };
-}
-
 /** Returns true when an item of the input contains the tool. */
 export function isLoaded(tool: Tool): boolean {
   return hasFlag(tool, "isLoaded");
@@ -104,7 +89,7 @@ export function encodeTool(tool: Tool, fit: ToolFit): JsonObject | undefined {
     case "namespace":
       return encodeNamespace(tool, fit);
     case "hosted":
-      return encodeHostedTool(tool, "responses", fit);
+      return tool.protocol === "responses" ? tool.value : undefined;
   }
 }
 
@@ -179,7 +164,7 @@ export function encodeToolChoice(
         tools: choice.tools.map((tool) => encodeReference(tool, typed)),
       };
     case "hosted":
-      return choice.protocol === "responses" ? choice.value : undefined;
+      return choice.protocol === "responses" ? choice.value : OWN_SEARCH;
     default:
       return choice.type;
   }

@@ -5,25 +5,13 @@ import {
   present,
 } from "@gateway/base/json";
 import type { SearchRun } from "../../canonical/content/block.ts";
-import type {
-  HostedTool,
-  Tool,
-  ToolChoice,
-  WebSearch,
-} from "../../canonical/tools/tool.ts";
+import { isReplacedSearch } from "../../canonical/tools/fit_choice.ts";
+import type { Tool, WebSearch } from "../../canonical/tools/tool.ts";
 import type { ResponsesDialect, Scope } from "../dialect.ts";
 import { textOf } from "../fields.ts";
 
-const TYPE = "web_search";
-
-/** Returns true for another protocol's web search that this provider replaces with its own. */
-export function isServedSearch(
-  tool: Tool,
-  { hostedTools }: Pick<ResponsesDialect, "hostedTools">,
-): tool is HostedTool & { readonly webSearch: WebSearch } {
-  return hostedTools && tool.kind === "hosted" &&
-    tool.protocol !== "responses" && tool.webSearch !== undefined;
-}
+/** The provider's own search, as a tool and as a choice. */
+export const OWN_SEARCH = { type: "web_search" } as const;
 
 /** Encodes the web search of another protocol. Limits that the provider does not have are reported. */
 export function encodeSearch(
@@ -38,7 +26,7 @@ export function encodeSearch(
     );
   }
   return {
-    type: TYPE,
+    ...OWN_SEARCH,
     ...present({ search_context_size: contextSize }),
     ...(allowedDomains === undefined
       ? {}
@@ -47,21 +35,6 @@ export function encodeSearch(
       ? {}
       : { user_location: { type: "approximate", ...location } }),
   };
-}
-
-/** Returns the choice, with the provider's own search in place of another protocol's. */
-export function chooseSearch(
-  choice: ToolChoice | undefined,
-  tools: readonly Tool[],
-  dialect: ResponsesDialect,
-): ToolChoice | undefined {
-  if (choice?.type !== "hosted") return choice;
-  const isServed = tools.some((tool) =>
-    isServedSearch(tool, dialect) && tool.value.name === choice.value.name
-  );
-  return isServed
-    ? { type: "hosted", protocol: "responses", value: { type: TYPE } }
-    : choice;
 }
 
 /**
@@ -75,7 +48,7 @@ export function searchFields(
   include: JsonValue | undefined,
   dialect: ResponsesDialect,
 ): JsonObject {
-  const served = tools.find((tool) => isServedSearch(tool, dialect));
+  const served = tools.find((tool) => isReplacedSearch(tool, dialect.choice));
   if (served === undefined || !dialect.limits) return {};
   const { maxUses } = served.webSearch ?? {};
   const others = Array.isArray(include) ? include : [];
