@@ -199,6 +199,10 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
     /hold `(audio|container_upload|compaction)`|not support `compaction`/,
     "the model would not see it",
   ],
+  [
+    /`response_format` .*: a strict schema must close every object/,
+    "OpenAI refuses it in both of its protocols",
+  ],
 ];
 
 for (const from of PROTOCOLS) {

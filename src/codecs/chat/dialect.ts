@@ -3,7 +3,11 @@ import { oncePer } from "@gateway/base/memo";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
+import { createStrictRoom } from "../canonical/schema/enforceable_schema.ts";
+import type {
+  SchemaAbility,
+  SchemaScope,
+} from "../canonical/schema/fit_schemas.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   type CacheSpelling,
@@ -57,8 +61,8 @@ export interface ChatDialect extends ChatRules {
   readonly marksTools: boolean;
   /** True for a Claude behind a provider that passes the tools on to it. */
   readonly isClaude: boolean;
-  /** The schemas of tools and formats that the provider accepts. */
-  readonly subset: SchemaSubset;
+  /** The schemas of tools and formats that the provider takes. */
+  readonly schema: SchemaAbility;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -98,7 +102,13 @@ export const dialectOf: (
     marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
-    subset: schemaSubsetOf({ service, model }),
+    schema: {
+      subset: schemaSubsetOf({ service, model }),
+      enforces: rules.fullToolset ? "openai" : "any",
+      json: rules.json,
+      formatSchemas: rules.schemas,
+      formatsWithTools: rules.formatsWithTools,
+    },
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && open !== undefined &&
         open.byDefault && open.wantsReasoningOfCalls),
@@ -165,6 +175,11 @@ export function maxStopsOf({ maxStops, openAi }: ChatDialect): number {
 export interface Scope {
   readonly dialect: ChatDialect;
   readonly context: RequestContext;
+}
+
+/** Returns the scope of the schemas of one request. */
+export function schemaScope({ dialect, context }: Scope): SchemaScope {
+  return { ability: dialect.schema, room: createStrictRoom(), losses: context };
 }
 
 const SECONDS_BY_WORD: ReadonlyMap<string, number> = new Map([

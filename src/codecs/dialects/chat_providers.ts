@@ -334,7 +334,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       ...COMPATIBLE_CHAT,
       // Some of its models answer with a stream alone, and all can.
       maxWholeTokens: -1,
-      formats: false,
+      json: "none",
+      schemas: false,
       reasoning: "switch",
       models: QWEN_MODELS,
     },
@@ -371,7 +372,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
       "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
     ],
-    rules: { ...COMPATIBLE_CHAT, jsonObjects: false, namedChoice: false },
+    rules: { ...COMPATIBLE_CHAT, json: "schema", namedChoice: false },
   },
   {
     // Servers without a known difference.

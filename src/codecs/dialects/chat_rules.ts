@@ -18,10 +18,8 @@ export interface ChatRules {
   readonly textParts: boolean;
   /** True when custom tools, `allowed_tools` and `refusal` exist. */
   readonly fullToolset: boolean;
-  /** True when `response_format` exists; if false, an instruction in the prompt replaces it. */
-  readonly formats: boolean;
-  /** True when `response_format` accepts JSON without a schema; if false, a schema of any object replaces it. */
-  readonly jsonObjects: boolean;
+  /** The form of `response_format` without a schema: its own, a schema of any object, or none. */
+  readonly json: "object" | "schema" | "none";
   /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
   readonly schemas: boolean;
   /** True when `response_format` is allowed with tools; if false, an instruction in the prompt replaces it. */
@@ -101,8 +99,7 @@ export const OPENAI_CHAT: ChatRules = {
   systemAnywhere: true,
   textParts: true,
   fullToolset: true,
-  formats: true,
-  jsonObjects: true,
+  json: "object",
   schemas: true,
   formatsWithTools: true,
   mixedStrict: true,

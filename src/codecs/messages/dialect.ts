@@ -1,7 +1,9 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import type { StrictRoom } from "../canonical/schema/enforceable_schema.ts";
-import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
+import type {
+  SchemaAbility,
+  SchemaScope,
+} from "../canonical/schema/fit_schemas.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,
@@ -17,8 +19,8 @@ interface MessagesDialect extends MessagesRules {
   readonly dropsMismatches: boolean;
   /** True for Claude, which limits the names of a tool's arguments. */
   readonly limitsPropertyNames: boolean;
-  /** The schemas of tools that the provider accepts. */
-  readonly subset: SchemaSubset;
+  /** The schemas of tools and formats that the provider takes. */
+  readonly schema: SchemaAbility;
 }
 
 /** The state that each step of encoding a request needs. */
@@ -26,7 +28,7 @@ export interface Scope {
   readonly dialect: MessagesDialect;
   readonly context: RequestContext;
   readonly cache: CacheWriter;
-  readonly strict: StrictRoom;
+  readonly schemas: SchemaScope;
 }
 
 /** The rules of compatible servers. They run open models, which cannot verify signatures. */
@@ -63,16 +65,23 @@ export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,
 ) => MessagesDialect = oncePer((target) => {
   const rules = rulesOf(target);
+  // "output_config.format: Extra inputs are not permitted", from 4.7 on: https://github.com/anomalyco/models.dev/pull/1765
+  const schemas = rules.schemas &&
+    (target.service !== "bedrock-claude" || rules.sampling !== "none");
   return {
     ...rules,
-    // "output_config.format: Extra inputs are not permitted", from 4.7 on: https://github.com/anomalyco/models.dev/pull/1765
-    schemas: rules.schemas &&
-      (target.service !== "bedrock-claude" || rules.sampling !== "none"),
+    schemas,
+    schema: {
+      subset: schemaSubsetOf(target),
+      enforces: schemas ? "closed" : "none",
+      json: "none",
+      formatSchemas: schemas,
+      formatsWithTools: true,
+    },
     dropsMismatches: rules.thinkingBinding === "checked" &&
       providerOf(target)?.dropsMismatches === true,
     limitsPropertyNames: target.service !== "gateway" &&
       parseClaudeModel(target.model) !== undefined,
-    subset: schemaSubsetOf(target),
   };
 });
 

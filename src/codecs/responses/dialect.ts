@@ -2,7 +2,11 @@ import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
 import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
-import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
+import { createStrictRoom } from "../canonical/schema/enforceable_schema.ts";
+import type {
+  SchemaAbility,
+  SchemaScope,
+} from "../canonical/schema/fit_schemas.ts";
 import {
   type OpenAiModelRules,
   openAiModelRules,
@@ -27,8 +31,8 @@ export interface ResponsesDialect extends ResponsesRules {
   readonly choice: ChoiceAbility;
   /** The reasoning settings that the model takes. */
   readonly ability: ReasoningAbility;
-  /** The schemas of tools and formats that the provider accepts. */
-  readonly subset: SchemaSubset;
+  /** The schemas of tools and formats that the provider takes. */
+  readonly schema: SchemaAbility;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -53,7 +57,13 @@ export const dialectOf: (
       webSearch: rules.hostedTools,
     },
     ability: abilityOf(rules, model, known),
-    subset: schemaSubsetOf({ service, model }),
+    schema: {
+      subset: schemaSubsetOf({ service, model }),
+      enforces: rules.fullToolset || known !== undefined ? "openai" : "any",
+      json: "object",
+      formatSchemas: true,
+      formatsWithTools: true,
+    },
   };
 });
 
@@ -76,4 +86,9 @@ function abilityOf(
 export interface Scope {
   readonly dialect: ResponsesDialect;
   readonly context: RequestContext;
+}
+
+/** Returns the scope of the schemas of one request. */
+export function schemaScope({ dialect, context }: Scope): SchemaScope {
+  return { ability: dialect.schema, room: createStrictRoom(), losses: context };
 }

@@ -5,7 +5,6 @@ import {
   listOf,
   objectOf,
 } from "@gateway/base/json";
-import type { LossReport } from "../request/loss.ts";
 import { mapInside, mapSchemas } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 import { followRoot } from "./root_object.ts";
@@ -85,18 +84,6 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
 export function promiseFault(schema: JsonObject): string | undefined {
   const isObject = schema.type === "object" && schema.anyOf === undefined;
   return isObject ? strictFault(schema) : "a strict schema must be an object";
-}
-
-/** Returns a tool's `strict`. Drops and reports it when the schema does not qualify, because the tool works without. */
-export function keptStrict(
-  strict: boolean | undefined,
-  schema: JsonObject,
-  losses: LossReport,
-): boolean | undefined {
-  const fault = strict === true ? strictFault(schema) : undefined;
-  if (fault === undefined) return strict;
-  losses.reportDropped("toolStrictness", fault);
-  return undefined;
 }
 
 function isClosedObject(

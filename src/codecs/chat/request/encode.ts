@@ -19,15 +19,12 @@ import {
   shortId,
   takenShared,
 } from "../../openai/settings.ts";
-import {
-  promiseFault,
-  strictFault,
-} from "../../canonical/schema/object_schema.ts";
-import { fitSchema } from "../../canonical/schema/schema_subset.ts";
+import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
 import {
   type ChatDialect,
   dialectOf,
   maxStopsOf,
+  schemaScope,
   type Scope,
 } from "../dialect.ts";
 import { withInstruction, withNudge } from "./instruction.ts";
@@ -36,7 +33,6 @@ import {
   fitReasoning,
   type FittedReasoning,
 } from "../../canonical/request/fit_reasoning.ts";
-import type { Tooling } from "../../canonical/tools/tool.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
@@ -53,7 +49,8 @@ export function encodeRequest(
   else if (!scope.dialect.marksTools) dropCacheMarks(request, context, "tools");
   dropCitations(request.turns, context);
   if (scope.dialect.openaiSettings) dropContinuation(request, context);
-  const tooling = encodeTooling(request, scope);
+  const schemas = schemaScope(scope);
+  const tooling = encodeTooling(request, schemas, scope);
   const reasoning = fitReasoning(
     {
       settings: request.reasoning,
@@ -63,7 +60,11 @@ export function encodeRequest(
     scope.dialect.ability,
     context,
   );
-  const format = encodeFormat(request.format, tooling, scope);
+  const format = fitFormat(
+    request.format,
+    tooling.fields.tools !== undefined,
+    schemas,
+  );
   const messages = encodeTurns(request.turns, {
     ...scope,
     // Without a setting in the request, the model is assumed to think, since its name matches models that think by
@@ -83,7 +84,7 @@ export function encodeRequest(
     ...encodeStream(request, scope),
     ...tooling.fields,
     ...encodeWebSearch(request.webSearch, scope),
-    ...format.fields,
+    ...encodeFormat(format.format),
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),
     ...encodeSampling(request, reasoning, scope),
@@ -131,101 +132,23 @@ function encodeStream(
   };
 }
 
-/** The fields and the instruction that request an output format. */
-interface Format {
-  readonly fields: JsonObject;
-  /** An instruction to the model, when the provider has no field for the format. */
-  readonly instruction?: string | undefined;
-}
-
-const JSON_OBJECT: JsonObject = { response_format: { type: "json_object" } };
-
-const ANY_OBJECT: JsonObject = {
-  response_format: {
-    type: "json_schema",
-    json_schema: { name: "output", schema: { type: "object" } },
-  },
-};
-
-function encodeFormat(
-  format: OutputFormat | undefined,
-  tooling: Tooling,
-  scope: Scope,
-): Format {
-  const { dialect } = scope;
-  if (format === undefined) return { fields: {} };
-  if (!dialect.formats) {
-    dropFormat(
-      "this model's provider accepts no format while it thinks",
-      scope,
-    );
-    return { fields: {}, instruction: formatInstruction(format) };
-  }
-  const isTaken = dialect.formatsWithTools ||
-    tooling.fields.tools === undefined;
-  if (!isTaken) {
-    dropFormat("this model's provider accepts no format beside tools", scope);
-    return { fields: {}, instruction: formatInstruction(format) };
-  }
+function encodeFormat(format: OutputFormat | undefined): JsonObject {
+  if (format === undefined) return {};
   if (format.type === "json") {
-    return { fields: dialect.jsonObjects ? JSON_OBJECT : ANY_OBJECT };
+    return { response_format: { type: "json_object" } };
   }
-  if (!dialect.schemas) {
-    dropFormat("this model's provider enforces JSON, but no schema", scope);
-    return { fields: JSON_OBJECT, instruction: formatInstruction(format) };
-  }
-  return { fields: encodeSchemaFormat(format, scope) };
-}
-
-function formatInstruction(format: OutputFormat): string {
-  const instruction = "Answer with one JSON object and nothing else.";
-  return format.type === "json"
-    ? instruction
-    : `${instruction} It must match this JSON schema:\n` +
-      JSON.stringify(format.schema);
-}
-
-function dropFormat(why: string, { context }: Scope): void {
-  context.reportDropped("format", `${why}; an instruction asks for it instead`);
-}
-
-function encodeSchemaFormat(
-  format: Extract<OutputFormat, { type: "schema" }>,
-  scope: Scope,
-): JsonObject {
-  const { name, description } = format;
-  const { dialect, context } = scope;
-  const schema = fitSchema(format.schema, dialect.subset, context);
+  const { name = "output", description, schema, strict } = format;
   return {
     response_format: {
       type: "json_schema",
       json_schema: {
-        name: name ?? "output",
-        ...(description === undefined ? {} : { description }),
+        name,
+        ...present({ description }),
         schema,
-        ...encodeStrict({ ...format, schema }, scope),
+        ...present({ strict }),
       },
     },
   };
-}
-
-/**
- * Returns the `strict` field. It is true when the schema allows it, unless the request sets it to false. Other
- * providers do not have OpenAI's conditions for strict schemas.
- */
-function encodeStrict(
-  { schema, strict }: Extract<OutputFormat, { type: "schema" }>,
-  { dialect, context }: Scope,
-): JsonObject {
-  if (strict === false) return { strict };
-  const fault = strict === "wanted"
-    ? promiseFault(schema)
-    : strictFault(schema);
-  if (fault === undefined) return { strict: true };
-  if (strict === undefined) return {};
-  if (strict === true && !dialect.fullToolset) return { strict };
-  context.reportDropped("format", fault, strict === true ? "reject" : "report");
-  return {};
 }
 
 function encodeLimit(

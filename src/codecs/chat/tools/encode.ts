@@ -1,7 +1,9 @@
 import { type JsonObject, present } from "@gateway/base/json";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { keptStrict } from "../../canonical/schema/object_schema.ts";
-import { fitArguments } from "../../canonical/schema/schema_subset.ts";
+import {
+  fitFunction,
+  type SchemaScope,
+} from "../../canonical/schema/fit_schemas.ts";
 import { fitChoice } from "../../canonical/tools/fit_choice.ts";
 import {
   type CallableTool,
@@ -17,6 +19,7 @@ import { encodeCache, type Scope } from "../dialect.ts";
 /** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
   request: CanonicalRequest,
+  schemas: SchemaScope,
   scope: Scope,
 ): Tooling {
   const { dialect, context } = scope;
@@ -26,7 +29,7 @@ export function encodeTooling(
   return {
     fields: {
       tools: sameStrictness(tools, scope)
-        .map((tool) => encodeTool(tool, scope)),
+        .map((tool) => encodeTool(tool, schemas, scope)),
       ...(choice === undefined ? {} : { tool_choice: encodeChoice(choice) }),
       ...encodeParallel(request.parallelTools, context),
     },
@@ -56,10 +59,14 @@ function sameStrictness(
   );
 }
 
-function encodeTool(tool: Tool, scope: Scope): JsonObject {
+function encodeTool(
+  tool: Tool,
+  schemas: SchemaScope,
+  scope: Scope,
+): JsonObject {
   switch (tool.kind) {
     case "function":
-      return encodeFunction(tool, scope);
+      return encodeFunction(tool, schemas, scope);
     case "custom":
       return encodeCustom(tool, scope);
     case "hosted":
@@ -71,18 +78,18 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject {
   }
 }
 
-function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
-  const { dialect, context } = scope;
-  const parameters = fitArguments(tool.parameters, dialect.subset, context);
-  const strict = dialect.fullToolset
-    ? keptStrict(tool.strict, parameters, context)
-    : tool.strict;
+function encodeFunction(
+  tool: FunctionTool,
+  schemas: SchemaScope,
+  scope: Scope,
+): JsonObject {
+  const { schema, strict } = fitFunction(tool, schemas);
   return {
     type: "function",
     function: {
       name: tool.name,
       ...describe(tool),
-      parameters,
+      parameters: schema,
       ...present({ strict }),
     },
     ...markTool(tool, scope),

@@ -13,10 +13,8 @@ import type {
 } from "../../canonical/request/request.ts";
 import { dialectOf, type Scope } from "../dialect.ts";
 import { encodeTooling } from "../tools/encode.ts";
-import {
-  createStrictRoom,
-  enforceableSchema,
-} from "../../canonical/schema/enforceable_schema.ts";
+import { createStrictRoom } from "../../canonical/schema/enforceable_schema.ts";
+import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
 import { createCacheWriter, encodeCache, markKeyedPrefix } from "./cache.ts";
 import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import {
@@ -37,22 +35,33 @@ export function encodeRequest(
   request: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
+  const dialect = dialectOf(context.target);
   const scope: Scope = {
-    dialect: dialectOf(context.target),
+    dialect,
     context,
     cache: createCacheWriter(request),
-    strict: createStrictRoom(),
+    schemas: {
+      ability: dialect.schema,
+      room: createStrictRoom(),
+      losses: context,
+    },
   };
   dropForeignExtras(request, "messages", context);
   dropSettings(request, scope);
   if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request, "messages");
   // The format is strict before any tool is, because the caller parses the answer.
-  const format = encodeFormat(request.format, scope);
+  const { format, instruction } = fitFormat(
+    request.format,
+    request.tools.length > 0,
+    scope.schemas,
+  );
   const tooling = encodeTooling(request, scope);
   const turns = encodeTurns(request.turns, scope);
   const { system, messages } = markKeyedPrefix(request, {
-    system: [...turns.system, ...format.instructions],
+    system: instruction === undefined
+      ? turns.system
+      : [...turns.system, { type: "text", text: instruction }],
     messages: withNudge(turns.messages, tooling.nudge),
   });
   const { requested, highest } = limitsOf(request, scope);
@@ -77,7 +86,7 @@ export function encodeRequest(
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
     ...present({ thinking: withBinding(thinking, scope) }),
-    ...encodeOutput(extras.output_config, format.config, reasoning.effort),
+    ...encodeOutput(extras.output_config, format, reasoning.effort),
     ...encodeStops(request, scope),
     ...encodeSampling(request.sampling, {
       scope,
@@ -158,65 +167,19 @@ function withBinding(
 
 function encodeOutput(
   extra: JsonObject["output_config"],
-  format: JsonObject | undefined,
+  format: OutputFormat | undefined,
   effort: string | undefined,
 ): JsonObject {
   const output = {
     ...(typeof extra === "object" ? extra : {}),
-    ...present({ effort, format }),
+    ...present({
+      effort,
+      format: format?.type === "schema"
+        ? { type: "json_schema", schema: format.schema }
+        : undefined,
+    }),
   };
   return Object.keys(output).length === 0 ? {} : { output_config: output };
-}
-
-/** The fields and instructions that request an output format. */
-interface Format {
-  /** The value of `output_config.format`. */
-  readonly config?: JsonObject | undefined;
-  /** Instructions at the end of the system text, when the provider cannot enforce the format. */
-  readonly instructions: readonly JsonObject[];
-}
-
-/** Encodes the output format, which the provider enforces where it can. */
-function encodeFormat(format: OutputFormat | undefined, scope: Scope): Format {
-  if (format === undefined) return { instructions: [] };
-  if (format.type === "json") {
-    reportDropped(
-      "this model's provider enforces no format but a schema; an instruction asks for it instead",
-      scope,
-    );
-    return instruct("Answer with one JSON object and nothing else.");
-  }
-  const described = { description: format.description, ...format.schema };
-  const wanted = present(described);
-  const schema = scope.dialect.schemas ? enforceableSchema(wanted) : undefined;
-  if (schema !== undefined && scope.strict.takes(schema, "format")) {
-    return { config: { type: "json_schema", schema }, instructions: [] };
-  }
-  if (scope.dialect.schemas && format.strict === true) reject(scope);
-  reportDropped(
-    "this model's provider cannot enforce this schema; an instruction asks for it instead",
-    scope,
-  );
-  return instruct(
-    "Answer with one JSON object and nothing else. It must match this JSON schema:\n" +
-      JSON.stringify(wanted),
-  );
-}
-
-function instruct(text: string): Format {
-  return { instructions: [{ type: "text", text }] };
-}
-
-function reportDropped(reason: string, { context }: Scope): void {
-  context.reportDropped("format", reason);
-}
-
-function reject({ context }: Scope): void {
-  context.reportDropped(
-    "format",
-    "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
-    "reject",
-  );
 }
 
 interface SamplingOptions {

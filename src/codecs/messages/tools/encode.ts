@@ -1,8 +1,6 @@
 import type { JsonObject } from "@gateway/base/json";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { enforceableSchema } from "../../canonical/schema/enforceable_schema.ts";
-import { rootObject } from "../../canonical/schema/root_object.ts";
-import { fitSchema } from "../../canonical/schema/schema_subset.ts";
+import { fitFunction } from "../../canonical/schema/fit_schemas.ts";
 import { fitChoice } from "../../canonical/tools/fit_choice.ts";
 import {
   type FunctionTool,
@@ -60,38 +58,18 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   ) {
     return { ...providerMetadata, name, ...cache };
   }
+  const { schema, strict } = fitFunction(tool, scope.schemas);
   return {
     ...providerMetadata,
     name,
     ...(description === undefined ? {} : { description }),
-    ...encodeSchema(tool, scope),
+    input_schema: schema,
+    ...(strict === true ? { strict } : {}),
     ...cache,
   };
 }
 
-/**
- * Returns the schema, with `strict` if it qualifies and fits the limits. Otherwise `strict` is dropped, because the
- * tool works without.
- */
-function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
-  const { dialect, context, strict } = scope;
-  const root = rootObject(tool.parameters);
-  const schema = fitSchema(root, dialect.subset, context);
-  if (tool.strict !== true) return { input_schema: schema };
-  const enforceable = dialect.schemas ? enforceableSchema(root) : undefined;
-  if (enforceable !== undefined && strict.takes(enforceable, "tool")) {
-    return { input_schema: enforceable, strict: true };
-  }
-  context.reportDropped(
-    "toolStrictness",
-    enforceable === undefined
-      ? "this model's provider cannot enforce this schema of arguments"
-      : `this model's provider enforces no further tool beside the others: ${tool.name}`,
-  );
-  return { input_schema: schema };
-}
-
-/** Returns the choice, with the switch for parallel calls. `none` may not have the switch. */
+/** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */
 function encodeChoice(
   choice: ToolChoice | undefined,
   parallelTools: boolean | undefined,

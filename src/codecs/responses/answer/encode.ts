@@ -19,8 +19,8 @@ import { createOutputWriter } from "../stream/output_writer.ts";
 import {
   encodeTool,
   encodeToolChoice,
+  type FitFunction,
   isLoaded,
-  type ToolFit,
 } from "../tools/encode.ts";
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
@@ -57,10 +57,10 @@ export function finalFields(
   };
 }
 
-/** Writes the tools of the request unchanged. */
-const UNCHANGED: ToolFit = {
-  reportDropped() {},
-  schema: objectSchema,
+/** Writes the tools of the request as OpenAI repeats them, with `strict` where the schema allows it. */
+const repeated: FitFunction = ({ parameters, strict }) => {
+  const schema = objectSchema(parameters);
+  return { schema, strict: strict && strictFault(schema) === undefined };
 };
 
 /** The identity of one answer, which is the same in every object of its stream. */
@@ -145,7 +145,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
     tools: tools.filter((tool) => !isLoaded(tool))
-      .map((tool) => encodeTool(tool, UNCHANGED))
+      .map((tool) => encodeTool(tool, repeated))
       .filter((tool) => tool !== undefined).map(described),
     top_logprobs: 0,
     top_p: sampling.topP ?? 1,

@@ -20,9 +20,14 @@ import {
   shortId,
   takenShared,
 } from "../../openai/settings.ts";
-import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
+import {
+  dialectOf,
+  type ResponsesDialect,
+  schemaScope,
+  type Scope,
+} from "../dialect.ts";
 import { hasFlag } from "../fields.ts";
-import { fitSchema } from "../../canonical/schema/schema_subset.ts";
+import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { searchFields } from "../tools/web_search.ts";
 import {
@@ -132,12 +137,13 @@ function isInstructions(turn: Turn): boolean {
 }
 
 function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
+  const { format } = fitFormat(
+    request.format,
+    request.tools.length > 0,
+    schemaScope(scope),
+  );
   const text = present({
-    format: encodeFormat(
-      request.format,
-      (schema) => fitSchema(schema, scope.dialect.subset, scope.context),
-      scope.context,
-    ),
+    format: encodeFormat(format),
     verbosity: request.verbosity,
   });
   return Object.keys(text).length === 0 ? {} : { text };

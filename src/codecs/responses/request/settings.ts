@@ -14,8 +14,6 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import type { LossReport } from "../../canonical/request/loss.ts";
-import { promiseFault } from "../../canonical/schema/object_schema.ts";
 import {
   decodeOutputFormat,
   decodeServiceTier as decodeTier,
@@ -35,21 +33,14 @@ export function decodeFormat(
 /** Returns a `text.format`, or `undefined` for free text. */
 export function encodeFormat(
   format: OutputFormat | undefined,
-  fitSchema: (schema: JsonObject) => JsonObject = (schema) => schema,
-  losses?: LossReport,
 ): JsonObject | undefined {
   if (format === undefined) return undefined;
   if (format.type === "json") return { type: "json_object" };
-  const { name, description } = format;
-  const schema = fitSchema(format.schema);
-  const fault = format.strict === "wanted" ? promiseFault(schema) : undefined;
-  if (fault !== undefined) losses?.reportDropped("format", fault);
-  const strict = format.strict === "wanted"
-    ? fault === undefined || undefined
-    : format.strict;
+  const { name = "output", description, schema } = format;
+  const strict = format.strict === "wanted" ? undefined : format.strict;
   return {
     type: "json_schema",
-    name: name ?? "output",
+    name,
     ...present({ description, strict }),
     schema,
   };

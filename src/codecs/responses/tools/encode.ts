@@ -1,9 +1,7 @@
 import { encodeParallel } from "../../dialects/openai_models.ts";
 import { type JsonObject, present } from "@gateway/base/json";
-import type { LossReport } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { keptStrict } from "../../canonical/schema/object_schema.ts";
-import { fitArguments } from "../../canonical/schema/schema_subset.ts";
+import { fitFunction } from "../../canonical/schema/fit_schemas.ts";
 import {
   type CallableTool,
   type CustomTool,
@@ -14,7 +12,7 @@ import {
   type ToolReference,
   type WebSearch,
 } from "../../canonical/tools/tool.ts";
-import type { Scope } from "../dialect.ts";
+import { schemaScope, type Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 import { encodeSearch, OWN_SEARCH } from "./web_search.ts";
@@ -23,21 +21,18 @@ import {
   isReplacedSearch,
 } from "../../canonical/tools/fit_choice.ts";
 
-/** The functions that fit a tool to the provider. */
-export interface ToolFit extends LossReport {
-  /** Returns a schema of arguments that the provider accepts. */
-  schema(schema: JsonObject | undefined): JsonObject;
-}
+/** Fits a function to the provider. */
+export type FitFunction = (
+  tool: FunctionTool,
+) => ReturnType<typeof fitFunction>;
 
 /** Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
 export function encodeTooling(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const fit: ToolFit = {
-    reportDropped: context.reportDropped,
-    schema: (schema) => fitArguments(schema, dialect.subset, context),
-  };
+  const schemas = schemaScope({ dialect, context });
+  const fit: FitFunction = (tool) => fitFunction(tool, schemas);
   const fitted = fitChoice(request, dialect.choice, context);
   const tools = [
     ...fitted.tools.filter((tool) => !isLoaded(tool))
@@ -81,7 +76,10 @@ export function isLoaded(tool: Tool): boolean {
 }
 
 /** Returns one tool, or `undefined` for a hosted tool of another protocol. */
-export function encodeTool(tool: Tool, fit: ToolFit): JsonObject | undefined {
+export function encodeTool(
+  tool: Tool,
+  fit: FitFunction,
+): JsonObject | undefined {
   switch (tool.kind) {
     case "function":
     case "custom":
@@ -93,24 +91,23 @@ export function encodeTool(tool: Tool, fit: ToolFit): JsonObject | undefined {
   }
 }
 
-function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
+function encodeCallable(tool: CallableTool, fit: FitFunction): JsonObject {
   return tool.kind === "function"
     ? encodeTypedTool(tool) ?? encodeFunction(tool, fit)
     : encodeCustom(tool);
 }
 
 /** Encodes a function. `strict` is always written, because it is true by default. */
-function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
+function encodeFunction(tool: FunctionTool, fit: FitFunction): JsonObject {
   const { name, description } = tool;
-  const parameters = fit.schema(
-    metadataObject(tool, "parameters") ?? tool.parameters,
-  );
+  const parameters = metadataObject(tool, "parameters") ?? tool.parameters;
+  const { schema, strict } = fit({ ...tool, parameters });
   return {
     type: "function",
     name,
     ...present({ description }),
-    parameters,
-    strict: keptStrict(tool.strict, parameters, fit) ?? false,
+    parameters: schema,
+    strict: strict ?? false,
     ...restOfTool(tool),
   };
 }
@@ -128,7 +125,7 @@ function encodeCustom(tool: CustomTool): JsonObject {
   };
 }
 
-function encodeNamespace(tool: NamespaceTool, fit: ToolFit): JsonObject {
+function encodeNamespace(tool: NamespaceTool, fit: FitFunction): JsonObject {
   const { name, description, tools, hosted } = tool;
   return {
     type: "namespace",

@@ -1,0 +1,170 @@
+import { type JsonObject, present } from "@gateway/base/json";
+import type { LossReport } from "../request/loss.ts";
+import type { OutputFormat } from "../request/request.ts";
+import type { FunctionTool } from "../tools/tool.ts";
+import { enforceableSchema, type StrictRoom } from "./enforceable_schema.ts";
+import { promiseFault, strictFault } from "./object_schema.ts";
+import { rootObject } from "./root_object.ts";
+import { fitArguments, fitSchema, type SchemaSubset } from "./schema_subset.ts";
+
+/** The schemas that a target takes, and those that it enforces. */
+export interface SchemaAbility {
+  readonly subset: SchemaSubset;
+  /**
+   * The strict schemas that it takes. `openai`: those with OpenAI's conditions. `any`: all, by its own conditions.
+   * `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
+   */
+  readonly enforces: "openai" | "any" | "closed" | "none";
+  /** The form of a format without a schema: its own, a schema of any object, or none. */
+  readonly json: "object" | "schema" | "none";
+  /** True when a format may have a schema. */
+  readonly formatSchemas: boolean;
+  /** True when a format may stand beside tools. */
+  readonly formatsWithTools: boolean;
+}
+
+/** The target of a schema, with the room that the request's strict schemas share. */
+export interface SchemaScope {
+  readonly ability: SchemaAbility;
+  readonly room: StrictRoom;
+  readonly losses: LossReport;
+}
+
+/** The format that a target takes, and the instruction that replaces what it does not enforce. */
+export interface FittedFormat {
+  readonly format?: OutputFormat | undefined;
+  readonly instruction?: string | undefined;
+}
+
+type SchemaFormat = Extract<OutputFormat, { type: "schema" }>;
+
+/**
+ * Fits an output format to a target. An instruction to the model replaces a format that the target does not enforce.
+ *
+ * @throws {GatewayError} `invalid_request` for a strict schema that the target would refuse.
+ */
+export function fitFormat(
+  format: OutputFormat | undefined,
+  hasTools: boolean,
+  scope: SchemaScope,
+): FittedFormat {
+  const { ability } = scope;
+  if (format === undefined) return {};
+  if (hasTools && !ability.formatsWithTools) {
+    return instructed(format, "accepts no format beside tools", scope);
+  }
+  if (format.type === "json") {
+    switch (ability.json) {
+      case "object":
+        return { format };
+      case "schema":
+        return { format: { type: "schema", schema: { type: "object" } } };
+      case "none":
+        return instructed(format, "has no format without a schema", scope);
+    }
+  }
+  if (!ability.formatSchemas) {
+    return {
+      ...instructed(format, "enforces no schema", scope),
+      ...(ability.json === "object" ? { format: { type: "json" } } : {}),
+    };
+  }
+  return ability.enforces === "closed"
+    ? closedFormat(format, scope)
+    : { format: schemaFormat(format, scope) };
+}
+
+function instructed(
+  format: OutputFormat,
+  why: string,
+  { losses }: SchemaScope,
+): FittedFormat {
+  losses.reportDropped(
+    "format",
+    `this model's provider ${why}; an instruction asks for it instead`,
+  );
+  const instruction = "Answer with one JSON object and nothing else.";
+  if (format.type === "json") return { instruction };
+  const schema = JSON.stringify(described(format));
+  return {
+    instruction: `${instruction} It must match this JSON schema:\n${schema}`,
+  };
+}
+
+function described({ description, schema }: SchemaFormat): JsonObject {
+  return present({ description, ...schema });
+}
+
+function closedFormat(
+  format: SchemaFormat,
+  scope: SchemaScope,
+): FittedFormat {
+  const schema = enforceableSchema(described(format));
+  if (schema !== undefined && scope.room.takes(schema, "format")) {
+    return { format: { ...format, schema } };
+  }
+  if (format.strict === true) {
+    scope.losses.reportDropped(
+      "format",
+      "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
+      "reject",
+    );
+  }
+  return instructed(format, "cannot enforce this schema", scope);
+}
+
+/** Returns the format with `strict` where the schema allows it, unless the request sets it to false. */
+function schemaFormat(
+  format: SchemaFormat,
+  { ability, losses }: SchemaScope,
+): SchemaFormat {
+  const schema = fitSchema(format.schema, ability.subset, losses);
+  const { strict } = format;
+  if (strict === false) return { ...format, schema };
+  const fault = strict === "wanted"
+    ? promiseFault(schema)
+    : strictFault(schema);
+  if (fault === undefined) return { ...format, schema, strict: true };
+  if (strict === true && ability.enforces === "any") {
+    return { ...format, schema };
+  }
+  if (strict !== undefined) {
+    losses.reportDropped(
+      "format",
+      fault,
+      strict === true ? "reject" : "report",
+    );
+  }
+  return { ...format, schema, strict: undefined };
+}
+
+/** Returns the schema of a tool's arguments that a target takes, and its `strict`, without which any tool works. */
+export function fitFunction(
+  { name, parameters, strict }: FunctionTool,
+  { ability, room, losses }: SchemaScope,
+): { readonly schema: JsonObject; readonly strict: boolean | undefined } {
+  const { subset, enforces } = ability;
+  if (enforces === "any" || enforces === "openai") {
+    const schema = fitArguments(parameters, subset, losses);
+    const fault = strict === true && enforces === "openai"
+      ? strictFault(schema)
+      : undefined;
+    if (fault === undefined) return { schema, strict };
+    losses.reportDropped("toolStrictness", fault);
+    return { schema, strict: undefined };
+  }
+  const root = rootObject(parameters);
+  const schema = fitSchema(root, subset, losses);
+  if (strict !== true) return { schema, strict };
+  const closed = enforces === "closed" ? enforceableSchema(root) : undefined;
+  if (closed !== undefined && room.takes(closed, "tool")) {
+    return { schema: closed, strict };
+  }
+  losses.reportDropped(
+    "toolStrictness",
+    closed === undefined
+      ? "this model's provider cannot enforce this schema of arguments"
+      : `this model's provider enforces no further tool beside the others: ${name}`,
+  );
+  return { schema, strict: undefined };
+}
