@@ -1,4 +1,4 @@
-import type { Effort } from "./request.ts";
+import type { Effort, ReasoningSettings } from "./request.ts";
 
 /** An effort, or `none` for no reasoning. */
 export type EffortWord = Effort | "none";
@@ -32,4 +32,48 @@ export function closestEffort(
   known: readonly EffortWord[],
 ): Effort | undefined {
   return [effort, ...SUBSTITUTES[effort]].find((word) => known.includes(word));
+}
+
+/** The smallest thinking budget that Messages upstreams accept, in tokens. */
+export const MIN_BUDGET_TOKENS = 1024;
+
+/** The share of the output limit that an effort may spend on thinking. */
+const SHARE_BY_EFFORT: Readonly<Record<Effort, number>> = {
+  minimal: 0.1,
+  low: 0.1,
+  medium: 0.3,
+  high: 0.6,
+  xhigh: 0.9,
+  max: 0.9,
+};
+
+/** Returns the thinking budget, in tokens, that is closest to `effort` with an output limit of `maxOutputTokens`. */
+export function budgetOfEffort(
+  effort: Effort,
+  maxOutputTokens: number,
+): number {
+  const budget = Math.floor(maxOutputTokens * SHARE_BY_EFFORT[effort]);
+  return Math.max(MIN_BUDGET_TOKENS, budget);
+}
+
+/** Returns the effort that is closest to a thinking budget in tokens. */
+function effortOfBudget(budgetTokens: number): Effort {
+  if (budgetTokens <= 4_096) return "low";
+  if (budgetTokens <= 16_384) return "medium";
+  return budgetTokens <= 32_768 ? "high" : "xhigh";
+}
+
+/** Returns the effort of a request, or the closest to its budget; `undefined` when it sets neither. */
+export function effortOf(
+  { effort, budgetTokens }: ReasoningSettings,
+): Effort | undefined {
+  return effort ??
+    (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens));
+}
+
+const EFFORTS: readonly string[] = Object.keys(SHARE_BY_EFFORT);
+
+/** Returns true when `word` is an effort. */
+export function isEffort(word: unknown): word is Effort {
+  return typeof word === "string" && EFFORTS.includes(word);
 }

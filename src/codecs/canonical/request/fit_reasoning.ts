@@ -1,14 +1,15 @@
 import {
   budgetOfEffort,
+  closestEffort,
   effortOf,
+  type EffortWord,
   MIN_BUDGET_TOKENS,
-} from "../answer/reasoning.ts";
-import { closestEffort, type EffortWord } from "./effort.ts";
+} from "./effort.ts";
 import type { LossReport } from "./loss.ts";
 import type { Effort, ReasoningSettings } from "./request.ts";
 
 /** A mode of reasoning. */
-export type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
+type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
 
 /** The reasoning settings that a model takes. */
 export interface ReasoningAbility {
@@ -30,7 +31,7 @@ export interface ReasoningAbility {
 }
 
 /** The facts of a request that decide whether a model can reason in it. */
-export interface ReasoningNeeds {
+interface ReasoningNeeds {
   readonly settings: ReasoningSettings | undefined;
   /** True when the model must call a tool. */
   readonly isForced: boolean;

@@ -31,7 +31,7 @@ export interface SchemaScope {
 }
 
 /** The format that a target takes, and the instruction that replaces what it does not enforce. */
-export interface FittedFormat {
+interface FittedFormat {
   readonly format?: OutputFormat | undefined;
   readonly instruction?: string | undefined;
 }

@@ -26,7 +26,7 @@ export interface ChoiceAbility {
 }
 
 /** The tools and the choice that the target takes. */
-export interface FittedChoice {
+interface FittedChoice {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice | undefined;
   /** True when the model must call a tool. */

@@ -5,7 +5,7 @@ import {
   type JsonValue,
   objectOf,
 } from "@gateway/base/json";
-import { isEffort } from "../../canonical/answer/reasoning.ts";
+import { isEffort } from "../../canonical/request/effort.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import type {
   CanonicalRequest,

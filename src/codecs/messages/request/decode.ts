@@ -6,7 +6,7 @@ import {
   pickFields,
 } from "@gateway/base/json";
 import type { Block } from "../../canonical/content/block.ts";
-import { isEffort } from "../../canonical/answer/reasoning.ts";
+import { isEffort } from "../../canonical/request/effort.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import {
   invalidField,

@@ -5,7 +5,7 @@ import {
   objectOf,
   present,
 } from "@gateway/base/json";
-import { effortOf, isEffort } from "../../canonical/answer/reasoning.ts";
+import { effortOf, isEffort } from "../../canonical/request/effort.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
 import type {
   CanonicalRequest,

@@ -5,7 +5,7 @@ import {
   effortOf,
   isEffort,
   MIN_BUDGET_TOKENS,
-} from "../../../../src/codecs/canonical/answer/reasoning.ts";
+} from "../../../../src/codecs/canonical/request/effort.ts";
 import {
   type Answer,
   laterUsage,

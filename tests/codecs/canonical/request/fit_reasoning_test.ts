@@ -3,7 +3,6 @@ import { type JsonObject, objectOf } from "../../../../src/base/json.ts";
 import {
   fitReasoning,
   type ReasoningAbility,
-  type ReasoningNeeds,
 } from "../../../../src/codecs/canonical/request/fit_reasoning.ts";
 import { received } from "../../../support/dialects/upstream_request.ts";
 
@@ -18,7 +17,7 @@ const ALWAYS: ReasoningAbility = {
 
 function fitted(
   ability: ReasoningAbility,
-  needs: Partial<ReasoningNeeds> = {},
+  needs: Partial<Parameters<typeof fitReasoning>[0]> = {},
 ) {
   const lost: string[] = [];
   const { isOn, ...settings } = fitReasoning(
