@@ -136,7 +136,7 @@ interface AnswerEnding {
 
 /**
  * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
- * was served, even if it then disconnects: Codex does so after the last event. One who stopped reading has not taken it.
+ * was served, even if it then disconnects, as Codex does after the last event. A caller that stopped reading was not.
  */
 export function endingOf(
   end: PassThroughEnd,

@@ -18,8 +18,8 @@ export interface AnswerFailureOptions {
 }
 
 /**
- * Decodes an error response. Its headers name the retry time (RFC 9110, section 10.2.3); its body counts only if they
- * do not. A reset becomes a wait; see {@linkcode withWait}.
+ * Decodes an error response. The retry time is that of its headers (RFC 9110, section 10.2.3), or else of its body. A
+ * reset becomes a wait; see {@linkcode withWait}.
  *
  * @param body `undefined` when the body cannot be read.
  */
@@ -43,7 +43,7 @@ export function answerFailure(
   );
 }
 
-/** Returns a failure whose reset is a wait from now, because whether it is final depends on the other connections. */
+/** Returns a failure with its reset as a wait from now. Other connections decide whether the failure is final. */
 export function withWait(failure: Failure, nowMs: number): Failure {
   const { resetsAtMs, resetsDaily, retryAfterMs, ...rest } = failure;
   const dailyMs = resetsDaily === undefined

@@ -30,8 +30,8 @@ export interface Attempt {
   /** The start of the attempt, on the clock of the deadlines. */
   readonly startedMs: number;
   /**
-   * True for a probe, after an attempt on the same deployment without a response, and after the loss of a kept
-   * connection to any: what lost that one, such as a firewall, may have lost others without a sign.
+   * True for a probe, after an attempt on the same deployment without a response, and after the loss of any kept
+   * connection. The cause of the loss, such as a firewall, may have cut other connections without a sign.
    */
   readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
@@ -42,7 +42,7 @@ export interface Attempt {
   readonly mayFailOver: boolean;
   /** Returns true while other requests wait for the slot of the connection. */
   readonly isAwaited?: (() => boolean) | undefined;
-  /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
+  /** Records the failure that an answer reports after some of it was sent. It shows more than the end of the stream. */
   noteFailure(failure: Failure): void;
   /** Records the parts of the translation that the upstream gets. */
   noteSent(parts: PromptParts): void;

@@ -30,7 +30,7 @@ interface UnservedRequest {
   /** All failed attempts. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The memory of its body, which gives way to those of others while it waits. */
+  /** The memory of its body, which may be evicted while the request waits. */
   readonly memory: Pick<MemoryShare, "wait">;
 }
 
@@ -43,7 +43,7 @@ export class AttemptAdmission {
   readonly #request: UnservedRequest;
   readonly #services: AdmissionServices;
   readonly #place: QueuedRequest;
-  /** The number of failed attempts before the last wait. Rate limits among them decide no more. */
+  /** The number of failed attempts before the last wait. Rate limits among them no longer count. */
   #before = 0;
   #expectedMs: number | undefined;
 
@@ -118,7 +118,7 @@ export class AttemptAdmission {
     }
   }
 
-  /** Returns true when an attempt may follow after a wait, which makes up for earlier rate limits. */
+  /** Returns true when an attempt may follow after a wait. Then earlier rate limits no longer count. */
   #mayFollow(deployment: Deployment, candidates: RoutedCandidates): boolean {
     const { failed } = this.#request;
     if (failed.length === 0) return true;
@@ -130,8 +130,8 @@ export class AttemptAdmission {
   }
 
   /**
-   * Returns the attempts that may follow, the best first. After a rate limit, a request waits in the queue if there is
-   * one, and not by itself.
+   * Returns the attempts that may follow, the best first. After a rate limit, a connection with a queue gets no retry
+   * after a pause, because the request waits in the queue instead.
    *
    * @param home The only place where it may begin.
    */
@@ -216,10 +216,10 @@ export class AttemptAdmission {
   }
 }
 
-/** The pause after a slot with which no attempt could begin, in milliseconds. Health may then refuse for a while. */
+/** The pause of a request that could not use its slot, in milliseconds. Health may refuse its attempts for a while. */
 const PAUSE_MS = 100;
 
-/** Delays a place, so that a request that cannot use its slot does not take it again at once, and again. */
+/** Delays a place, so that a request that cannot use its slot does not take it again and again. */
 function afterPause(place: WaitingPlace): WaitingPlace {
   return { ...place, restMs: Math.max(place.restMs, PAUSE_MS) };
 }

@@ -13,12 +13,12 @@ import {
 
 /** Finds the causes of turns that read far less from a prompt cache than it held (docs/usage.md#dear-turns). */
 export interface CacheMisses {
-  /** Returns the search of the prompts that a caller's next one may continue. */
+  /** Returns the function that finds the prompt that a caller's next prompt may continue. */
   findPrompt(caller: Exchange["caller"]): FindPrompt;
   /**
    * Judges a turn, once its answer's usage is known, and remembers it for the next one.
    *
-   * @param ended Its usage is the provider's.
+   * @param ended The end of the request, with the provider's usage.
    * @param sent The parts of the translation that the provider got.
    * @returns The miss; `undefined` when there was none.
    */
@@ -40,7 +40,7 @@ const LIFETIME_MS = 5 * MINUTE_MS;
 /** The time for which checksums are kept. */
 const KEPT_MS = HOUR_MS;
 
-/** The time for which a pause is noticed. */
+/** The longest pause that is noticed. */
 const PAUSE_KEPT_MS = DAY_MS;
 
 /** The fewest tokens of a miss. No provider caches a shorter prefix. */
@@ -57,14 +57,15 @@ const MAX_LINES = 8;
 
 const RETENTION = "prompt_cache_retention";
 
-/** Its value in a body that asks for a day. */
+/** The checksum of its value in a body that requests a day. */
 const DAY_RETENTION = crc32('"24h"');
 
-/** What a turn left in a cache. */
+/** The state in which a turn left a cache. */
 interface CacheState {
   readonly connection: string | undefined;
-  /** The id of the requested model, and the provider's name of the one that served. */
+  /** The id of the requested model. */
   readonly model: string | undefined;
+  /** The provider's name of the model that served. */
   readonly upstreamModel: string | undefined;
   /** The tokens in the cache. */
   readonly tokens: number;
@@ -76,9 +77,9 @@ interface CacheState {
 /** A turn of a conversation, with the checksums of its prompt. */
 interface Turn extends CacheState {
   readonly prompt: PromptParts;
-  /** The same of the translation that the provider got; `undefined` when it got the body itself. */
+  /** The checksums of the translation that the provider got; `undefined` when it got the body itself. */
   readonly sent: PromptParts | undefined;
-  /** The key of its first messages; `undefined` when it is too short to be compared as a whole. */
+  /** The key of its first messages; `undefined` when its opening is too short to be compared. */
   readonly opening: string | undefined;
 }
 
@@ -175,7 +176,7 @@ export function createCacheMisses(
       const pause = turns.length === 0 ? pauses.get(key) : undefined;
       const before: CacheState | undefined = last ??
         (pause !== undefined && mayContinue(pause, facts) ? pause : undefined);
-      // A turn that began before the other's cache was there could not read it.
+      // A turn that began before the earlier turn filled the cache could not read it.
       if (before !== undefined && before.atMs > startMs) return undefined;
       const now: Turn = {
         prompt,
@@ -236,7 +237,7 @@ function lifetimeOf(
 
 /**
  * Returns the key of the conversations that a turn may continue: its session and agent, or else the first message of
- * the user, which is the second one in the protocols whose first is the system prompt.
+ * the user. In protocols whose first message is the system prompt, that is the second message.
  */
 function keyOf(
   exchange: Pick<Exchange, "caller" | "record">,
@@ -312,7 +313,7 @@ interface Cause {
 function causeOf(
   { before, last, now, startMs, droppedReasoning = [] }: {
     readonly before: CacheState;
-    /** The same with its checksums, while they are kept. */
+    /** The earlier turn with its checksums; `undefined` when these are gone. */
     readonly last: Turn | undefined;
     readonly now: Turn;
     readonly startMs: number;

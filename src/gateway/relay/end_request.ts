@@ -3,16 +3,16 @@ import type { EndedRequest } from "../observe/metrics.ts";
 import { reportedUsage } from "../usage/tally.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** A request that may have got no further than its record. */
+/** A request at any stage. It has at least its record. */
 type EndingRequest = Pick<Exchange, "record" | "holds">;
 
-/** Does one thing at the end of a request. It may return the end with more facts, for those that follow. */
+/** Does one thing at the end of a request. It may return the end with more facts for the effects that follow. */
 type Effect = (
   request: EndingRequest,
   ended: EndedRequest,
 ) => EndedRequest | void;
 
-/** The effects of a request's end, in their order. Each is a function of its own room. */
+/** The effects of a request's end, in their order. Each calls the part of the gateway that added it. */
 const EFFECTS: readonly Effect[] = [
   ({ holds }) => holds.unfollow?.(),
   ({ holds }) => holds.leave?.(),
@@ -35,8 +35,8 @@ const EFFECTS: readonly Effect[] = [
 ];
 
 /**
- * Ends a request: every kind of answer, error and departure in the same way. Only the first call counts. An effect that
- * throws does not keep the others from running.
+ * Ends a request, in the same way after every kind of answer, error and disconnect. Only the first call counts. All
+ * effects run, even if one throws.
  *
  * @throws The first error of an effect, after all of them.
  */
@@ -56,7 +56,7 @@ export function endRequest(request: EndingRequest, ending: Ending): void {
   if (faults.length > 0) throw faults[0];
 }
 
-/** Returns the end with other facts about the answer. What the attempt has noted stays as it is. */
+/** Returns the end with more facts about the answer. The facts that the attempt noted are not changed. */
 function withAnswer(
   ended: EndedRequest,
   found: Partial<AnswerFacts> = {},

@@ -23,7 +23,7 @@ export interface Exchange {
   readonly control: AttemptControl;
 }
 
-/** What a request holds until it ends. Each part of the gateway adds what it takes; `endRequest` has the order. */
+/** The functions and resources that a request holds until it ends. `endRequest` has the order in which they end. */
 export class Holds {
   /** Stops listening to the caller. */
   unfollow: (() => void) | undefined = undefined;
@@ -63,7 +63,7 @@ interface FollowOptions {
 
 /**
  * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
- * Listening starts only after `afterMs`, because that takes a quarter of the time of a short request.
+ * Listening starts only after `afterMs`, because it takes a quarter of the time of a short request.
  */
 export function followCaller(
   request: IncomingRequest,

@@ -85,8 +85,8 @@ export async function tryCandidates(
 }
 
 /**
- * Returns the connection with a newer key after its exchanged one was refused; `undefined` when there is none, and after
- * a second refusal.
+ * Returns the connection with a newer key after its exchanged one was refused; `undefined` when there is none, and
+ * after a second refusal.
  */
 async function renewedAfter(
   refused: FailedAttempt,
@@ -137,7 +137,7 @@ function isKeyRefused({ failure }: FailedAttempt): boolean {
 
 /**
  * Adds the refusals of the model's other connections, when the translation has refused the request for some and nothing
- * was sent. So a caller whose request no connection can carry is not asked to try again.
+ * was sent. So the caller is not asked to retry a request that no connection can carry.
  */
 async function refuseElsewhere(
   { exchange, task, failed }: Omit<AttemptContext, "failed" | "counted"> & {
@@ -172,7 +172,7 @@ async function refuseElsewhere(
  * stream is known only at its end.
  *
  * @returns The response, or the failure when the upstream caused it.
- * @throws The error of an attempt that the upstream did not cause.
+ * @throws The error, when the upstream did not cause it.
  */
 async function runAttempt(
   { next: { candidate }, report, slot }: AdmittedAttempt,
@@ -200,7 +200,7 @@ async function runAttempt(
       connection,
       () => services.harvest.reading(connection),
     );
-    // Before anything is awaited: the caller may leave meanwhile, which ends the request.
+    // These are set before the next await, because the caller may leave during it, which ends the request.
     holds.slot = slot;
     holds.sent = attempt.sent;
     holds.report = (ending) => {
@@ -242,7 +242,7 @@ async function runAttempt(
       hadOutputDeadline: endsAtOutput(attempt),
     };
     try {
-      // A key that could be renewed is no reason for a cool-down, which would refuse the requests that come meanwhile.
+      // A renewed key needs no cool-down, which would refuse other requests.
       const renewed = await renewedAfter(outcome, context.failed, services);
       if (renewed === undefined) report.failed(failure);
       else report.dismissed();
@@ -261,7 +261,7 @@ const BROKE_OFF: AttemptFailure = {
   retryAfterMs: undefined,
 };
 
-/** An attempt that keeps what is noted about it. */
+/** An attempt with the facts that were noted about it. */
 interface RunningAttempt extends Attempt {
   lateFailure: Failure | undefined;
   sent: PromptParts | undefined;
@@ -309,7 +309,7 @@ function attemptOf(
   return attempt;
 }
 
-/** Adds an attempt to the record and clears the answer of the one before, which the caller never saw. */
+/** Adds an attempt to the record and clears the answer of the previous attempt, which the caller never saw. */
 function noteBeginning(candidate: Candidate, { record }: Exchange): void {
   const { facts } = record;
   const { deployment } = candidate;

@@ -28,15 +28,15 @@ interface FailedRequest {
   /** The failed attempts, and the refusals of the translation. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The time after which it could be served, in milliseconds, where it would have waited for too long. */
+  /** The time after which it could be served, in milliseconds, if the request may not wait that long. */
   readonly expectedMs?: number | undefined;
 }
 
 /**
  * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
  * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
- * the requested model's come first. A refusal by the translation is used only when no candidate can serve the request,
- * or none of the requested model's can and the fallbacks will not soon.
+ * failures of the requested model come first. A refusal by the translation is used in two cases: no candidate can serve
+ * the request, or only fallbacks can, and not soon.
  *
  * @returns The upstream's own error, where it may pass unchanged.
  * @throws Every other failure.
@@ -90,7 +90,7 @@ export function passFailure(
     : fitting.thrown;
 }
 
-/** Returns the outlook of a busy connection, at a time that is not before the one at which others have had their turn. */
+/** Delays the outlook of a busy connection until the requests before this one have had their turn. */
 function later(outlook: Outlook, atMs: number): Outlook {
   return outlook.kind === "soon" && outlook.isBusy && atMs > outlook.atMs
     ? { ...outlook, atMs }

@@ -24,15 +24,15 @@ import type { Uses } from "./services.ts";
 export interface LimitGate {
   /** Returns true when the limits have room for an attempt, and reserves its usage. */
   enter(candidate: Candidate): Soon<boolean>;
-  /** Takes back the last entrance, whose attempt did not begin. */
+  /** Takes back the last {@linkcode LimitGate.enter}, because its attempt did not begin. */
   withdraw(): void;
-  /** The time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` for none, or once it is past. */
+  /** Returns the time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` for none. */
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
   /**
-   * Adds a response header that names the limits that are nearly used up. In an answer of Responses, the limit with the
-   * least room is shown to Codex if the quota has more.
+   * Adds a response header with the limits that are nearly used up. In an answer of Responses, Codex is shown the limit
+   * with the least room, if the quota has more room.
    */
   warn(answer: Pick<Response, "headers">, operation: Operation): void;
 }

@@ -12,7 +12,7 @@ export interface FailedAttempt {
   /** True when the attempt was a probe of a connection's recovery. */
   readonly wasProbe: boolean;
   readonly thrown: unknown;
-  /** True when the deadline of the first output ended its wait, which nothing may make longer. */
+  /** True when the deadline of the first output limited its wait. Another wait would exceed that deadline. */
   readonly hadOutputDeadline?: boolean;
   /** The connection with a newer key, if its exchanged one was refused. */
   readonly renewed?: Connection | undefined;
@@ -21,7 +21,7 @@ export interface FailedAttempt {
 /** The failed attempts of a request. */
 export interface FailedAttempts {
   readonly failed: readonly FailedAttempt[];
-  /** Those that decide the next one: a wait makes up for the rate limits before it. */
+  /** The failed attempts that decide the next one. Rate limits before a wait do not count. */
   readonly counted: readonly FailedAttempt[];
 }
 
@@ -39,7 +39,7 @@ export interface NextAttempt {
 /** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/** The longest `Retry-After`, or silence before a connection's end, after which the same one comes first, in milliseconds. */
+/** The longest `Retry-After` or silence of a lost connection, after which the candidate comes first, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
 /**
@@ -71,7 +71,7 @@ const RETRY_BY_KIND = {
   untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
 
-/** Returns true when an attempt sent its request. One that the translation refused was none. */
+/** Returns true when an attempt sent its request, and the translation did not refuse it. */
 export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
   return kind !== "untranslatable";
 }
@@ -113,8 +113,8 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  * After the early end of a kept connection the same candidate comes first, at once and as if it were untried: it was
  * not reached, and a conversation stays where it is.
  *
- * A person waits for a silent candidate once. Every other one comes first, and other keys of its provider last. The
- * silent one is asked again only if its kept connection may have been lost and nobody else was silent.
+ * A caller waits for a silent candidate once. All other candidates come first, other keys of its provider last. The
+ * silent one is tried again only if its kept connection may have been lost and no other candidate was silent.
  *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
@@ -147,7 +147,7 @@ function attemptsAfter(
   const last = sent.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  // A rate limit that one request exceeds by itself is that of an account, so that another one may serve it.
+  // A rate limit that one request exceeds by itself is that of an account. Another account may serve the request.
   const retry = isOverLimit(failure)
     ? "elsewhere"
     : RETRY_BY_KIND[failure.kind];
@@ -183,14 +183,14 @@ function attemptsAfter(
     : [...again, ...others, ...otherModels];
 }
 
-/** Returns true when an attempt waited long, and for no byte of an answer. */
+/** Returns true when an attempt waited long and received no byte of an answer. */
 function wasSilent(
   { failure: { kind, silentMs = 0 } }: FailedAttempt,
 ): boolean {
   return kind === "silent" || silentMs > MAX_WAIT_MS;
 }
 
-/** Returns true for another key of the same provider, whose silence has nothing to do with the key. */
+/** Returns true for another key of the same provider. The provider's silence does not depend on the key. */
 function isOtherKey(one: Candidate, other: Candidate): boolean {
   const [key, otherKey] = [one, other].map(({ deployment }) =>
     deployment.connection.keyOf && deployment.connection.keyOf.connection

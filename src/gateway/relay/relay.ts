@@ -100,7 +100,7 @@ export async function relay(
     tally,
   };
   const answer = await tryCandidates(exchange, task, services);
-  // A stream ends when its caller has read it.
+  // A stream ends its request when the caller has read it.
   if (isWhole(answer)) endRequest(exchange, "complete");
   return answer;
 }
@@ -113,7 +113,7 @@ interface ReadTask {
   readonly head: RequestHead;
 }
 
-/** Reads the body and its head. The scanner of a waiting request would take as much memory as its place in the queue. */
+/** Reads the body and its head. It is a function of its own, so that a waiting request does not hold the scanner. */
 async function readTask(
   exchange: Exchange,
   { maxBodyBytes, ...path }: RelayTask,
@@ -135,7 +135,7 @@ async function readTask(
     },
   });
   const body = keepBody(held, () => memory.give(held.length));
-  // Nobody else releases the body of a request that is rejected.
+  // If the request is rejected, only its end releases the body.
   holds.body = body;
   const head = reader.end();
   if (!head.prompt.isIncomplete) return { held, body, head };
@@ -165,7 +165,7 @@ function noteAlias(
   facts.model = id;
 }
 
-/** Returns true for an answer whose bytes are all here. The relay makes no platform's response with a stream. */
+/** Returns true for a complete answer. The relay never creates a platform's `Response` with a stream. */
 function isWhole(answer: AnyResponse): boolean {
   return answer instanceof Response || answer.source instanceof Uint8Array;
 }

@@ -28,8 +28,8 @@ export function withRequestId(
 }
 
 /**
- * Adds the headers of every response of the gateway's own, unless they are there: those that identify the request, and
- * the one that keeps it out of caches, to which `x-api-key` is no credential.
+ * Adds the headers of every response that the gateway creates itself, unless they are there. These identify the request
+ * and forbid caching, because caches do not know `x-api-key` as a credential.
  */
 export function stamp(
   response: Response,
@@ -43,12 +43,13 @@ export function stamp(
   return response;
 }
 
-/** The header by which no cache keeps a response (RFC 9111, section 5.2.2.5). */
+/** The header that forbids caches to keep a response (RFC 9111, section 5.2.2.5). */
 export const NOT_STORED: [string, string] = ["cache-control", "no-store"];
 
 /**
- * Returns the headers of a stream, by which no proxy keeps it back. Caddy compresses nothing that the first forbids, and
- * Caddy 2.6 nothing with an encoding, even of this name. nginx passes at once by the last.
+ * Returns the headers of a stream, with three that keep proxies from holding it back. With `no-transform`, Caddy does
+ * not compress it. Caddy 2.6 needs a `content-encoding` for that, and `identity` is enough. With `x-accel-buffering`,
+ * nginx passes it at once.
  */
 export function streamHeaders(
   headers: readonly [string, string][],

@@ -29,7 +29,7 @@ export interface RelayServices {
   readonly health: Health;
   /** Orders pools, and keeps each conversation on its connection. */
   readonly conversations: Conversations;
-  /** Finds why a turn was dear. */
+  /** Finds why a turn missed the prompt cache. */
   readonly cacheMisses: CacheMisses;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;

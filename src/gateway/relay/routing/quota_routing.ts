@@ -9,8 +9,8 @@ import type { Candidate, Candidates } from "./candidate.ts";
 /** Ranks the connections of a pool by the quotas that are left. */
 export interface QuotaRouting {
   /**
-   * Orders the connections of a model with `quota_routing`. The one with the conversation comes first if it has anything
-   * left. Then come the leader and the others, by what is left in their tightest windows. It calls no provider.
+   * Orders the connections of a model with `quota_routing`. The one with the conversation comes first if it has any
+   * quota left. Then come the leader and the others, by the rest in their tightest windows. It calls no provider.
    *
    * @param home The id of the connection with the conversation, if there is one.
    */

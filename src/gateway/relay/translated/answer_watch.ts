@@ -39,8 +39,8 @@ export interface TranslatedWatch {
 }
 
 /**
- * Creates a watch that records the first output, the model, the usage and what was left out. It keeps the reasoning of a
- * whole answer for the tool results.
+ * Creates a watch that records the first output, the model, the usage and the parts that were left out. It keeps the
+ * reasoning of a whole answer for the tool results.
  */
 export function createTranslatedWatch(
   { exchange, reasoningMemory, translated, reasoningField }:
@@ -54,8 +54,8 @@ export function createTranslatedWatch(
   let written = 0;
 
   /**
-   * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the reasoning
-   * is marked as refused, because the upstream would leave out all later reasoning too.
+   * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the
+   * reasoning is marked as refused, because the upstream would leave out all later reasoning too.
    */
   function noteDropped(reasons: readonly string[] = []): void {
     if (reasons.length === 0) return;
