@@ -48,7 +48,7 @@ export interface Attempt {
   noteSent(parts: PromptParts): void;
 }
 
-/** Records where the last attempt went; `undefined` when nothing was sent. */
+/** Records the deployment of the last attempt. `candidate` is `undefined` when nothing was sent. */
 export function noteDeployment(
   candidate: Candidate | undefined,
   facts: RequestFacts,

@@ -38,7 +38,7 @@ type AdmissionServices = Uses<
   "queue" | "health" | "budget" | "deadlines" | "random" | "clock"
 >;
 
-/** Admits the attempts of one request, one after the other, and waits for room where the configuration allows it. */
+/** Admits the attempts of one request, one after the other. It waits for room if the configuration allows it. */
 export class AttemptAdmission {
   readonly #request: UnservedRequest;
   readonly #services: AdmissionServices;
@@ -154,8 +154,8 @@ export class AttemptAdmission {
   }
 
   /**
-   * Begins the first attempt that is allowed now. A connection whose recovery is being probed is used only if there is
-   * no other, and one whose provider asked for a long wait only if nothing else can serve.
+   * Begins the first attempt that is allowed now. A connection under a recovery probe is used only if there is no
+   * other. A connection whose provider asked for a long wait is used only if nothing else can serve.
    *
    * @returns `undefined` when no attempt is allowed.
    */

@@ -39,7 +39,7 @@ export interface NextAttempt {
 /** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/** The longest `Retry-After` or silence of a lost connection, after which the candidate comes first, in milliseconds. */
+/** The longest `Retry-After`, or silence of a lost connection, after which the candidate comes first (milliseconds). */
 const MAX_WAIT_MS = 5000;
 
 /**

@@ -143,7 +143,7 @@ async function readTask(
 }
 
 /**
- * Creates the error for a request whose answer is fetched later, past the gateway, where its usage cannot be counted.
+ * Creates the error for a request whose answer is fetched later. The gateway cannot count the usage of such an answer.
  */
 function uncountable(param: string): GatewayError {
   return new GatewayError(

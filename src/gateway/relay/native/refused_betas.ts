@@ -47,7 +47,7 @@ export function reasonOfRefusedBetas(
   if (!/extra inputs are not permitted/i.test(message)) return undefined;
   const undone = dropped.find((beta) => hasField(beta, message));
   if (undone !== undefined) {
-    return `the provider refuses a field of the beta ${undone}; remove that from headers_drop of its connection`;
+    return `the provider refuses a field of the beta ${undone}; remove this beta from headers_drop of its connection`;
   }
   const owner = betas.find((beta) => hasField(beta, message));
   return owner && `the provider refuses a field of the beta ${owner}; ` +

@@ -60,7 +60,7 @@ const LOOK_AGAIN_MS = 5_000;
 /** The part of the longest wait for which background work lets people go first. */
 const BACK_SHARE = 0.5;
 
-/** Creates a queue in which nobody waits. */
+/** Creates an empty queue. */
 export function createQueue(options: SlotsOptions): Queue {
   const slots = new Slots(options);
   return {

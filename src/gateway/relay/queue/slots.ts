@@ -58,7 +58,7 @@ export interface SlotsOptions {
   /** True when other threads take and free slots, too. */
   readonly isShared: boolean;
   readonly ids: Ids;
-  /** Sends news of the line to other gateways; absent where there are none. */
+  /** Sends news of the line to other gateways; absent when there are none. */
   readonly publish?: ((news: LineNews) => void) | undefined;
 }
 

@@ -150,7 +150,7 @@ export function isTokenRemoved(reason: unknown): boolean {
 function tooMany(maxConcurrent: number): GatewayError {
   return new GatewayError(
     "rate_limited",
-    "Cannot take another request: this token already has as many running as it may. Wait for one to end.",
+    "Cannot take another request: this token has reached its limit of concurrent requests. Wait for one to end.",
     {
       code: "token_concurrency_exceeded",
       headers: { "retry-after": "1" },

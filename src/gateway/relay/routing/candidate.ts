@@ -220,7 +220,7 @@ export interface Candidates {
   readonly own: readonly [Candidate, ...Candidate[]];
   /** The model's fallbacks. */
   readonly fallbacks: readonly Candidate[];
-  /** The one that served the conversation last. */
+  /** The candidate that served the conversation last. */
   readonly home?: Candidate | undefined;
 }
 

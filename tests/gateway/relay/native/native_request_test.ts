@@ -216,7 +216,7 @@ const REFUSALS: readonly (readonly [
   // https://github.com/Wei-Shaw/sub2api/issues/2726
   [
     "context_management: Extra inputs are not permitted",
-    "the provider refuses a field of the beta context-management-2025-06-27; remove that from headers_drop of its connection",
+    "the provider refuses a field of the beta context-management-2025-06-27; remove this beta from headers_drop of its connection",
     ["context-management-2025-06-27"],
   ],
   [
