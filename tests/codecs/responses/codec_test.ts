@@ -97,7 +97,7 @@ for (const { name, request } of requests) {
       );
     });
   } else {
-    Deno.test(`decodeRequest() reads short spellings of "${name}" like the explicit ones`, () => {
+    Deno.test(`decodeRequest() reads the short spelling of "${name}" as the explicit one`, () => {
       assert.deepEqual(
         plain(responsesCodec.decodeRequest(request)),
         plain(responsesCodec.decodeRequest(explicit(request))),
@@ -157,7 +157,7 @@ function explicitItem(item: JsonValue): JsonValue {
   };
 }
 
-Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the event that holds one", () => {
+Deno.test("responsesWatch.usageOf() reads the usage of an answer, and of an event with an answer", () => {
   const usage = {
     input_tokens: 10,
     input_tokens_details: { cached_tokens: 4 },
@@ -178,7 +178,7 @@ Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the even
   }
 });
 
-Deno.test("responsesWatch.usageOf() names a discounted window as the tier", () => {
+Deno.test("responsesWatch.usageOf() returns a discounted window as the service tier", () => {
   const tierOf = (completion_window: string) =>
     responsesWatch.usageOf({
       usage: { input_tokens: 1, output_tokens: 1 },
@@ -189,7 +189,7 @@ Deno.test("responsesWatch.usageOf() names a discounted window as the tier", () =
   assert.equal(tierOf("soonest"), "default");
 });
 
-Deno.test("responsesWatch.usageOf() keeps counts that later zeros deny", () => {
+Deno.test("responsesWatch.usageOf() keeps counts when a later usage has zeros", () => {
   const before = { inputTokens: 10, outputTokens: 5, reasoningTokens: 3 };
   const later = responsesWatch.usageOf({
     response: { usage: { input_tokens: 0, output_tokens: 6 } },

@@ -41,7 +41,7 @@ Deno.test("decodeFailure() reads every shape of error", async (t) => {
   }
 });
 
-Deno.test("decodeFailure() reads how long to wait", () => {
+Deno.test("decodeFailure() reads the time to wait", () => {
   const delayOf = (error: JsonValue) =>
     decodeFailure(429, { error }).retryAfterMs;
   assert.equal(delayOf({ message: "Please try again in 1.574s. Bye" }), 1574);
@@ -60,7 +60,7 @@ Deno.test("decodeFailure() reads how long to wait", () => {
   assert.equal(delayOf({ message: long }), undefined);
 });
 
-Deno.test("encodeFailure() writes the protocol's error", async (t) => {
+Deno.test("encodeFailure() writes the status and the error object", async (t) => {
   const cases: readonly (readonly [Failure, number, unknown])[] = [
     [
       { kind: "rate_limited", status: 429, message: "Slow" },

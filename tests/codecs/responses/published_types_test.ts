@@ -56,7 +56,7 @@ Deno.test("every translated answer and event has the fields that OpenAI's schema
   });
 });
 
-Deno.test("openai-node's types refuse an answer without a field, and one with a wrong field", () => {
+Deno.test("openai-node's types reject an answer with a missing or a wrong field", () => {
   const whole = ANSWERS[0]?.whole;
   assert.ok(whole);
   const { usage: _usage, ...rest } = whole;
@@ -69,7 +69,7 @@ Deno.test("openai-node's types refuse an answer without a field, and one with a 
   ]);
 });
 
-Deno.test("an answer that has begun or failed has no usage, so that no gateway behind this one counts an estimate", () => {
+Deno.test("an answer that has begun or failed has a null usage, so that another gateway counts no estimate", () => {
   const seen = new Set<string>();
   for (const { events } of ANSWERS) {
     for (const { type, response } of events) {

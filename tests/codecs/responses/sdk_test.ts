@@ -43,7 +43,7 @@ for (const { name, stream } of loadRecordings("chat")) {
 
 function judge(name: string, events: readonly AnswerEvent[]): void {
   const answer = foldAnswer(events);
-  Deno.test(`openai-node gathers ${name} from the stream`, async () => {
+  Deno.test(`openai-node assembles ${name} from the stream`, async () => {
     const stream = clientOf(sseResponse(encode(events))).responses.stream({
       model: "m",
       input: "hi",

@@ -10,7 +10,7 @@ import { yamlPairs } from "../../../support/yaml_table.ts";
 
 const { decodeRequest } = responsesCodec;
 
-Deno.test("decodeRequest() reads a string as words of the user behind the instructions", () => {
+Deno.test("decodeRequest() reads a string as a user turn after the instructions", () => {
   const { turns } = decode({ instructions: "Be brief.", input: "Hello" });
   assert.deepEqual(withoutMetadata(turns), [
     turn("system", text("Be brief.")),
@@ -18,7 +18,7 @@ Deno.test("decodeRequest() reads a string as words of the user behind the instru
   ]);
 });
 
-Deno.test("decodeRequest() makes one turn of the model's items and one of their results", () => {
+Deno.test("decodeRequest() gathers consecutive items of the model in one turn, and their results in another", () => {
   const { turns } = decode({
     input: [
       { role: "user", content: "Go" },
@@ -69,7 +69,7 @@ a mark: { type: input_text, text: x, prompt_cache_breakpoint: { mode: explicit }
   });
 });
 
-Deno.test("decodeRequest() shows typed tools of the caller as functions", () => {
+Deno.test("decodeRequest() reads typed tools of the caller as functions", () => {
   const { tools } = decode({
     tools: [
       { type: "local_shell" },
@@ -98,7 +98,7 @@ Deno.test("decodeRequest() shows typed tools of the caller as functions", () => 
   });
 });
 
-Deno.test("decodeRequest() reads typed calls and their results as words", () => {
+Deno.test("decodeRequest() reads typed calls as function calls, and their results as text", () => {
   const { turns } = decode({
     input: [
       {
@@ -150,7 +150,7 @@ Deno.test("decodeRequest() reads typed calls and their results as words", () => 
   ]);
 });
 
-Deno.test("decodeRequest() adds the tools that items bring along, each once", () => {
+Deno.test("decodeRequest() adds each tool in the items once", () => {
   const tool = { type: "function", name: "f" };
   const { tools } = decode({
     input: [
@@ -181,7 +181,7 @@ Deno.test("decodeRequest() adds the tools that items bring along, each once", ()
   );
 });
 
-Deno.test("decodeRequest() unwraps sealed parts", () => {
+Deno.test("decodeRequest() opens envelopes, and keeps OpenAI's sealed parts", () => {
   const sealed = {
     protocol: "messages",
     form: "signature",
@@ -237,7 +237,7 @@ Deno.test("decodeRequest() reads the settings", () => {
   assert.equal(decode({ reasoning: { effort: "odd" } }).reasoning, undefined);
 });
 
-Deno.test("decodeRequest() weighs what only this protocol has", () => {
+Deno.test("decodeRequest() gives fields that only Responses has a weight", () => {
   const { extras, safetyIdentifier } = decode({
     store: false,
     include: ["reasoning.encrypted_content"],
@@ -267,7 +267,7 @@ Deno.test("decodeRequest() weighs what only this protocol has", () => {
   assert.deepEqual(safetyIdentifier, { protocol: "responses", value: "other" });
 });
 
-Deno.test("decodeRequest() reads a compaction trigger as a wish for a summary, and a summary as words", () => {
+Deno.test("decodeRequest() reads a compaction trigger as a request for a summary, and rejects OpenAI's compaction elsewhere", () => {
   const asked = decode({
     input: [{ role: "user", content: "Hi" }, { type: "compaction_trigger" }],
     tool_choice: "auto",
@@ -284,7 +284,7 @@ Deno.test("decodeRequest() reads a compaction trigger as a wish for a summary, a
   assert.equal(foreign.weight, "reject");
 });
 
-Deno.test("decodeRequest() keeps everything that a result holds", () => {
+Deno.test("decodeRequest() keeps every kind of content in a result", () => {
   const output = [
     { type: "input_text", text: "see" },
     { type: "refusal", refusal: "no" },
@@ -318,7 +318,7 @@ Deno.test("decodeRequest() keeps everything that a result holds", () => {
   );
 });
 
-Deno.test("decodeRequest() counts tools of the upstream's own that an item brings as a loss elsewhere", () => {
+Deno.test("decodeRequest() gives `additional_tools` the weight `report` if it has hosted tools", () => {
   const weightOf = (...tools: JsonObject[]) => {
     const { turns } = decode({
       input: [{ type: "additional_tools", role: "developer", tools }],
@@ -330,7 +330,7 @@ Deno.test("decodeRequest() counts tools of the upstream's own that an item bring
   assert.equal(weightOf({ type: "web_search" }), "report");
 });
 
-Deno.test("decodeRequest() treats names of object properties as unknown words", () => {
+Deno.test("decodeRequest() treats names of Object.prototype as unknown words", () => {
   const { extras, serviceTier, turns } = decode({
     constructor: 1,
     service_tier: "toString",
@@ -358,7 +358,7 @@ Deno.test("decodeRequest() treats names of object properties as unknown words", 
   assert.deepEqual(turn.blocks[0].cache, { ttlSeconds: undefined });
 });
 
-Deno.test("decodeRequest() names the field at fault", async (t) => {
+Deno.test("decodeRequest() names the invalid field", async (t) => {
   const faults: readonly (readonly [string, JsonObject])[] = [
     ["input", { input: [] }],
     ["input", { input: null }],
@@ -414,7 +414,7 @@ Deno.test("decodeRequest() names the field at fault", async (t) => {
   }
 });
 
-Deno.test("a rejected reference to state gives an instruction", () => {
+Deno.test("decodeRequest() rejects a reference to stored state with an instruction", () => {
   const advice: readonly (readonly [JsonObject, RegExp])[] = [
     [
       // The AI SDK sends this for an answer that it expects to be stored.

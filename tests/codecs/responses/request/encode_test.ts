@@ -16,7 +16,7 @@ import { steps } from "../../../support/steps.ts";
 
 const HELLO: Turn = turn("user", text("Hi"));
 
-Deno.test("encodeRequest() writes turns of other protocols as items", () => {
+Deno.test("encodeRequest() writes turns as items", () => {
   const { input } = encode({
     turns: [
       turn("system", text("Be brief.")),
@@ -90,7 +90,7 @@ Deno.test("encodeRequest() writes results of tools", async (t) => {
   });
 });
 
-Deno.test("encodeRequest() adds missing results, and fits long ids", () => {
+Deno.test("encodeRequest() adds missing results, and shortens long ids", () => {
   const id = `call-${"x".repeat(80)}`;
   const { input } = encode({ turns: [HELLO, callTurn(id)] }).body;
   assert(Array.isArray(input));
@@ -101,7 +101,7 @@ Deno.test("encodeRequest() adds missing results, and fits long ids", () => {
   assert.match(String(Object(input[2]).output), /interrupted/);
 });
 
-Deno.test("encodeRequest() sends sealed reasoning to its issuer alone", async (t) => {
+Deno.test("encodeRequest() returns sealed reasoning only to its issuer", async (t) => {
   const cases = [
     ["its own", "responses", "encrypted_content", "connection-1", true],
     [
@@ -143,7 +143,7 @@ Deno.test("encodeRequest() sends sealed reasoning to its issuer alone", async (t
   });
 });
 
-Deno.test("encodeRequest() writes files and pictures", async (t) => {
+Deno.test("encodeRequest() writes files and images", async (t) => {
   const cases: readonly (readonly [Block, unknown])[] = [
     [
       { kind: "file", source: { type: "text", text: "abc" }, name: "a.txt" },
@@ -209,7 +209,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
   }
 });
 
-Deno.test("encodeRequest() reports its losses", async (t) => {
+Deno.test("encodeRequest() reports dropped fields, with their weights", async (t) => {
   const cases: readonly (readonly [string, Partial<CanonicalRequest>])[] = [
     ["stop report", { stop: ["END"] }],
     [
@@ -279,7 +279,7 @@ Deno.test("encodeRequest() reports its losses", async (t) => {
   }
 });
 
-Deno.test("encodeRequest() writes settings as the target takes them", async (t) => {
+Deno.test("encodeRequest() writes the settings that the target accepts", async (t) => {
   const cases: readonly (readonly [
     name: string,
     service: string,
@@ -421,7 +421,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
   });
 });
 
-Deno.test("encodeRequest() keeps to the target's own output limit", () => {
+Deno.test("encodeRequest() lowers the output limit to the target's", () => {
   const { body, lost } = encode({ maxOutputTokens: 9000 }, {
     maxOutputTokens: 4096,
   });
@@ -429,7 +429,7 @@ Deno.test("encodeRequest() keeps to the target's own output limit", () => {
   assert.equal(lossesOf(lost), "maxOutputTokens report");
 });
 
-Deno.test("encodeRequest() marks cached parts where the target takes marks", () => {
+Deno.test("encodeRequest() writes cache marks if the target accepts them", () => {
   const blocks: Block[] = [
     { kind: "text", text: "a", cache: { ttlSeconds: 300 } },
     { kind: "text", text: "b", cache: { ttlSeconds: 3600 } },
@@ -465,7 +465,7 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
   }
 });
 
-Deno.test("encodeRequest() leaves tools out where the target has no list of allowed ones", () => {
+Deno.test("encodeRequest() writes only the allowed tools if the target has no list of allowed tools", () => {
   const fields: Partial<CanonicalRequest> = {
     tools: [{ kind: "function", name: "a" }, { kind: "function", name: "b" }],
     toolChoice: {
@@ -491,7 +491,7 @@ Deno.test("encodeRequest() leaves tools out where the target has no list of allo
   });
 });
 
-Deno.test("toolSupport() recognizes custom tools and namespaces where OpenAI serves", () => {
+Deno.test("toolSupport() has custom tools and namespaces only for OpenAI's services", () => {
   const support = (service: string) =>
     responsesCodec.toolSupport(targetOf({ service }));
   assert.deepEqual(support("codex"), {

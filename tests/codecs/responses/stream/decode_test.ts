@@ -36,7 +36,7 @@ const CALL = {
   arguments: '{"a":1}',
 };
 
-Deno.test("createStreamDecoder() reads the type of an event from its line where the data has none", () => {
+Deno.test("createStreamDecoder() reads the type of an event from its line if the data has none", () => {
   const events = decodeFrames(responsesCodec, [
     frame({ response: { id: "resp_1" } }, "response.created"),
     frame({ output_index: 0, delta: "Hi" }, "response.output_text.delta"),
@@ -45,7 +45,7 @@ Deno.test("createStreamDecoder() reads the type of an event from its line where 
   assert.deepEqual(textsOf(events), ["Hi"]);
 });
 
-Deno.test("createStreamDecoder() reports only the provider's counts", () => {
+Deno.test("createStreamDecoder() adds no counts to the provider's", () => {
   const answer = foldAnswer(decodeFrames(responsesCodec, [
     frame({ response: { id: "resp_1" } }, "response.created"),
     frame({
@@ -90,7 +90,7 @@ Deno.test("createStreamDecoder() emits deltas as they arrive", () => {
   assert.deepEqual(events.splice(0), [{ type: "block-end", index: 0 }]);
 });
 
-Deno.test("createStreamDecoder() reads calls that come late or badly", async (t) => {
+Deno.test("createStreamDecoder() reads late and irregular calls", async (t) => {
   const cases: readonly (readonly [string, readonly JsonObject[], unknown])[] =
     [
       [
@@ -142,7 +142,7 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
   });
 });
 
-Deno.test("createStreamDecoder() ends with one failure", async (t) => {
+Deno.test("createStreamDecoder() emits one failure for an error or an early end", async (t) => {
   const started = event("created", { response: { id: "resp_1" } });
   const cases: readonly (readonly [string, readonly SseFrame[], Failure])[] = [
     [
@@ -268,7 +268,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
   });
 });
 
-Deno.test("createStreamDecoder() closes a part when it is done, and does not repeat it", () => {
+Deno.test("createStreamDecoder() closes a finished part, and does not repeat its text", () => {
   const place = { ...at(0, 0) };
   const part = { type: "output_text", text: "Hello" };
   const events = decodeFrames(
@@ -299,7 +299,7 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not rep
   assert.deepEqual(textsOf(events), ["Hel", "lo", "!"]);
 });
 
-Deno.test("createStreamDecoder() keeps the text of the pieces when the end has another one", () => {
+Deno.test("createStreamDecoder() keeps the text of the pieces when the final text differs", () => {
   const written = '{"city": "Paris", "days": 3}';
   const call = { ...CALL, arguments: "" };
   const about = { ...at(0, 0) };
@@ -338,7 +338,7 @@ Deno.test("createStreamDecoder() emits nothing after its end", () => {
   assert.deepEqual(events.map(({ type }) => type), ["start", "end"]);
 });
 
-Deno.test("createStreamDecoder() adds the fields that only the last event has", () => {
+Deno.test("createStreamDecoder() emits content that only the last event has", () => {
   const reasoning = {
     id: "rs_1",
     type: "reasoning",
@@ -364,7 +364,7 @@ Deno.test("createStreamDecoder() adds the fields that only the last event has", 
   );
 });
 
-Deno.test("decodeAnswer() rejects an unfinished answer", async (t) => {
+Deno.test("decodeAnswer() throws for an unfinished answer, an error and other bodies", async (t) => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
     ["a string", "hi", /not an answer/],
     ["no output", {}, /not an answer/],
@@ -427,7 +427,7 @@ function broken(fault: string): Failure {
   return { kind: "broken", message: `${fault}. Try again later.` };
 }
 
-Deno.test("earlier reasoning that the provider dropped is reported, streamed and whole", () => {
+Deno.test("createStreamDecoder() and decodeAnswer() report the reasons for dropping earlier reasoning", () => {
   const removed = (reason: string) => ({
     type: "reasoning",
     action: "removed",

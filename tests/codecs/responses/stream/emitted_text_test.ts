@@ -7,7 +7,7 @@ function said(...pieces: readonly string[]): EmittedText {
   return text;
 }
 
-Deno.test("The rest of a text is the part that did not arrive in pieces", () => {
+Deno.test("missingFrom() returns the rest of a text after its pieces", () => {
   const long = "word ".repeat(100);
   assert.equal(said().missingFrom(long), long);
   assert.equal(said("").missingFrom(long), long);
@@ -20,7 +20,7 @@ Deno.test("The rest of a text is the part that did not arrive in pieces", () => 
   assert.equal(said("word", " wor").missingFrom("word w"), "");
 });
 
-Deno.test("a final text that differs from its pieces has no rest", () => {
+Deno.test("missingFrom() returns an empty text when the final text differs from its pieces", () => {
   assert.equal(said("fully").missingFrom("Fully and more"), "");
   assert.equal(said('{"a":1}').missingFrom('{ "a": 1 }'), "");
   assert.equal(

@@ -134,7 +134,7 @@ Deno.test("createStreamEncoder() writes the events of every kind of item", () =>
   ]);
 });
 
-Deno.test("createStreamEncoder() puts parallel calls in a row", () => {
+Deno.test("createStreamEncoder() writes parallel calls one after another", () => {
   const frames = encode([
     START,
     callOf(0, "f"),
@@ -168,7 +168,7 @@ Deno.test("createStreamEncoder() keeps a call's namespace", () => {
   assert.equal(Object(output[0]).namespace, "n");
 });
 
-Deno.test("createStreamEncoder() calls typed tools in their own shape", () => {
+Deno.test("createStreamEncoder() writes calls of typed tools in their own shape", () => {
   const context = contextOf({
     tools: [
       { type: "local_shell" },
@@ -209,7 +209,7 @@ Deno.test("createStreamEncoder() calls typed tools in their own shape", () => {
   ]);
 });
 
-Deno.test("createStreamEncoder() writes sealed parts", () => {
+Deno.test("createStreamEncoder() writes OpenAI's sealed parts unchanged, and others in an envelope", () => {
   const sealedOf = (protocol: "messages" | "responses", form: string) => {
     const { output } = foldResponses(textOf(encode([
       START,
@@ -241,7 +241,7 @@ Deno.test("createStreamEncoder() writes no events for empty reasoning", () => {
   assert.deepEqual(foldResponses(textOf(frames)).output, []);
 });
 
-Deno.test("createStreamEncoder() shows what other protocols know, or reports it", () => {
+Deno.test("createStreamEncoder() writes other protocols' blocks as text, or reports them", () => {
   const dropped: string[] = [];
   const context = {
     ...contextOf({}),
@@ -277,7 +277,7 @@ Deno.test("createStreamEncoder() shows what other protocols know, or reports it"
   assert.deepEqual(dropped, ["server_tool_use", "citation"]);
 });
 
-Deno.test("createStreamEncoder() writes the end of the answer", async (t) => {
+Deno.test("createStreamEncoder() writes the status for every stop reason", async (t) => {
   const cases: readonly (readonly [StopReason, string, string | null])[] = [
     ["end", "completed", null],
     ["stop_sequence", "completed", null],
@@ -306,7 +306,7 @@ Deno.test("createStreamEncoder() writes the end of the answer", async (t) => {
   });
 });
 
-Deno.test("createStreamEncoder() repeats a schema with every field of a format", () => {
+Deno.test("createStreamEncoder() repeats the request's format with every field", () => {
   const schema = {
     type: "object",
     properties: {},
@@ -372,7 +372,7 @@ Deno.test("createStreamEncoder() repeats the request's settings", () => {
   });
 });
 
-Deno.test("createStreamEncoder() keeps a silent stream alive with events, also before its provider has sent any", () => {
+Deno.test("createStreamEncoder() writes keep-alives as events, even before the first event of the answer", () => {
   const encoder = responsesCodec.createStreamEncoder(contextOf({}));
   const frames: (SseFrame | SseComment)[] = [];
   const emit = (frame: SseFrame | SseComment) => {
@@ -436,7 +436,7 @@ Deno.test("createStreamEncoder() writes a failure with a code that clients know"
   }
 });
 
-Deno.test("createStreamEncoder() fails when an answer is too large to hold, and then writes that failure", () => {
+Deno.test("createStreamEncoder() throws a failure for an answer that is too large to hold, and then writes it", () => {
   const encoder = responsesCodec.createStreamEncoder(contextOf({}));
   const frames: SseFrame[] = [];
   const push = (event: AnswerEvent) =>
@@ -457,7 +457,7 @@ Deno.test("createStreamEncoder() fails when an answer is too large to hold, and 
   assert.equal(frames.at(-1)?.event, "response.failed");
 });
 
-Deno.test("createStreamEncoder() begins even a stream that is nothing but a failure", () => {
+Deno.test("createStreamEncoder() writes `response.created` before a failure", () => {
   const frames = encode([{
     type: "failure",
     failure: { kind: "server", message: "No" },
@@ -469,7 +469,7 @@ Deno.test("createStreamEncoder() begins even a stream that is nothing but a fail
   ]);
 });
 
-Deno.test("createStreamEncoder() answers a compaction trigger with one summary", () => {
+Deno.test("createStreamEncoder() writes one compaction item after a compaction trigger", () => {
   const context = contextOf({
     input: [{ role: "user", content: "Hi" }, { type: "compaction_trigger" }],
   });
@@ -528,7 +528,7 @@ function call(name: string, text: string): AnswerBlock {
   return { kind: "function_call", id: `id-${name}`, name, arguments: text };
 }
 
-Deno.test("createStreamEncoder() writes the phase of a message, and keeps messages apart", () => {
+Deno.test("createStreamEncoder() writes each message as an item, with its phase", () => {
   const text = (index: number, phase?: string): AnswerEvent => ({
     type: "block-start",
     index,
@@ -554,7 +554,7 @@ Deno.test("createStreamEncoder() writes the phase of a message, and keeps messag
   );
 });
 
-Deno.test("createStreamEncoder() lets a citation without a position cover the whole text, in either order", () => {
+Deno.test("createStreamEncoder() gives a citation without offsets those of the whole text, in either order", () => {
   const citation: AnswerEvent = {
     type: "block-citation",
     index: 0,
