@@ -99,7 +99,7 @@ Deno.test("a pattern that OpenAI cannot compile moves into the description of it
   }
 });
 
-Deno.test("patterns stay for providers that take them", () => {
+Deno.test("providers that accept all patterns get them unchanged", () => {
   for (const target of OTHERS) {
     const parameters = schemaOf({ f: { type: "string", pattern: ARTIFACT } });
     const { body, dropped } = received(
@@ -112,7 +112,7 @@ Deno.test("patterns stay for providers that take them", () => {
   }
 });
 
-Deno.test("a pattern is found at every place of a schema, and nowhere else", () => {
+Deno.test("a pattern is found at every place of a schema, but not in names and examples", () => {
   const bad = { type: "string", pattern: LOOKAHEAD };
   const good = {
     type: "string",
@@ -149,7 +149,7 @@ Deno.test("a pattern is found at every place of a schema, and nowhere else", () 
   }
 });
 
-Deno.test("names of properties that OpenAI cannot match move into the description, and are forbidden no more", () => {
+Deno.test("patterns of property names that OpenAI cannot compile move into the description, and the object is opened", () => {
   const { body, dropped } = received(
     "messages",
     "chat openai gpt-5.2",
@@ -170,7 +170,7 @@ Deno.test("names of properties that OpenAI cannot match move into the descriptio
   assert.deepEqual(named(dropped), ["pattern"]);
 });
 
-Deno.test("a strict tool stays strict without the pattern", () => {
+Deno.test("a tool stays strict when its pattern moves", () => {
   const strict = {
     type: "object",
     properties: { a: { type: "string", pattern: LOOKAHEAD } },
@@ -186,7 +186,7 @@ Deno.test("a strict tool stays strict without the pattern", () => {
   }
 });
 
-Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", () => {
+Deno.test("the schema of an answer gets no pattern that OpenAI cannot compile", () => {
   const schema = {
     type: "object",
     properties: { mail: { type: "string", pattern: LOOKAHEAD } },
@@ -224,7 +224,7 @@ function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
   return received("chat", `responses ${service} ${model}`, fields);
 }
 
-Deno.test("log probabilities are requested from an OpenAI model that does not reason", () => {
+Deno.test("an OpenAI model that does not reason gets the request for log probabilities", () => {
   const { body, dropped } = ask({ logprobs: true, top_logprobs: 2 });
   assert.deepEqual(body.include, [
     "reasoning.encrypted_content",
@@ -237,7 +237,7 @@ Deno.test("log probabilities are requested from an OpenAI model that does not re
   assert.equal(plain.top_logprobs, undefined);
 });
 
-Deno.test("log probabilities are not requested without the caller's request", () => {
+Deno.test("no provider gets a request for log probabilities that the caller did not make", () => {
   for (const fields of [{}, { logprobs: false }, { top_logprobs: 0 }]) {
     const { body, dropped } = ask(fields, "gpt-4.1");
     assert.equal(body.include, undefined);
@@ -246,7 +246,7 @@ Deno.test("log probabilities are not requested without the caller's request", ()
   }
 });
 
-Deno.test("log probabilities are rejected when a model or its provider has none", () => {
+Deno.test("a request for log probabilities is rejected when the model or its provider has none", () => {
   const asked = { logprobs: true };
   assert.throws(() => ask(asked, "gpt-5.5"), /Cannot pass `logprobs`/);
   assert.throws(() => ask(asked, "gpt-9"), /Cannot pass `logprobs`/);
@@ -327,7 +327,7 @@ function context(fields: JsonObject = { logprobs: true }) {
   );
 }
 
-Deno.test("log probabilities of a whole answer are those of the choice", () => {
+Deno.test("a JSON answer has its log probabilities in the choice", () => {
   for (
     const answer of [
       CODECS.responses.decodeAnswer(RESPONSE, counterIds()),
@@ -343,7 +343,7 @@ Deno.test("log probabilities of a whole answer are those of the choice", () => {
   }
 });
 
-Deno.test("log probabilities of a stream are in the chunks of their tokens", () => {
+Deno.test("a stream has the log probabilities in the chunks of their tokens", () => {
   const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
   const unfolded: AnswerEvent[] = [];
   unfoldAnswer(answer, (event) => {
@@ -365,14 +365,14 @@ Deno.test("log probabilities of a stream are in the chunks of their tokens", () 
   }
 });
 
-Deno.test("a cut answer has the log probabilities of its text", () => {
+Deno.test("an answer cut at a stop string has only the log probabilities of its text", () => {
   const cut = foldAnswer(runStage(cutAtStops(["two"]), streamEvents()));
   const [block] = cut.blocks;
   assert.equal(block?.kind === "text" && block.text, "One ");
   assert.deepEqual(block?.kind === "text" && block.logprobs, [FIRST]);
 });
 
-Deno.test("log probabilities that were not requested do not reach a Chat caller", () => {
+Deno.test("a Chat caller gets no log probabilities without a request", () => {
   const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
   const chat = CODECS.chat.encodeAnswer(answer, context({}));
   const [choice] = JSON.parse(JSON.stringify(chat)).choices;
@@ -384,7 +384,7 @@ Deno.test("log probabilities that were not requested do not reach a Chat caller"
   assert.doesNotMatch(JSON.stringify(frames), /"logprob\\"/);
 });
 
-Deno.test("an answer without log probabilities has none", () => {
+Deno.test("an answer without log probabilities has null in their place", () => {
   const bare = {
     ...RESPONSE,
     output: [{

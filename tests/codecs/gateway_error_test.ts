@@ -21,7 +21,7 @@ const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["timeout", "timeout_error", "timeout_error"],
 ];
 
-Deno.test("encodeError() names each kind as the two shapes do", (t) =>
+Deno.test("encodeError() writes the type of each kind in both shapes", (t) =>
   steps(t, TYPES, ([kind, openai, messages]) => {
     const error = new GatewayError(kind, "Cannot do it");
     for (const protocol of ["chat", "responses"] as const) {
@@ -53,7 +53,7 @@ const FULL = new GatewayError("invalid_request", "Cannot do it", {
   cause: new Error("secret"),
 });
 
-Deno.test("encodeError() shows param, type and code in the OpenAI shape, and nothing else", () => {
+Deno.test("encodeError() writes only param, type and code in the OpenAI shape", () => {
   assert.deepEqual(CODECS.chat.encodeError(FULL, "req_1"), {
     error: {
       message: "Cannot do it",
@@ -64,7 +64,7 @@ Deno.test("encodeError() shows param, type and code in the OpenAI shape, and not
   });
 });
 
-Deno.test("encodeError() shows type and details in the Messages shape, and nothing else", () => {
+Deno.test("encodeError() writes only type and details in the Messages shape", () => {
   assert.deepEqual(
     CODECS.messages.encodeError(FULL, "req_1"),
     {
@@ -79,7 +79,7 @@ Deno.test("encodeError() shows type and details in the Messages shape, and nothi
   );
 });
 
-Deno.test("encodeError() writes the reset time of an exhausted window for callers of Responses, and a final code for those of Chat", () => {
+Deno.test("encodeError() writes an exhausted limit's reset time for Responses callers, and a final code for Chat callers", () => {
   const error = new GatewayError("rate_limited", "Cannot do it", {
     resetsAtMs: 1_800_000_000_001,
   });

@@ -25,7 +25,7 @@ const NOTE = textPart(
   "x-anthropic-billing-header: cc_version=2.1.329; cc_entrypoint=cli;",
 );
 
-Deno.test("the system text of Claude Code is one string without its billing note, with and without a schema", () => {
+Deno.test("Claude Code's system text becomes one string without its billing note, with or without a schema", () => {
   for (const service of ["custom", "zai", "bigmodel", "deepseek", "kimi"]) {
     for (const format of [undefined, { type: "json_schema", schema: SCHEMA }]) {
       const { body } = toChat(
@@ -59,7 +59,7 @@ Deno.test("the system text of Claude Code is one string without its billing note
   }
 });
 
-Deno.test("a system text of nothing but a billing note is no message", () => {
+Deno.test("a system text that is only a billing note becomes no message", () => {
   for (const service of ["custom", "zai", "openai", "openrouter"]) {
     const { body, dropped } = toChat("messages", { system: [NOTE] }, service);
     assert.deepEqual(messagesIn(body), [fromUser("Hello")]);
@@ -67,7 +67,7 @@ Deno.test("a system text of nothing but a billing note is no message", () => {
   }
 });
 
-Deno.test("tools that come in the middle of a conversation leave no list of parts behind", () => {
+Deno.test("tools in the middle of a conversation do not split the text into parts", () => {
   for (const service of ["custom", "zai", "openai"]) {
     const claude = toChat(
       "messages",
@@ -114,7 +114,7 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
   }
 });
 
-Deno.test("marked system text keeps its parts where a provider takes marks, and a schema becomes one more", () => {
+Deno.test("system text with cache marks keeps its parts for a provider with marks, and a schema is a further part", () => {
   const system = [{
     type: "text",
     text: "Be brief.",
@@ -153,7 +153,7 @@ const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
 ];
 
 for (const [name, from, answer] of EMPTY) {
-  Deno.test(`an answer of ${name} is no message to any provider of Chat Completions`, () => {
+  Deno.test(`no provider of Chat Completions gets an answer of ${name} as a message`, () => {
     for (const service of ["custom", "kimi", "deepseek", "openai", "zai"]) {
       const field = from === "messages" ? "messages" : "input";
       const { body } = toChat(
@@ -176,7 +176,7 @@ for (const [name, from, answer] of EMPTY) {
   });
 }
 
-Deno.test("an assistant's turn of a call alone is kept, as is one of text alone", () => {
+Deno.test("assistant turns with only a call or only a text are kept", () => {
   const { body } = toChat(
     "messages",
     {
@@ -201,7 +201,7 @@ Deno.test("an assistant's turn of a call alone is kept, as is one of text alone"
   ]);
 });
 
-Deno.test("an answer of nothing but thoughts is no message to Anthropic either", () => {
+Deno.test("Anthropic gets no message for an answer of only reasoning", () => {
   const { body } = received("responses", "messages custom glm-5", {
     input: [
       fromUser("One"),
@@ -214,7 +214,7 @@ Deno.test("an answer of nothing but thoughts is no message to Anthropic either",
   ]);
 });
 
-Deno.test("pictures and sound that a model made are named as lost, and refused by a strict connection", () => {
+Deno.test("pictures and sound of a model are named as dropped, and rejected on a strict connection", () => {
   const history = {
     messages: [
       fromUser("Draw"),
@@ -242,7 +242,7 @@ Deno.test("pictures and sound that a model made are named as lost, and refused b
   }
 });
 
-Deno.test("a model's own sound goes back to its provider", () => {
+Deno.test("a model's sound returns to its provider", () => {
   const message = {
     role: "assistant",
     content: null,
@@ -273,7 +273,7 @@ Deno.test("a file without a name gets one", () => {
   }]);
 });
 
-Deno.test("the context of a document precedes it, and citations that the model cannot make are named", () => {
+Deno.test("the context of a document becomes text before it, and unsupported citations are named", () => {
   const about = { context: "Of last year", citations: { enabled: true } };
   const content = [
     { type: "document", source: PDF, title: "a.pdf", ...about },
@@ -307,7 +307,7 @@ Deno.test("the context of a document precedes it, and citations that the model c
   );
 });
 
-Deno.test("a document of blocks is sent block by block, also in a tool result", () => {
+Deno.test("a document of blocks is sent as its blocks, even in a tool result", () => {
   const document = {
     type: "document",
     title: "Report",
@@ -348,7 +348,7 @@ Deno.test("a document of blocks is sent block by block, also in a tool result", 
 });
 
 // https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md
-Deno.test("Kimi finds its own ids again in the history of a caller who could only be given others", () => {
+Deno.test("Kimi gets its own ids back in the history of a Messages caller", () => {
   const ids = ["functions.get_weather:0", "functions.f_1:12", "search:3"];
   const names = ["get_weather", "f_1", "search"];
   const given = callerIds(ids, names);
@@ -357,7 +357,7 @@ Deno.test("Kimi finds its own ids again in the history of a caller who could onl
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
-Deno.test("Kimi finds an id again that it gave twice", () => {
+Deno.test("Kimi gets an id back that it gave twice", () => {
   const names = ["f"];
   const [first = ""] = callerIds(["functions.f:0"], names);
   const history = loop([first], names);
@@ -372,7 +372,7 @@ Deno.test("Kimi finds an id again that it gave twice", () => {
   assert.deepEqual(idsIn(body), [all, all]);
 });
 
-Deno.test("ids that no model counted stay as they are", () => {
+Deno.test("ids that do not count calls do not change", () => {
   const ids = ["call_0123abcd", "toolu_01_deadbeef", "functions_f_0_00000000"];
   const { body } = toChat(
     "messages",
@@ -382,7 +382,7 @@ Deno.test("ids that no model counted stay as they are", () => {
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
-Deno.test("arguments that are null are none, in every protocol's history", () => {
+Deno.test("null arguments in a history count as none, in every protocol", () => {
   const chat = {
     messages: [
       fromUser("Hello"),

@@ -26,7 +26,7 @@ const RESPONSES_TOOL = {
   parameters: SCHEMA,
 };
 
-Deno.test("a lost setting of a Messages tool that changes the model's behavior is named", () => {
+Deno.test("a dropped setting of a Messages tool that changes the model's behavior is named", () => {
   for (const to of ["chat", "responses"] as const) {
     for (
       const [setting, name] of [
@@ -53,7 +53,7 @@ Deno.test("a lost setting of a Messages tool that changes the model's behavior i
   }
 });
 
-Deno.test("a lost setting of a Responses tool that changes the model's behavior is named", () => {
+Deno.test("a dropped setting of a Responses tool that changes the model's behavior is named", () => {
   for (const to of ["chat", "messages"] as const) {
     for (
       const [setting, name] of [
@@ -85,7 +85,7 @@ Deno.test("a lost setting of a Responses tool that changes the model's behavior 
   }
 });
 
-Deno.test("a setting of a tool that repeats a default, or concerns loading or streaming, is no loss", () => {
+Deno.test("a tool's setting is not named if it is the default, or only about loading or streaming", () => {
   for (
     const setting of [
       { allowed_callers: ["direct"] },
@@ -117,7 +117,7 @@ Deno.test("a setting of a tool that repeats a default, or concerns loading or st
   }
 });
 
-Deno.test("a setting of a tool stays where it is among targets of its own protocol", () => {
+Deno.test("targets of the same protocol get a tool's settings unchanged", () => {
   const input_examples = [{ city: "Rome" }];
   const own = ask(
     "messages",
@@ -128,7 +128,7 @@ Deno.test("a setting of a tool stays where it is among targets of its own protoc
   assert.deepEqual(own.dropped, []);
 });
 
-Deno.test("a model of another protocol reads how large the screen is, and zooms where it may", () => {
+Deno.test("a model of another protocol reads the screen's size, and gets `zoom` if it is allowed", () => {
   const screen = {
     name: "computer",
     display_width_px: 1280,
@@ -161,7 +161,7 @@ function saying(...content: JsonObject[]): JsonObject {
   return { messages: [{ role: "user", content }] };
 }
 
-Deno.test("an image that shall not be scaled down silently is named where it could be", () => {
+Deno.test("an image that must not be scaled down is named if the target may scale it", () => {
   for (const to of ["chat", "responses"] as const) {
     const picture = (oversized_image: string) => ({
       ...PICTURE,
@@ -178,7 +178,7 @@ Deno.test("an image that shall not be scaled down silently is named where it cou
   }
 });
 
-Deno.test("the context of a document reaches Responses, too", () => {
+Deno.test("a Responses provider gets the context of a document", () => {
   const pdf = {
     type: "base64",
     media_type: "application/pdf",
@@ -195,7 +195,7 @@ Deno.test("the context of a document reaches Responses, too", () => {
   }
 });
 
-Deno.test("the description of a format reaches Claude in the schema, unless that has its own", () => {
+Deno.test("Claude gets the description of a format in the schema, unless the schema has its own", () => {
   for (const from of ["chat", "responses"] as const) {
     const format = (schema: JsonObject) => {
       const wish = { name: "place", description: "Where it is", schema };
@@ -218,7 +218,7 @@ Deno.test("the description of a format reaches Claude in the schema, unless that
   }
 });
 
-Deno.test("the cache mark of a tool's result reaches providers of Chat Completions that know marks", () => {
+Deno.test("Chat providers with cache marks get the mark of a tool's result", () => {
   const cache_control = { type: "ephemeral" };
   const conversation = (result: JsonObject) => ({
     messages: [
@@ -250,7 +250,7 @@ Deno.test("the cache mark of a tool's result reaches providers of Chat Completio
   }
 });
 
-Deno.test("the description of a namespace reaches models without namespaces, once", () => {
+Deno.test("models without namespaces get the description of a namespace once", () => {
   const inside = (name: string) => ({ ...RESPONSES_TOOL, name });
   const spaces = (description: string) =>
     withTool({
@@ -275,7 +275,7 @@ Deno.test("the description of a namespace reaches models without namespaces, onc
   }
 });
 
-Deno.test("the cache mark of a search result is carried or named like any other", () => {
+Deno.test("the cache mark of a search result is sent, or named as dropped", () => {
   const cache_control = { type: "ephemeral" };
   const found = { type: "search_result", source: "s", title: "t" };
   const text = { type: "text", text: "Words" };

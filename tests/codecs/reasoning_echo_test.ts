@@ -166,25 +166,25 @@ const ENCRYPTED: ReasoningBlock = {
   },
 };
 
-Deno.test("a Chat caller's signed thinking returns unchanged, with any text beside it", () => {
+Deno.test("a Chat caller's signed thinking returns unchanged, with and without a readable text", () => {
   judge(answerOf([SIGNED]), "messages");
   judge(answerOf([OMITTED]), "messages");
   judge(answerOf([SIGNED, OMITTED]), "messages");
 });
 
-Deno.test("a Chat caller's redacted thinking returns beside thinking, in its place", () => {
+Deno.test("a Chat caller's redacted thinking returns at its place beside thinking", () => {
   judge(answerOf([REDACTED]), "messages");
   judge(answerOf([SIGNED, REDACTED]), "messages");
   judge(answerOf([REDACTED, SIGNED, REDACTED]), "messages");
 });
 
-Deno.test("a Chat caller's encrypted reasoning returns with its summary as a summary, as OpenAI requires", () => {
+Deno.test("a Chat caller's encrypted reasoning returns to OpenAI with its text as a summary", () => {
   // Anything in `content` is a 400: https://github.com/router-for-me/CLIProxyAPI/issues/5825
   judge(answerOf([ENCRYPTED]), "responses");
   judge(answerOf([ENCRYPTED, { ...ENCRYPTED, parts: [] }]), "responses");
 });
 
-Deno.test("mixed-up thinking of several blocks from a Chat caller is dropped", () => {
+Deno.test("a Chat caller's reasoning is dropped when a block is missing, repeated or moved", () => {
   const message = messageOf(answerOf([SIGNED, REDACTED]));
   const details = message.reasoning_details;
   assert.ok(Array.isArray(details));

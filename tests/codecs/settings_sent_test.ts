@@ -23,7 +23,7 @@ function toOpenAiChat(fields: JsonObject, model = "gpt-5.6-sol") {
 
 const OPTIONS = { mode: "explicit", ttl: "30m" };
 
-Deno.test("prompt_cache_options pass between OpenAI's protocols where the model takes them", () => {
+Deno.test("prompt_cache_options pass between OpenAI's protocols if the model accepts them", () => {
   const asked = { prompt_cache_options: OPTIONS };
   for (const { body, dropped } of [toResponses(asked), toOpenAiChat(asked)]) {
     assert.deepEqual(body.prompt_cache_options, OPTIONS);
@@ -44,7 +44,7 @@ Deno.test("prompt_cache_options pass between OpenAI's protocols where the model 
 });
 
 // "not supported by GPT-6 and later models; use prompt_cache_options instead": npm @ai-sdk/openai
-Deno.test("prompt_cache_retention passes between OpenAI's protocols for models that take it", () => {
+Deno.test("prompt_cache_retention passes between OpenAI's protocols if the model accepts it", () => {
   const asked = { prompt_cache_retention: "24h" };
   for (const model of ["gpt-4.1", "gpt-5.2", "gpt-5.6-sol"]) {
     for (
@@ -70,7 +70,7 @@ Deno.test("prompt_cache_retention passes between OpenAI's protocols for models t
   }
 });
 
-Deno.test("an encoder writes nothing of another protocol's extras", () => {
+Deno.test("encodeRequest() writes no extras of another protocol", () => {
   const foreign = Object.fromEntries(
     [
       "logprobs",
@@ -99,7 +99,7 @@ Deno.test("an encoder writes nothing of another protocol's extras", () => {
   }
 });
 
-Deno.test("a safety_identifier beside a user stays beside it", () => {
+Deno.test("a safety_identifier and a different user are both sent", () => {
   const asked = { user: "anna", safety_identifier: "hash-1" };
   for (const { body, dropped } of [toResponses(asked), toOpenAiChat(asked)]) {
     assert.equal(body.user, "anna");
@@ -108,7 +108,7 @@ Deno.test("a safety_identifier beside a user stays beside it", () => {
   }
 });
 
-Deno.test("a user alone, or the same one twice, is sent in the provider's field", () => {
+Deno.test("a single user id is sent in the provider's field", () => {
   for (
     const asked of [
       { user: "anna" },
@@ -123,7 +123,7 @@ Deno.test("a user alone, or the same one twice, is sent in the provider's field"
   }
 });
 
-Deno.test("a provider with one field for users receives the user, and the dropped field is named", () => {
+Deno.test("a provider with one field for users gets the user, and the safety_identifier is named", () => {
   const asked = { user: "anna", safety_identifier: "hash-1" };
   const { body, dropped } = toResponses(asked, "custom m");
   assert.equal(body.user, "anna");
@@ -131,7 +131,7 @@ Deno.test("a provider with one field for users receives the user, and the droppe
   assert.deepEqual(dropped, ["safety_identifier"]);
 });
 
-Deno.test("a summary of the reasoning reaches OpenAI in every spelling that a Chat caller has for it", () => {
+Deno.test("OpenAI gets the request for a reasoning summary in any spelling of a Chat caller", () => {
   const spellings: [JsonObject, JsonObject][] = [
     [{ reasoning: { summary: "detailed" } }, { summary: "detailed" }],
     [{ reasoning: { effort: "high", summary: "auto" } }, {
@@ -162,7 +162,7 @@ Deno.test("a summary of the reasoning reaches OpenAI in every spelling that a Ch
   }
 });
 
-Deno.test("a summary is named as lost where nothing is reasoned", () => {
+Deno.test("a request for a summary is named as dropped if there is no reasoning", () => {
   const { body, dropped } = toResponses(
     { reasoning: { summary: "auto" } },
     "openai gpt-4.1",
@@ -171,13 +171,13 @@ Deno.test("a summary is named as lost where nothing is reasoned", () => {
   assert.deepEqual(dropped, ["reasoning"]);
 });
 
-Deno.test("Anthropic shows its thinking when a Chat caller requests a summary", () => {
+Deno.test("Anthropic omits its thinking when a Chat caller excludes it", () => {
   const asked = { reasoning: { enabled: true, exclude: true } };
   const { body } = received("chat", "messages anthropic claude-opus-5", asked);
   assert.deepEqual(body.thinking, { type: "adaptive", display: "omitted" });
 });
 
-Deno.test("strictness that a schema does not allow is named, and the tools are not", () => {
+Deno.test("only `strict` is named as dropped when a schema does not qualify for it", () => {
   const parameters = { type: "object", properties: { a: {} } };
   const called = { name: "f", parameters, strict: true };
   const chat = { tools: [{ type: "function", function: called }] };
@@ -194,7 +194,7 @@ Deno.test("strictness that a schema does not allow is named, and the tools are n
   assert.deepEqual(dropped, ["tools[].strict"]);
 });
 
-Deno.test("a forced tool that the provider runs is kept by its own, named by others and refused by a strict connection", () => {
+Deno.test("a forced hosted tool is sent to its provider, named for others, and rejected on a strict connection", () => {
   const search = { type: "web_search_20250305", name: "web_search" };
   const asked = {
     tools: [search],
@@ -214,13 +214,13 @@ Deno.test("a forced tool that the provider runs is kept by its own, named by oth
   assert.deepEqual(own.dropped, []);
 });
 
-Deno.test("a force on tools of which none is left is named", () => {
+Deno.test("a forced choice is named as dropped when no tool is left", () => {
   const asked = { tools: [{ type: "web_search" }], tool_choice: "required" };
   const { dropped } = received("responses", "chat custom m", asked);
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
 });
 
-Deno.test("a system message among the others changes the effort, as Claude Code 2.1.330 sends it", () => {
+Deno.test("an effort in a system message of Claude Code 2.1.330 applies to the request", () => {
   const user = (content: JsonValue = "Go") => fromUser(content);
   const answer = fromModel("Done.");
   const change = (effort: string, content: JsonValue = []) => ({
@@ -258,7 +258,7 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
   }
 });
 
-Deno.test("the schema that Messages promises is strict at OpenAI where it can be, and named elsewhere", () => {
+Deno.test("OpenAI gets a Messages format as strict if it qualifies, and `strict` is named otherwise", () => {
   const closed = {
     type: "object",
     properties: { a: { type: "string" } },

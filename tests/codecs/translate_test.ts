@@ -43,7 +43,7 @@ function translate(body: JsonObject, rest: Partial<RequestTranslation> = {}) {
   });
 }
 
-Deno.test("translateRequest() writes the upstream's body and keeps the caller's request", () => {
+Deno.test("translateRequest() returns the upstream's body and the caller's request", () => {
   const { body, request, dropped } = translate({ temperature: 1 });
   assert.deepEqual(body, {
     model: "upstream",
@@ -67,7 +67,7 @@ Deno.test("translateRequest() names dropped fields in the caller's spelling", ()
   ]);
 });
 
-Deno.test("translateRequest() names dropped fields in the spelling of the request, when there are several", () => {
+Deno.test("translateRequest() names a dropped field in the request's spelling, if it has several", () => {
   const { dropped } = translate({ max_tokens: 5000 });
   assert.deepEqual([...dropped], ["max_tokens"]);
   assert.throws(
@@ -84,7 +84,7 @@ Deno.test("translateRequest() recognizes omitted fields in all spellings", () =>
   assert.deepEqual([...dropped], ["max_completion_tokens"]);
 });
 
-Deno.test("translateRequest() rejects a loss on a strict connection", () => {
+Deno.test("translateRequest() throws for a dropped field on a strict connection", () => {
   assert.throws(
     () => translate({ top_k: 3 }, { strict: true }),
     (error) => error instanceof GatewayError && error.param === "top_k",
@@ -105,7 +105,7 @@ Deno.test("translateRequest() sets forced fields and names omitted ones", () => 
   assert.deepEqual([...dropped], ["temperature"]);
 });
 
-Deno.test("translateRequest() names a field that only the upstream has in its spelling", () => {
+Deno.test("translateRequest() names a field that only the upstream has, in the upstream's spelling", () => {
   const { dropped } = translate({ stream: true }, { omit: ["stream_options"] });
   assert.deepEqual([...dropped], ["stream_options"]);
 });
@@ -116,7 +116,7 @@ Deno.test("translateRequest() requests a stream from an upstream that only strea
   assert.equal(request.stream, false);
 });
 
-Deno.test("translateRequest() bridges the tools that the target cannot spell", () => {
+Deno.test("translateRequest() replaces tools that the target does not support", () => {
   const tools = [{ type: "custom", custom: { name: "patch" } }];
   const { body, aliases } = translate({ tools });
   assert.match(
@@ -126,7 +126,7 @@ Deno.test("translateRequest() bridges the tools that the target cannot spell", (
   assert.deepEqual(aliases.get("patch"), { kind: "custom", name: "patch" });
 });
 
-Deno.test("translateRequest() lets the relay change the request before it is written", () => {
+Deno.test("translateRequest() lets the relay edit the canonical request", () => {
   const { body } = translate({}, {
     prepare: (request) => ({
       ...request,
@@ -136,7 +136,7 @@ Deno.test("translateRequest() lets the relay change the request before it is wri
   assert.deepEqual(body.messages, [{ role: "user", content: "Hi\n\nHi" }]);
 });
 
-Deno.test("translateRequest() rejects a request that is nested too deeply, and forwards bugs", () => {
+Deno.test("translateRequest() throws `invalid_request` for a request that is nested too deeply, and forwards bugs", () => {
   let schema: JsonObject = {};
   for (let depth = 0; depth < 200_000; depth++) schema = { items: schema };
   const response_format = {
@@ -187,7 +187,7 @@ function options(rest: Partial<TranslatorOptions> = {}): TranslatorOptions {
   };
 }
 
-Deno.test("a translator gives text for each piece of bytes that completes an event", () => {
+Deno.test("a translator returns text for each chunk that completes an event", () => {
   const translator = createTranslator(options());
   const half = HELLO.length - 12;
   assert.equal(translator.push(HELLO.subarray(0, half)), "");
@@ -202,7 +202,7 @@ Deno.test("a translator gives text for each piece of bytes that completes an eve
   assert.equal(translator.isOver(), true);
 });
 
-Deno.test("a translator gives nothing after the answer is over", () => {
+Deno.test("a translator returns nothing after the answer is over", () => {
   const translator = createTranslator(options());
   translator.push(HELLO);
   translator.push(END);
@@ -212,7 +212,7 @@ Deno.test("a translator gives nothing after the answer is over", () => {
   assert.equal(translator.end(), "");
 });
 
-Deno.test("a translator makes an early end, a failure from outside and a long event the caller's error", () => {
+Deno.test("a translator writes an error to the caller for an early end, an injected failure and a long event", () => {
   const early = createTranslator(options());
   early.push(HELLO);
   assert.match(
@@ -238,7 +238,7 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
   );
 });
 
-Deno.test("a translator treats an end in the middle of an event as early, in every protocol, and one after a whole event as the answer's", () => {
+Deno.test("a translator fails when the stream ends within an event, but not after a complete last event", () => {
   for (const codec of [chatCodec, messagesCodec, responsesCodec]) {
     for (const cut of ['data: {"id":"chatcmpl-1","cho', "data: {", "data: ["]) {
       const translator = createTranslator(options({
@@ -258,7 +258,7 @@ Deno.test("a translator treats an end in the middle of an event as early, in eve
   assert.match(whole.end(), /data: \[DONE\]\n\n$/);
 });
 
-Deno.test("a translator whose encoder cannot hold the answer ends it with that failure, for the caller and the observer", () => {
+Deno.test("a translator ends the answer with a failure when its encoder cannot hold it", () => {
   const written: AnswerEvent[] = [];
   const seen: AnswerEvent[] = [];
   const failure = oversizedAnswer("Too much");
@@ -285,7 +285,7 @@ Deno.test("a translator whose encoder cannot hold the answer ends it with that f
   assert.deepEqual(seen.at(-1), { type: "failure", failure });
 });
 
-Deno.test("a translator forwards unforeseen errors of its encoder", () => {
+Deno.test("a translator forwards bugs of its encoder", () => {
   const fault = new TypeError("a fault");
   const translator = createTranslator(options({
     encoder: {
@@ -299,11 +299,11 @@ Deno.test("a translator forwards unforeseen errors of its encoder", () => {
   assert.throws(() => translator.push(HELLO), (error) => error === fault);
 });
 
-Deno.test("a translator keeps a silent stream alive", () => {
+Deno.test("a translator writes keep-alives", () => {
   assert.equal(createTranslator(options()).keepAlive(), ": keep-alive\n\n");
 });
 
-Deno.test("a translator shows every event once to an observer, after the stage between", () => {
+Deno.test("a translator shows every edited event to the observer once", () => {
   const seen: AnswerEvent[] = [];
   const aliases = new Map(
     [["a__b", { kind: "function", name: "b", namespace: "a" }]] as const,
@@ -337,7 +337,7 @@ function createFold() {
   return createBodyFold(createBodyDecoder(chatCodec, counterIds()));
 }
 
-Deno.test("a body fold makes one answer of a stream in pieces", () => {
+Deno.test("a body fold joins a stream, however it is split, to one answer", () => {
   const fold = createFold();
   for (const byte of [...DECODE_BODY_HELLO, ...DECODE_BODY_END]) {
     fold.push(Uint8Array.of(byte));
@@ -364,7 +364,7 @@ Deno.test("a body fold throws the failure of a stream that ends early or reports
   );
 });
 
-Deno.test("a body fold throws when one event is too long", () => {
+Deno.test("a body fold throws for an event that is too long", () => {
   const fold = createFold();
   fold.push(new TextEncoder().encode("data: "));
   fold.push(new Uint8Array(MAX_FRAME_CHARACTERS - "data: ".length).fill(120));
@@ -401,7 +401,7 @@ Deno.test("a body fold reads JSON after a byte order mark, in any chunks", () =>
   }
 });
 
-Deno.test("a body fold throws the failure of JSON that is cut, too long, an error or no answer", () => {
+Deno.test("a body fold throws a failure for JSON that is cut off, too long, an error or no answer", () => {
   const cases: readonly (readonly [text: string, message: RegExp])[] = [
     [ANSWER.slice(0, -1), /is incomplete\./],
     ['{"error":{"message":"Broke"}}', /^Broke$/],
@@ -427,7 +427,7 @@ Deno.test("a body fold throws the failure of JSON that is cut, too long, an erro
   );
 });
 
-Deno.test("wholePart() leaves a last frame that came whole, be it of several lines", () => {
+Deno.test("wholePart() returns a complete last frame unchanged, even one of several lines", () => {
   const whole = [
     '{"a":1}',
     "[DONE]",
@@ -439,12 +439,12 @@ Deno.test("wholePart() leaves a last frame that came whole, be it of several lin
   for (const data of whole) assert.deepEqual(wholePart({ data }), { data });
 });
 
-Deno.test("wholePart() takes nothing of a last frame that was cut", () => {
+Deno.test("wholePart() returns undefined for a last frame that was cut off", () => {
   const cut = ['{"a":1', '{"a":"[DONE', "[DON", "{", "", '{"a":\n[1,'];
   for (const data of cut) assert.equal(wholePart({ data }), undefined, data);
 });
 
-Deno.test("wholePart() takes the events before a cut one, even without blank lines between them", () => {
+Deno.test("wholePart() returns the complete lines before one that was cut off", () => {
   assert.deepEqual(
     wholePart({ event: "x", data: '{"a":1}\n{"a":2}\n{"a":' }),
     { event: "x", data: '{"a":1}\n{"a":2}' },

@@ -153,7 +153,7 @@ for (const protocol of PROTOCOLS) {
   const { watch } = CODECS[protocol];
   const { output, silent, uncounted, ends, others } = SEEN[protocol];
 
-  Deno.test(`the watch of ${protocol} sees output, and passes over events that show nothing`, () => {
+  Deno.test(`the watch of ${protocol} recognizes events with output`, () => {
     for (const event of output) {
       assert.ok(watch.isOutput(event), JSON.stringify(event));
     }
@@ -162,13 +162,13 @@ for (const protocol of PROTOCOLS) {
     }
   });
 
-  Deno.test(`the watch of ${protocol} returns no usage where nothing is counted`, () => {
+  Deno.test(`the watch of ${protocol} returns no usage without counts`, () => {
     for (const body of uncounted) {
       assert.equal(watch.usageOf(body), undefined, JSON.stringify(body));
     }
   });
 
-  Deno.test(`the watch of ${protocol} recognizes the regular ends, with their type at any place`, () => {
+  Deno.test(`the watch of ${protocol} recognizes regular ends, with the type at any place`, () => {
     for (const data of ends) assert.ok(watch.isEnd(data), data);
     for (const data of ["", ...others]) assert.ok(!watch.isEnd(data), data);
   });

@@ -7,7 +7,7 @@ import {
 import { received } from "../../support/dialects/upstream_request.ts";
 import { fromModel, fromUser } from "../../support/wire/messages.ts";
 
-// The fields that providers of models with a switch for thinking reject, and the fields that they receive instead.
+// Fields that providers with a switch for thinking reject, and the fields that they get instead.
 
 /** The callers of other protocols that reach a provider of Chat Completions. */
 const CALLERS = ["messages", "responses"] as const;
@@ -148,7 +148,7 @@ for (const from of CALLERS) {
   // https://github.com/can1357/oh-my-pi/issues/1077
   // "Thinking mode does not support this tool_choice"
   // https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
-  Deno.test(`a forced tool switches thinking off for one turn and reports it, ${from}`, () => {
+  Deno.test(`a forced tool switches thinking off, which is named, for a ${from} caller`, () => {
     for (
       const model of [
         "kimi kimi-k2.5",
@@ -177,7 +177,7 @@ for (const from of CALLERS) {
     }
   });
 
-  Deno.test(`a tool is forced on a model that does not think by default, ${from}`, () => {
+  Deno.test(`a model that does not think by default gets a forced tool of a ${from} caller`, () => {
     for (
       const model of [
         "moonshot kimi-k2-0905-preview",
@@ -193,7 +193,7 @@ for (const from of CALLERS) {
   });
 
   // kimi-k3 takes auto, none and required: https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152
-  Deno.test(`a named tool is the only one offered where none can be named, ${from}`, () => {
+  Deno.test(`a model that accepts no named tool gets only that tool, and must call one, for a ${from} caller`, () => {
     const { body, dropped } = received(
       from,
       "chat moonshot kimi-k3",
@@ -207,7 +207,7 @@ for (const from of CALLERS) {
   });
 
   // "Tool choice must be auto": https://github.com/vectorize-io/hindsight/issues/4246
-  Deno.test(`a model that cannot be forced gets an instruction to call the tool, ${from}`, () => {
+  Deno.test(`a model that cannot be forced gets an instruction to call the tool, for a ${from} caller`, () => {
     for (
       const model of [
         "zai glm-5.3",
@@ -227,7 +227,7 @@ for (const from of CALLERS) {
   });
 }
 
-Deno.test("the words for a tool follow the results of others", () => {
+Deno.test("the instruction to call a tool follows the results of earlier calls", () => {
   const input = [
     fromUser("Hello"),
     { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
@@ -240,7 +240,7 @@ Deno.test("the words for a tool follow the results of others", () => {
   assert.equal(nudge?.role, "user");
 });
 
-Deno.test("Z.ai is offered no tools where none may be called", () => {
+Deno.test("Z.ai gets no tools when the tool choice is `none`", () => {
   const { body, dropped } = received("messages", "chat zai glm-5.2", {
     ...FORCED.messages,
     tool_choice: { type: "none" },
@@ -250,7 +250,7 @@ Deno.test("Z.ai is offered no tools where none may be called", () => {
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("an effort reaches the providers that take one, and is named where there is only a switch", () => {
+Deno.test("providers with efforts get the effort, and it is named for providers with only a switch", () => {
   const cases: [
     model: string,
     asked: string,
@@ -288,7 +288,7 @@ Deno.test("an effort reaches the providers that take one, and is named where the
   }
 });
 
-Deno.test("a budget becomes an effort where there is one, and is named where there is not", () => {
+Deno.test("a budget becomes an effort for providers with efforts, and is named for others", () => {
   const thinking = { type: "enabled", budget_tokens: 10_000 };
   const asked = { max_tokens: 20_000, thinking };
   const kept = received("messages", "chat deepseek deepseek-v4-pro", asked);
@@ -299,7 +299,7 @@ Deno.test("a budget becomes an effort where there is one, and is named where the
   assert.deepEqual(lost.dropped, ["thinking"]);
 });
 
-Deno.test("a model that always reasons gets the least effort, and the dropped field is named", () => {
+Deno.test("a model that always reasons gets its least effort for `off`, and the dropped field is named", () => {
   for (
     const [model, made] of [
       ["zai glm-5.3", "low"],
@@ -320,7 +320,7 @@ Deno.test("a model that always reasons gets the least effort, and the dropped fi
 
 // "invalid temperature: only 1 is allowed for this model":
 // https://github.com/Warma10032/VideoAdGuard/issues/34
-Deno.test("Kimi gets no sampling that it rejects, and other models of its provider do", () => {
+Deno.test("Kimi gets no sampling, which it rejects, but other models of its provider do", () => {
   const sampling = { temperature: 0.2, top_p: 0.5 };
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
     const { body, dropped } = received(
@@ -341,7 +341,7 @@ Deno.test("Kimi gets no sampling that it rejects, and other models of its provid
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("a model of OpenAI's gets no sampling behind Chat Completions either", () => {
+Deno.test("OpenAI's GPT-5.5 gets no sampling in Chat Completions, at any service", () => {
   for (const service of ["openai", "custom"]) {
     const asked = { temperature: 0.2 };
     const { body, dropped } = received(

@@ -63,7 +63,7 @@ for (const [name, words, lessons] of LESSONS) {
   });
 }
 
-Deno.test("only a 400 or 422 about the request teaches", () => {
+Deno.test("lessonsIn() finds lessons only in a 400 or 422 about the request", () => {
   const message = "Unsupported parameter: 'temperature'";
   const count = (
     kind: "invalid_request" | "filtered" | "rate_limited",
@@ -79,7 +79,7 @@ function taught(body: JsonObject, ...lessons: readonly Lesson[]): JsonObject {
   return teachBody(body, lessons).value;
 }
 
-Deno.test("an effort that a provider lacks becomes the nearest, and reasoning that cannot be switched off the lowest", () => {
+Deno.test("a `nearest` lesson replaces a missing effort by the nearest one, and `none` by the lowest", () => {
   const lesson: Lesson = {
     move: "nearest",
     field: "reasoning_effort",
@@ -95,7 +95,7 @@ Deno.test("an effort that a provider lacks becomes the nearest, and reasoning th
   assert.equal(sent("medium", ["none"]), undefined);
 });
 
-Deno.test("a field that is rejected beside another one stays where it is alone", () => {
+Deno.test("an `omit` lesson beside another field keeps the field when it is alone", () => {
   const lesson: Lesson = {
     move: "omit",
     field: "top_p",
@@ -108,7 +108,7 @@ Deno.test("a field that is rejected beside another one stays where it is alone",
   assert.equal(taught(alone, lesson), alone);
 });
 
-Deno.test("an object that a lesson empties goes, and a body without the field is the same object", () => {
+Deno.test("an `omit` lesson removes an emptied object, and does not change a body without the field", () => {
   const lesson: Lesson = { move: "omit", field: "reasoning.effort", words: [] };
   assert.deepEqual(
     taught({ model: "m", reasoning: { effort: "low" } }, lesson),
@@ -119,7 +119,7 @@ Deno.test("an object that a lesson empties goes, and a body without the field is
   assert.deepEqual(teachBody(body, [lesson]).lessons, []);
 });
 
-Deno.test("a field is left out of every element of a list, and a list without it is kept", () => {
+Deno.test("an `omit` lesson removes a field from every element of a list", () => {
   const lesson: Lesson = {
     move: "omit",
     field: "messages[].reasoning_content",
@@ -134,7 +134,7 @@ Deno.test("a field is left out of every element of a list, and a list without it
   });
 });
 
-Deno.test("a lesson of another gateway must match the tables", () => {
+Deno.test("isLesson() rejects a lesson that does not match the tables", () => {
   const lessons: unknown[] = [
     { move: "omit", field: "messages", words: [] },
     { move: "omit", field: "temperature", words: ["x"] },
@@ -157,8 +157,8 @@ Deno.test("a lesson of another gateway must match the tables", () => {
   }
 });
 
-// Whatever a provider's error names, no lesson changes what the caller would miss. The errors name every path of a
-// request with everything in it, in several forms.
+// No lesson removes a value that the caller needs, with any field in the error. The errors name every path of a request
+// that has every field, in several forms.
 
 const SCHEMA: JsonObject = {
   type: "object",
@@ -173,7 +173,7 @@ const SCHEMA: JsonObject = {
 
 const MARK: JsonObject = { type: "ephemeral" };
 
-/** A request in each protocol, with all fields that a lesson may concern and all that none may. */
+/** A request in each protocol with every field: those that a lesson may change, and those that no lesson may. */
 const BODIES: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     ...{ model: "m", stream: true, stream_options: { include_usage: true } },
@@ -264,7 +264,7 @@ const BODIES: Readonly<Record<Protocol, JsonObject>> = {
   },
 };
 
-/** The keys whose values stay, wherever they are. */
+/** The keys whose values no lesson may change, at any place. */
 const KEPT_KEYS = [
   ...["model", "stream", "text", "thinking", "arguments", "input", "output"],
   ...["tool_call_id", "call_id", "tool_use_id", "tool_choice", "n", "store"],
@@ -272,7 +272,9 @@ const KEPT_KEYS = [
   ...["required", "properties", "signature", "encrypted_content", "url"],
 ];
 
-/** Returns the values that must stay: texts, calls, results, names of tools, limits and the shapes of schemas. */
+/**
+ * Returns the values that no lesson may change: texts, calls, results, names of tools, limits and shapes of schemas.
+ */
 function keptOf(value: JsonValue | undefined, path = ""): readonly string[] {
   if (Array.isArray(value)) {
     return value.flatMap((one, index) => keptOf(one, `${path}.${index}`));
@@ -284,7 +286,7 @@ function keptOf(value: JsonValue | undefined, path = ""): readonly string[] {
         key === "name" && !path.startsWith(".messages"));
     const isAmount = /^max_/.test(key);
     const isPlain = KEPT_KEYS.includes(key) && typeof inner !== "object";
-    // The limit keeps its amount under either name, and a switch for thinking has a type, too.
+    // The limit may change its name. The type of a switch for thinking does not count.
     const place = isAmount ? "limit" : `${path}.${key}`;
     const isSwitch = path === ".thinking" || path.endsWith(".cache_control");
     return [
@@ -330,7 +332,7 @@ const FORMS: readonly ((path: string) => {
 ];
 
 for (const protocol of PROTOCOLS) {
-  Deno.test(`no error makes a lesson change the conversation, a tool or a limit: ${protocol}`, () => {
+  Deno.test(`no lesson of any error changes the conversation, a tool or a limit: ${protocol}`, () => {
     const body = BODIES[protocol];
     const kept = new Set(keptOf(body));
     const lessons = new Map<string, Lesson>();
@@ -344,7 +346,7 @@ for (const protocol of PROTOCOLS) {
     }
     assert.ok(lessons.size > 15, String(lessons.size));
     for (const [text, lesson] of lessons) {
-      // Without a limit of the caller, this one would apply; writeRequest() leaves it out.
+      // This lesson applies only without a limit of the caller: writeRequest() leaves it out otherwise.
       if (lesson.move === "clamp") continue;
       const { value } = teachBody(body, [lesson]);
       const left = new Set(keptOf(value));
@@ -354,7 +356,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("the words of each lesson are read back as the same lesson", () => {
+Deno.test("readLesson() undoes lessonText()", () => {
   const texts = [
     ...LESSONS.flatMap(([, , taught]) => taught),
     ...["omit prefill", "rename tools: 32", "stream stream", "mention image"],
@@ -371,7 +373,7 @@ Deno.test("the words of each lesson are read back as the same lesson", () => {
   }
 });
 
-Deno.test("words that are no lesson are not read as one", () => {
+Deno.test("readLesson() returns undefined for other text", () => {
   for (
     const text of [
       ...["", "omit", "omit messages", "omit temperature, top_p", "drop user"],

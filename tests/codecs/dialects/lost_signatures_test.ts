@@ -8,7 +8,7 @@ import { received } from "../../support/dialects/upstream_request.ts";
 
 const SKIP = { thought_signature: "skip_thought_signature_validator" };
 const STAND_IN = { google: SKIP };
-/** Vertex has answered under either name. */
+/** Vertex has used both keys. */
 const AT_VERTEX = { ...STAND_IN, vertex: SKIP };
 
 function step(...ids: string[]): JsonObject[] {
@@ -33,7 +33,7 @@ function step(...ids: string[]): JsonObject[] {
   ];
 }
 
-/** A history of another model: two steps in one turn, then a turn that asks again. */
+/** A history of another model: a turn of two steps, and a further turn. */
 const HISTORY: JsonObject = {
   messages: [
     { role: "user", content: "Hi" },
@@ -65,7 +65,7 @@ for (
     "vertex google/gemini-4-argon",
   ]
 ) {
-  Deno.test(`the first call of each step has a signature at ${target}, though it is lost`, () => {
+  Deno.test(`the first call of each step gets a substitute for its lost signature at ${target}`, () => {
     const { body, dropped } = received("messages", `chat ${target}`, HISTORY);
     const standIn = target.startsWith("vertex") ? AT_VERTEX : STAND_IN;
     assert.deepEqual(assistants({ body }).map(extras), [
@@ -78,7 +78,7 @@ for (
   });
 }
 
-Deno.test("a signature that a caller has kept stays, and only a step without one gets the substitute", () => {
+Deno.test("a signature that a caller has kept returns unchanged, and only steps without one get the substitute", () => {
   const own = { google: { thought_signature: "sig" } };
   const call = (id: string, extra?: JsonObject) => ({
     id,
@@ -100,7 +100,7 @@ Deno.test("a signature that a caller has kept stays, and only a step without one
   assert.deepEqual(assistants({ body }).map(extras), [[STAND_IN], [own]]);
 });
 
-Deno.test("models that demand no signature get none, at any service", () => {
+Deno.test("models that need no signature get no substitute, at any service", () => {
   for (
     const target of [
       "gemini gemini-2.5-flash",

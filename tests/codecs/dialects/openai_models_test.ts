@@ -12,7 +12,7 @@ function toOpenAi(fields: JsonObject, model: string, service = "openai") {
   return received("chat", `responses ${service} ${model}`, fields);
 }
 
-Deno.test("a strict tool at OpenAI has no field beside a reference", () => {
+Deno.test("a strict tool for OpenAI has no field beside a reference", () => {
   const closed = (properties: JsonObject) => ({
     type: "object",
     properties,
@@ -47,7 +47,7 @@ Deno.test("a strict tool at OpenAI has no field beside a reference", () => {
   }
 });
 
-Deno.test("a format at OpenAI has an object at its root, not a reference to one", () => {
+Deno.test("a format for OpenAI has an object at its root, not a reference", () => {
   for (
     const target of ["chat openai-chat gpt-4.1", "responses openai gpt-4.1"]
   ) {
@@ -102,7 +102,7 @@ const PLAIN_MODELS = wordList(`
 `);
 
 for (const model of PLAIN_MODELS) {
-  Deno.test(`${model} keeps its sampling, since it does not reason by itself`, () => {
+  Deno.test(`${model} gets the sampling settings, because it does not reason by default`, () => {
     const { body, dropped } = toOpenAi(SAMPLING, model);
     assert.equal(body.temperature, 0.2);
     assert.equal(body.top_p, 0.9);
@@ -110,7 +110,7 @@ for (const model of PLAIN_MODELS) {
   });
 }
 
-Deno.test("a model that reasons keeps its sampling where the effort is none", () => {
+Deno.test("a reasoning model gets the sampling settings when the effort is `none`", () => {
   for (const model of ["gpt-5.2", "gpt-5.5", "gpt-5.6-luna"]) {
     const { body, dropped } = toOpenAi(
       { ...SAMPLING, reasoning_effort: "none" },
@@ -122,7 +122,7 @@ Deno.test("a model that reasons keeps its sampling where the effort is none", ()
   }
 });
 
-Deno.test("an effort takes the sampling of a model that does not reason by itself", () => {
+Deno.test("a model that does not reason by default gets no sampling beside an effort", () => {
   const { body, dropped } = toOpenAi(
     { ...SAMPLING, reasoning_effort: "low" },
     "gpt-5.2",
@@ -132,7 +132,7 @@ Deno.test("an effort takes the sampling of a model that does not reason by itsel
   assert.deepEqual(dropped, ["temperature", "top_p"]);
 });
 
-Deno.test("a model that always reasons gets its least effort for none, and the dropped field is named", () => {
+Deno.test("a model that always reasons gets its least effort for `none`, and the dropped field is named", () => {
   const least: Record<string, string> = {
     "o3": "low",
     "gpt-5": "minimal",
@@ -151,7 +151,7 @@ Deno.test("a model that always reasons gets its least effort for none, and the d
   }
 });
 
-Deno.test("an effort that a model lacks becomes the closest, and the dropped field is named", () => {
+Deno.test("an effort that a model lacks becomes the nearest one, and the dropped field is named", () => {
   const cases: [model: string, asked: string, made: string, lost: boolean][] = [
     ["gpt-5", "xhigh", "high", true],
     ["gpt-5.1", "minimal", "low", true],
@@ -176,7 +176,7 @@ Deno.test("a model that never reasons gets no effort, and the dropped field is n
   assert.deepEqual(dropped, ["reasoning_effort"]);
 });
 
-Deno.test("a switch for reasoning in the words of other providers reaches OpenAI as an effort", () => {
+Deno.test("another provider's switch for reasoning becomes an effort for OpenAI", () => {
   for (
     const fields of [
       { reasoning: { enabled: true } },
@@ -192,7 +192,7 @@ Deno.test("a switch for reasoning in the words of other providers reaches OpenAI
   }
 });
 
-Deno.test("a router and another gateway fit the sampling to the model themselves", () => {
+Deno.test("a router and another gateway get the sampling and the effort unchanged", () => {
   for (const service of ["openrouter", "gateway"]) {
     const { body, dropped } = toOpenAi(
       { ...SAMPLING, reasoning_effort: "max" },
@@ -205,7 +205,7 @@ Deno.test("a router and another gateway fit the sampling to the model themselves
   }
 });
 
-Deno.test("models of others keep their sampling beside an effort", () => {
+Deno.test("models of other makers get the sampling settings beside an effort", () => {
   const { body, dropped } = toOpenAi(
     { ...SAMPLING, reasoning_effort: "high" },
     "gpt-oss-120b",
@@ -262,14 +262,14 @@ for (
   });
 }
 
-Deno.test("a model that reasons by default gets no reasoning beside tools, and nothing unrequested is named", () => {
+Deno.test("a model that reasons by default gets `none` beside tools, and nothing is named without a requested effort", () => {
   const at = (model: string) => toChat({ tools: [TOOL] }, model);
   assert.equal(at("gpt-5.5").body.reasoning_effort, "none");
   assert.deepEqual(at("gpt-5.5").dropped, []);
   assert.equal(at("gpt-5.4").body.reasoning_effort, undefined);
 });
 
-Deno.test("models that take tools while they reason keep their effort beside tools", () => {
+Deno.test("models that accept tools beside an effort get both", () => {
   const fields = { tools: [TOOL], output_config: { effort: "high" } };
   for (const model of ["gpt-5", "gpt-5.1", "gpt-5.2", "o3"]) {
     const { body, dropped } = toChat(fields, model);
@@ -280,7 +280,7 @@ Deno.test("models that take tools while they reason keep their effort beside too
 
 // "Unsupported parameter: 'stop' is not supported with this model."
 for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
-  Deno.test(`${model} gets no stop strings in Chat Completions: the gateway cuts its answer`, () => {
+  Deno.test(`${model} gets no stop strings in Chat Completions, and the gateway cuts its answer`, () => {
     const fields = { stop_sequences: ["END"] };
     const asked = received("messages", `chat custom ${model}`, fields);
     assert.equal(asked.body.stop, undefined);
@@ -289,7 +289,7 @@ for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
   });
 }
 
-Deno.test("models that take stop strings get them, and the gateway cuts nothing", () => {
+Deno.test("models that accept stop strings get them", () => {
   for (const model of ["gpt-4.1", "gpt-4o", "qwen3-coder", "gpt-oss-120b"]) {
     const { body, dropped } = toChat({ stop_sequences: ["END"] }, model);
     assert.deepEqual(body.stop, ["END"]);

@@ -14,18 +14,18 @@ import { createRandom } from "../../support/fakes/random.ts";
 import { REFUSED_BODIES } from "../../support/wire/refused_bodies.ts";
 import { parseYaml } from "../../support/yaml.ts";
 
-/** A refusal as a provider words it, and what it teaches. */
+/** A refusal in a provider's words, and its lessons. */
 interface Refusal {
   readonly by: string;
   readonly source: string;
   readonly teaches: readonly string[];
-  /** The lessons that are read from it. */
+  /** The lessons that lessonsIn() finds. */
   readonly read: readonly string[];
 }
 
 const FIXTURES = new URL("../../fixtures/", import.meta.url);
 
-/** Returns a body of the provider: a text or an object without an envelope gets OpenAI's. */
+/** Returns the body of an error. A text or an object without an envelope gets OpenAI's envelope. */
 function bodyOf(error: JsonValue | undefined): JsonValue {
   if (typeof error === "string") {
     return { error: { message: error, type: "invalid_request_error" } };
@@ -58,7 +58,7 @@ function refusalOf(row: JsonObject): Refusal {
   };
 }
 
-/** Returns the refusals of a file, whose first line has their number. */
+/** Returns the refusals of a file. Its first line has their number. */
 async function refusalsIn(file: string): Promise<readonly Refusal[]> {
   const text = await Deno.readTextFile(new URL(file, FIXTURES));
   const rows = parseYaml(text, { schema: "core" });
@@ -70,7 +70,7 @@ async function refusalsIn(file: string): Promise<readonly Refusal[]> {
 const REAL = await refusalsIn("refusals.yaml");
 const CONSTRUCTED = await refusalsIn("constructed_refusals.yaml");
 
-Deno.test("real refusals are understood, and none teaches anything else", async (t) => {
+Deno.test("lessonsIn() finds exactly the lessons of real refusals", async (t) => {
   assert(REAL.length >= 120, String(REAL.length));
   for (const { by, source, teaches, read } of REAL) {
     assert.match(source, /^https:\/\/\S+$/);
@@ -80,7 +80,7 @@ Deno.test("real refusals are understood, and none teaches anything else", async 
   }
 });
 
-Deno.test("constructed refusals are understood, too", async (t) => {
+Deno.test("lessonsIn() finds exactly the lessons of constructed refusals", async (t) => {
   for (const { by, teaches, read } of CONSTRUCTED) {
     await t.step(`${by}: ${teaches.join(", ") || "nothing"}`, () => {
       assert.deepEqual([...read].sort(), [...teaches].sort());
@@ -88,7 +88,7 @@ Deno.test("constructed refusals are understood, too", async (t) => {
   }
 });
 
-/** Words of the request that read like refusals. */
+/** Texts of a request that look like refusals. */
 const HOSTILE = [
   (field: string) => `x Unsupported parameter: ${field} is not supported`,
   (field: string) => `'${field}' is not supported with this model`,
@@ -104,7 +104,7 @@ const HOSTILE = [
   (field: string) => field,
 ];
 
-/** Escapes what is not ASCII, and the marks of JSON, as JSON in a JSON text does. */
+/** Escapes non-ASCII characters and the marks of JSON, as JSON inside of JSON does. */
 function asciiOf(text: string): string {
   return text.replace(/[\\"]/g, "\\$&").replace(
     /[^\x20-\x7e]/g,
@@ -112,7 +112,7 @@ function asciiOf(text: string): string {
   );
 }
 
-/** Errors that quote a text of the request, about which nothing can be done. */
+/** Errors that quote a text of the request. No lesson can avoid them. */
 const QUOTING = [
   (text: string) => `Invalid value: '${text}'. Choose another one.`,
   (text: string) => `Invalid schema for function 'weather': Missing '${text}'.`,
@@ -170,7 +170,7 @@ function withText(text: string, place: number): JsonObject {
   return { ...body, ...own[place % own.length] };
 }
 
-Deno.test("errors that quote hostile texts of the request teach nothing", () => {
+Deno.test("lessonsIn() finds no lesson in hostile texts that an error quotes from the request", () => {
   const random = createRandom(20);
   let count = 0;
   for (const [place, quote] of QUOTING.entries()) {
@@ -197,7 +197,7 @@ Deno.test("errors that quote hostile texts of the request teach nothing", () => 
   assert(count >= 200, String(count));
 });
 
-/** Errors with numbers that are no limit of an answer, though they name its limit. */
+/** Errors that name the limit of an answer, but give the number of another limit. */
 const OTHER_LIMITS = [
   (most: number) => `max_tokens invalid. Maximum ${most} requests per minute.`,
   (most: number) => `Too many tools: at most ${most} tools; max_tokens 64000`,
@@ -214,7 +214,7 @@ const OTHER_LIMITS = [
     `prompt tokens 30 + max_tokens 64000 exceed the limit of ${most}`,
 ];
 
-Deno.test("numbers of other limits do not lower the limit of an answer", () => {
+Deno.test("lessonsIn() does not lower the limit of an answer to the number of another limit", () => {
   for (const words of OTHER_LIMITS) {
     for (const most of [16, 128, 8_192, 40_960]) {
       const message = words(most);
@@ -230,7 +230,7 @@ Deno.test("numbers of other limits do not lower the limit of an answer", () => {
   }
 });
 
-Deno.test("a refusal is read fast, however long and odd it is", () => {
+Deno.test("lessonsIn() reads long and odd refusals fast", () => {
   const message = "Unsupported parameter: 'temperature' ".repeat(30_000);
   const failure = { kind: "invalid_request", status: 400 } as const;
   assert.deepEqual(lessonsIn({ ...failure, message }, "chat"), []);

@@ -4,8 +4,7 @@ import { received } from "../../support/dialects/upstream_request.ts";
 import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
 import { closedSchema } from "../../support/wire/schemas.ts";
 
-// Fields that single providers of Chat Completions reject, and the fields that the gateway sends
-// them instead.
+// Fields that a provider of Chat Completions rejects, and the fields that it gets instead.
 
 const GROQ = "chat groq openai/gpt-oss-120b";
 const CEREBRAS = "chat cerebras gpt-oss-120b";
@@ -75,7 +74,7 @@ for (const provider of [GROQ, CEREBRAS]) {
     assert.deepEqual(dropped, ["text.format"]);
   });
 
-  Deno.test(`${provider} keeps a format without tools`, () => {
+  Deno.test(`${provider} gets a format without tools`, () => {
     const { body, dropped } = received("responses", provider, FORMATTED);
     assert.ok(isJsonObject(body.response_format));
     assert.equal(body.response_format.type, "json_schema");
@@ -94,7 +93,7 @@ Deno.test("a format of plain JSON beside tools becomes an instruction, too", () 
 });
 
 // "Requests with max_tokens > 4096 must have stream=true": https://github.com/nullclaw/nullclaw/pull/231
-Deno.test("Fireworks gets a stream request when a whole answer may be too long", () => {
+Deno.test("Fireworks is asked for a stream when the output limit is high", () => {
   for (
     const [service, tokens, stream] of [
       ["fireworks", 4096, undefined],
@@ -142,7 +141,7 @@ Deno.test("Mistral gets files as `document_url`, in a message and in a tool's re
 });
 
 // "unknown variant `image_url`, expected `text`": https://github.com/nesquena/hermes-webui/issues/2297
-Deno.test("a model of DeepSeek's that reads text alone gets a text for the picture in a tool's result", () => {
+Deno.test("a DeepSeek model without vision gets a text in place of a picture in a tool's result", () => {
   const picture = {
     type: "input_image",
     image_url: "data:image/png;base64,iV",
@@ -364,7 +363,7 @@ function sentTool(name: string, strict: JsonObject = {}): JsonObject {
   return { type: "function", function: { name, parameters, ...strict } };
 }
 
-/** The effort that is sent for each requested one, and true when the change is named. */
+/** The sent effort for each requested one, and true when the change is named. */
 const EFFORTS: readonly (readonly [
   provider: string,
   asked: string,
@@ -416,7 +415,7 @@ for (const [provider, asked, word, isNamed] of EFFORTS) {
   });
 }
 
-Deno.test("a model with known efforts keeps its default without a requested effort", () => {
+Deno.test("a model with known efforts gets no effort if none is requested", () => {
   const { body, dropped } = received("messages", GROQ, {});
   assert.equal(body.reasoning_effort, undefined);
   assert.deepEqual(dropped, []);
@@ -440,7 +439,7 @@ Deno.test("Mistral's own ids return unchanged", () => {
 });
 
 // "Unexpected role 'user' after role 'tool'"
-Deno.test("Mistral gets a message of the model between a result and the user's next words", () => {
+Deno.test("Mistral gets a message of the model between a result and the next user message", () => {
   const roles = (provider: string) =>
     messagesOf(received("messages", provider, LOOP)).map(({ role }) => role);
   assert.deepEqual(roles(MISTRAL), [
@@ -453,7 +452,7 @@ Deno.test("Mistral gets a message of the model between a result and the user's n
   assert.deepEqual(roles(GROQ), ["user", "assistant", "tool", "user"]);
 });
 
-Deno.test("a model of Mistral's gets both from every provider, because its template requires them", () => {
+Deno.test("Mistral's models get such ids and messages at every provider", () => {
   for (const service of ["custom", "openrouter", "siliconflow"]) {
     const messages = messagesOf(
       received("messages", `chat ${service} mistralai/Devstral-2512`, LOOP),
@@ -467,7 +466,7 @@ Deno.test("a model of Mistral's gets both from every provider, because its templ
 
 const STREAMED: JsonObject = { stream: true, safety_identifier: "me" };
 
-Deno.test("Mistral gets no field that it does not know", () => {
+Deno.test("Mistral gets no `user` and no `stream_options`, which it rejects", () => {
   const { body, dropped } = received("responses", MISTRAL, STREAMED);
   assert.equal(body.stream, true);
   assert.equal(body.stream_options, undefined);
@@ -475,13 +474,13 @@ Deno.test("Mistral gets no field that it does not know", () => {
   assert.equal(dropped.length, 1);
 });
 
-Deno.test("Cohere gets a request for a stream's usage, and no user", () => {
+Deno.test("Cohere gets `stream_options`, but no `user`", () => {
   const { body } = received("responses", "chat cohere command-a", STREAMED);
   assert.deepEqual(body.stream_options, { include_usage: true });
   assert.equal(body.user, undefined);
 });
 
-Deno.test("Mistral's seed has its own name", () => {
+Deno.test("Mistral gets the seed as `random_seed`", () => {
   const { body } = received("chat", MISTRAL, { seed: 7 });
   assert.equal(body.random_seed, 7);
   assert.equal(body.seed, undefined);
@@ -507,7 +506,7 @@ for (
   });
 }
 
-Deno.test("the mark of a Chat caller on the model's last words is kept where there is one, and else named", () => {
+Deno.test("a Chat caller's mark of a prefill is kept for models that accept prefills, and named for others", () => {
   for (const mark of ["partial", "prefix"]) {
     const body: JsonObject = {
       messages: [
@@ -531,7 +530,7 @@ Deno.test("the mark of a Chat caller on the model's last words is kept where the
   }
 });
 
-Deno.test("other providers get the model's last words without a mark", () => {
+Deno.test("other providers get a prefill without a mark", () => {
   const messages = messagesOf(received("messages", GROQ, PREFILLED));
   assert.deepEqual(messages.at(-1), fromModel("Good"));
 });
@@ -549,13 +548,13 @@ const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
 ];
 
 for (const [what, fields, roles] of USERLESS) {
-  Deno.test(`GLM gets a message of the user with ${what}`, () => {
+  Deno.test(`GLM gets a user message in a request with ${what}`, () => {
     const made = received("responses", GLM, fields);
     assert.deepEqual(messagesOf(made).map(({ role }) => role), roles);
   });
 }
 
-Deno.test("others get no added message", () => {
+Deno.test("other models get no added user message", () => {
   const made = received("responses", GROQ, {
     input: [{ role: "developer", content: "Say hi." }],
   });
@@ -563,7 +562,7 @@ Deno.test("others get no added message", () => {
 });
 
 // "Unrecognized request argument supplied: prompt_cache_key": https://github.com/vectorize-io/hindsight/issues/3518
-Deno.test("a model of Azure's that is not OpenAI's gets no setting of OpenAI's, and one of OpenAI's does", () => {
+Deno.test("on Azure, only OpenAI's models get the settings that only OpenAI has", () => {
   const fields = {
     prompt_cache_key: "k",
     max_output_tokens: 100,

@@ -17,7 +17,7 @@ import {
   START,
 } from "../../support/wire/events.ts";
 
-// OpenAI has explicit cache breakpoints from GPT-5.6 on, and on content parts alone:
+// OpenAI has explicit cache breakpoints since GPT-5.6, only on content parts:
 // https://developers.openai.com/api/docs/guides/prompt-caching
 // https://docs.langchain4j.dev/apidocs/dev/langchain4j/model/openaiofficial/OpenAiOfficialPromptCacheBreakpoint.html
 
@@ -75,7 +75,7 @@ Deno.test("an unknown model of OpenAI's service gets no cache mark", () => {
   }
 });
 
-Deno.test("a service that takes Anthropic's marks still gets them on tools", () => {
+Deno.test("a service that accepts Anthropic's cache marks gets them on tools", () => {
   for (const service of ["openrouter", "gateway"]) {
     assert.deepEqual(
       marks(TOOLS, `chat ${service} anthropic/claude-opus-5`),
@@ -120,7 +120,7 @@ const LIMITS: readonly (readonly [string, number])[] = [
 const MANY = Array.from({ length: 20 }, (_, index) => `<${index}>`);
 
 for (const [target, most] of LIMITS) {
-  Deno.test(`${target} gets at most ${most} stop strings, and the gateway watches for the rest`, () => {
+  Deno.test(`${target} gets at most ${most} stop strings, and the gateway searches for the others`, () => {
     const made = translate(MANY, target);
     const sent = MANY.slice(0, most);
     assert.deepEqual(made.sent, most === 0 ? undefined : sent);
@@ -132,7 +132,7 @@ for (const [target, most] of LIMITS) {
   });
 }
 
-Deno.test("more stop strings than the gateway can watch for are a clear 400", () => {
+Deno.test("more stop strings than the gateway can search for are a 400 with the limits", () => {
   const many = Array.from({ length: 1_000_000 }, (_, index) => `#${index}#`);
   for (const stops of [many, ["x".repeat(70_000)]]) {
     assert.throws(
@@ -145,14 +145,14 @@ Deno.test("more stop strings than the gateway can watch for are a clear 400", ()
   }
 });
 
-Deno.test("a provider without a known limit gets as many as the caller sent", () => {
+Deno.test("a provider without a known limit gets all stop strings", () => {
   const many = Array.from({ length: 5000 }, (_, index) => `#${index}#`);
   const made = translate(many, "chat custom m");
   assert.deepEqual([made.sent, made.cuts.length], [many, 0]);
 });
 
 // "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'":
-// https://github.com/beautyfree/appstore-connect-mcp/issues/2. The check is at the root of a schema alone:
+// https://github.com/beautyfree/appstore-connect-mcp/issues/2. Only the root of a schema is checked:
 // https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/issues/709
 
 const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
@@ -188,7 +188,7 @@ const ILLEGAL = [
 ];
 
 for (const name of ILLEGAL) {
-  Deno.test(`an argument named ${JSON.stringify(name)} has a legal name at Claude, in history and answers too`, () => {
+  Deno.test(`Claude gets a legal name for an argument named ${JSON.stringify(name)}, and the caller gets its own back`, () => {
     const call = `{"id":1,${JSON.stringify(name)}:["x"]}`;
     const { body, aliases, schema, names } = sentTool({
       type: "object",
@@ -233,7 +233,7 @@ Deno.test("the model reads the caller's name in the title", () => {
   assert.match(JSON.stringify(schema), /\{"title":"\$top","type":"number"\}/);
 });
 
-Deno.test("legal names, names below the root and names for other models stay", () => {
+Deno.test("legal names, names below the root and names for other models do not change", () => {
   const properties = {
     "a.b-c_1": { type: "object", properties: { "$top": {} } },
   };
@@ -244,7 +244,7 @@ Deno.test("legal names, names below the root and names for other models stay", (
   assert.deepEqual([names, aliases.size], [["$top"], 0]);
 });
 
-Deno.test("a call that was cut in its arguments keeps what came of them", () => {
+Deno.test("a call that was cut off keeps the arguments that arrived", () => {
   const { aliases } = sentTool({ properties: { "$top": {} } });
   const events = [START, callOf(0, "f"), deltaOf(0, '{"to'), endOf(0), END];
   const [block] = foldAnswer(runStage(restoreTools(aliases), events)).blocks;
@@ -293,7 +293,7 @@ for (const target of TARGETS) {
 
 // "accepts `max` only on the Responses API": https://github.com/BerriAI/litellm-docs/pull/1173, and
 // https://github.com/mnfst/modelparams.dev/pull/236
-Deno.test("OpenAI's models get `max` in Responses alone", () => {
+Deno.test("OpenAI's models get the effort `max` only in Responses", () => {
   for (const model of ["gpt-5.6", "gpt-6-astra", "gpt-6.2-sol"]) {
     const at = (to: Protocol, service: string) => {
       const { body, dropped } = received(
@@ -310,7 +310,7 @@ Deno.test("OpenAI's models get `max` in Responses alone", () => {
 
 // https://developers.openai.com/api/docs/guides/async-tool-calling
 for (const type of ["function", "custom"]) {
-  Deno.test(`a running call of an async ${type} tool is not an interrupted one, and its late result moves to it`, () => {
+  Deno.test(`a running call of an async ${type} tool is not interrupted, and its late result moves to it`, () => {
     const history = (late: readonly JsonObject[]): JsonObject => ({
       tools: [{ type, name: "f", async: true }],
       input: [

@@ -41,8 +41,7 @@ import {
   openAiSchemaFault,
 } from "../../support/upstream/schema_rules.ts";
 
-// Every row of the dialect tables must apply to the models that it names, and give the source of
-// its rules.
+// Every row of the dialect tables must apply to its examples, and name the sources of its rules.
 
 const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   OPENAI_MODELS,
@@ -67,7 +66,7 @@ const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
 };
 
 for (const [name, rows] of Object.entries(MODEL_TABLES)) {
-  Deno.test(`each row of ${name} answers for its own examples`, () => {
+  Deno.test(`rulesFor() finds each row of ${name} by its examples`, () => {
     for (const row of rows) {
       assert.ok(row.examples.length > 0, String(row.models));
       for (const example of row.examples) {
@@ -87,7 +86,7 @@ for (const [name, rows] of Object.entries(MODEL_TABLES)) {
   });
 }
 
-Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its sources", () => {
+Deno.test("claudeRowFor() finds each row of CLAUDE_MODELS by its examples, and each names its sources", () => {
   for (const row of CLAUDE_MODELS) {
     assert.ok(row.examples.length > 0, String(row.from));
     for (const example of row.examples) {
@@ -132,7 +131,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
   ),
 };
 
-Deno.test("each endpoint of a preset has a row in the tables of its protocol, or a reason to need none", () => {
+Deno.test("each endpoint of a preset has a row in a table of its protocol, or a reason to have none", () => {
   const rows: Readonly<Record<string, readonly string[]>> = {
     chat: CHAT_PROVIDERS.flatMap(({ services }) => services),
     responses: RESPONSES_PROVIDERS.flatMap(({ services }) => services),
@@ -148,7 +147,7 @@ Deno.test("each endpoint of a preset has a row in the tables of its protocol, or
   assert.deepEqual(missing.sort(), Object.keys(WITHOUT_ROW).sort());
 });
 
-Deno.test("each service without endpoints of its own has a row, but for the one that may be any server", () => {
+Deno.test("each service without endpoints except `custom` has a row", () => {
   const chat = CHAT_PROVIDERS.flatMap(({ services }) => services);
   const bare = SERVICE_NAMES.filter((service) =>
     Object.keys(SERVICES[service].endpoints).length === 0
@@ -165,10 +164,10 @@ function assertSources(
   for (const source of sources) assert.match(source, /^https:\/\/\S+$/, row);
 }
 
-// Schemas of tools that a provider refuses whether they are strict or not. One such tool of an MCP server ends every
-// request of a session.
+// Schemas that a provider refuses in any tool, strict or not. One such tool of an MCP server makes every request of a
+// session fail.
 
-/** Returns the sent schema of a tool, `strict`, and the names of what was dropped. */
+/** Returns the sent schema of a tool, `strict`, and the dropped fields. */
 function sent(parameters: JsonObject, target: string, strict = false) {
   const { body, dropped } = received("responses", target, {
     tools: [{ type: "function", name: "f", parameters, strict }],
@@ -207,7 +206,7 @@ const EITHER = {
   y: { type: "number" },
 };
 
-/** The class of each schema, the schema, and the properties that are sent. */
+/** The kind of schema, the schema, and the properties that are sent. */
 const REFUSED: readonly (readonly [string, JsonObject, JsonObject])[] = [
   // https://github.com/langchain-ai/langchainjs/issues/9804
   ["anyOf at the root", { anyOf: [A, B] }, EITHER],
@@ -270,7 +269,7 @@ for (const [what, schema, properties] of REFUSED) {
   });
 }
 
-Deno.test("nested choices at the root do not multiply", () => {
+Deno.test("nested choices at the root do not multiply the size of a schema", () => {
   // 10 alternatives on each of 8 levels would be 100 million.
   const names = [..."abcdefghij"];
   const choiceAt = (level: number): JsonObject => ({
@@ -289,7 +288,7 @@ Deno.test("nested choices at the root do not multiply", () => {
   assert.ok(JSON.stringify(schema.properties).length < 1_000_000);
 });
 
-Deno.test("what leaves the root of a schema stays in its description", () => {
+Deno.test("keywords that OpenAI rejects at the root move into the description", () => {
   const { schema } = sent(
     { description: "D", not: { required: ["a"] } },
     "chat openai gpt-5.2",
@@ -300,7 +299,7 @@ Deno.test("what leaves the root of a schema stays in its description", () => {
   );
 });
 
-Deno.test("a strict tool whose schema had to change so that no strict one is left is named", () => {
+Deno.test("a strict tool loses `strict`, which is named, when its changed schema is not strict", () => {
   for (const target of [OPENAI[0], OPENAI[3]]) {
     for (
       const schema of [
@@ -320,7 +319,7 @@ Deno.test("a strict tool whose schema had to change so that no strict one is lef
   }
 });
 
-Deno.test("a schema that OpenAI accepts goes to it unchanged, and any other to those who accept all", () => {
+Deno.test("OpenAI gets a schema that it accepts unchanged, and providers without limits any schema", () => {
   const schema: JsonObject = {
     type: "object",
     properties: { items: { type: "array", items: { anyOf: [A, B] } } },
@@ -340,7 +339,7 @@ for (
     "chat litellm claude-sonnet-4-6",
   ]
 ) {
-  Deno.test(`Claude at ${target} gets one object of a choice at the root, with the properties of all references`, () => {
+  Deno.test(`Claude at ${target} gets a choice at the root as one object, with the properties of all references`, () => {
     const { schema } = sent(
       { $defs: { A, B }, oneOf: [{ $ref: "#/$defs/A" }, B] },
       target,
@@ -355,7 +354,7 @@ for (
   });
 }
 
-Deno.test("another gateway gets the schemas for Claude unchanged", () => {
+Deno.test("another gateway gets schemas for Claude unchanged", () => {
   const schema = { type: "object", anyOf: [A, { properties: { $top: {} } }] };
   const made = sent(schema, "chat gateway claude-opus-5");
   assert.deepEqual(made.schema, schema);

@@ -4,8 +4,8 @@ import { parseClaudeModel } from "../../../src/codecs/dialects/claude_models.ts"
 import { bareId, commonEfforts } from "../../../src/codecs/dialects/effort.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
-// Names without a row: aliases, newer versions, and known models as hosts spell them. They get the strictest rules of
-// their maker, so that no provider refuses a field that nobody has seen it accept.
+// Names without a row: aliases, newer versions, and the hosts' spellings of known models. They get the strictest rules
+// of their maker, so that no provider refuses a field.
 
 const SPELLINGS: Readonly<Record<string, string>> = {
   "models/gemini-3.8-flash": "gemini-3.8-flash",
@@ -27,7 +27,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   "gpt-4o": "gpt-4o",
 };
 
-Deno.test("a model has one name, whatever its host adds to it", () => {
+Deno.test("bareId() removes what hosts add to a model's id", () => {
   for (const [spelling, id] of Object.entries(SPELLINGS)) {
     assert.equal(bareId(spelling), id);
     assert.equal(bareId(spelling.toUpperCase()), id);
@@ -42,7 +42,7 @@ const FORCED = {
 for (
   const model of ["kimi-for-coding", "kimi-latest", "moonshotai/kimi-next"]
 ) {
-  Deno.test(`${model} gets neither a switch of thinking nor a forced tool, and both are named`, () => {
+  Deno.test(`${model} gets neither a switch for thinking nor a forced tool, and both are named`, () => {
     const { body, dropped } = received("messages", `chat kimi ${model}`, {
       ...FORCED,
       thinking: { type: "disabled" },
@@ -54,7 +54,7 @@ for (
   });
 }
 
-/** What each unknown model gets for no reasoning: its lowest effort, or nothing. */
+/** The effort that each unknown model gets when reasoning is switched off: its lowest, or none. */
 const OFF: readonly (readonly [string, string | undefined])[] = [
   ["gemini gemini-3.8-flash", "low"],
   ["gemini models/gemini-3.8-flash", "low"],
@@ -85,7 +85,10 @@ const OFF: readonly (readonly [string, string | undefined])[] = [
   ["openai-chat gpt-next-preview", "low"],
 ];
 
-/** What OpenRouter gets for no reasoning. The row of the model's maker says that it can be off, or its lowest effort. */
+/**
+ * The reasoning that OpenRouter gets when it is switched off. The row of the model's maker has the switch or the lowest
+ * effort.
+ */
 const ROUTED: readonly (readonly [string, JsonObject | undefined])[] = [
   ["openai/gpt-6.1-sol", { effort: "low" }],
   ["openai/gpt-5", { effort: "minimal" }],
@@ -103,7 +106,7 @@ const ROUTED: readonly (readonly [string, JsonObject | undefined])[] = [
 ];
 
 for (const [model, reasoning] of ROUTED) {
-  Deno.test(`OpenRouter is asked for ${JSON.stringify(reasoning) ?? "nothing"} where a caller of ${model} wants no reasoning`, () => {
+  Deno.test(`OpenRouter gets the reasoning ${JSON.stringify(reasoning) ?? "nothing"} when a caller of ${model} switches it off`, () => {
     const { body, dropped } = received("messages", `chat openrouter ${model}`, {
       thinking: { type: "disabled" },
     });
@@ -113,7 +116,7 @@ for (const [model, reasoning] of ROUTED) {
   });
 }
 
-Deno.test("the efforts that rows have in common do not depend on their order", () => {
+Deno.test("commonEfforts() does not depend on the order of the rows", () => {
   const rows = [["medium"], ["high"], ["low", "high"], []] as const;
   for (const one of rows.keys()) {
     const turned = [...rows.slice(one), ...rows.slice(0, one)];
@@ -127,7 +130,7 @@ Deno.test("the efforts that rows have in common do not depend on their order", (
 });
 
 for (const [target, least] of OFF) {
-  Deno.test(`${target} is asked for ${least ?? "nothing"} where a caller wants no reasoning`, () => {
+  Deno.test(`${target} gets the effort ${least ?? "nothing"} when a caller switches reasoning off`, () => {
     const { body, dropped } = received("messages", `chat ${target}`, {
       thinking: { type: "disabled" },
     });
@@ -138,7 +141,7 @@ for (const [target, least] of OFF) {
   });
 }
 
-Deno.test("a deployment of Azure follows the OpenAI model whose name it contains, other names follow none", () => {
+Deno.test("an Azure deployment gets the rules of the OpenAI model that its name contains", () => {
   const at = (target: string) => {
     const { body } = received("messages", target, {
       temperature: 0.5,
@@ -189,7 +192,7 @@ Deno.test("a deployment of Azure follows the OpenAI model whose name it contains
   }
 });
 
-Deno.test("a model is a Claude by its own name, not by its path", () => {
+Deno.test("parseClaudeModel() ignores the path of an id", () => {
   assert.equal(parseClaudeModel("claude-proxy/llama-4"), undefined);
   assert.equal(
     parseClaudeModel("arn:aws:bedrock:us-east-1:1:p/us.anthropic.claude-opus-5")
@@ -198,7 +201,7 @@ Deno.test("a model is a Claude by its own name, not by its path", () => {
   );
 });
 
-Deno.test("an unknown variant gets only the efforts that its kin and its generation both have", () => {
+Deno.test("an unknown variant gets only efforts that its family and its generation share", () => {
   const effortOf = (target: string, effort: string) =>
     received("responses", `chat ${target}`, { reasoning: { effort } }).body
       .reasoning_effort;
@@ -208,7 +211,7 @@ Deno.test("an unknown variant gets only the efforts that its kin and its generat
   assert.equal(effortOf("openai gpt-10-nano", "xhigh"), "high");
 });
 
-Deno.test("Kimi K3 gets the efforts of its maker at other hosts", () => {
+Deno.test("Kimi K3 gets the same efforts at other hosts as at its maker", () => {
   for (
     const target of [
       "fireworks accounts/fireworks/models/kimi-k3",
@@ -228,7 +231,7 @@ Deno.test("Kimi K3 gets the efforts of its maker at other hosts", () => {
   assert.equal(body.reasoning_effort, "medium");
 });
 
-Deno.test("DashScope is always asked for a stream, since some of its models answer with nothing else", () => {
+Deno.test("DashScope is always asked for a stream, because some of its models only stream", () => {
   for (const model of ["qwq-plus", "qwen3-32b", "qwen-plus"]) {
     const { body } = received("messages", `chat dashscope ${model}`, {});
     assert.equal(body.stream, true, model);
@@ -236,7 +239,7 @@ Deno.test("DashScope is always asked for a stream, since some of its models answ
 });
 
 for (const target of ["chat openai", "responses openai"]) {
-  Deno.test(`the o-series gets no parallel_tool_calls at ${target}, and only a refusal of them is named`, () => {
+  Deno.test(`the o-series gets no parallel_tool_calls at ${target}, and only the value false is named`, () => {
     for (const model of ["o3", "o4-mini-2025-04-16", "o9"]) {
       for (const disable_parallel_tool_use of [true, false]) {
         const { body, dropped } = received("messages", `${target} ${model}`, {
@@ -261,7 +264,7 @@ for (const target of ["chat openai", "responses openai"]) {
   });
 }
 
-Deno.test("Claude on Bedrock gets no schema to enforce from 4.7 on", () => {
+Deno.test("Claude on Bedrock gets no enforced schema since 4.7", () => {
   const format: JsonObject = {
     response_format: {
       type: "json_schema",
@@ -292,7 +295,7 @@ const THOUGHT = {
   ],
 };
 
-Deno.test("Foundry's makers get the reasoning of earlier calls only where they need it", () => {
+Deno.test("Foundry's models get the reasoning of earlier calls only if their maker requires it", () => {
   const at = (model: string) =>
     /"reasoning_content"/.test(
       JSON.stringify(
