@@ -189,11 +189,11 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
   [/keeps no state/, "the conversation would be incomplete"],
   [
     /`(n|logprobs|modalities|mcp_servers)`/,
-    "the caller would miss what was asked for",
+    "the answer would lack a requested part",
   ],
   [
     /accepts the content of an? (image|file) only|from another provider's store/,
-    "the file lies in another provider's store",
+    "another provider stores the file",
   ],
   [
     /hold `(audio|container_upload|compaction)`|not support `compaction`/,

@@ -126,7 +126,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
       dashscope fireworks ollama vllm sglang llamacpp lmstudio litellm
     `).map((service) => [
       `${service} messages`,
-      "translations write what every imitation of Messages takes, or the rules of a Claude",
+      "translations write only what every server of Messages accepts, or follow the rules of a Claude",
     ]),
   ),
 };
@@ -249,7 +249,7 @@ const REFUSED: readonly (readonly [string, JsonObject, JsonObject])[] = [
   ["a list or null without items", {
     properties: { a: { type: ["array", "null"] } },
   }, { a: { type: ["array", "null"], items: {} } }],
-  ["a list of positions", {
+  ["a tuple", {
     properties: { a: { type: "array", items: [{ type: "number" }] } },
   }, { a: { type: "array", prefixItems: [{ type: "number" }], items: {} } }],
 ];
@@ -259,7 +259,7 @@ for (const [what, schema, properties] of REFUSED) {
     assert.notEqual(
       openAiSchemaFault(schema),
       undefined,
-      "the case is no fault",
+      "OpenAI accepts the schema of this case",
     );
     for (const target of OPENAI) {
       const made = sent(schema, target);

@@ -77,14 +77,12 @@ codecContract({
     {
       rule: "stream and answer agree",
       names: ["anthropic-claude-3-7-sonnet-incomplete-partial-json-response"],
-      reason:
-        "a call in whose middle the answer was cut off has no input that could be written whole",
+      reason: "a call that was cut off has no complete input",
     },
     {
       rule: "request round trip",
       names: ["anthropic-claude-agent-sdk-v1-messages-beta-true-post-4"],
-      reason:
-        "an effort without a word of thinking asks for thinking, as in other protocols",
+      reason: "an effort alone requests thinking, as in other protocols",
     },
     {
       rule: "request round trip",

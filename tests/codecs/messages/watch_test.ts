@@ -74,13 +74,13 @@ Deno.test("messagesWatch.usageOf() reads the response of a token count", () => {
 Deno.test("messagesWatch.usageOf() merges later counts as the codec does", async (t) => {
   const cases = yamlObject(`
 a smaller one: [{ input_tokens: 100, output_tokens: 40 }, { input_tokens: 90, output_tokens: 30 }]
-the output alone: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { output_tokens: 30 }]
+only the output: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { output_tokens: 30 }]
 the input without the cache: [{ input_tokens: 10, cache_read_input_tokens: 1000, output_tokens: 1 }, { input_tokens: 12, output_tokens: 30 }]
 the cache without the input: [{ input_tokens: 10, output_tokens: 1 }, { cache_creation_input_tokens: 500, output_tokens: 30 }]
 zeros first: [{ input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }, { input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 }]
 zeros last: [{ input_tokens: 5, cache_read_input_tokens: 7, output_tokens: 9 }, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }]
-a zero that was not there before: [{ input_tokens: 5, output_tokens: 9 }, { cache_read_input_tokens: 0, output_tokens: 9 }]
-thinking that is counted at the end: [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }, { output_tokens: 12 }]
+a zero for a new count: [{ input_tokens: 5, output_tokens: 9 }, { cache_read_input_tokens: 0, output_tokens: 9 }]
+thinking counted only at the end: [{ input_tokens: 5, output_tokens: 1 }, { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }, { output_tokens: 12 }]
 `);
   await steps(t, Object.entries(cases), ([, usages]) => {
     const [first, ...rest] = objectsOf(usages);

@@ -18,10 +18,14 @@ const CASES: readonly (readonly [name: string, text: string, shown: Shown])[] =
       ["reasoning", "Two and two"],
       ["text", "4"],
     ]],
-    ["space around all", "\n <think>\nTwo and two.\n</think>\n\n It is 4. ", [
-      ["reasoning", "Two and two."],
-      ["text", "It is 4. "],
-    ]],
+    [
+      "space around everything",
+      "\n <think>\nTwo and two.\n</think>\n\n It is 4. ",
+      [
+        ["reasoning", "Two and two."],
+        ["text", "It is 4. "],
+      ],
+    ],
     ["gpt-oss on Bedrock", "<reasoning>Say pong.</reasoning>pong", [
       ["reasoning", "Say pong."],
       ["text", "pong"],
@@ -39,22 +43,22 @@ const CASES: readonly (readonly [name: string, text: string, shown: Shown])[] =
       ["reasoning", "It goes on </thin"],
       ["text", "<think>It goes on </thin"],
     ]],
-    ["an answer that begins with the tag's name", "<think> is a tag.\n", [
+    ["an answer about the tag", "<think> is a tag.\n", [
       ["reasoning", "is a tag."],
       ["text", "<think> is a tag.\n"],
     ]],
-    ["an object behind the tag", '<think>{"a":1}</think>\n{"a":2}', [
+    ["an object after the tag", '<think>{"a":1}</think>\n{"a":2}', [
       ["reasoning", '{"a":1}'],
       ["text", '{"a":2}'],
     ]],
-    ["reasoning alone", "<think>Done</think>\n", [["reasoning", "Done"]]],
+    ["only reasoning", "<think>Done</think>\n", [["reasoning", "Done"]]],
     ["no tag", "Hello <think>there</think>", [
       ["text", "Hello <think>there</think>"],
     ]],
     ["another tag", "<table>1</table>", [["text", "<table>1</table>"]]],
     ["the beginning of a tag", "<thi", [["text", "<thi"]]],
     ["a quoted tag", "`<think>` begins it", [["text", "`<think>` begins it"]]],
-    ["space alone", "  ", [["text", "  "]]],
+    ["only space", "  ", [["text", "  "]]],
   ];
 
 Deno.test("readTaggedReasoning() reads a leading tag, however its text is split", async (t) => {

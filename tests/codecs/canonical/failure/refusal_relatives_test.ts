@@ -98,13 +98,13 @@ const ROWS: readonly Row[] = [
     },
   }], "rate_limited"],
   [
-    "a request above its limit, in other words",
+    "a request above the limit by itself",
     429,
     openAi("Crossed TPM limit. Requested tokens 9000 exceed the limit of 8000"),
     "too_large",
   ],
   [
-    "a page",
+    "an HTML page",
     429,
     "<html><head><title>429 Too Many Requests</title></head></html>",
     "rate_limited",
@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
     (code): Row => [`Z.ai ${code}`, 429, zai(code, RESET), "quota", 17_011],
   ),
   [
-    "Z.ai, the day's calls",
+    "Z.ai, calls of a day",
     429,
     zai("1304", "Daily call limit"),
     "quota",
@@ -122,14 +122,14 @@ const ROWS: readonly Row[] = [
   ["Z.ai, an expired plan", 429, zai("1309", "Package has expired"), "quota"],
   ["Z.ai, its code as a number", 429, zai(1308, RESET), "quota", 17_011],
   [
-    "Z.ai, its code in the words",
+    "Z.ai, a code in the message",
     429,
     openAi(`[1310][${RESET}]`),
     "quota",
     17_011,
   ],
   [
-    "Z.ai, in a 200",
+    "Z.ai, with status 200",
     200,
     {
       code: 1308,
@@ -154,7 +154,7 @@ const ROWS: readonly Row[] = [
     72_000,
   ],
   [
-    "Google, words alone",
+    "Google, only a message",
     429,
     [{
       error: {
@@ -198,14 +198,14 @@ const ROWS: readonly Row[] = [
     581_981,
   ],
   [
-    "a delay in words",
+    "a delay in the message",
     429,
     openAi("Slow down. Try again in 1.4s"),
     "rate_limited",
     1.4,
   ],
   [
-    "a long delay in words",
+    "a long delay in the message",
     429,
     openAi("Usage limit reached. Resets in 3h25m."),
     "quota",
@@ -228,7 +228,7 @@ const ROWS: readonly Row[] = [
     43_200,
   ],
   [
-    "an epoch in the words",
+    "seconds since 1970 in the message",
     429,
     openAi("Claude AI usage limit reached|1795910400"),
     "quota",
@@ -242,7 +242,7 @@ const ROWS: readonly Row[] = [
     3600,
   ],
   [
-    "a date without a zone, of somebody else",
+    "a date without a zone, not from China",
     429,
     openAi("Quota used up. It resets at 2026-11-28 15:00:00."),
     "quota",
@@ -274,25 +274,25 @@ const ROWS: readonly Row[] = [
     "quota",
   ],
   [
-    "billing in a link",
+    "a link to billing",
     429,
     openAi("Too many requests. See https://example.com/billing"),
     "rate_limited",
   ],
   [
-    "billing in the words",
+    "a mention of billing",
     429,
     openAi("Too many requests; see the billing page"),
     "rate_limited",
   ],
   [
-    "billing in a 400",
+    "a mention of billing, with 400",
     400,
     openAi("tools[0].name: 'billing_quota' is not a valid name"),
     "invalid_request",
   ],
   [
-    "a budget of thinking",
+    "a thinking budget",
     400,
     openAi("The thinking budget 32768 exceeds the maximum of 24576"),
     "invalid_request",
@@ -304,7 +304,7 @@ const ROWS: readonly Row[] = [
     "invalid_request",
   ],
   [
-    "any status, a known code",
+    "a known code with an unusual status",
     500,
     openAi("No", { code: "insufficient_quota" }),
     "quota",
@@ -316,13 +316,13 @@ const ROWS: readonly Row[] = [
     "overloaded",
   ],
   [
-    "rights, as 429",
+    "missing rights, with 429",
     429,
     zai("1311", "Your plan has no access to GLM-5"),
     "permission",
   ],
   [
-    "a number that is no wait",
+    "a number that is no time to wait",
     429,
     openAi("Try again later (error code 1234)"),
     "rate_limited",
@@ -352,7 +352,7 @@ const ROWS: readonly Row[] = [
     "quota",
   ],
   [
-    "OpenRouter, what the key may spend in a day",
+    "OpenRouter, the spending limit of a key for a day",
     403,
     openAi("Key limit exceeded (daily limit).", { code: 403 }),
     "quota",

@@ -121,7 +121,7 @@ const REASONING_REFUSALS: Readonly<Record<string, string>> = {
     'litellm.BadRequestError: AnthropicException - {"type":"error","error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation."}}',
   "an id that is not stored":
     "Item with id 'rs_0a9' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
-  "an item without the next":
+  "an item without its following item":
     "Item 'rs_68' of type 'reasoning' was provided without its required following item.",
 };
 

@@ -40,52 +40,52 @@ function propertyAtKimi(property: JsonObject): unknown {
 }
 
 const CASES = yamlPairs(`
-a plain schema stays: { type: array, items: { type: string } } → { type: array,
+a plain schema does not change: { type: array, items: { type: string } } → { type: array,
   items: { type: string } }
 a type beside \`anyOf\` moves into the branches: { type: string, description: d,
   anyOf: [{ minLength: 1 }, { format: uri }] } → { description: d, anyOf: [{ type: string,
   minLength: 1 }, { type: string, format: uri }] }
-a branch of another type keeps it: { type: object, properties: { b: { type: string } },
+a branch keeps its own type: { type: object, properties: { b: { type: string } },
   anyOf: [{ required: [b] }, { type: string }] } → { anyOf: [{ type: object,
   properties: { b: { type: string } }, required: [b] }, { type: string }] }
-\`oneOf\` is \`anyOf\`: { oneOf: [{ type: string }, { type: number }] } →
+\`oneOf\` becomes \`anyOf\`: { oneOf: [{ type: string }, { type: number }] } →
   { anyOf: [{ type: string }, { type: number }] }
-several types are several branches: { type: [string, integer, "null"], minLength: 2, minimum: 1,
+several types become branches: { type: [string, integer, "null"], minLength: 2, minimum: 1,
   default: null } → { anyOf: [{ type: string, minLength: 2 }, { type: integer, minimum: 1 },
   { type: "null", default: null }] }
-\`nullable\` is a branch: { type: string, nullable: true } → { anyOf: [{ type: string },
+\`nullable\` becomes a branch: { type: string, nullable: true } → { anyOf: [{ type: string },
   { type: "null" }] }
-values of several types are distinguished: { enum: [a, 1, null] } → { anyOf: [{ type: string,
+enum values of several types become branches: { enum: [a, 1, null] } → { anyOf: [{ type: string,
   enum: [a] }, { type: number, enum: [1] }, { type: "null" }] }
-an empty string and null are no values of an enum: { type: string, enum: ["", a, null] } →
+an enum loses empty strings and nulls: { type: string, enum: ["", a, null] } →
   { type: string, enum: [a] }
-integers stay values of an integer: { type: integer, enum: [1, 2] } → { type: integer, enum: [1,
+an integer keeps an enum of integers: { type: integer, enum: [1, 2] } → { type: integer, enum: [1,
   2] }
-\`const\` is an enum of one: { const: a } → { type: string, enum: [a] }
-a tuple of one kind is a list: { type: array, items: [{ type: number }, { type: number }] } →
+\`const\` becomes an enum: { const: a } → { type: string, enum: [a] }
+a tuple of equal schemas becomes a list: { type: array, items: [{ type: number }, { type: number }] } →
   { type: array, items: { type: number } }
-a tuple of several kinds is a list of any, and words keep the order: { type: array,
+a tuple becomes a list, and the description keeps its order: { type: array,
   prefixItems: [{ type: string }, { type: number }], items: false } → { type: array, maxItems: 2,
   description: "The first items match, in this order:
   [{\\"type\\":\\"string\\"},{\\"type\\":\\"number\\"}]", items: { anyOf: [{ type: string },
   { type: number }] } }
-a type is read from the other keywords: { properties: { b: {} } } → { type: object,
+the other keywords imply a missing type: { properties: { b: {} } } → { type: object,
   properties: { b: { anyOf: [{ type: string }, { type: number }, { type: boolean },
   { type: object }, { type: array }, { type: "null" }] } } }
-\`allOf\` is one schema: { allOf: [{ type: object, properties: { b: { type: string } },
+\`allOf\` becomes one schema: { allOf: [{ type: object, properties: { b: { type: string } },
   required: [b] }, { properties: { c: { type: number } }, required: [c] }] } → { type: object,
   properties: { b: { type: string }, c: { type: number } }, required: [b, c] }
-branches of branches are branches: { anyOf: [{ anyOf: [{ type: string }, { type: number }] },
+inner branches move up: { anyOf: [{ anyOf: [{ type: string }, { type: number }] },
   { type: [boolean, "null"] }] } → { anyOf: [{ type: string }, { type: number }, { type: boolean },
   { type: "null" }] }
-what is inside is fitted too: { type: object, properties: { b: { type: array,
+inner schemas are fitted: { type: object, properties: { b: { type: array,
   items: { const: 1 } } }, additionalProperties: { type: [string, number] } } → { type: object,
   properties: { b: { type: array, items: { type: number, enum: [1] } } },
   additionalProperties: { anyOf: [{ type: string }, { type: number }] } }
 `);
 
 for (const [what, given, expected] of CASES) {
-  Deno.test(`in a tool for Kimi ${what}`, () => {
+  Deno.test(`in a tool for Kimi, ${what}`, () => {
     assert.deepEqual(propertyAtKimi(objectOf(given)), expected);
   });
 }

@@ -15,47 +15,47 @@ import { yamlPairs } from "../../../support/yaml_table.ts";
 import { received } from "../../../support/dialects/upstream_request.ts";
 
 const CASES = yamlPairs(`
-a bound of draft 4 is exclusive by a flag: { type: integer, minimum: 0, exclusiveMinimum: true,
+flags of exclusive bounds in draft 4 become bounds: { type: integer, minimum: 0, exclusiveMinimum: true,
   maximum: 9, exclusiveMaximum: false } → { type: integer, exclusiveMinimum: 0, maximum: 9 }
-a tuple has \`prefixItems\`: { type: array, items: [{ type: string }], additionalItems: false } →
+a tuple becomes \`prefixItems\`: { type: array, items: [{ type: string }], additionalItems: false } →
   { type: array, prefixItems: [{ type: string }], items: false }
-definitions are \`$defs\`: { "$ref": "#/definitions/a", definitions: { a: { type: string } } } →
+definitions move to \`$defs\`: { "$ref": "#/definitions/a", definitions: { a: { type: string } } } →
   { "$ref": "#/$defs/a", "$defs": { a: { type: string } } }
-PHP writes an empty object as a list: { type: object, properties: [], patternProperties: [],
+an empty list of PHP becomes an empty object: { type: object, properties: [], patternProperties: [],
   additionalProperties: [] } → { type: object, properties: {}, patternProperties: {},
   additionalProperties: {} }
-Go writes null for nothing: { type: object, properties: null, required: null, description: null,
+a null of Go is left out: { type: object, properties: null, required: null, description: null,
   enum: null, anyOf: null, items: null } → { type: object }
-a property of draft 3 is required by a flag: { type: object, required: [b], properties: {
+flags of required properties in draft 3 become a list: { type: object, required: [b], properties: {
   a: { type: string, required: true }, b: { required: false } } } → { type: object,
   required: [b, a], properties: { a: { type: string }, b: {} } }
-an unknown type is no type: { properties: { a: { type: any }, b: { type: [file, string, string] } } }
+an unknown type is left out: { properties: { a: { type: any }, b: { type: [file, string, string] } } }
   → { properties: { a: {}, b: { type: [string] } } }
-a schema among the types of draft 3 allows more than the others: { properties: {
+a type of draft 3 that is a schema allows every value: { properties: {
   a: { type: [{ type: string }, "null"] }, b: { type: [any, "null"] } } } →
   { properties: { a: {}, b: {} } }
-types in capitals are types: { type: OBJECT, properties: { a: { type: STRING } } } → { type: object,
+types in capitals become lower case: { type: OBJECT, properties: { a: { type: STRING } } } → { type: object,
   properties: { a: { type: string } } }
-every list has items: { type: object, properties: { a: { anyOf: [{ type: array },
+every list gets items: { type: object, properties: { a: { anyOf: [{ type: array },
   { type: [array, "null"] }] } } } → { type: object, properties: { a: { anyOf: [{ type: array,
   items: {} }, { type: [array, "null"], items: {} }] } } }
-\`nullable\` is a type: { type: string, nullable: true } → { type: [string, "null"] }
-\`nullable\` beside a choice is a choice: { nullable: true, oneOf: [{ type: string }] } →
+\`nullable\` becomes a type: { type: string, nullable: true } → { type: [string, "null"] }
+\`nullable\` beside a choice becomes a choice: { nullable: true, oneOf: [{ type: string }] } →
   { anyOf: [{ oneOf: [{ type: string }] }, { type: "null" }] }
-dependencies are of two kinds: { dependencies: { a: [b], c: { required: [d] } } } →
+\`dependencies\` become lists or schemas: { dependencies: { a: [b], c: { required: [d] } } } →
   { dependentRequired: { a: [b] }, dependentSchemas: { c: { required: [d] } } }
-ids and drafts are gone, properties with their names stay: { "$schema": x, id: y, "$id": z,
+ids and drafts are left out, but not properties of these names: { "$schema": x, id: y, "$id": z,
   "$anchor": w, properties: { id: { type: string }, "$ref": { type: string } } } →
   { properties: { id: { type: string }, "$ref": { type: string } } }
-values of another kind are left out: { minLength: "1", maxItems: -1, minimum: "0", pattern: 5,
+invalid values are left out: { minLength: "1", maxItems: -1, minimum: "0", pattern: 5,
   title: 1, uniqueItems: "yes", enum: [], anyOf: [], examples: a } → {}
-a choice of one is a list: { anyOf: { type: string } } → { anyOf: [{ type: string }] }
-an unknown field stays: { x-order: [a], enumNames: [b], const: { type: any } } → { x-order: [a],
+a choice that is a schema becomes a list: { anyOf: { type: string } } → { anyOf: [{ type: string }] }
+an unknown field is kept: { x-order: [a], enumNames: [b], const: { type: any } } → { x-order: [a],
   enumNames: [b], const: { type: any } }
 `);
 
 for (const [what, given, expected] of CASES) {
-  Deno.test(`in draft 2020-12 ${what}`, () => {
+  Deno.test(`after normalSchema(), ${what}`, () => {
     assert.deepEqual(normalSchema(objectOf(given)), expected);
   });
 }
@@ -336,7 +336,7 @@ const HOSTILE: Readonly<Record<string, JsonObject>> = {
     200,
     (inner) => ({ type: "array", items: [inner, {}] }),
   ),
-  "patterns of names in each other": nested(200, (inner) => ({
+  "nested patterns of names": nested(200, (inner) => ({
     patternProperties: { "(?=a)": inner },
   })),
   "a negation of several types": nested(200, (inner) => ({
@@ -351,7 +351,7 @@ const HOSTILE: Readonly<Record<string, JsonObject>> = {
       ),
     ),
   },
-  "10,000 references with words beside them": {
+  "10,000 references with a description beside each": {
     properties: Object.fromEntries(
       Array.from({ length: 10_000 }, (_, at) => [`p${at}`, {
         $ref: "#/$defs/d",
@@ -368,7 +368,7 @@ const HOSTILE: Readonly<Record<string, JsonObject>> = {
       }]),
     ),
   },
-  "definitions that double": {
+  "definitions that each use two others": {
     $ref: "#/$defs/d0",
     $defs: Object.fromEntries(
       Array.from({ length: 60 }, (_, at) => [`d${at}`, {
@@ -382,7 +382,7 @@ const HOSTILE: Readonly<Record<string, JsonObject>> = {
       }]),
     ),
   },
-  "a cycle of references alone": {
+  "a cycle of references": {
     $ref: "#/$defs/a",
     description: "x",
     $defs: {
@@ -390,10 +390,10 @@ const HOSTILE: Readonly<Record<string, JsonObject>> = {
       b: { allOf: [{ $ref: "#/$defs/a" }, { $ref: "#" }] },
     },
   },
-  "a pointer into itself": {
+  "a reference to itself": {
     anyOf: [{ $ref: "#/anyOf/0" }, { $ref: "#/anyOf" }],
   },
-  "names of the prototype": JSON.parse(
+  "names of Object.prototype": JSON.parse(
     `{"properties": {"__proto__": {"$ref": "#/$defs/__proto__"}, "constructor": {"$ref": "constructor"}},
       "$defs": {"__proto__": {"type": "string"}}, "__proto__": {"type": "array"}, "required": ["__proto__"]}`,
   ),

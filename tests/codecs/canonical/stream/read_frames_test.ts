@@ -153,28 +153,27 @@ const ODD: Readonly<Record<string, string>> = {
     '{"id":"a","delta":{"text":{"text":"x"}},"end":null}',
   "no text": '{"id":"a","delta":{"text":},"end":null}',
   "two texts": '{"id":"a","delta":{"text":"x","y"},"end":null}',
-  "a field behind the text":
+  "a field after the text":
     '{"id":"a","delta":{"text":"x","more":"y"},"end":null}',
-  "the text a second time":
-    '{"id":"a","delta":{"text":"x","text":"y"},"end":null}',
+  "a second text": '{"id":"a","delta":{"text":"x","text":"y"},"end":null}',
   "a quotation mark": '{"id":"a","delta":{"text":"x"y"},"end":null}',
   "a line feed": '{"id":"a","delta":{"text":"x\ny"},"end":null}',
-  "an escape that is none": '{"id":"a","delta":{"text":"\\x"},"end":null}',
+  "an invalid escape": '{"id":"a","delta":{"text":"\\x"},"end":null}',
   "an escape at the end": '{"id":"a","delta":{"text":"\\"},"end":null}',
   "spaces around the text": '{"id":"a","delta":{"text": "x" },"end":null}',
   "escaped characters":
     '{"id":"a","delta":{"text":"\\u00e9\\ud83d\\"\\\\"},"end":null}',
   "an empty text": chunkOf(""),
-  "the frame of an event without its middle":
-    '{"id":"a","delta":{"text":},"end":null}',
-  "the beginning and the end in one": '{"id":"a","delta":{"text"},"end":null}',
+  "an event without its text": '{"id":"a","delta":{"text":},"end":null}',
+  "an event whose beginning and end overlap":
+    '{"id":"a","delta":{"text"},"end":null}',
   "another beginning": chunkOf("x").replace('"a"', '"b"'),
   "another end": chunkOf("x").replace("null", '"stop"'),
-  "an event that is cut": chunkOf("x").slice(0, -1),
+  "an event without its last character": chunkOf("x").slice(0, -1),
   "an event with a tail": `${chunkOf("x")}{}`,
   "two events": chunkOf("x").repeat(2),
   "a list": `[${chunkOf("x")}]`,
-  "a text alone": '"x"',
+  "only a text": '"x"',
   "nothing": "",
 };
 
@@ -209,14 +208,14 @@ Deno.test("EventParser reads each character, in texts of all short lengths, as J
 
 /** Events in which a text appears twice, or in an unusual spelling. */
 const MISLEADING: Readonly<Record<string, string>> = {
-  "behind it": '{"delta":{"text":"x"},"end":"x"}',
-  "before it": '{"id":"x","delta":{"text":"x"}}',
-  "as a name behind it": '{"delta":{"text":"end"},"end":"x"}',
-  "in an escaped text": '{"delta":{"text":"x"},"end":"\\"x"}',
-  "spelled with escapes, and plainly behind it":
+  "repeated after it": '{"delta":{"text":"x"},"end":"x"}',
+  "repeated before it": '{"id":"x","delta":{"text":"x"}}',
+  "the name of a later field": '{"delta":{"text":"end"},"end":"x"}',
+  "repeated after an escape": '{"delta":{"text":"x"},"end":"\\"x"}',
+  "spelled with escapes, and repeated without":
     '{"delta":{"text":"\\u0078"},"end":"x"}',
-  "twice under one name": '{"delta":{"text":"x","text":"x"}}',
-  "in the text itself": '{"delta":{"text":"a \\"x\\" b"}}',
+  "twice in one field": '{"delta":{"text":"x","text":"x"}}',
+  "quoted in itself": '{"delta":{"text":"a \\"x\\" b"}}',
 };
 
 for (const [name, data] of Object.entries(MISLEADING)) {

@@ -323,13 +323,13 @@ Deno.test("restoreTools() reads a custom tool's input, however the arguments are
     ],
     "with escaped surrogates": ['{"input":"\\ud83d\\udc4b"}', "👋"],
     "empty": ['{"input":""}', ""],
-    "behind another key": ['{"other":1,"input":"hello"}', "hello"],
+    "after another key": ['{"other":1,"input":"hello"}', "hello"],
     "before another key": ['{"input":"hello","other":1}', "hello"],
-    "of another kind": ['{"input":7}', '{"input":7}'],
+    "that is not a text": ['{"input":7}', '{"input":7}'],
     "as bare text": ["*** Begin Patch", "*** Begin Patch"],
     "as long bare text": ["x".repeat(500), "x".repeat(500)],
-    "of nothing": ["", ""],
-    "with an escape that is none": ['{"input":"a\\uZZZZb"}', "auZZZZb"],
+    "in empty arguments": ["", ""],
+    "with an invalid escape": ['{"input":"a\\uZZZZb"}', "auZZZZb"],
     "without its end": ['{"input":"abc', "abc"],
   };
   for (const [name, [text, input]] of Object.entries(inputs)) {

@@ -66,7 +66,7 @@ Deno.test("settleCalls() treats null arguments as none", () => {
 Deno.test("settleCalls() fails an answer with an invalid call before the end of the call's block", async (t) => {
   const texts = {
     "that breaks off": '{"a":',
-    "that goes on behind its end": '{"a":1}}',
+    "with text after the object": '{"a":1}}',
     "that is a list": "[1]",
     "that is a number": "7",
     "that is prose": "city = Köln",

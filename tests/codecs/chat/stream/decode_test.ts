@@ -141,7 +141,7 @@ Deno.test("a Chat stream's reasoning, text and refusal become separate blocks", 
     "in reasoning_details": [
       chunk({ reasoning_details: [{ type: "reasoning.text", text: "think" }] }),
     ],
-    "in both, which are the same": [
+    "in two fields, with the same text": [
       chunk({
         reasoning: "think",
         reasoning_details: [{ type: "reasoning.text", text: "think" }],
@@ -240,7 +240,7 @@ Deno.test("a Chat stream's sealed reasoning joins the reasoning before it, or be
   );
 });
 
-Deno.test("a Chat stream's tool calls are assembled from pieces", async (t) => {
+Deno.test("a Chat stream's tool calls are assembled", async (t) => {
   const one = called("c1", "f", '{"a":1}');
   const two = called("c2", "g", '{"b":2}');
   const whole = piece(0, "c1", "f", '{"a":1}');
@@ -286,7 +286,7 @@ Deno.test("a Chat stream's tool calls are assembled from pieces", async (t) => {
       [one, two],
     ],
     "from an index that is not 0": [[first(-1, "c1", "f", '{"a":1}')], [one]],
-    "with the id and name again and again": [
+    "with the id and the name in every piece": [
       [
         first(0, "c1", "f", ""),
         first(0, "c1", "f", '{"a"'),
@@ -310,8 +310,8 @@ Deno.test("a Chat stream's tool calls are assembled from pieces", async (t) => {
       [first(0, "c1", undefined, '{"a"'), first(0, undefined, "f", ":1}")],
       [one],
     ],
-    "with an object for arguments": [[first(0, "c1", "f", { a: 1 })], [one]],
-    "with null for arguments": [[first(0, "c1", "f", null)], [{
+    "with an object as arguments": [[first(0, "c1", "f", { a: 1 })], [one]],
+    "with null as arguments": [[first(0, "c1", "f", null)], [{
       ...one,
       arguments: "",
     }]],
@@ -398,19 +398,19 @@ Deno.test("a Chat stream's thought signatures become sealed parts of the call or
   });
   const call = (index: number) => piece(index, `c${index}`, "f", "{}");
   const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
-    "of parallel calls the first has one": [
+    "on the first of parallel calls": [
       [calls({ ...call(0), ...signed("s") }, call(1))],
       [{ ...called("c0"), sealed: sealed("s") }, called("c1")],
     ],
-    "it comes behind the call": [
+    "after the call": [
       [calls(call(0)), calls({ index: 0, ...signed("s") })],
       [{ ...called("c0"), sealed: sealed("s") }],
     ],
-    "it is Vertex's": [
+    "in Vertex's field": [
       [calls({ ...call(0), ...signed("s", "vertex") })],
       [{ ...called("c0"), sealed: sealed("s", "vertex") }],
     ],
-    "it is not undone by an empty one": [
+    "before an empty one": [
       [
         calls({ ...call(0), ...signed("s") }),
         calls({ index: 0, extra_content: {} }),
@@ -418,14 +418,14 @@ Deno.test("a Chat stream's thought signatures become sealed parts of the call or
       ],
       [{ ...called("c0"), sealed: sealed("s") }],
     ],
-    "it comes behind the text": [
+    "after the text": [
       [says("so"), chunk({ content: "", ...signed("s") })],
       [
         { kind: "text", text: "so" },
         { kind: "reasoning", parts: [], sealed: sealed("s") },
       ],
     ],
-    "a mark of thoughts makes its text thoughts": [
+    "beside a text that is marked as reasoning": [
       [
         chunk({ content: "hm", extra_content: { google: { thought: true } } }),
         says("so"),
@@ -555,21 +555,21 @@ const COUNTS = { prompt_tokens: 10, completion_tokens: 5 };
 Deno.test("a Chat stream's usage is the last one with counts, at any place", async (t) => {
   const usage = COUNTS;
   const streams: Record<string, Json[]> = {
-    "in a chunk of its own": [ends("stop"), {
+    "in a separate chunk": [ends("stop"), {
       ...IDENTITY,
       choices: [],
       usage,
     }],
     "in a chunk without choices": [ends("stop"), { usage }],
-    "beside the finish": [{ ...ends("stop"), usage }],
-    "in x_groq alone": [{ ...ends("stop"), x_groq: { id: "req_1", usage } }],
+    "beside the finish_reason": [{ ...ends("stop"), usage }],
+    "only in x_groq": [{ ...ends("stop"), x_groq: { id: "req_1", usage } }],
     "in the choice": [ends("stop", { usage })],
     "in every chunk": [{
       ...says("a"),
       usage: { prompt_tokens: 10, completion_tokens: 1 },
     }, { ...chunk({}), usage }],
     "before nulls": [{ ...chunk({}), usage }, { ...ends("stop"), usage: null }],
-    "in the other protocols' words": [{
+    "in the names of other protocols": [{
       ...chunk({}),
       usage: { input_tokens: 10, output_tokens: 5 },
     }],
@@ -594,20 +594,20 @@ as OpenAI does: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15,
   cacheWriteTokens: 2, outputTokens: 5, reasoningTokens: 3 }
 as DeepSeek does: { prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 } →
   { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }
-as xAI does, which leaves reasoning out of the completion: { prompt_tokens: 10,
+as xAI does, with reasoning outside of the completion: { prompt_tokens: 10,
   completion_tokens: 5, total_tokens: 18, completion_tokens_details: { reasoning_tokens: 3 } } →
   { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 }
-as Gemini does, which hides its thoughts: { prompt_tokens: 10, completion_tokens: 5,
+as Gemini does, with reasoning only in the total: { prompt_tokens: 10, completion_tokens: 5,
   total_tokens: 18 } → { inputTokens: 10, outputTokens: 8 }
-as Mistral does for sound, in seconds: { prompt_audio_seconds: 20, prompt_tokens: 4,
+as Mistral does, with seconds of sound: { prompt_audio_seconds: 20, prompt_tokens: 4,
   completion_tokens: 635, total_tokens: 3264 } → { inputTokens: 2629, outputTokens: 635 }
-for sound in tokens beside the prompt: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115,
+with tokens of sound beside the prompt: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 115,
   prompt_tokens_details: { audio_tokens: 100 } } → { inputTokens: 110, outputTokens: 5 }
-for sound in tokens within the prompt: { prompt_tokens: 110, completion_tokens: 5,
+with tokens of sound in the prompt: { prompt_tokens: 110, completion_tokens: 5,
   total_tokens: 115, prompt_tokens_details: { audio_tokens: 100 },
   completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 110, outputTokens: 5,
   reasoningTokens: 0 }
-and not what no part explains: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 99,
+without tokens that no detail explains: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 99,
   completion_tokens_details: { reasoning_tokens: 0 } } → { inputTokens: 10, outputTokens: 5,
   reasoningTokens: 0 }
 as gateways to Claude do: { prompt_tokens: 10, completion_tokens: 5, cache_read_input_tokens: 4,
@@ -709,13 +709,13 @@ Deno.test("a Chat stream may end without [DONE] after a finish_reason", () => {
 Deno.test("a Chat stream fails as broken", async (t) => {
   const call = calls(piece(0, "c1", "f", "{"));
   const streams: Record<string, unknown[]> = {
-    "when it ends before the answer does": [says("a")],
-    "when it holds nothing": [],
-    "when it holds no answer": ["[DONE]"],
-    "when an event is no JSON": [says("a"), "{oops", "[DONE]"],
-    "when an event is no object": [says("a"), "7"],
+    "without an end of the answer": [says("a")],
+    "without any event": [],
+    "with only [DONE]": ["[DONE]"],
+    "for an event that is not JSON": [says("a"), "{oops", "[DONE]"],
+    "for an event that is not an object": [says("a"), "7"],
     "in the middle of a call": [call],
-    "when calls are mixed up": [
+    "for calls that cannot be separated": [
       calls(piece(0, "c1", "f", "{}")),
       calls(piece(0, undefined, undefined, '{"a":1}')),
       calls(piece(0, undefined, undefined, '{"b":2}')),

@@ -97,7 +97,7 @@ Deno.test("thinking is kept when the prefix is unchanged, or only fields changed
       tool_choice: { type: "none" },
       metadata: { user_id: "u" },
     },
-    "the tools in another order": {
+    "another order of the tools": {
       ...SECOND,
       tools: [tool("write"), tool("look")],
     },
@@ -106,7 +106,7 @@ Deno.test("thinking is kept when the prefix is unchanged, or only fields changed
       system: [{ ...text("You work."), ...mark }],
       tools: [tool("look"), { ...tool("write"), ...mark }],
     },
-    "what comes behind": withMessage(2, user(text("Something else"))),
+    "a later message": withMessage(2, user(text("Something else"))),
   };
   for (const [name, body] of Object.entries(same)) {
     assert.ok(isKept(body), name);
@@ -136,23 +136,23 @@ Deno.test("thinking after any other change is removed, and the rest of the body 
     "the system text": { ...SECOND, system: [text("You rest.")] },
     "no system text": { ...SECOND, system: undefined },
     "two system texts": { ...SECOND, system: [text("You"), text("work.")] },
-    "one tool more": {
+    "a further tool": {
       ...SECOND,
       tools: [tool("look"), tool("write"), tool("search")],
     },
-    "one tool less": { ...SECOND, tools: [tool("look")] },
+    "a missing tool": { ...SECOND, tools: [tool("look")] },
     "no tools": { ...SECOND, tools: undefined },
     "another description": {
       ...SECOND,
       tools: [tool("look"), { ...tool("write"), description: "It writes" }],
     },
     "an earlier text": withMessage(0, user(text("Work"), text("later"))),
-    "one text for two": withMessage(0, user(text("Work\n\nnow"))),
-    "an earlier speaker": withMessage(0, {
+    "two texts joined to one": withMessage(0, user(text("Work\n\nnow"))),
+    "the role of an earlier message": withMessage(0, {
       role: "system",
       content: [text("Work"), text("now")],
     }),
-    "a text before it": withMessage(1, {
+    "a text before the thinking": withMessage(1, {
       role: "assistant",
       content: [text("I look."), THOUGHT, CALL],
     }),

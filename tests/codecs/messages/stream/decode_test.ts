@@ -415,10 +415,10 @@ Deno.test("createStreamDecoder() fails for a malformed event", async (t) => {
   const broken: [string, unknown[]][] = [
     ["no JSON", ["{"]],
     ["no object", ["[]"]],
-    ["a block of no kind", [open({})]],
+    ["a block without a type", [open({})]],
     ["a block that is no object", [open("text")]],
     ["a call without a name", [open({ ...CALL, name: "" })]],
-    ["a delta of no block", [said("a")]],
+    ["a delta without a block", [said("a")]],
     ["a delta after the block's end", [open(TEXT), close(), said("a")]],
     ["an end of nothing", []],
   ];

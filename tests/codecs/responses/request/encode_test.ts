@@ -71,10 +71,14 @@ Deno.test("encodeRequest() writes results of tools", async (t) => {
     ],
     ["a picture", [picture], toolTurn([image])],
     ["an error", "Error: no", toolTurn([text("no")], true)],
-    ["an error that says so", "error 5", toolTurn([text("error 5")], true)],
-    ["an error without words", "Error", toolTurn([], true)],
     [
-      "an error with a picture alone",
+      "an error whose text begins with `error`",
+      "error 5",
+      toolTurn([text("error 5")], true),
+    ],
+    ["an error without content", "Error", toolTurn([], true)],
+    [
+      "an error with only a picture",
       [{ type: "input_text", text: "Error" }, picture],
       toolTurn([image], true),
     ],
@@ -105,15 +109,15 @@ Deno.test("encodeRequest() returns sealed reasoning only to its issuer", async (
   const cases = [
     ["its own", "responses", "encrypted_content", "connection-1", true],
     [
-      "of a caller of its own",
+      "of the same protocol, from an unknown issuer",
       "responses",
       "encrypted_content",
       undefined,
       true,
     ],
-    ["another connection's", "responses", "encrypted_content", "other", false],
-    ["another form", "responses", "summary", undefined, false],
-    ["another protocol's", "messages", "signature", undefined, false],
+    ["of another connection", "responses", "encrypted_content", "other", false],
+    ["of another form", "responses", "summary", undefined, false],
+    ["of another protocol", "messages", "signature", undefined, false],
   ] as const;
   await steps(t, cases, ([, protocol, form, origin, isSent]) => {
     const { body, lost } = encode({
@@ -390,7 +394,7 @@ Deno.test("encodeRequest() writes the settings that the target accepts", async (
       "temperature report,topP report,maxOutputTokens report,user report,metadata report,serviceTier report",
     ],
     [
-      "the Codex back end, reasoning switched off and in a hurry",
+      "the Codex back end, without reasoning and with priority",
       "codex",
       "gpt-5.4",
       {

@@ -151,7 +151,7 @@ Deno.test("createStreamDecoder() emits one failure for an error or an early end"
       broken("The provider's stream ended before the answer did"),
     ],
     [
-      "an end before the end",
+      "the end of the body before the last event",
       [frame(started), { data: "[DONE]" }],
       broken("The provider's stream ended before the answer did"),
     ],
@@ -372,7 +372,7 @@ Deno.test("decodeAnswer() throws for an unfinished answer, an error and other bo
     ["a queued answer", { status: "queued", output: [] }, /queued/],
     ["a cancelled answer", { status: "cancelled", output: [] }, /cancelled/],
     [
-      "an answer under way",
+      "a running answer",
       { status: "in_progress", output: [] },
       /in_progress/,
     ],

@@ -272,7 +272,7 @@ Deno.test("createStreamEncoder() writes other protocols' blocks as text, or repo
   assert.deepEqual(
     answer.output.slice(1).map((item) => Object(item).content[0].text),
     ["found", "!"],
-    "what a hosted tool says stands apart from the answer",
+    "the text of a hosted tool is separate from the answer",
   );
   assert.deepEqual(dropped, ["server_tool_use", "citation"]);
 });
