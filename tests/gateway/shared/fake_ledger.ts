@@ -3,29 +3,29 @@ import type { Ledger } from "../../../src/gateway/shared/ledger.ts";
 import { createMemorySums } from "../../../src/gateway/usage/memory_sums.ts";
 import { HOLD_MS } from "../../../src/gateway/usage/sums.ts";
 
-/** What the ledger does with what reaches it. */
+/** The behaviour of the ledger at each batch. */
 export type Behaviour =
   | "answers"
-  /** It takes it in and the answer waits until {@linkcode FakeLedger.release}. */
+  /** It applies the batch, and answers at {@linkcode FakeLedger.release}. */
   | "waits"
-  /** It takes it in, and the answer is lost. */
+  /** It applies the batch, and its answer is lost. */
   | "breaks after"
-  /** It does not come there. */
+  /** The batch is lost. */
   | "breaks before";
 
-/** A ledger of the test for several processes, which does what the test says. */
+/** A ledger for several processes, whose behaviour the test sets. */
 export interface FakeLedger {
-  /** The ledger as one process sees it. */
+  /** Returns the ledger's connection for one process. */
   connect(): Ledger & { isAway: boolean };
   behaviour: Behaviour;
-  /** Lets all answers out that wait, in order. */
+  /** Sends all waiting answers, in order. */
   release(): void;
-  /** Forgets everything that came since the last snapshot; without one, everything. */
+  /** Forgets all batches since the last snapshot. Without a snapshot, it forgets all. */
   lose(): void;
-  /** Keeps what there is for {@linkcode FakeLedger.lose}. */
+  /** Takes a snapshot for {@linkcode FakeLedger.lose}. */
   snapshot(): void;
   readonly sums: ReturnType<typeof createMemorySums>;
-  /** How many batches came, again or for the first time. */
+  /** The number of received batches, repeated ones included. */
   readonly batches: number;
 }
 

@@ -48,7 +48,7 @@ const DAY: Sum = { ...HOUR, table: "day", endsAtMs: NOW_MS + 86_400_000 };
 const QUOTA_URL = "https://quota.example/";
 const WINDOW = { type: "USAGE_LIMIT", unit: "percent", used: "/used" };
 
-/** Threads that call a main thread; what is sent is copied, as between threads. */
+/** Opens threads that call a main thread. Messages are copied, as between real threads. */
 async function threads() {
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
@@ -105,7 +105,7 @@ function claims(most: number) {
   ];
 }
 
-Deno.test("threads gather their counts, and each reads the sums of all", async () => {
+Deno.test("threads gather their counts, and each reads the sums of all threads", async () => {
   const { one, two, sums, pass, calls } = await threads();
   for (let count = 0; count < 50; count++) {
     one.apply({ additions: [to(HOUR, 2)] });
@@ -120,7 +120,7 @@ Deno.test("threads gather their counts, and each reads the sums of all", async (
   assert.ok(one.isSettled);
 });
 
-Deno.test("a dead thread's holds end within two minutes, and a living one's stay", async () => {
+Deno.test("a dead thread's holds end within two minutes, and a running one's stay", async () => {
   const { one, two, sums, pass } = await threads();
   await one.reserve("of a dead thread", claims(9));
   one.close();
@@ -131,7 +131,7 @@ Deno.test("a dead thread's holds end within two minutes, and a living one's stay
   two.close();
 });
 
-Deno.test("a thread's last counts are sent when it stops", async () => {
+Deno.test("a thread sends its last counts when it stops", async () => {
   const { one, sums } = await threads();
   one.apply({ additions: [to(HOUR, 2)] });
   one.resume();
@@ -140,7 +140,7 @@ Deno.test("a thread's last counts are sent when it stops", async () => {
   await settle();
 });
 
-Deno.test("a quota that several threads need is read once, with its validity", async () => {
+Deno.test("a quota that several threads need is read once, and each gets its remaining lifetime", async () => {
   const { connect, requested, liveConfig, pass } = await threads();
   const [connection] = liveConfig.current().connections;
   assert.ok(connection);
@@ -157,7 +157,7 @@ Deno.test("a quota that several threads need is read once, with its validity", a
   assert.deepEqual(requested, [QUOTA_URL]);
 });
 
-Deno.test("a request of a thread for the quota of a removed connection is a failure that it does not keep", async () => {
+Deno.test("a thread gets an uncached failure for the quota of a removed connection", async () => {
   const { connect, requested } = await threads();
   const { reading, ttlMs } = await connect().quota("gone");
   assert.equal(reading.failure?.kind, "server");
@@ -175,7 +175,7 @@ const SOURCE = {
   keys: { kind: "url", url: KEYS_URL },
 } as const;
 
-/** The main thread of a process with these keys. */
+/** Creates the main thread of a process with these keys. */
 function mainThread(
   { keySets, liveConfig, log }: Pick<
     Awaited<ReturnType<typeof identityScene>>,
@@ -191,7 +191,7 @@ function mainThread(
   });
 }
 
-/** Two threads that ask for the keys of one process. Messages between them are copied, as between real threads. */
+/** Opens two threads that request keys from the main thread. Messages are copied, as between real threads. */
 async function twoThreads(serve: Serve) {
   const scene = await identityScene(serve);
   const main = mainThread(scene);
@@ -218,7 +218,7 @@ async function refusalOf(calling: Promise<unknown>): Promise<string> {
   throw new Error("The token was accepted.");
 }
 
-/** Signs tokens of different callers, so that none is remembered. */
+/** Signs a token. Different callers prevent that a token is remembered. */
 function tokenOf(sub: string, by = signer): Promise<string> {
   return by.sign({ ...GOOD_CLAIMS, sub });
 }
@@ -260,7 +260,7 @@ Deno.test("unknown keys cause one reading in 30 seconds, however many threads se
   assert.equal(requested.length, 2);
 });
 
-Deno.test("an absent issuer gets one request in five seconds, from any number of threads", async () => {
+Deno.test("an unreachable issuer gets one request in five seconds, from any number of threads", async () => {
   const scene = await twoThreads(() => Promise.reject(new Error("away")));
   const { requested, one, other } = scene;
   for (const thread of [one, other]) {
@@ -276,7 +276,7 @@ Deno.test("an absent issuer gets one request in five seconds, from any number of
   assert.equal(requested.length, 2);
 });
 
-Deno.test("keys that another thread has just read need no further reading", async () => {
+Deno.test("keys that another thread has just read are not read again", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   const { keySets, requested, advance, serve } = scene;
@@ -291,7 +291,7 @@ Deno.test("keys that another thread has just read need no further reading", asyn
   assert.equal(requested.length, 2);
 });
 
-Deno.test("a thread uses keys that it received after a token was checked with older ones", async () => {
+Deno.test("a thread checks a token again with keys that it received meanwhile", async () => {
   const scene = await identityScene(keySetOf(signer));
   const keySets = createMainKeySets(mainThread(scene));
   const old = await keySets.of(SOURCE);
@@ -304,7 +304,7 @@ Deno.test("a thread uses keys that it received after a token was checked with ol
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("a thread keeps one object of each reading, until its issuer leaves the configuration", async () => {
+Deno.test("a thread keeps one object for each reading until the configuration removes the issuer", async () => {
   const copies: (KeySet | undefined)[] = [];
   const keySets = createMainKeySets({
     keys: () => Promise.resolve({ set: { id: 7, keys: [] } }),
@@ -319,7 +319,7 @@ Deno.test("a thread keeps one object of each reading, until its issuer leaves th
   assert.notEqual(copies[2], copies[0]);
 });
 
-Deno.test("a thread gets the time until the next reading with the refusal", async () => {
+Deno.test("a refusal has the time until the next reading", async () => {
   const keySets = createMainKeySets({
     keys: () => Promise.resolve({ retryAfterMs: 1234 }),
   });

@@ -26,7 +26,7 @@ const HOUR: Sum = {
 };
 const DAY: Sum = { ...HOUR, table: "day alice", endsAtMs: NOW_MS + 86_400_000 };
 
-/** Processes that keep sums together. */
+/** Opens processes with a common ledger. */
 function open(processes = 2) {
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
@@ -56,12 +56,12 @@ function open(processes = 2) {
 
 let requests = 0;
 
-/** A claim of a request of its own on the sum of an hour. */
+/** Returns a claim on the sum of an hour. */
 function claim(most: number, { sum = HOUR, amount = 1 } = {}) {
   return { sums: [sum], key: "alice", amount, most };
 }
 
-/** Asks for a request of its own. */
+/** Claims one request, each time for a new one. */
 function take(sums: RemoteSums, most: number): Soon<Decision> {
   return sums.reserve(`request ${++requests}`, [claim(most)]);
 }
@@ -79,7 +79,7 @@ async function used(sums: RemoteSums, sum = HOUR): Promise<number> {
   return usedOf(use);
 }
 
-Deno.test("a process sees its additions at once, and the others see them once they are sent", async () => {
+Deno.test("a process sees its additions at once, and other processes see them after they are sent", async () => {
   const { ledger, one, two, pass } = open();
   add(one, 5);
   add(one, 2);
@@ -92,7 +92,7 @@ Deno.test("a process sees its additions at once, and the others see them once th
   assert.ok(one.isSettled);
 });
 
-Deno.test("a process reads the right number the first time", async () => {
+Deno.test("the first read of a process returns the ledger's number", async () => {
   const { one, two, pass } = open();
   add(one, 100);
   await pass(100);
@@ -100,7 +100,7 @@ Deno.test("a process reads the right number the first time", async () => {
   assert.deepEqual([...await two.table(HOUR.table)], [["requests", 100]]);
 });
 
-Deno.test("read() reads only sums from the ledger that are too old", async () => {
+Deno.test("read() asks the ledger only for sums that are too old", async () => {
   const { one, two, pass } = open();
   assert.deepEqual(await two.read([HOUR], 1000), [0]);
   add(one, 5);
@@ -112,7 +112,7 @@ Deno.test("read() reads only sums from the ledger that are too old", async () =>
   assert.deepEqual(await two.read([HOUR], 1000), [5]);
 });
 
-Deno.test("processes that ask at once are never granted more than there is", async () => {
+Deno.test("concurrent claims of several processes never exceed the limit", async () => {
   const { all } = open(3);
   const asking = Array.from({ length: 90 }, (_, index) => {
     const sums = all[index % 3];
@@ -123,7 +123,7 @@ Deno.test("processes that ask at once are never granted more than there is", asy
   assert.equal(granted.length, 50);
 });
 
-Deno.test("all claims of a request are granted or none, each with the use of its limit", async () => {
+Deno.test("a request gets all of its claims or none, with the use of each limit", async () => {
   const { one, two, pass } = open();
   add(two, 4, DAY);
   await pass(100);
@@ -138,7 +138,7 @@ Deno.test("all claims of a request are granted or none, each with the use of its
   assert.equal(await used(one), 0);
 });
 
-Deno.test("a claim counts additions that were not sent yet", async () => {
+Deno.test("a claim counts additions that are not sent yet", async () => {
   const { one, two } = open();
   add(one, 3);
   assert.equal(await isGranted(take(one, 3)), false);
@@ -146,7 +146,7 @@ Deno.test("a claim counts additions that were not sent yet", async () => {
   assert.equal(await isGranted(take(one, 4)), true);
 });
 
-Deno.test("a claim sends no more than what concerns it; the rest is gathered", async () => {
+Deno.test("a claim sends only the additions to its own tables, and the others later", async () => {
   const { one, ledger, pass } = open();
   add(one, 1);
   add(one, 5, DAY);
@@ -157,7 +157,7 @@ Deno.test("a claim sends no more than what concerns it; the rest is gathered", a
   assert.ok(one.isSettled);
 });
 
-Deno.test("additions to one table arrive in one batch, so that no loss splits them", async () => {
+Deno.test("all additions to one table arrive in one batch", async () => {
   const { one, ledger, pass } = open();
   const input = { ...HOUR, field: "input" };
   for (let index = 0; index < 600; index++) {
@@ -185,7 +185,7 @@ Deno.test("the end of a request counts it and releases its holds in one batch", 
   assert.deepEqual(uses, [{ counted: [1], held: 0 }]);
 });
 
-Deno.test("while the ledger is away the last reading decides at once, and the ledger gets everything afterwards", async () => {
+Deno.test("the last reading decides at once while the ledger is away, and the ledger gets all additions later", async () => {
   const { ledger, one, two, link, pass } = open();
   add(two, 2);
   await pass(100);
@@ -207,7 +207,7 @@ Deno.test("while the ledger is away the last reading decides at once, and the le
   assert.ok(one.isSettled);
 });
 
-Deno.test("a claim waits up to its timeout, and the ledger then gets the local decision", async (t) => {
+Deno.test("a claim is decided locally after its timeout, and the ledger gets the decision", async (t) => {
   const cases = [
     ["granted by both", 0, 0, true, 1],
     ["granted here, refused there", 0, 3, true, 4],
@@ -238,7 +238,7 @@ Deno.test("a claim waits up to its timeout, and the ledger then gets the local d
   });
 });
 
-Deno.test("a request that has ended before the late answer of the ledger holds nothing there", async () => {
+Deno.test("a late answer of the ledger leaves no hold for a request that has ended", async () => {
   const { ledger, one, two, pass } = open();
   ledger.behaviour = "waits";
   const asked = one.reserve("late", [claim(3)]);
@@ -254,7 +254,7 @@ Deno.test("a request that has ended before the late answer of the ledger holds n
   assert.equal(await used(one), 0);
 });
 
-Deno.test("claims that the ledger does not answer count against each other here", async () => {
+Deno.test("claims without an answer of the ledger count against each other locally", async () => {
   const { ledger, one, pass } = open();
   ledger.behaviour = "waits";
   const asked = Array.from({ length: 5 }, () => isGranted(take(one, 3)));
@@ -268,7 +268,7 @@ Deno.test("claims that the ledger does not answer count against each other here"
   assert.equal(await used(one), 3);
 });
 
-Deno.test("a claim whose answer is lost is decided locally, and the ledger has its holds", (t) =>
+Deno.test("a claim is decided locally when its answer is lost, and the ledger gets its holds", (t) =>
   steps(t, ["breaks before", "breaks after"] as const, async (behaviour) => {
     const { ledger, one, two, pass } = open();
     ledger.behaviour = behaviour;
@@ -279,7 +279,7 @@ Deno.test("a claim whose answer is lost is decided locally, and the ledger has i
     assert.equal(await used(two), 1);
   }));
 
-Deno.test("additions arrive once, however their batches break", async () => {
+Deno.test("each addition arrives once, however its batches break", async () => {
   const random = createRandom(15);
   const { ledger, one, pass } = open();
   const ways: Behaviour[] = ["answers", "breaks after", "breaks before"];
@@ -300,7 +300,7 @@ Deno.test("additions arrive once, however their batches break", async () => {
   assert.ok(one.isSettled);
 });
 
-Deno.test("more than one batch holds arrives in several", async () => {
+Deno.test("many additions arrive in several batches", async () => {
   const { ledger, one, pass } = open();
   const tables = Array.from({ length: 1203 }, (_, index) => `table ${index}`);
   const sums = tables.map((table) => ({ ...HOUR, table }));
@@ -310,7 +310,7 @@ Deno.test("more than one batch holds arrives in several", async () => {
   assert.ok(ledger.sums.read(sums).every((value) => value === 1));
 });
 
-Deno.test("a ledger's lost sums stay lost, unsent additions arrive once, and nothing is sent twice", async (t) => {
+Deno.test("a ledger that lost sums gets unsent additions once, and no earlier ones again", async (t) => {
   for (const isSnapshot of [false, true]) {
     await t.step(isSnapshot ? "the last writes" : "everything", async () => {
       const { ledger, one, two, link, pass } = open();
@@ -338,7 +338,7 @@ Deno.test("a ledger's lost sums stay lost, unsent additions arrive once, and not
   }
 });
 
-Deno.test("additions after days of silence count once", async () => {
+Deno.test("additions after days without a message count once", async () => {
   const { ledger, one, link, pass } = open();
   const month = { ...HOUR, table: "month", endsAtMs: NOW_MS + 2_592_000_000 };
   add(one, 5, month);
@@ -354,7 +354,7 @@ Deno.test("additions after days of silence count once", async () => {
   assert.deepEqual(ledger.sums.read([month]), [6]);
 });
 
-Deno.test("an emptied ledger grants by its own sums, independent of a process's memory", async () => {
+Deno.test("an emptied ledger grants claims by its own sums, whatever a process remembers", async () => {
   const { ledger, one } = open();
   add(one, 500);
   assert.equal(await isGranted(take(one, 500)), false);
@@ -364,7 +364,7 @@ Deno.test("an emptied ledger grants by its own sums, independent of a process's 
   assert.deepEqual([...await one.table(HOUR.table)], []);
 });
 
-Deno.test("holds of a process that is gone end after two minutes, those of a living one go on", async () => {
+Deno.test("holds of a dead process end after two minutes, and a running one's stay", async () => {
   const { one, two, link, pass } = open();
   await one.reserve("of a dead process", [claim(9)]);
   await two.reserve("of a living one", [claim(9)]);
@@ -375,7 +375,7 @@ Deno.test("holds of a process that is gone end after two minutes, those of a liv
   assert.equal(await used(two), 1);
 });
 
-Deno.test("a ledger that returns gets the running holds, also those that it lost", async () => {
+Deno.test("a ledger that returns gets the running holds, even those that it lost", async () => {
   const { ledger, one, two } = open();
   await take(one, 9);
   ledger.lose();
@@ -385,7 +385,7 @@ Deno.test("a ledger that returns gets the running holds, also those that it lost
   assert.equal(await used(two), 1);
 });
 
-Deno.test("holds that change while the ledger is away take bounded memory", async () => {
+Deno.test("changes of holds take limited memory while the ledger is away", async () => {
   const { ledger, one, link, pass } = open();
   link.isAway = true;
   for (let count = 0; count < 12_000; count++) {
@@ -398,7 +398,7 @@ Deno.test("holds that change while the ledger is away take bounded memory", asyn
   assert.equal(ledger.batches, 20);
 });
 
-Deno.test("a table shows what all have added, and the last reading when the ledger does not answer", async () => {
+Deno.test("a table has the additions of all processes, or the last reading when the ledger does not answer", async () => {
   const { ledger, one, two, link, pass } = open();
   const tokens = { ...HOUR, field: "tokens" };
   add(one, 1);
@@ -434,7 +434,7 @@ Deno.test("a sum that has ended is 0, and nothing is added to it", async () => {
   assert.deepEqual([...await one.table(HOUR.table)], []);
 });
 
-Deno.test("a sum to which 0 is added is there, and one that is only read is not", async () => {
+Deno.test("a table has a sum after an addition of 0, but not after a read alone", async () => {
   const { ledger, one, two, link, pass } = open();
   add(one, 0);
   await one.read([{ ...HOUR, field: "tokens" }]);
@@ -446,7 +446,7 @@ Deno.test("a sum to which 0 is added is there, and one that is only read is not"
   assert.deepEqual([...await one.table(HOUR.table)], [["requests", 0]]);
 });
 
-Deno.test("once() is true for one of all processes, and for each of them while the ledger is away", async () => {
+Deno.test("once() returns true to one of all processes, or to each of them while the ledger is away", async () => {
   const { one, two, link, secondLink } = open();
   const endsAtMs = NOW_MS + 60_000;
   assert.equal(await one.once("first", endsAtMs), true);
@@ -458,7 +458,7 @@ Deno.test("once() is true for one of all processes, and for each of them while t
   assert.equal(await two.once("second", endsAtMs), true);
 });
 
-Deno.test("since when everything is counted is the ledger's answer", async () => {
+Deno.test("sinceMs is the start of counting that the ledger reports", async () => {
   const { clock, ledger, pass } = open();
   clock.advance(5000);
   const late = new RemoteSums({
@@ -472,7 +472,7 @@ Deno.test("since when everything is counted is the ledger's answer", async () =>
   await pass(0);
 });
 
-Deno.test("remote sums forget the days of a token when the ledger has them, and report all that they added", async () => {
+Deno.test("remote sums report a token's days complete before and after they are sent", async () => {
   const { one, two, pass } = open();
   const days = daysTable({ kind: "token", name: "alice" }, NOW_MS);
   const sum = { ...days, field: "00" };

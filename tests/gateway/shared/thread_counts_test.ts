@@ -17,7 +17,7 @@ import { within } from "../../support/within.ts";
 
 const ALICE = "a".repeat(64);
 
-/** Two threads that count together. */
+/** Creates the counts of two threads. */
 function threads() {
   const table = createCountTable(2);
   const share = (thread: number) => createThreadCounts({ table, thread });
@@ -26,7 +26,7 @@ function threads() {
 
 const CONNECTION_ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
-Deno.test("what one thread takes of a caller's or a connection's places the other has not", () => {
+Deno.test("threads share the places of a caller and of a connection", () => {
   const { one, other } = threads();
   const counted = [["callers", ALICE], ["connections", CONNECTION_ID]] as const;
   for (const [kind, key] of counted) {
@@ -41,7 +41,7 @@ Deno.test("what one thread takes of a caller's or a connection's places the othe
   }
 });
 
-Deno.test("a caller of an identity provider is counted by all threads together", () => {
+Deno.test("all threads together count a caller of an identity provider", () => {
   const { one, other, table } = threads();
   const [carol, dave] = ["c".repeat(64), `0${"c".repeat(63)}`];
   const leave = one.running.callers.take(carol, 1);
@@ -55,13 +55,13 @@ Deno.test("a caller of an identity provider is counted by all threads together",
   assert.ok(one.running.callers.take(carol, 1));
 });
 
-Deno.test("requests without a limit are counted, too", () => {
+Deno.test("requests without a limit are counted", () => {
   const { one, other } = threads();
   assert.ok(one.running.connections.take(CONNECTION_ID, undefined));
   assert.equal(other.running.connections.take(CONNECTION_ID, 1), undefined);
 });
 
-Deno.test("threads see what bodies take of memory in the others, rounded up to whole KiB", () => {
+Deno.test("threads see the memory of bodies in other threads, rounded up to whole KiB", () => {
   const { one, other } = threads();
   one.memory.publish(1025, 2);
   assert.equal(other.memory.usedBytes(), 2048);
@@ -71,13 +71,13 @@ Deno.test("threads see what bodies take of memory in the others, rounded up to w
   assert.equal(other.memory.usedBytes(), 3 * 1024 ** 3);
 });
 
-Deno.test("a caller and a connection of the same name are counted apart", () => {
+Deno.test("a caller and a connection with the same name are counted separately", () => {
   const { one, other } = threads();
   assert.ok(one.running.callers.take("same", 1));
   assert.ok(other.running.connections.take("same", 1));
 });
 
-Deno.test("columnOf() returns a separate column for each of thousands of keys, the same in every thread", () => {
+Deno.test("columnOf() returns a different column for each of thousands of keys, and the same in every thread", () => {
   const table = createCountTable(2);
   const keys = Array.from({ length: 20_000 }, (_, at) => `caller ${at}`);
   const found = keys.map((key) => columnOf(table, key));
@@ -91,7 +91,7 @@ Deno.test("columnOf() returns a separate column for each of thousands of keys, t
   }
 });
 
-Deno.test("a key for which no column is left is counted by each thread alone", () => {
+Deno.test("each thread counts a key by itself when no column is left", () => {
   const table = createCountTable(2, 8);
   for (let at = 0; at < 8; at++) assert.ok(columnOf(table, `${at}`));
   assert.equal(columnOf(table, "one more"), undefined);
@@ -105,7 +105,7 @@ Deno.test("a key for which no column is left is counted by each thread alone", (
   assert.ok(one.running.callers.take("unknown", 1));
 });
 
-Deno.test("addWithin() counts what all threads take against one limit", () => {
+Deno.test("addWithin() applies a limit to all threads together", () => {
   const table = createCountTable(3);
   const one = { thread: 0, column: 5 };
   const other = { thread: 2, column: 5 };
@@ -120,7 +120,7 @@ Deno.test("addWithin() counts what all threads take against one limit", () => {
   assert.ok(!addWithin(table, other, 2));
 });
 
-Deno.test("emptyThread() frees everything of one thread, and its later releases have no effect", () => {
+Deno.test("emptyThread() frees all places of a thread, and its later releases have no effect", () => {
   const table = createCountTable(2);
   for (const column of [0, 7]) {
     for (const thread of [0, 1]) addWithin(table, { thread, column }, 9);
@@ -131,7 +131,7 @@ Deno.test("emptyThread() frees everything of one thread, and its later releases 
   assert.equal(sumOf(table, 7), 1);
 });
 
-/** Lets so many threads take and give back places of `most` at the same time. */
+/** Runs this many real threads, which take and release one of `most` places. */
 async function hammer(threads: number, most: number): Promise<Hammered[]> {
   const table = createCountTable(threads);
   const inside = new Int32Array(new SharedArrayBuffer(4));
@@ -161,7 +161,7 @@ async function hammer(threads: number, most: number): Promise<Hammered[]> {
   }
 }
 
-Deno.test("addWithin() never lets threads that run at the same time hold more than there is", async () => {
+Deno.test("addWithin() never exceeds the limit when threads run at the same time", async () => {
   for (const most of [1, 2]) {
     const hammered = await hammer(3, most);
     assert.ok(hammered.some(({ got }) => got > 0));

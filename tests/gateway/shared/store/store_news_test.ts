@@ -36,7 +36,7 @@ const READING: Reading = {
   windows: [windowOf("USAGE_LIMIT five_hour percent 100 7 93 7")],
 };
 
-/** Replicas with one configuration, unless another one is given for some. */
+/** Opens replicas with one configuration. Some may have another one. */
 async function replicas(
   server: StoreServer,
   ...configs: readonly Config[]
@@ -87,7 +87,7 @@ function coolDown(
 }
 
 testReplicas(
-  "replicas hear what another one leaves alone, also those that come later, with what is left of it",
+  "replicas receive another one's cool-downs, and those that start later receive the rest",
   async ({ server, one, two, connection }) => {
     const seen = coolDown(connection, { probe: "begun" });
     one.state.notices?.publish(seen);
@@ -114,7 +114,7 @@ testReplicas(
 );
 
 testReplicas(
-  "replicas hear what a refusal has taught another one, and nothing that is no lesson",
+  "replicas receive another one's lessons, and ignore invalid ones",
   async ({ one, two, connection }) => {
     const ms = 86_400_000;
     const taught = (move: "omit", field: string) => ({
@@ -136,7 +136,7 @@ testReplicas(
 );
 
 testReplicas(
-  "replicas hear the cool-down of a caller that no configuration lists, as one of an identity provider",
+  "replicas receive the cool-down of a caller of an identity provider",
   async ({ one, two, connection }) => {
     const token = digestOf("zoë (https://login.example.com)");
     one.state.notices?.publish(coolDown(connection, { token }));
@@ -148,7 +148,7 @@ testReplicas(
 );
 
 testReplicas(
-  "what was published while the store was away is published when it is back, unless it is over by then",
+  "notices from an outage of the store are published after it, unless they have expired",
   async ({ server, one, two, connection }) => {
     await server.kill();
     await one.until("away");
@@ -165,7 +165,7 @@ testReplicas(
 );
 
 testNeeding(
-  "a connection with another key is another one, and what a configuration does not know is passed over",
+  "a replica ignores notices of unknown connections, and of one with another key",
   lack,
   async () => {
     await using server = await startStoreServer();
@@ -195,7 +195,7 @@ testNeeding(
 );
 
 testReplicas(
-  "of replicas that want a quota one reads it, and the others get what it read",
+  "one of several replicas reads a quota, and the others get its reading",
   async ({ one, two, connection }) => {
     const first = await one.state.sharedReadings?.find(connection, NEVER);
     assert.equal(first, undefined);
@@ -213,7 +213,7 @@ testReplicas(
 );
 
 testReplicas(
-  "a replica that cannot reach a provider leaves the reading to another one",
+  "another replica reads a quota if the first cannot reach the provider",
   async ({ one, two, connection }) => {
     await one.state.sharedReadings?.find(connection, NEVER);
     const waiting = two.state.sharedReadings?.find(connection, NEVER);
@@ -227,7 +227,7 @@ testReplicas(
 );
 
 testReplicas(
-  "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
+  "a wait for another replica's reading ends with its signal, and no request waits for an absent store",
   async ({ server, one, two, connection }) => {
     await one.state.sharedReadings?.find(connection, NEVER);
     const controller = new AbortController();
@@ -243,7 +243,7 @@ testReplicas(
 );
 
 testReplicas(
-  "a quota in headers is published once in five seconds at most",
+  "a quota in headers is published at most once in five seconds",
   async ({ one, two, connection }) => {
     const { id: connectionId } = connection;
     for (const used of [1, 2, 3]) {
@@ -264,7 +264,7 @@ testReplicas(
 );
 
 testReplicas(
-  "replicas hear where conversations are, also those that come later, with what is left of the hour",
+  "replicas receive the connections of conversations, and those that start later receive the remaining time",
   async ({ server, one, two, connection }) => {
     const placed = {
       kind: "placed",
@@ -302,7 +302,7 @@ const FOLDER = new URL("../../../fixtures/tls/", import.meta.url);
 const pathOf = (name: string) => fromFileUrl(new URL(name, FOLDER));
 
 testNeeding(
-  "a store is reached with TLS when its certificate is vouched for, and not otherwise",
+  "a store is reached with TLS only if its certificate is trusted",
   lack,
   async () => {
     await using server = await startStoreServer([

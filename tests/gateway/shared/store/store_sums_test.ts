@@ -36,7 +36,7 @@ const LIMIT = { sums: [DAY], key: "alice requests" };
 
 let requests = 0;
 
-/** A store, and a process that is connected to it. */
+/** A store, and a process connected to it. */
 interface Scene {
   readonly server: StoreServer;
   readonly one: StoreProcess;
@@ -69,12 +69,12 @@ async function connectedTo({ port }: StoreServer): Promise<StoreProcess> {
   return process;
 }
 
-/** Whether a limit grants a request of its own. */
+/** Returns true if a limit grants a new request. */
 async function isGranted(process: StoreProcess, most: number) {
   return (await take(process, most)).isGranted;
 }
 
-/** Asks for a request of its own. */
+/** Claims a new request. */
 function take({ sums }: StoreProcess, most: number, amount = 1, limit = LIMIT) {
   const id = `req_${++requests}`;
   return soon(
@@ -87,7 +87,7 @@ function add({ sums }: StoreProcess, amount: number, sum = DAY): void {
   sums.apply({ additions: [to(sum, amount)] });
 }
 
-/** Waits until what all have added together is so much. */
+/** Waits until the additions of all processes have this sum. */
 async function untilSum(
   { sums }: StoreProcess,
   wanted: number,
@@ -99,7 +99,7 @@ async function untilSum(
   );
 }
 
-/** Waits until the store has a sum, and the process that added to it knows. */
+/** Waits until the store has a sum and has confirmed it to its process. */
 async function untilStored(
   server: StoreServer,
   { sums }: StoreProcess,
@@ -116,7 +116,7 @@ async function untilStored(
   await sums.table(table);
 }
 
-/** Waits until a limit is used so far, by what was counted and what runs. */
+/** Waits until a limit has this use, running requests included. */
 async function untilUsed(
   { sums }: StoreProcess,
   wanted: number,
@@ -129,7 +129,7 @@ async function untilUsed(
 }
 
 testTwo(
-  "three processes under load together get exactly what a limit allows, and count every addition",
+  "three processes under load get exactly the requests of a limit, and count every addition",
   async ({ server, one, two }) => {
     await using three = await connectedTo(server);
     const all = [one, two, three];
@@ -159,7 +159,7 @@ testTwo(
 );
 
 testStore(
-  "a name with half of a surrogate pair counts and stops no other count",
+  "a name with half of a surrogate pair is counted, and disturbs no other count",
   async ({ server, one }) => {
     const half = { ...DAY, field: "requests\tone\t\ud83d" };
     add(one, 2, half);
@@ -173,7 +173,7 @@ testStore(
 );
 
 testStore(
-  "counts survive a process that ends, which leaves nothing unsent, and a fresh one reads them at once",
+  "a process sends all counts when it ends, and a new one reads them at once",
   async ({ server, one }) => {
     add(one, 5);
     await one.close();
@@ -185,7 +185,7 @@ testStore(
 );
 
 testTwo(
-  "a store that is killed is said to be away once, counted on without, and gets what it has not had",
+  "a killed store is reported once, counting continues without it, and it gets the missing counts later",
   async ({ server, one, two }) => {
     const both = [one, two];
     add(one, 3);
@@ -215,7 +215,7 @@ testTwo(
 );
 
 testTwo(
-  "a store that comes back with an older snapshot loses its last writes and no more, and is asked no oftener for it",
+  "a store that returns with an older snapshot loses only its last writes, and gets no more requests than before",
   async ({ server, one, two }) => {
     const both = [one, two];
     add(one, 100);
@@ -241,7 +241,7 @@ testTwo(
 );
 
 testNeeding(
-  "a replica that lags and is promoted has lost its last writes and no more",
+  "a promoted replica of the store loses only the last writes",
   lack,
   async () => {
     await using main = await startStoreServer();
@@ -269,7 +269,7 @@ testNeeding(
 );
 
 testTwo(
-  "an emptied store grants its limits again to many at once, and no more than they allow",
+  "an emptied store grants its limits again, and never more under concurrent claims",
   async ({ server, one, two }) => {
     const both = [one, two];
     add(one, 450);
@@ -286,7 +286,7 @@ testTwo(
 );
 
 testStore(
-  "a process that was idle for longer than a day counts once, however its connection breaks",
+  "a process that was idle for over a day counts once, however its connection breaks",
   async ({ server, one }) => {
     add(one, 10);
     await untilStored(server, one, 10);
@@ -306,7 +306,7 @@ testStore(
 );
 
 testStore(
-  "a connection that breaks under load loses no addition and doubles none",
+  "a connection that breaks under load neither loses nor repeats an addition",
   async ({ server, one }) => {
     for (let count = 0; count < 300; count++) {
       add(one, 3, TOKENS);
@@ -321,7 +321,7 @@ testStore(
 );
 
 testNeeding(
-  "a store that is slow is left alone, and asked again when it is not",
+  "a slow store is not used until it is fast again",
   lack,
   async () => {
     await using server = await startStoreServer();
@@ -343,7 +343,7 @@ testNeeding(
 const SUMS_KEY = `test:sums:${digestOf(DAY.table)}`;
 const HOLDS_KEY = `test:holds:${digestOf(LIMIT.key)}`;
 
-/** The state of a store, the failure that it causes, and the commands that bring it about and undo it. */
+/** States of a store, with the failure that each causes, and the commands that set and undo the state. */
 const REFUSALS: readonly (readonly [
   name: string,
   failure: string,
@@ -384,7 +384,7 @@ const REFUSALS: readonly (readonly [
 
 for (const [name, failure, refuse, allow] of REFUSALS) {
   testStore(
-    `a store that ${name}, but whose probe passes, is away until a command succeeds, in one line of the log`,
+    `a store that ${name} is away until a command succeeds, even if its probe passes, and is logged once`,
     async ({ server, one }) => {
       const ask = async (command: string) =>
         assert.match(await server.ask(...command.split(" ")), /^(\+OK|:1)/);
@@ -409,7 +409,7 @@ for (const [name, failure, refuse, allow] of REFUSALS) {
   );
 }
 
-/** Asserts that a store has the sums of a batch as they were before it. */
+/** Asserts that a store still has the sums from before a batch. */
 async function assertUntouched(server: StoreServer): Promise<void> {
   for (const field of ["requests", "tokens"]) {
     assert.equal(await server.ask("HGET", SUMS_KEY, field), "$1\r\n0\r\n");
@@ -417,7 +417,7 @@ async function assertUntouched(server: StoreServer): Promise<void> {
 }
 
 testStore(
-  "a batch that the store refuses half-way leaves nothing behind, and counts once afterwards",
+  "a batch that the store refuses half-way changes nothing, and counts once later",
   async ({ server, one }) => {
     const last = { ...DAY, table: "last of the batch" };
     const key = `test:sums:${digestOf(last.table)}`;
@@ -437,7 +437,7 @@ testStore(
 );
 
 testStore(
-  "a batch that the store cannot remember leaves nothing behind, and counts once afterwards",
+  "a batch whose id the store cannot write changes nothing, and counts once later",
   async ({ server, one }) => {
     const refuse = ["ACL", "SETUSER", "default", "-set"];
     assert.equal(await server.ask(...refuse), "+OK\r\n");
@@ -452,7 +452,7 @@ testStore(
 );
 
 testStore(
-  "what a killed process held comes back within two minutes by the store's own clock",
+  "a killed process's holds end within two minutes by the store's own clock",
   async ({ server, one }) => {
     assert.equal(await isGranted(one, 9), true);
     const key = HOLDS_KEY;
@@ -467,7 +467,7 @@ testStore(
   },
 );
 
-/** Settings that no later attempt can make right. */
+/** Settings with which no later attempt can succeed. */
 const WRONG_SETTINGS = [
   ["a password for a store without one", { password: "canary-wrong" }],
   ["a user that the store does not know", {
@@ -495,7 +495,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a wrong password is said once, without the password, and the process serves on",
+  "a wrong password is logged once, without the password, and the process continues to serve",
   lack,
   async () => {
     await using server = await startStoreServer(["--requirepass", "right"]);
@@ -548,7 +548,7 @@ testNeeding(
 );
 
 testNeeding(
-  "what a window counted is gone at its end, and the store drops it an hour later",
+  "a window's counts end with it, and the store drops them an hour later",
   lack,
   async () => {
     await using server = await startStoreServer();
@@ -616,7 +616,7 @@ testNeeding("keys are digests behind the prefix", lack, async () => {
 });
 
 testStore(
-  "a process that ends while the store is away waits a while to leave its counts there",
+  "a process that ends waits for a while for an absent store, to send its counts",
   async ({ server, one }) => {
     await server.kill();
     await one.until("away");
