@@ -15,7 +15,7 @@ const SUITE_KEYS = {
   region: "us-east-1",
 };
 
-/** Vectors of requests that the gateway never sends: a name twice, a value of several lines, a path outside ASCII. */
+/** Vectors that the gateway never sends: a duplicate name, a value of several lines, a path outside ASCII. */
 const NEVER_SENT = new Set([
   "get-header-key-duplicate",
   "get-header-value-order",
@@ -25,7 +25,7 @@ const NEVER_SENT = new Set([
   "normalize-path/get-space",
 ]);
 
-Deno.test("the library's signatures are those of AWS's test suite", async (t) => {
+Deno.test("the library's signatures equal those of AWS's test suite", async (t) => {
   let held = 0;
   for (const [name, vector] of Object.entries(SUITE.vectors)) {
     if (NEVER_SENT.has(name)) continue;
@@ -105,7 +105,7 @@ const REQUESTS = [
   },
 ];
 
-/** Signs a request with its body in pieces, as a long body is sent. */
+/** Signs a request with its body in pieces, like a long body. */
 async function signed(
   { url, body }: { readonly url: string; readonly body: string },
 ): Promise<Readonly<Record<string, string>>> {
@@ -189,7 +189,7 @@ testNeeding(
   },
 );
 
-Deno.test("a request to another service stays unsigned, and the session is a header", async () => {
+Deno.test("only host and x-amz- headers are signed, the session token among them", async () => {
   const [request = assert.fail()] = REQUESTS;
   const headers = await signed(request);
   assert.equal(headers["content-type"], "application/json");
@@ -202,7 +202,7 @@ Deno.test("a request to another service stays unsigned, and the session is a hea
   );
 });
 
-Deno.test("a connection with a key signs nothing, and the keys of AWS are secrets", async () => {
+Deno.test("a connection with a key signs no request, and AWS's keys count as secrets", async () => {
   const { connections: [plain = assert.fail()] } = await minimalConfig();
   assert.equal(signatureOf(plain, { now: () => NOW_MS }), undefined);
   const secrets = secretsOf(CONNECTION);

@@ -30,7 +30,7 @@ function scene(firstByteMs = 100) {
   return { timers, controller, call };
 }
 
-/** Waits for its signal, as `fetch` does when nobody answers. */
+/** Waits for its signal, like `fetch` when no server answers. */
 const silent: Fetch = (_url, { signal }) =>
   new Promise((_, reject) => {
     const stop = () => reject(signal?.reason);
@@ -38,7 +38,7 @@ const silent: Fetch = (_url, { signal }) =>
     signal?.addEventListener("abort", stop);
   });
 
-Deno.test("callUpstream() sends the request and gives the answer", async () => {
+Deno.test("callUpstream() sends the request and returns the response", async () => {
   const { call, timers } = scene();
   const answer = new Response("{}", {
     status: 429,
@@ -63,7 +63,7 @@ Deno.test("callUpstream() sends the request and gives the answer", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("callUpstream() leaves the answer's body all the time that it takes", async () => {
+Deno.test("callUpstream() sets no deadline for the response's body", async () => {
   const { call, timers, controller } = scene(100);
   await callUpstream(
     createFetchClient(() => Promise.resolve(new Response("{}"))),
@@ -73,7 +73,7 @@ Deno.test("callUpstream() leaves the answer's body all the time that it takes", 
   assert.equal(controller.signal.aborted, false);
 });
 
-Deno.test("callUpstream() ends a call to an upstream that is silent for too long", async () => {
+Deno.test("callUpstream() aborts a call to an upstream that is silent for too long", async () => {
   const { call, timers, controller } = scene(100);
   const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(99);
@@ -89,7 +89,7 @@ Deno.test("callUpstream() ends a call to an upstream that is silent for too long
   assert.equal(controller.signal.aborted, true);
 });
 
-Deno.test("callUpstream() waits forever where the time is 0", async () => {
+Deno.test("callUpstream() waits forever with a timeout of 0", async () => {
   const { call, timers, controller } = scene(0);
   const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(1e9);
@@ -99,7 +99,7 @@ Deno.test("callUpstream() waits forever where the time is 0", async () => {
   await assert.rejects(calling, CallerLeft);
 });
 
-Deno.test("callUpstream() throws why it was aborted", async (t) => {
+Deno.test("callUpstream() throws the reason when it is aborted", async (t) => {
   await t.step("while it waits", async () => {
     const { call, controller, timers } = scene();
     const calling = callUpstream(createFetchClient(silent), call);
@@ -115,7 +115,7 @@ Deno.test("callUpstream() throws why it was aborted", async (t) => {
       CallerLeft,
     );
   });
-  await t.step("though fetch throws something else then", async () => {
+  await t.step("although fetch throws another error", async () => {
     const { call, controller } = scene();
     const fetch: Fetch = () => {
       controller.abort(new CallerLeft());
@@ -128,7 +128,7 @@ Deno.test("callUpstream() throws why it was aborted", async (t) => {
   });
 });
 
-Deno.test("callUpstream() reports why there is no answer, without an address", async () => {
+Deno.test("callUpstream() names the reason of a missing response, but no address", async () => {
   const cause = new TypeError(
     "error sending request for url (http://upstream/v1/x): client error (Connect): tcp connect error: Connection refused (os error 111)",
   );
@@ -155,10 +155,10 @@ Deno.test("callUpstream() reports why there is no answer, without an address", a
   }
 });
 
-/** Final statuses are from 200 to 599; HTTP has no others, and the platform skips interim ones but 101. */
+/** Statuses that are not final: HTTP has final ones from 200 to 599. The platform skips interim ones except 101. */
 const ODD_STATUSES = ["101 Switching Protocols", "600 Odd", "999 Odd"];
 
-Deno.test("callUpstream() rejects an answer whose status is not from 200 to 599", (t) =>
+Deno.test("callUpstream() rejects a response with a status outside of 200 to 599", (t) =>
   steps(t, ODD_STATUSES, async (status) => {
     await using upstream = startRawUpstream((connection) =>
       say(

@@ -15,7 +15,7 @@ import {
   UpstreamCallError,
 } from "../../../src/gateway/upstream/failure.ts";
 
-/** As Deno says them; some versions say them of the cause of `fetch failed`. */
+/** Messages of Deno's errors. Some versions have them in the cause of `fetch failed`. */
 const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
   [
     "it refused the connection",
@@ -78,7 +78,7 @@ const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
   ["the connection failed", "something that nobody has seen yet"],
 ];
 
-Deno.test("reasonOf() reads Deno's errors, alone and as a cause", async (t) => {
+Deno.test("reasonOf() reads Deno's errors, directly and as a cause", async (t) => {
   for (const [reason, message] of MESSAGES) {
     await t.step(message.slice(-60), () => {
       assert.equal(reasonOf(new TypeError(message)), reason);
@@ -88,7 +88,7 @@ Deno.test("reasonOf() reads Deno's errors, alone and as a cause", async (t) => {
   }
 });
 
-Deno.test("reasonOf() is not misled by the name of a host or a path", () => {
+Deno.test("reasonOf() ignores words in the names of hosts and paths", () => {
   const address = "https://dns.refused-tls.example/lookup/expired";
   const messages = [
     `error sending request for url (${address}): client error (SendRequest): connection closed before message completed`,
@@ -106,7 +106,7 @@ Deno.test("reasonOf() accepts any thrown value", () => {
   assert.equal(reasonOf("Connection refused"), "it refused the connection");
 });
 
-/** What `fetch` throws for an address of this machine. */
+/** Returns the error of `fetch` for an address of this machine. */
 async function provoke(url: string): Promise<unknown> {
   try {
     const answer = await fetch(url, { method: "POST", body: "{}" });
@@ -117,7 +117,7 @@ async function provoke(url: string): Promise<unknown> {
   return assert.fail("there was an answer");
 }
 
-/** What `fetch` throws when the other side does this with its connections; some versions try twice. */
+/** Returns the error of `fetch` when the server treats connections like this. Some versions try twice. */
 async function provokeBy(
   act: (connection: Deno.TcpConn) => Promise<unknown>,
   scheme = "http",
@@ -141,7 +141,7 @@ async function provokeBy(
 const say = (text: string) => (connection: Deno.TcpConn) =>
   connection.write(new TextEncoder().encode(text));
 
-Deno.test("reasonOf() reads the errors of this Deno", async (t) => {
+Deno.test("reasonOf() reads the errors of the running Deno", async (t) => {
   await t.step("of a port that no server listens on", async () => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = listener.addr;
@@ -188,7 +188,7 @@ Deno.test("unanswered() names the reason and no address", () => {
   }
 });
 
-Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", () => {
+Deno.test("brokenUpstream(), oversized() and silentUpstream() return errors with an instruction", () => {
   const cause = new Error("x");
   const broken = brokenUpstream("it is not JSON", cause);
   assert.equal(broken.status, 502);
@@ -210,7 +210,7 @@ Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", (
   assert.equal(silent.code, "upstream_timeout");
 });
 
-Deno.test("hadConnection() separates what ended a connection from what prevented it", () => {
+Deno.test("hadSocket() distinguishes errors of an open socket from errors of the dial", () => {
   const closed = [
     "client error (SendRequest): connection closed before message completed",
     "client error (SendRequest): connection error: Connection reset by peer (os error 104)",
@@ -233,7 +233,7 @@ Deno.test("hadConnection() separates what ended a connection from what prevented
   }
 });
 
-Deno.test("a failure of the gateway's own client keeps its reason and its stage", () => {
+Deno.test("unanswered() keeps the reason and the stage of a failure of the gateway's client", () => {
   const progress = { sent: "all", hasAnswer: true, isReused: false } as const;
   const cases = [
     ["closed", "its answer broke off", true, "unreachable"],
@@ -256,7 +256,7 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
   assert.equal(unanswered(refused).code, "upstream_unreachable");
 });
 
-Deno.test("a shortage of the gateway's own machine is a 503, and every other failure to connect a 502", () => {
+Deno.test("unanswered() returns a 503 for a shortage of the gateway's machine, and a 502 for other failures", () => {
   const shortages = {
     "Too many open files (os error 24)": "file descriptors",
     "connect EMFILE 127.0.0.1:443": "file descriptors",
@@ -289,24 +289,24 @@ Deno.test("a shortage of the gateway's own machine is a 503, and every other fai
 
 Deno.test("failedReading() returns the reason of a failed reading", async (t) => {
   const { signal } = new AbortController();
-  await t.step("it was cut", () => {
+  await t.step("after its exchange was aborted", () => {
     const controller = new AbortController();
     const left = new Error("left");
     controller.abort(left);
     assert.equal(failedReading(new IdleError(), controller.signal), left);
   });
-  await t.step("its upstream fell silent", () => {
+  await t.step("after its upstream fell silent", () => {
     const error = failedReading(new IdleError(), signal);
     assert.ok(error instanceof GatewayError);
     assert.equal(error.kind, "timeout");
   });
-  await t.step("it reports it itself", () => {
+  await t.step("that already names its failure", () => {
     const refused = new UpstreamFailure({ kind: "overloaded", message: "no" });
     for (const error of [refused, oversized()]) {
       assert.equal(failedReading(error, signal), error);
     }
   });
-  await t.step("it broke off", () => {
+  await t.step("that broke off", () => {
     const cause = new TypeError("connection reset");
     const error = failedReading(cause, signal);
     assert.ok(error instanceof GatewayError);

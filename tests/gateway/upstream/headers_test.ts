@@ -32,7 +32,7 @@ function shown(
   return Object.fromEntries(shownOf(new Headers(headers), isRenamed));
 }
 
-Deno.test("answerHeaders() withholds what belongs to the upstream's connection", () => {
+Deno.test("answerHeaders() withholds headers of the upstream's connection", () => {
   const withheld = {
     "alt-svc": 'h3=":443"',
     "connection": "keep-alive",
@@ -52,12 +52,12 @@ Deno.test("answerHeaders() withholds what belongs to the upstream's connection",
   assert.deepEqual(shown(withheld), {});
 });
 
-Deno.test("answerHeaders() withholds every cookie of several", () => {
+Deno.test("answerHeaders() withholds all of several cookies", () => {
   const headers = new Headers([["set-cookie", "a=1"], ["set-cookie", "b=2"]]);
   assert.deepEqual(shownOf(headers), []);
 });
 
-Deno.test("answerHeaders() withholds every value with a secret", () => {
+Deno.test("answerHeaders() withholds every header whose value has a secret", () => {
   const headers = { "x-debug": `key=${KEY}`, "x-kept": "1" };
   assert.deepEqual(shown(headers), { "x-kept": "1" });
 });
@@ -65,7 +65,7 @@ Deno.test("answerHeaders() withholds every value with a secret", () => {
 const TABLES = { WITHHELD_FROM_UPSTREAM, WITHHELD_FROM_CALLER };
 
 for (const [name, groups] of Object.entries(TABLES)) {
-  Deno.test(`${name} holds each name once, as headers spell it`, () => {
+  Deno.test(`${name} has each name once, in lower case`, () => {
     const all = groups.flatMap((
       { names, prefixes },
     ) => [...names, ...prefixes]);
@@ -73,7 +73,7 @@ for (const [name, groups] of Object.entries(TABLES)) {
     for (const one of all) assert.match(one, /^[a-z0-9-]+$/);
   });
 
-  Deno.test(`${name} holds no name that one of its prefixes takes already`, () => {
+  Deno.test(`${name} has no name that one of its prefixes includes`, () => {
     const isPrefixed = nameMatcher(
       groups.map(({ reason, prefixes }) => ({ reason, names: [], prefixes })),
     );
@@ -82,7 +82,7 @@ for (const [name, groups] of Object.entries(TABLES)) {
   });
 }
 
-Deno.test("nameMatcher() recognizes names and beginnings, and nothing that only holds them", () => {
+Deno.test("nameMatcher() matches whole names and prefixes, not parts of names", () => {
   const isKnown = nameMatcher([
     { reason: "a", names: ["one"], prefixes: ["two-", "three"] },
     { reason: "b", names: ["four"], prefixes: [] },
@@ -97,7 +97,7 @@ Deno.test("nameMatcher() recognizes names and beginnings, and nothing that only 
   }
 });
 
-Deno.test("nameMatcher() returns the same for a name each time, after any number of others", () => {
+Deno.test("nameMatcher() returns the same result for a name after any number of other names", () => {
   const isKnown = nameMatcher([{
     reason: "",
     names: ["one"],
@@ -114,7 +114,7 @@ Deno.test("nameMatcher() returns the same for a name each time, after any number
 
 const isWithheldFromUpstream = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
-Deno.test("headers with the person or the credential of a sign-on proxy are withheld, by the words of their names", async (t) => {
+Deno.test("headers with a sign-on proxy's person or credential are withheld, by words in their names", async (t) => {
   const names: Readonly<Record<string, readonly string[]>> = {
     "API gateways": [
       ...["x-consumer-id", "x-consumer-custom-id", "x-anonymous-consumer"],
@@ -152,7 +152,7 @@ Deno.test("headers with the person or the credential of a sign-on proxy are with
   });
 });
 
-Deno.test("every header that providers' SDKs and agents send reaches the provider", () => {
+Deno.test("every header of providers' SDKs and agents reaches the provider", () => {
   const sent = [
     ...["accept", "accept-language", "content-type", "user-agent"],
     ...["anthropic-beta", "anthropic-dangerous-direct-browser-access"],
@@ -185,7 +185,7 @@ Deno.test("every header that providers' SDKs and agents send reaches the provide
   assert.deepEqual(sent.filter(isWithheldFromUpstream), []);
 });
 
-Deno.test("a name of any length is tested in linear time", () => {
+Deno.test("the test of a name takes linear time", () => {
   // In quadratic time, these would take minutes.
   for (const part of ["a", "user", "user-", "token-", "-", "client-key"]) {
     const name = part.repeat(2 ** 20);
@@ -245,14 +245,14 @@ Deno.test("upstreamHeaders() withholds the caller's own headers", async () => {
   assert.ok(!JSON.stringify(headers).includes("secret"));
 });
 
-Deno.test("upstreamHeaders() keeps its own headers with any connection header of the caller", async () => {
+Deno.test("upstreamHeaders() keeps its own headers, whatever the caller's connection header names", async () => {
   const headers = await headersFor({
     "connection": "authorization, accept-encoding, x-team",
   }, { headers: { "x-team": "platform" } });
   assert.deepEqual(headers, { ...OWN, "x-team": "platform" });
 });
 
-Deno.test("upstreamHeaders() lets the connection's fixed headers win", async () => {
+Deno.test("upstreamHeaders() prefers the connection's fixed headers", async () => {
   const headers = await headersFor(
     { "user-agent": "agent/1", "x-team": "mine" },
     {
@@ -272,7 +272,7 @@ Deno.test("upstreamHeaders() lets the connection's fixed headers win", async () 
   });
 });
 
-Deno.test("upstreamHeaders() leaves a list byte for byte, unless it has a value of headers_drop", async () => {
+Deno.test("upstreamHeaders() changes a list only if it has a value of headers_drop", async () => {
   const headersDrop = { "anthropic-beta": ["b", "d"] };
   const listAfter = async (value: string) =>
     (await headersFor({ "anthropic-beta": value }, { headersDrop }))[
@@ -288,7 +288,7 @@ Deno.test("upstreamHeaders() leaves a list byte for byte, unless it has a value 
   });
 });
 
-Deno.test("translatedHeaders() removes a beta of headers_drop that the gateway itself would send", async () => {
+Deno.test("translatedHeaders() removes the gateway's own beta if headers_drop has it", async () => {
   const { connections: [first] } = await minimalConfig();
   assert.ok(first);
   const pairs = translatedHeaders(
@@ -311,7 +311,7 @@ const escaped = [...SECRETS_KEY].map((one) =>
   `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`
 ).join("");
 
-/** Ways in which an upstream may repeat a key. */
+/** The ways in which an upstream may repeat a key. */
 const REPEATED: Readonly<Record<string, string>> = {
   plain: `the key ${SECRETS_KEY} is wrong`,
   "its beginning": `the key ${SECRETS_KEY.slice(0, 16)}... is wrong`,
@@ -340,7 +340,7 @@ const secrets = secretsOf(
 );
 
 for (const [how, text] of Object.entries(REPEATED)) {
-  Deno.test(`Secrets are found in a text ${how}`, () => {
+  Deno.test(`areIn() finds a key in a text: ${how}`, () => {
     assert.ok(secrets.areIn(text));
     const failure = secrets.leaveOut({
       kind: "invalid_request",
@@ -361,7 +361,7 @@ for (const [how, text] of Object.entries(REPEATED)) {
   });
 }
 
-Deno.test("Secrets are not found in other texts, which stay as they are", () => {
+Deno.test("leaveOut() does not change a failure without a key", () => {
   const texts = [
     "",
     "sk-",
@@ -378,7 +378,7 @@ Deno.test("Secrets are not found in other texts, which stay as they are", () => 
   }
 });
 
-Deno.test("secretsOf() recognizes the key of a connection and the credentials among its headers", async () => {
+Deno.test("secretsOf() returns the key of a connection and the credentials in its headers", async () => {
   const found = secretsOf(
     await connectionWith({
       auth: { scheme: "bearer", key: "the-bearer-key" },

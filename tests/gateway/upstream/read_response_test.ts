@@ -22,7 +22,7 @@ function begin() {
   return { timers, controller, options };
 }
 
-/** An answer whose body comes only when its exchange is aborted, and fails then. */
+/** Returns a response whose body is silent, and fails when its exchange is aborted. */
 function silentAnswer({ signal }: AbortController): Response {
   return new Response(
     new ReadableStream({
@@ -33,7 +33,7 @@ function silentAnswer({ signal }: AbortController): Response {
   );
 }
 
-/** Of this many bytes. */
+/** Returns a response of this many bytes. */
 function answerOf(length: number): Response {
   return new Response(new Uint8Array(length).fill(0x20));
 }
@@ -47,7 +47,7 @@ Deno.test("readResponseBytes() returns the body up to a maximum length", async (
   assert.equal(timers.running, 0);
 });
 
-/** An answer that stays open behind its last byte, as `fetch` gives one before it has looked for the end. */
+/** Returns a response that stays open after its last byte, like one of `fetch` before it has read the end. */
 function openAnswer(text: string, headers: Readonly<Record<string, string>>) {
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({
@@ -57,7 +57,7 @@ function openAnswer(text: string, headers: Readonly<Record<string, string>>) {
   return { answer: new Response(body, { headers }), cancelled };
 }
 
-Deno.test("readResponseBytes() does not wait for the end of an answer that has all that it promised", async () => {
+Deno.test("readResponseBytes() does not wait for the end of a body that has its declared length", async () => {
   const { options, timers } = begin();
   const { answer, cancelled } = openAnswer("hello", { "content-length": "5" });
   const read = await readResponseBytes(answer, options);
@@ -66,13 +66,13 @@ Deno.test("readResponseBytes() does not wait for the end of an answer that has a
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() waits for the end where the length is not that of the bytes", async (t) => {
+Deno.test("readResponseBytes() waits for the end when the declared length differs from the received bytes", async (t) => {
   const cases = {
-    "not all is there": { "content-length": "6" },
-    "it is longer than it says": { "content-length": "4" },
-    "it was compressed": { "content-length": "5", "content-encoding": "gzip" },
-    "it does not say": {},
-    "it says nothing": { "content-length": "0" },
+    "a body that is incomplete": { "content-length": "6" },
+    "a body longer than declared": { "content-length": "4" },
+    "a compressed body": { "content-length": "5", "content-encoding": "gzip" },
+    "without a length": {},
+    "a length of 0": { "content-length": "0" },
   };
   await steps(t, Object.entries(cases), async ([, headers]) => {
     const { options, timers } = begin();
@@ -84,7 +84,7 @@ Deno.test("readResponseBytes() waits for the end where the length is not that of
   });
 });
 
-/** An answer of bytes, as `fetch` gives one, that says how long it is. */
+/** Returns a response with a byte stream, like one of `fetch`, and a declared length. */
 function bytesAnswer(length: number) {
   let source: ReadableByteStreamController | undefined;
   const cancels: unknown[] = [];
@@ -98,7 +98,7 @@ function bytesAnswer(length: number) {
   return { answer: new Response(body, { headers }), source, cancels };
 }
 
-Deno.test("readResponseBytes() reads a body with a length piece by piece, at any speed", async () => {
+Deno.test("readResponseBytes() reads a body with a length in pieces, at any speed", async () => {
   const { options, timers } = begin();
   const { answer, source, cancels } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -112,7 +112,7 @@ Deno.test("readResponseBytes() reads a body with a length piece by piece, at any
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() returns the bytes of an answer that is shorter than its length", async () => {
+Deno.test("readResponseBytes() returns the bytes of a body that is shorter than declared", async () => {
   const { options, timers } = begin();
   const { answer, source } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -124,7 +124,7 @@ Deno.test("readResponseBytes() returns the bytes of an answer that is shorter th
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() ends a body with a length that does not arrive", async (t) => {
+Deno.test("readResponseBytes() rejects an incomplete body with a length", async (t) => {
   await t.step("when the upstream falls silent", async () => {
     const { options, timers, controller } = begin();
     const { answer, source, cancels } = bytesAnswer(6);
@@ -137,7 +137,7 @@ Deno.test("readResponseBytes() ends a body with a length that does not arrive", 
     assert.equal(cancels.length, 1);
     assert.equal(controller.signal.aborted, true);
   });
-  await t.step("when the exchange is ended", async () => {
+  await t.step("when the exchange is aborted", async () => {
     const { options, timers, controller } = begin();
     const { answer, cancels } = bytesAnswer(6);
     const reading = readResponseBytes(answer, options);
@@ -189,7 +189,7 @@ Deno.test("readErrorBytes() returns undefined for an error that falls silent", a
   assert.equal(controller.signal.aborted, true);
 });
 
-Deno.test("readErrorBytes() throws why the exchange was ended", async () => {
+Deno.test("readErrorBytes() throws the reason when the exchange is aborted", async () => {
   const { options, timers, controller } = begin();
   const reading = readErrorBytes(silentAnswer(controller), options);
   await settle();
@@ -198,7 +198,7 @@ Deno.test("readErrorBytes() throws why the exchange was ended", async () => {
   assert.equal(timers.running, 0);
 });
 
-/** An answer of which a byte comes whenever the test says so. */
+/** Returns a response whose bytes the test sends one by one. */
 function drippingAnswer({ signal }: AbortController) {
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   const answer = new Response(
@@ -223,7 +223,7 @@ function drippingAnswer({ signal }: AbortController) {
   };
 }
 
-Deno.test("readErrorBytes() waits 30 seconds for an error that drips, and then goes by its status", async () => {
+Deno.test("readErrorBytes() returns undefined for an error that is incomplete after 30 seconds", async () => {
   const { options, timers, controller } = begin();
   const { answer, drip } = drippingAnswer(controller);
   const reading = readErrorBytes(answer, options);
@@ -235,7 +235,7 @@ Deno.test("readErrorBytes() waits 30 seconds for an error that drips, and then g
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() waits for a good answer as long as it drips", async () => {
+Deno.test("readResponseBytes() waits for a slow answer as long as bytes arrive", async () => {
   const { options, timers, controller } = begin();
   const { answer, drip } = drippingAnswer(controller);
   const reading = readResponseBytes(answer, options);

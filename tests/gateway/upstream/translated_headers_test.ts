@@ -52,7 +52,7 @@ function prefixesOf(messagesVendor: string): readonly string[] {
   );
 }
 
-Deno.test("translatedHeaders() leaves out what belongs to the caller's protocol", async () => {
+Deno.test("translatedHeaders() omits the headers of the caller's protocol", async () => {
   const foreign = {
     "accept": "text/html",
     "anthropic-beta": "a",
@@ -68,7 +68,7 @@ Deno.test("translatedHeaders() leaves out what belongs to the caller's protocol"
   assert.deepEqual(await headersFor(foreign), OWN);
 });
 
-Deno.test("translatedHeaders() leaves out what belongs to any protocol that there is", async () => {
+Deno.test("translatedHeaders() omits the headers of every protocol", async () => {
   for (const codec of Object.values(CODECS)) {
     const prefixes = codec.headerPrefixes("acme");
     for (const prefix of prefixes) {
@@ -88,17 +88,17 @@ Deno.test("translatedHeaders() leaves out what belongs to any protocol that ther
   }
 });
 
-Deno.test("translatedHeaders() passes the rest on", async () => {
+Deno.test("translatedHeaders() forwards the other headers", async () => {
   const open = { "user-agent": "agent/1", "x-session": "1" };
   assert.deepEqual(await headersFor(open), { ...OWN, ...open });
 });
 
-Deno.test("translatedHeaders() requests a stream on request", async () => {
+Deno.test("translatedHeaders() requests a stream with its accept header", async () => {
   const { accept } = await headersFor({}, { stream: true });
   assert.equal(accept, "text/event-stream");
 });
 
-Deno.test("translatedHeaders() names the version that it writes to the Messages protocol", async () => {
+Deno.test("translatedHeaders() sends the gateway's own version header to a Messages provider", async () => {
   const caller = { "anthropic-version": "2024-01-01" };
   const headers = await headersFor(caller, {
     ownHeaders: CODECS.messages.requestHeaders("anthropic"),
@@ -113,7 +113,7 @@ Deno.test("translatedHeaders() names the version that it writes to the Messages 
   assert.equal(other["anthropic-version"], undefined);
 });
 
-Deno.test("translatedHeaders() lets the connection's fixed headers win", async () => {
+Deno.test("translatedHeaders() prefers the connection's fixed headers", async () => {
   const fixed = {
     "accept": "*/*",
     "anthropic-version": "2099-01-01",
@@ -126,7 +126,7 @@ Deno.test("translatedHeaders() lets the connection's fixed headers win", async (
   assert.deepEqual(headers, { ...OWN, ...fixed });
 });
 
-Deno.test("translatedHeaders() adds its own beta feature to those that the connection fixes, for every request alike", async () => {
+Deno.test("translatedHeaders() adds its own beta to those of the connection, in every request", async () => {
   const ownHeaders: [string, string][] = [["anthropic-beta", "b"]];
   assert.deepEqual(
     await headersFor({ "anthropic-beta": "c" }, { ownHeaders }),

@@ -1,17 +1,17 @@
 import type { Fetch } from "../../../../src/gateway/upstream/call.ts";
 import assert from "node:assert/strict";
 
-/** The platform's token that the issuers accept. It lives for ten minutes. */
+/** The platform's token that the issuers accept. It expires after ten minutes. */
 export const SUBJECT = [
   { alg: "RS256" },
   { sub: "gateway", exp: Math.floor(Date.now() / 1000) + 600 },
 ].map((part) => btoa(JSON.stringify(part)).replace(/=+$/, "")).join(".") +
   ".c2ln";
 
-/** The secret half of the keys that AWS's issuers give. */
+/** The secret part of the keys of AWS's issuers. */
 export const AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY";
 
-/** A request as an issuer reads it. */
+/** A request at an issuer. */
 interface Read {
   readonly url: URL;
   readonly method: string;
@@ -19,7 +19,7 @@ interface Read {
   readonly text: string;
 }
 
-/** What an issuer must get, and what it answers. Throws when the request is not the one of its documentation. */
+/** Checks a request and returns the issuer's response. Throws when the request differs from the documented one. */
 type Issuer = (request: Read, token: string, endsAt: string) => unknown;
 
 function jsonIn({ headers, method, text }: Read): unknown {
@@ -28,7 +28,7 @@ function jsonIn({ headers, method, text }: Read): unknown {
   return JSON.parse(text);
 }
 
-/** Each issuer by the address that its documentation names. */
+/** The issuers, by their documented address. */
 const ISSUERS: Readonly<Record<string, Issuer>> = {
   "https://api.anthropic.com/v1/oauth/token"(request, access_token) {
     assert.deepEqual(jsonIn(request), {
@@ -196,7 +196,7 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
   },
 };
 
-/** The response of STS in its documentation, with these keys. */
+/** Returns the documented response of STS, with these keys. */
 function roleKeys(session: string, endsAt: string): string {
   return `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
   <AssumeRoleWithWebIdentityResult>
@@ -214,7 +214,7 @@ function roleKeys(session: string, endsAt: string): string {
 </AssumeRoleWithWebIdentityResponse>`;
 }
 
-/** The keys in a response of AWS's metadata services. */
+/** Returns keys as AWS's metadata services do. */
 function metadataKeys(Token: string, Expiration: string) {
   return {
     AccessKeyId: "ASgeIAIOSFODNN7EXAMPLE",
@@ -224,22 +224,22 @@ function metadataKeys(Token: string, Expiration: string) {
   };
 }
 
-/** The token that opens the metadata service of EC2 for a while. */
+/** The session token for the metadata service of EC2. */
 const IMDS_SESSION = "AQAEAHdn_session==";
 
-/** Issuers that accept the documented requests alone. */
+/** Issuers that accept only the documented requests. */
 export interface StrictIssuers {
   readonly fetch: Fetch;
   /** The number of requests so far. */
   readonly requests: number;
-  /** The next responses, in place of the issuers' own. */
+  /** The next responses, which replace the issuers' own. */
   readonly next: (() => Response | Promise<Response>)[];
 }
 
 /**
- * Opens the issuers. Their tokens are `token-1-secret` and so on.
+ * Opens the issuers. Their tokens are `token-1-secret`, `token-2-secret` and so on.
  *
- * @param endsAt The end of the tokens whose response names it.
+ * @param endsAt The expiry in responses that name a time.
  */
 export function openIssuers(endsAt = "2026-01-01T01:00:00Z"): StrictIssuers {
   let requests = 0;

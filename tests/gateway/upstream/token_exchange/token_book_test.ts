@@ -111,7 +111,7 @@ const EXCHANGES: Readonly<Record<string, TokenExchangeSettings>> = {
   "AWS, on an instance of EC2": { kind: "aws_instance", region: "us-east-1" },
 };
 
-Deno.test("each exchange sends its documented request, and has its token for an hour", (t) =>
+Deno.test("each exchange sends its documented request, and gets a token for an hour", (t) =>
   steps(t, Object.entries(EXCHANGES), async ([, exchange]) => {
     const { book, log } = open();
     const found = await book.tokenFor(exchange, "main");
@@ -124,7 +124,7 @@ Deno.test("each exchange sends its documented request, and has its token for an 
     assert.deepEqual(log.entries, []);
   }));
 
-Deno.test("connections with one exchange share it, and all that wait for it", async () => {
+Deno.test("connections with the same exchange share one token, even while it is fetched", async () => {
   const { book, issuers } = open();
   const found = await Promise.all(
     Array.from({ length: 20 }, () => book.tokenFor(OPENAI, "main")),
@@ -134,7 +134,7 @@ Deno.test("connections with one exchange share it, and all that wait for it", as
   assert.equal(issuers.requests, 1);
 });
 
-Deno.test("a token is renewed before its end, and the old one is given until then", async () => {
+Deno.test("a token is renewed before its expiry, and the old one is used until then", async () => {
   const { book, issuers, changes, pass } = open();
   const before = await book.tokenFor(OPENAI, "main");
   assert.deepEqual(changes, [], "the first one is awaited");
@@ -146,7 +146,7 @@ Deno.test("a token is renewed before its end, and the old one is given until the
   assert.deepEqual([issuers.requests, changes], [2, [45 * MINUTE_MS]]);
 });
 
-Deno.test("a failed renewal keeps the token while it lives, tries again, and then there is none", async () => {
+Deno.test("a failed renewal is repeated, and the old token is used until its expiry", async () => {
   const { book, issuers, log, changes, pass } = open();
   const before = await book.tokenFor(OPENAI, "main");
   const refuse = () =>
@@ -185,7 +185,7 @@ Deno.test("a failed renewal keeps the token while it lives, tries again, and the
   assert.ok(!logged.includes(SUBJECT) && !logged.includes("-secret"), logged);
 });
 
-Deno.test("a refused token is exchanged once for all that report it", async () => {
+Deno.test("a refused token is exchanged once, however many requests report it", async () => {
   const { book, issuers, changes, pass } = open();
   await book.tokenFor(OPENAI, "main");
   await pass(1000);
@@ -200,7 +200,7 @@ Deno.test("a refused token is exchanged once for all that report it", async () =
   assert.equal(issuers.requests, 3);
 });
 
-Deno.test("a token with a short life is renewed after ever longer pauses, until a provider refuses one", async () => {
+Deno.test("a very short token is renewed after growing pauses, and sooner when a provider refuses it", async () => {
   const { book, issuers, timers, pass } = open();
   const short = () =>
     Response.json({ access_token: "token-short", expires_in: 0.05 });
@@ -224,7 +224,7 @@ Deno.test("a token with a short life is renewed after ever longer pauses, until 
   assert.ok(asked <= 11, `${asked} in 5 s`);
 });
 
-Deno.test("a token of a minute is renewed in time for ever", async () => {
+Deno.test("a token of one minute is always renewed in time", async () => {
   const { book, issuers, pass } = open();
   const minute = () =>
     Response.json({
@@ -240,7 +240,7 @@ Deno.test("a token of a minute is renewed in time for ever", async () => {
   }
 });
 
-Deno.test("an exchange that has left the configuration is renewed no more", async () => {
+Deno.test("an exchange that the configuration no longer has is not renewed", async () => {
   const { book, issuers, timers, pass } = open();
   await book.tokenFor(OPENAI, "main");
   book.retain([OPENAI]);
@@ -251,7 +251,7 @@ Deno.test("an exchange that has left the configuration is renewed no more", asyn
   assert.equal(issuers.requests, 1);
 });
 
-Deno.test("an exchange that ends after its removal schedules no other", async () => {
+Deno.test("an exchange that ends after its removal schedules no renewal", async () => {
   const { book, timers, pass } = open();
   const asked = book.tokenFor(OPENAI, "main");
   book.retain([]);
@@ -260,7 +260,7 @@ Deno.test("an exchange that ends after its removal schedules no other", async ()
   assert.equal(timers.running, 0);
 });
 
-Deno.test("AWS's refusal of a web identity is named by its code alone", async () => {
+Deno.test("the reason of AWS's refusal of a web identity has only its code", async () => {
   const { book, issuers } = open();
   issuers.next.push(() =>
     new Response(
@@ -313,14 +313,14 @@ const BAD: Readonly<Record<string, [() => Response, string]>> = {
   ],
 };
 
-Deno.test("a response without a token gives a reason without a secret", (t) =>
+Deno.test("the reason of a response without a token has no secret", (t) =>
   steps(t, Object.entries(BAD), async ([, [answer, reason]]) => {
     const { book, issuers } = open();
     issuers.next.push(answer);
     assert.deepEqual(await book.tokenFor(OPENAI, "main"), { reason });
   }));
 
-Deno.test("a wrong clock moves no end of a life in seconds, and a time that has passed for it is a reason", async () => {
+Deno.test("a wrong clock does not change a lifetime in seconds, and rejects an expiry that has passed", async () => {
   const { "Google, as a service account": account = assert.fail() } = EXCHANGES;
   for (const [aheadMs, expected] of [[-30, 90], [30, 30]] as const) {
     const { book, skew } = open();
@@ -340,7 +340,7 @@ Deno.test("a wrong clock moves no end of a life in seconds, and a time that has 
   });
 });
 
-Deno.test("an issuer that does not answer in 10 s gives none, and a later exchange does", async () => {
+Deno.test("an exchange without a response in 10 s fails, and a later one succeeds", async () => {
   const { book, issuers, pass } = open();
   issuers.next.push(() => new Promise(() => {}));
   const found = book.tokenFor(OPENAI, "main");
@@ -353,7 +353,7 @@ Deno.test("an issuer that does not answer in 10 s gives none, and a later exchan
   assert.ok("token" in await book.tokenFor(OPENAI, "main"));
 });
 
-Deno.test("a platform's token that cannot be read, or is none, is not sent", async () => {
+Deno.test("a missing or invalid token of the platform is not sent", async () => {
   const missing = open(() => Promise.reject(new Deno.errors.NotFound()));
   assert.deepEqual(await missing.book.tokenFor(OPENAI, "main"), {
     reason: "the file of the platform's token does not exist",
