@@ -20,7 +20,7 @@ function quota(remaining: number, usedPercent: number): QuotaState {
   };
 }
 
-Deno.test("formatExposition() sums the threads' counts and shows the tighter of their quotas", async () => {
+Deno.test("formatExposition() sums the threads' counts and shows their tightest quota", async () => {
   const snapshots = [];
   for (const [requests, remaining] of [[2, 40], [3, 30]] as const) {
     const metrics = createGatewayMetrics({

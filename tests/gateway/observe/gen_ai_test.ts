@@ -67,7 +67,7 @@ Deno.test("sharedAttributes() names the operation, the provider and both models"
   assert.equal(operation("count_tokens"), "count_tokens");
 });
 
-Deno.test("sharedAttributes() leaves out a model and a connection that the configuration does not have", () => {
+Deno.test("sharedAttributes() omits a model and a connection that the configuration does not have", () => {
   const facts = { ...SERVED, model: "invented", connection: "gone" };
   assert.deepEqual(shared(facts), {
     "gen_ai.operation.name": "chat",
@@ -88,7 +88,7 @@ Deno.test("sharedAttributes() reports an error by the caller's status, or by the
   assert.equal(failed["gen_ai.response.model"], undefined);
 });
 
-Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no text", () => {
+Deno.test("spanAttributes() returns the tokens, the stop reason and the mode, but no text", () => {
   const request = requestOf({
     ...SERVED,
     answer: {
@@ -129,7 +129,7 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
   );
 });
 
-/** Returns the names of the instruments that a request is measured with, each with the sum of its values. */
+/** Returns the instruments that a request uses, each with the sum of its values. */
 async function measured(
   optIn: string | undefined,
 ): Promise<Readonly<Record<string, number>>> {
@@ -160,7 +160,7 @@ async function measured(
   return sums;
 }
 
-Deno.test("createTracing() measures with the first names, and with the newest on request", async () => {
+Deno.test("createTracing() uses the first names of the instruments, and the newest on request", async () => {
   const server = {
     "gen_ai.server.request.duration": 0,
     "gen_ai.server.time_to_first_token": 0.25,

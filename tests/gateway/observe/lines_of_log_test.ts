@@ -7,7 +7,7 @@ import {
 import { inPieces } from "../../support/wire/pieces.ts";
 import { steps } from "../../support/steps.ts";
 
-/** What is read of a text that comes in pieces of this size. */
+/** Reads a text in pieces of this size, and returns the lines. */
 async function linesOf(
   text: string | Uint8Array,
   { size, maxLength = 1000 }: {
@@ -61,7 +61,7 @@ Deno.test("readTextLines() continues after bytes that are not UTF-8", async () =
   }
 });
 
-Deno.test("readTextLines() forwards the error of its bytes", async () => {
+Deno.test("readTextLines() rejects with the error of its bytes", async () => {
   async function* breaking() {
     yield await Promise.resolve(new TextEncoder().encode("a\nb"));
     throw new Error("the disk is gone");
@@ -76,7 +76,7 @@ Deno.test("readTextLines() forwards the error of its bytes", async () => {
   assert.deepEqual(lines, ["a"]);
 });
 
-/** What comes out of a file that is read in pieces of this size. */
+/** Unpacks a file in pieces of this size. */
 async function unpacked(bytes: Uint8Array, size: number): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
@@ -89,12 +89,12 @@ async function unpacked(bytes: Uint8Array, size: number): Promise<string> {
 const TEXT = "a line of a log\n".repeat(20_000);
 const PLAIN = new TextEncoder().encode(TEXT);
 
-/** How a file may lie there, and what it holds. */
+/** The forms of a file, and its content. */
 const FILES: Readonly<Record<string, readonly [Uint8Array, string]>> = {
   "as it is": [PLAIN, TEXT],
   "by gzip": [gzipSync(PLAIN), TEXT],
   "by zstd": [zstdCompressSync(PLAIN), TEXT],
-  "by gzip, one behind another": [
+  "by gzip, in two members": [
     new Uint8Array([...gzipSync(PLAIN), ...gzipSync(PLAIN)]),
     TEXT + TEXT,
   ],

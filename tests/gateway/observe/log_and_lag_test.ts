@@ -27,7 +27,7 @@ Deno.test("measureLag() reports the delay of its timer until it is stopped", () 
   assert.equal(timers.running, 0);
 });
 
-/** What every line about a request has. */
+/** The fields of every request's line. */
 const ENDED = {
   request_id: "req_1",
   method: "POST",
@@ -37,7 +37,7 @@ const ENDED = {
   ended: "complete",
 } as const;
 
-/** The line that a log makes of a request. */
+/** Returns the line that a log writes for a request. */
 function lineOf(
   format: LogFormat,
   fields: Partial<EventFields<"request">>,
@@ -53,7 +53,7 @@ function lineOf(
   return lines[0] ?? "";
 }
 
-Deno.test("createLog() writes one JSON object a line, time, level and event first", () => {
+Deno.test("createLog() writes one JSON object per line, with time, level and event first", () => {
   const line = lineOf("json", {
     status: 200,
     usage: { input_tokens: 1, cached_input_tokens: undefined },
@@ -68,7 +68,7 @@ Deno.test("createLog() writes one JSON object a line, time, level and event firs
   );
 });
 
-Deno.test("createLog() writes the time of each line to the millisecond", () => {
+Deno.test("createLog() writes the time of each line with milliseconds", () => {
   const start = Date.UTC(2026, 11, 31, 23, 59, 58, 999);
   const times = [0, 0, 1, 8, 1001, 60_000, -5, 0].map((ms) => start + ms);
   const lines: string[] = [];
@@ -88,13 +88,13 @@ Deno.test("createLog() writes the time of each line to the millisecond", () => {
   );
 });
 
-/** Everything that some reader takes for a line's end or for a command to the terminal. */
+/** Characters that some program reads as a line end or a terminal command. */
 const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
   .filter((code) => code < 0x20 || code >= 0x7f)
   .concat(0x2028, 0x2029)
   .map((code) => String.fromCharCode(code)).join("");
 
-Deno.test("createLog() writes one line for any values", (t) =>
+Deno.test("createLog() writes one line, whatever characters its values have", (t) =>
   steps(t, ["json", "text"] as const, (format) => {
     const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
     const line = lineOf(format, { model, attempts: [{ model: HOSTILE }] });
@@ -105,12 +105,12 @@ Deno.test("createLog() writes one line for any values", (t) =>
     assert.ok(line.includes("é🌻"));
   }));
 
-Deno.test("createLog() loses nothing of a value that it escapes", () => {
+Deno.test("createLog() escapes values so that JSON restores them", () => {
   const model = `a${HOSTILE}b`;
   assert.equal(JSON.parse(lineOf("json", { model })).model, model);
 });
 
-/** How a request ended, in what decides about the level of its line. */
+/** The facts about a request's end that decide about the level of its line. */
 type Outcome = Pick<EventFields<"request">, "ended" | "status" | "failure">;
 
 const OUTCOMES: readonly (readonly [
@@ -136,14 +136,14 @@ const OUTCOMES: readonly (readonly [
   ["a fault of the program", "error", "error", 500],
 ];
 
-Deno.test("the line of a request is an error when the gateway failed, and a warning when the provider's failure reached the caller", (t) =>
+Deno.test("a request's line is an error for the gateway's own failure, and a warning for the provider's", (t) =>
   steps(t, OUTCOMES, ([, level, ended, status, failure]) => {
     const outcome = failure === undefined ? { status } : { status, failure };
     const line = { ...ENDED, ended, ...outcome };
     assert.equal(levelOf("request", line), level);
   }));
 
-Deno.test("every field of the table belongs to an event, and no event names a field twice", () => {
+Deno.test("every log field belongs to an event, and no event has a field twice", () => {
   const named = new Set<string>();
   for (const [event, { fields, optional }] of Object.entries(LOG_EVENTS)) {
     const all: readonly string[] = [...fields, ...optional];

@@ -14,7 +14,7 @@ import {
 
 const NOON_MS = Date.UTC(2026, 10, 21, 12);
 
-/** The line that the gateway writes of a request with these facts, without its line feed. */
+/** Returns the gateway's line for a request with these facts, without its line feed. */
 function written(
   facts: object,
   ending: "complete" | "client_abort" | "upstream_broken" | "error" =
@@ -89,12 +89,12 @@ const NO_TOKENS = {
 
 const LINE = written(FACTS);
 
-/** The line with other fields. */
+/** Returns the line with other fields. */
 function changed(fields: object): string {
   return JSON.stringify({ ...JSON.parse(LINE), ...fields });
 }
 
-/** Facts of every kind, with the values that end a line's parts. */
+/** A value of every fact. */
 const EVERYTHING = {
   caller: "alice",
   callerGroup: "platform, research",
@@ -163,7 +163,7 @@ const EVERYTHING = {
   client: { session: "s1", agent: "a1", requestId: "r1" },
 };
 
-/** The line of {@linkcode EVERYTHING}, which collectors and older gateways read. */
+/** The line for {@linkcode EVERYTHING}. Collectors and older gateways read it. */
 const GOLDEN = [
   '{"time":"2026-11-21T12:00:00.000Z","level":"warn","event":"request","request_id":"req_1",',
   '"token":"alice",',
@@ -185,7 +185,7 @@ const GOLDEN = [
   '"total_ms":0,"ended":"error"}',
 ].join("");
 
-Deno.test("the line of a request keeps its fields, their order and their form", () => {
+Deno.test("a request's line has its fields in their fixed order and form", () => {
   assert.equal(written(EVERYTHING, "error"), GOLDEN);
   const { time: _time, level: _level, event: _event, ...line } = JSON.parse(
     GOLDEN,
@@ -198,7 +198,7 @@ Deno.test("readLogLine() reads the gateway's line of a request", () => {
   assert.deepEqual(readLogLine(`${LINE}\r`), READ);
 });
 
-Deno.test("readLogLine() reads session, cost, the cause of a dear turn and the mark of estimates", () => {
+Deno.test("readLogLine() reads the session, the cost, the cause of a cache miss and the mark of estimates", () => {
   const line = changed({
     session: "s-1",
     token_group: "platform",
@@ -222,7 +222,7 @@ Deno.test("readLogLine() reads session, cost, the cause of a dear turn and the m
   });
 });
 
-Deno.test("readLogLine() reads each model's usage, that of the serving model first", () => {
+Deno.test("readLogLine() reads each model's usage, the serving model's first", () => {
   const read = readLogLine(changed({
     by_model: [
       { model: "glm-fast", input_tokens: 90, output_tokens: 20 },
@@ -237,7 +237,7 @@ Deno.test("readLogLine() reads each model's usage, that of the serving model fir
   assert.deepEqual(others, [dear]);
 });
 
-Deno.test("readLogLine() reads what a price depends on", () => {
+Deno.test("readLogLine() reads the facts that a price depends on", () => {
   const usage = {
     ...{ inputTokens: 9, cacheWriteTokens: 8, cacheWrite1hTokens: 7 },
     ...{ outputTokens: 6, speed: "fast", serviceTier: "flex" },
@@ -277,7 +277,7 @@ Deno.test("readLogLine() names the serving model instead of the requested one", 
   assert.deepEqual(read, { ...READ, model: "glm-slow" });
 });
 
-Deno.test("readLogLine() recognizes failed requests; a disconnect is no failure", () => {
+Deno.test("readLogLine() marks failed requests, but not disconnects", () => {
   const isFailed = (line: string) => {
     const read = readLogLine(line);
     assert.ok(typeof read === "object");
@@ -303,7 +303,7 @@ Deno.test("readLogLine() skips text before the object", () => {
   }
 });
 
-Deno.test("readLogLine() separates other lines of the gateway from foreign ones", () => {
+Deno.test("readLogLine() distinguishes the gateway's other lines from foreign ones", () => {
   let reload = "";
   createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
     .write("config_failed", { exception: "NotFound" });
@@ -326,7 +326,7 @@ Deno.test("readLogLine() separates other lines of the gateway from foreign ones"
   }
 });
 
-Deno.test("readLogLine() rejects a line that was cut at any place", () => {
+Deno.test("readLogLine() rejects an incomplete line", () => {
   for (let length = 0; length < LINE.length; length++) {
     assert.equal(readLogLine(LINE.slice(0, length)), "unreadable", `${length}`);
   }
@@ -390,7 +390,7 @@ Deno.test("a request is one line in columns: time, level, status, duration, toke
   );
 });
 
-Deno.test("the columns of all requests begin at the same places", () => {
+Deno.test("the columns of all requests are aligned", () => {
   const usual = lineOf();
   const others = [
     lineOf({ status: 502, total_ms: 61_234, token: "b", model: "a" }),
@@ -413,12 +413,12 @@ Deno.test("the columns of all requests begin at the same places", () => {
   }
 });
 
-Deno.test("a value longer than its column is whole", () => {
+Deno.test("a value longer than its column is not cut", () => {
   const model = "a-model-with-a-name-of-many-words";
   assert.ok(lineOf({ model }).includes(`  ${model}  GLM team  `));
 });
 
-Deno.test("a duration is in milliseconds, or in seconds from one on", () => {
+Deno.test("a duration is in milliseconds, or in seconds if it is at least one", () => {
   const durations = [0, 999.4, 1000, 99_940, 100_000, 3_600_000];
   assert.deepEqual(
     durations.map((total_ms) =>
@@ -428,13 +428,13 @@ Deno.test("a duration is in milliseconds, or in seconds from one on", () => {
   );
 });
 
-Deno.test("estimated tokens have a mark, and a model that served in place of another is named", () => {
+Deno.test("estimated tokens have a mark, and a different serving model is named", () => {
   const usage = { output_tokens: 7, estimated: true } as const;
   assert.match(lineOf({ usage }), / {2}~0 in, 7 out {2}/);
   assert.match(lineOf({ served_model: "glm-5" }), / {2}glm-fast → glm-5 {2}/);
 });
 
-Deno.test("a cost has three digits and no exponent, however large or small it is", () => {
+Deno.test("a cost of any size has three digits and no exponent", () => {
   const costs = [
     [0, "$0"],
     [0.000_000_5, "$0.0000005"],
@@ -467,7 +467,7 @@ Deno.test("unusual facts come before the id: cost, attempts, drops, ending, fail
   );
 });
 
-Deno.test("the ending error is shown only when nothing names the error", () => {
+Deno.test("the ending 'error' is shown only if no field names the error", () => {
   assert.match(lineOf({ ended: "error" }), / out {6}error {2}req_1$/m);
   assert.match(
     lineOf({ ended: "error", error: "model_not_found" }),
@@ -482,7 +482,7 @@ Deno.test("the colour of the status is green, yellow for the caller's errors and
   assert.deepEqual(colours, ["green", "yellow", "yellow", "red", "red"]);
 });
 
-Deno.test("time and id are dim, and a level other than info colours itself and the reason", () => {
+Deno.test("time and id are dim, and a level other than info is coloured like the reason", () => {
   assert.match(lineOf({}, marked), /^<dim:2026-01-02 03:04:05Z> {2}info {3}</);
   assert.match(lineOf({}, marked), / {2}<dim:req_1>\n$/);
   const line = lineOf({ failure: "forbidden", status: 502 }, marked);
@@ -492,7 +492,7 @@ Deno.test("time and id are dim, and a level other than info colours itself and t
   assert.match(textLine(head, {}, marked), / {2}<red:error> {2}cut\n$/);
 });
 
-Deno.test("other events are their name and their fields", () => {
+Deno.test("the line of another event is its name and its fields", () => {
   const head = { time: TIME, level: "warn", event: "cooling_down" } as const;
   const known = { connection: "GLM team", failure: "forbidden" };
   const fields = { ...known, retry_ms: 30_000, model: undefined };

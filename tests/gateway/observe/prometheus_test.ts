@@ -50,7 +50,7 @@ async function scrape(
   return readExposition(await formatExposition([snapshot]));
 }
 
-/** What is scraped after these requests. */
+/** Returns the metrics after these requests. */
 async function scrapeAfter(
   ...requests: readonly EndedRequest[]
 ): Promise<readonly Sample[]> {
@@ -59,7 +59,7 @@ async function scrapeAfter(
   return await scrape(metrics);
 }
 
-/** The labels and values of each sample of a metric. */
+/** Returns the labels and values of each sample of a metric. */
 function valuesOf(samples: readonly Sample[], metric: string) {
   return samples.filter(({ name }) => name === `model_gateway_${metric}`)
     .map(({ labels, value }) => [labels, value]);
@@ -98,12 +98,12 @@ const WHOLE: Partial<RequestFacts> = {
   },
 };
 
-/** A request for `model`, which one attempt has served. */
+/** Returns the facts of a request for `model` that one attempt served. */
 function servedBy(model: string): Partial<RequestFacts> {
   return { model, attempts: [{ connection: "main", model, startedMs: 1 }] };
 }
 
-Deno.test("a request is counted by route, protocol, mode, status class and ending", async () => {
+Deno.test("requests are counted by route, protocol, mode, status class and ending", async () => {
   const samples = await scrapeAfter(
     ended(WHOLE, { totalMs: 1500 }),
     ended({ ...WHOLE, status: 204 }),
@@ -137,14 +137,14 @@ Deno.test("an answer's tokens and times are counted by connection and model", as
   assert.equal(sum("first_output_seconds_sum"), 0.7);
 });
 
-/** The gaps of an answer whose chunks came at these times, in milliseconds. */
+/** Returns the gaps of an answer whose chunks arrived at these times, in milliseconds. */
 function gapsOf(...timesMs: readonly number[]) {
   const gaps = createChunkGaps();
   for (const timeMs of timesMs) gaps.note(timeMs);
   return gaps;
 }
 
-Deno.test("an answer is counted for the model that served it: a fallback, or the provider's choice", async () => {
+Deno.test("an answer counts for the serving model: a fallback or the provider's choice", async () => {
   const answer = { ...WHOLE.answer, costNanos: 500_000_000 };
   const served = { id: "model-a", upstream: "upstream-a" };
   const usage = { inputTokens: 7, outputTokens: 0 };
@@ -163,7 +163,7 @@ Deno.test("an answer is counted for the model that served it: a fallback, or the
   assert.equal(sum("first_byte_seconds_count"), 2);
 });
 
-Deno.test("the gaps between chunks are counted by connection and model, those of several threads together", async () => {
+Deno.test("the gaps between chunks are counted by connection and model, for all threads together", async () => {
   const [one, other] = [createMetrics(), createMetrics()];
   one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(10, 30, 31, 31) }));
   one.requestEnded(ended({ ...WHOLE, chunkGaps: gapsOf(0, 90_000) }));
@@ -189,7 +189,7 @@ Deno.test("the gaps between chunks are counted by connection and model, those of
   assert.equal(sum("count", { model: "other" }), 1);
 });
 
-Deno.test("every request to a provider is an attempt, with the status class of its response, if any", async () => {
+Deno.test("every request to a provider counts as an attempt, with its response's status class, if any", async () => {
   const attempt = { connection: "main", model: "model-a", startedMs: 1 };
   const reasons = [
     "unreachable",
@@ -222,7 +222,7 @@ Deno.test("a caller's requests and tokens are counted by the name of the token",
   assert.equal(sum("tokens", { token: "bob" }), 0);
 });
 
-Deno.test("names that the configuration does not have become other", async () => {
+Deno.test("names that the configuration does not have are counted as other", async () => {
   const requests = Array.from({ length: 100 }, (_, index) => {
     const dropped = ["seed", `field-${index}`, "__proto__"];
     const answer = { ...WHOLE.answer, dropped };
@@ -277,7 +277,7 @@ Deno.test("the moves of conversations are counted by the connection that they le
   ]);
 });
 
-Deno.test("a limit has gauges of its used share, rest and reset, until it leaves the configuration", async () => {
+Deno.test("a limit has gauges of its used share, rest and reset until the configuration removes it", async () => {
   const metrics = createMetrics();
   const labels = { scope: "group", name: "team", limit: "tokens day" };
   const limits = [{
@@ -298,7 +298,7 @@ Deno.test("a limit has gauges of its used share, rest and reset, until it leaves
   assert.ok(!after.some(({ labels }) => labels.scope !== undefined));
 });
 
-Deno.test("a group's parts of a provider's windows have a bounded number of series", async () => {
+Deno.test("a group's parts of a provider's windows have a limited number of series", async () => {
   const groupQuotas = Array.from({ length: 1000 }, (_, index) => ({
     group: index % 2 === 0 ? "team" : "others",
     connection: "main",
@@ -330,7 +330,7 @@ function quota(parts: Partial<QuotaState> = {}): QuotaState {
   };
 }
 
-Deno.test("a quota window has gauges of its size, rest, used share and end, until it is unknown", async () => {
+Deno.test("a quota window has gauges of its size, rest, used share and end while it is known", async () => {
   const metrics = createMetrics();
   const state = { inFlight: 3, bodyMemoryBytes: 5, abandonedHandshakes: 2 };
   const before = await scrape(metrics, { ...state, quotas: [quota()] });
@@ -354,7 +354,7 @@ Deno.test("unreported values of a quota are absent, not 0", async () => {
   assert.ok(!samples.some(({ labels }) => labels.window !== undefined));
 });
 
-Deno.test("a provider with any number of windows has a bounded number of series", async () => {
+Deno.test("a provider with many windows has a limited number of series", async () => {
   const quotas = Array.from(
     { length: 1000 },
     (_, index) => quota({ type: `USAGE_LIMIT:${index}` }),
@@ -363,7 +363,7 @@ Deno.test("a provider with any number of windows has a bounded number of series"
   assert.equal(valuesOf(samples, "quota_limit").length, 32);
 });
 
-Deno.test("createGatewayMetrics() sums the cost of answers by model and by token, and names no unknown model", async () => {
+Deno.test("createGatewayMetrics() sums the cost of answers by model and token, and hides unknown models", async () => {
   const alice = { caller: "alice", connection: "main" };
   const answer = { costNanos: 500_000_000 };
   const samples = await scrapeAfter(
@@ -381,7 +381,7 @@ Deno.test("createGatewayMetrics() sums the cost of answers by model and by token
   );
 });
 
-Deno.test("createGatewayMetrics() has labels for a thousand callers of identity providers, and for all tokens", async () => {
+Deno.test("createGatewayMetrics() has labels for all tokens and a thousand callers of identity providers", async () => {
   const metrics = createMetrics();
   for (let caller = 0; caller < 1002; caller++) {
     metrics.requestEnded(ended({ caller: `u-${caller}` }));

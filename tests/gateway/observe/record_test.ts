@@ -4,7 +4,7 @@ import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 
-/** The fields of a line's usage, none of which is known. */
+/** The usage fields of a line, all unknown. */
 const NO_USAGE = {
   input_tokens: undefined,
   cached_input_tokens: undefined,
@@ -92,7 +92,7 @@ Deno.test("openRecord() writes one line with all known facts", () => {
   }]);
 });
 
-Deno.test("openRecord() leaves out unknown facts", () => {
+Deno.test("openRecord() omits unknown facts", () => {
   const { log, end } = openTestRecord();
   end("error");
   assert.deepEqual(log.entries[0]?.fields, {
@@ -105,7 +105,7 @@ Deno.test("openRecord() leaves out unknown facts", () => {
   });
 });
 
-Deno.test("openRecord() writes the failure of an only attempt that was not sent, where the caller left before the error", () => {
+Deno.test("openRecord() writes the failure of an unsent attempt when the caller disconnects before the error", () => {
   const { record, log, end } = openTestRecord();
   record.facts.attempts.push({
     connection: "main",
@@ -127,7 +127,7 @@ Deno.test("openRecord() writes only the first ending", () => {
   assert.equal(ended(), "client_abort");
 });
 
-Deno.test("openRecord() cuts the name of a model that is too long", () => {
+Deno.test("openRecord() cuts a long name of a model", () => {
   const { record, log, end } = openTestRecord();
   record.facts.model = "m".repeat(10_000);
   end("error");
@@ -150,7 +150,7 @@ Deno.test("RequestRecord.watchChunks() measures the gaps between chunks only wit
   assert.equal(record.facts.chunkGaps.sumMs, 7);
 });
 
-Deno.test("RequestRecord.elapsedMs() counts from the opening", () => {
+Deno.test("RequestRecord.elapsedMs() returns the time since the record was opened", () => {
   const { record, clock, end } = openTestRecord();
   clock.advance(5);
   assert.equal(record.elapsedMs(), 5);
