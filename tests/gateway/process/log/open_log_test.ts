@@ -13,10 +13,10 @@ import { settle } from "../../../support/settle.ts";
 
 type LineWriterOptions = Parameters<typeof createLineWriter>[1];
 
-/** More than may wait, in characters. */
+/** A length that exceeds the waiting lines' limit, in characters. */
 const TOO_LONG = 8 * 1024 * 1024;
 
-/** What is written when one line was too long for the log. */
+/** Returns the output after one dropped line. */
 async function afterDrop(format: LogOutputFormat): Promise<string> {
   let written = "";
   const { log, writer } = openLog({
@@ -30,7 +30,7 @@ async function afterDrop(format: LogOutputFormat): Promise<string> {
   return written;
 }
 
-Deno.test("openLog() reports dropped lines with the time, in the log's format", async () => {
+Deno.test("openLog() reports dropped lines in the log's format, with the time", async () => {
   const { time, ...rest } = JSON.parse(await afterDrop("json"));
   assert.ok(Number.isFinite(Date.parse(time)));
   assert.deepEqual(rest, {
@@ -44,7 +44,7 @@ Deno.test("openLog() reports dropped lines with the time, in the log's format", 
   );
 });
 
-Deno.test("openLog() colours every line for people, also that of dropped lines", async () => {
+Deno.test("openLog() colours every line for people, even the one about dropped lines", async () => {
   const line = await afterDrop("coloured_text");
   assert.ok(line.includes("\x1b[33mwarn"), line);
   assert.equal(
@@ -53,7 +53,7 @@ Deno.test("openLog() colours every line for people, also that of dropped lines",
   );
 });
 
-Deno.test("outputFormat() has colours for people at a terminal alone, and never with NO_COLOR", () => {
+Deno.test("outputFormat() uses colours only for people at a terminal, and never with NO_COLOR", () => {
   const formatOf = (
     format: "json" | "text",
     isTerminal: boolean,
@@ -67,7 +67,7 @@ Deno.test("outputFormat() has colours for people at a terminal alone, and never 
   assert.equal(formatOf("json", true), "json");
 });
 
-/** A sink in the test's hand: it takes bytes on request. */
+/** A sink that accepts bytes when the test says so. */
 function openSink(take: (bytes: Uint8Array) => Promise<number>) {
   const calls: string[] = [];
   return {
@@ -98,7 +98,7 @@ function begin(
   return { timers, calls, writer };
 }
 
-Deno.test("createLineWriter() writes lines of one moment together, in order", async () => {
+Deno.test("createLineWriter() writes simultaneous lines together, in order", async () => {
   const { timers, calls, writer } = begin();
   writer.write("a\n");
   timers.advance(19);
@@ -115,7 +115,7 @@ Deno.test("createLineWriter() writes lines of one moment together, in order", as
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() writes everything to a sink that takes parts", async () => {
+Deno.test("createLineWriter() writes whole lines to a sink that accepts only parts", async () => {
   const { calls, writer } = begin(({ length }) =>
     Promise.resolve(Math.min(length, 3))
   );
@@ -124,7 +124,7 @@ Deno.test("createLineWriter() writes everything to a sink that takes parts", asy
   assert.equal(calls.length, 4);
 });
 
-Deno.test("createLineWriter() writes lines that arrive during a write after it", async () => {
+Deno.test("createLineWriter() writes lines that arrive during a write afterwards", async () => {
   const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
   let call = 0;
   const { timers, calls, writer } = begin(async ({ length }) => {
@@ -159,7 +159,7 @@ Deno.test("createLineWriter() loses no line that arrives at the end of a write",
   }
 });
 
-Deno.test("createLineWriter() flushes waiting lines, and those that arrive meanwhile", async () => {
+Deno.test("createLineWriter() flushes waiting lines and those that arrive during the flush", async () => {
   const { timers, calls, writer } = begin();
   await writer.flush();
   writer.write("a\n");
@@ -170,7 +170,7 @@ Deno.test("createLineWriter() flushes waiting lines, and those that arrive meanw
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() drops and counts lines that its sink does not take in time", async () => {
+Deno.test("createLineWriter() drops and counts lines when its sink is too slow", async () => {
   const gate = Promise.withResolvers<void>();
   const { timers, calls, writer } = begin(async ({ length }) => {
     await gate.promise;
@@ -197,7 +197,7 @@ Deno.test("createLineWriter() reports a dropped line even when no other line wai
   assert.deepEqual(calls, ["1 dropped\n"]);
 });
 
-Deno.test("createLineWriter() reports once that its disk is full, and writes on with the count of lost lines when there is room", async () => {
+Deno.test("createLineWriter() reports a full disk once, and later continues with the count of lost lines", async () => {
   let room = 0;
   const failures: string[] = [];
   const { timers, calls, writer } = begin((bytes) => {
@@ -240,7 +240,7 @@ Deno.test("createLineWriter() continues after a failure of its sink", async () =
   assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
-Deno.test("createLineWriter() flushes lines that wait behind a failing write", async () => {
+Deno.test("createLineWriter() flushes lines that wait for a failing write", async () => {
   const gate = Promise.withResolvers<number>();
   let writes = 0;
   const { timers, calls, writer } = begin(({ length }) =>
@@ -255,7 +255,7 @@ Deno.test("createLineWriter() flushes lines that wait behind a failing write", a
   assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
-Deno.test("createLineWriter() stops waiting for a sink that takes nothing", async () => {
+Deno.test("createLineWriter() stops waiting for a sink that accepts nothing", async () => {
   let asked = 0;
   const { writer } = begin(() => {
     asked++;
@@ -266,7 +266,7 @@ Deno.test("createLineWriter() stops waiting for a sink that takes nothing", asyn
   assert.equal(asked, 1);
 });
 
-Deno.test("createLineWriter() does not wait forever for a stuck sink to flush", async () => {
+Deno.test("createLineWriter() ends a flush to a stuck sink", async () => {
   const { timers, writer } = begin(() => new Promise(() => {}), {
     flushMs: 2000,
   });
@@ -278,7 +278,7 @@ Deno.test("createLineWriter() does not wait forever for a stuck sink to flush", 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() loses and repeats nothing, in any order of lines and time", async () => {
+Deno.test("createLineWriter() neither loses nor repeats lines, in any order of lines and time", async () => {
   for (let seed = 0; seed < 30; seed++) {
     const random = createRandom(seed);
     const { timers, calls, writer } = begin(async ({ length }) => {
@@ -300,12 +300,12 @@ Deno.test("createLineWriter() loses and repeats nothing, in any order of lines a
   }
 });
 
-/** Parts may be cut inside a character: what is left of them is the number of their ASCII characters. */
+/** Returns the ASCII characters of the parts. Other characters may be cut in half. */
 function bytesOf(parts: readonly string[]): string {
   return parts.join("").replace(/[^\x20-\x7e\n]/g, "");
 }
 
-Deno.test("writeWhole() writes everything to a sink that takes parts", () => {
+Deno.test("writeWhole() writes the whole text to a sink that accepts only parts", () => {
   const parts: Uint8Array[] = [];
   const isWritten = writeWhole({
     writeSync(bytes) {
@@ -320,7 +320,7 @@ Deno.test("writeWhole() writes everything to a sink that takes parts", () => {
   assert.ok(isWritten);
 });
 
-Deno.test("writeWhole() lets colours and redrawn lines through, and nothing else that controls a terminal", () => {
+Deno.test("writeWhole() removes terminal commands except colours and redrawn lines", () => {
   const written = (text: string) => {
     const parts: Uint8Array[] = [];
     writeWhole({
@@ -352,7 +352,7 @@ Deno.test("writeWhole() lets colours and redrawn lines through, and nothing else
   }
 });
 
-Deno.test("writeWhole() stops where the sink takes no more, with the reason unless the reader has gone", () => {
+Deno.test("writeWhole() stops when the sink fails, and reports the reason unless the reader has gone", () => {
   let asked = 0;
   const failing = (error: Error) => ({
     writeSync(): number {

@@ -29,7 +29,7 @@ import {
 } from "../../../support/fakes/fake_timers.ts";
 import { settle } from "../../../support/settle.ts";
 
-/** A thread of the test, which does what the test asks for. */
+/** A thread that the test controls. */
 interface FakeThread {
   readonly orders: Order[];
   readonly report: (report: Report) => void;
@@ -42,16 +42,16 @@ interface Scene {
   readonly liveConfig: LiveConfig;
   readonly lines: Record<string, unknown>[];
   readonly written: string[];
-  /** The addresses that the main thread itself asked, each of which answers with a quota. */
+  /** The addresses that the main thread requested. Each answers with a quota. */
   readonly asked: string[];
-  /** What each of them answers. */
+  /** The response of every address. */
   readonly answer: object;
   start(): Promise<Serving>;
 }
 
 const NEVER = new Promise<void>(() => {});
 
-/** A pool of two threads; each listens at once, unless `onStart` does something else. */
+/** Opens a pool of two threads. Each listens at once, unless `onStart` does something else. */
 async function createScene(
   onStart = (thread: FakeThread) =>
     thread.report({ kind: "listening", url: "http://127.0.0.1:4000" }),
@@ -119,7 +119,7 @@ function startOf(thread: FakeThread | undefined) {
   return order;
 }
 
-Deno.test("the pool is ready once every thread listens, on the port of the first", async () => {
+Deno.test("the pool is ready when every thread listens on the port of the first", async () => {
   const { threads, start } = await createScene();
   const pool = await start();
   assert.equal(pool.url, "http://127.0.0.1:4000");
@@ -129,7 +129,7 @@ Deno.test("the pool is ready once every thread listens, on the port of the first
   assert.equal(startOf(threads[1]).server.port, 4000);
 });
 
-Deno.test("each thread applies the whole limits, and counts together with the others", async () => {
+Deno.test("all threads count together against the whole limits", async () => {
   const { threads, start } = await createScene();
   await start();
   const counts = threads.map((thread) => {
@@ -145,7 +145,7 @@ Deno.test("each thread applies the whole limits, and counts together with the ot
   assert.ok(counts[1]?.add(100));
 });
 
-Deno.test("a thread that dies releases its counts, also those that it makes while it ends", async () => {
+Deno.test("a thread that dies releases its counts, even those from its last moments", async () => {
   const { threads, timers, start } = await createScene();
   await start();
   const requestsOf = (thread: FakeThread | undefined) =>
@@ -161,7 +161,7 @@ Deno.test("a thread that dies releases its counts, also those that it makes whil
   assert.ok(requestsOf(threads[2]).add(1));
 });
 
-Deno.test("a thread that cannot listen ends the start, and every other thread", async () => {
+Deno.test("the start fails and ends every thread when one cannot listen", async () => {
   const { threads, timers, start } = await createScene((thread) =>
     thread.report(
       startOf(thread).server.port === 0
@@ -177,7 +177,7 @@ Deno.test("a thread that cannot listen ends the start, and every other thread", 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a thread that dies before it listens ends the start", async () => {
+Deno.test("the start fails when a thread dies before it listens", async () => {
   const { start, lines } = await createScene((thread) =>
     thread.report({ kind: "died", error: "TypeError" })
   );
@@ -185,7 +185,7 @@ Deno.test("a thread that dies before it listens ends the start", async () => {
   assert.deepEqual(lines, []);
 });
 
-Deno.test("a thread that dies is logged and replaced, each time later while its replacements die too", async () => {
+Deno.test("a dead thread is logged and replaced, after growing pauses while its replacements die too", async () => {
   const { threads, timers, start, lines } = await createScene();
   const pool = await start();
   const pauses = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
@@ -209,7 +209,7 @@ Deno.test("a thread that dies is logged and replaced, each time later while its 
   });
 });
 
-Deno.test("a thread that lived for long is replaced after a short pause", async () => {
+Deno.test("a thread that dies after a long time is replaced after a short pause", async () => {
   const { threads, timers, start, lines } = await createScene();
   await start();
   for (const livedMs of [0, 60_000]) {
@@ -232,7 +232,7 @@ Deno.test("a dead thread's reports are ignored", async () => {
   assert.deepEqual(written, []);
 });
 
-Deno.test("a new configuration reaches every thread, and the replacement of a dead one", async () => {
+Deno.test("every thread and the replacement of a dead one get a new configuration", async () => {
   const { threads, timers, liveConfig, start } = await createScene();
   await start();
   const tokens = [tokenFile({ name: "bob" })];
@@ -249,7 +249,7 @@ Deno.test("a new configuration reaches every thread, and the replacement of a de
   assert.equal(caller?.name, "bob");
 });
 
-Deno.test("the replacement of a dead thread has the current certificate", async () => {
+Deno.test("the replacement of a dead thread gets the current certificate", async () => {
   const tls = { cert: "old", key: "old" };
   const { threads, timers, liveConfig, start } = await createScene(
     undefined,
@@ -281,7 +281,7 @@ Deno.test("stop() drains every thread and waits for all", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("stop() passes the order to hurry to every thread", async () => {
+Deno.test("stop() forwards a request to hurry to every thread", async () => {
   const { threads, start } = await createScene();
   const pool = await start();
   const stopping = pool.stop(Promise.resolve());
@@ -291,7 +291,7 @@ Deno.test("stop() passes the order to hurry to every thread", async () => {
   await stopping;
 });
 
-Deno.test("stop() waits for no thread that hangs, dies or is dead, and replaces none", async () => {
+Deno.test("stop() does not wait for hanging or dead threads, and replaces none", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   threads[0]?.report({ kind: "died", error: "TypeError" });
@@ -305,14 +305,14 @@ Deno.test("stop() waits for no thread that hangs, dies or is dead, and replaces 
   assert.equal(timers.running, 0);
 });
 
-/** What a thread received of what others learned. */
+/** Returns the notices of other threads that a thread received. */
 function noticesOf({ orders }: FakeThread | undefined = NO_THREAD): Notice[] {
   return orders.flatMap((order) =>
     order.kind === "notice" ? [order.notice] : []
   );
 }
 
-Deno.test("a notice of one thread reaches the others, and not itself", async () => {
+Deno.test("a notice of one thread reaches only the others", async () => {
   const { threads, start } = await createScene();
   await start();
   const notice: Notice = {
@@ -326,7 +326,7 @@ Deno.test("a notice of one thread reaches the others, and not itself", async () 
   assert.deepEqual(noticesOf(threads[1]), [notice]);
 });
 
-Deno.test("a quota that several threads need is read once, and reaches all of them", async () => {
+Deno.test("a quota that several threads need is read once for all of them", async () => {
   const { threads, start, liveConfig, asked } = await createScene();
   const url = "https://quota.example/";
   const windows = [{ type: "USAGE_LIMIT", unit: "percent", used: "/used" }];
@@ -404,7 +404,7 @@ Deno.test("a reply goes to the thread that called, not to its replacement", asyn
   assert.deepEqual(kinds(threads[2]), ["start"]);
 });
 
-Deno.test("a shortage of one thread is known to all, and to the pool for a minute", async () => {
+Deno.test("a shortage of one thread reaches all threads, and the pool knows it for a minute", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   assert.equal(pool.hasShortage(), false);
@@ -416,7 +416,7 @@ Deno.test("a shortage of one thread is known to all, and to the pool for a minut
   assert.equal(pool.hasShortage(), false);
 });
 
-Deno.test("the lines of all threads go to the one writer", async () => {
+Deno.test("one writer writes the lines of all threads", async () => {
   const { threads, start, written } = await createScene();
   await start();
   threads[0]?.report({ kind: "log", text: "one\n" });
@@ -424,7 +424,7 @@ Deno.test("the lines of all threads go to the one writer", async () => {
   assert.deepEqual(written, ["one\n", "two\nthree\n"]);
 });
 
-/** The snapshot of a gateway that served so many requests and serves `inFlight`. */
+/** Returns the metrics of a gateway that served this many requests and serves `inFlight`. */
 async function snapshotOf(requests: number, inFlight = 0) {
   const metrics = createGatewayMetrics({
     isModel: () => true,
@@ -447,7 +447,7 @@ async function snapshotOf(requests: number, inFlight = 0) {
   return await metrics.collect({ inFlight, bodyMemoryBytes: 0, quotas: [] });
 }
 
-/** Scrapes; each listed thread answers with such a number of requests. */
+/** Scrapes the metrics. Each listed thread answers with its number of requests. */
 async function scrape(
   pool: Serving,
   answers: ReadonlyMap<FakeThread | undefined, number>,
@@ -469,7 +469,7 @@ async function scrape(
   };
 }
 
-Deno.test("metrics are summed over the threads, and a dead one's counts stay", async () => {
+Deno.test("metrics are summed over all threads, dead ones included", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   const [one, two] = threads;
@@ -490,7 +490,7 @@ Deno.test("metrics are summed over the threads, and a dead one's counts stay", a
   });
 });
 
-Deno.test("a thread that does not answer a scrape is shown as before, and a dead one delays no scrape", async () => {
+Deno.test("a silent thread has its previous metrics in a scrape, and a dead one delays no scrape", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   const [one, two] = threads;

@@ -16,19 +16,19 @@ import type { ReloadOutcome } from "../../../../src/gateway/config/reload.ts";
 import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
 import { openTempFolder } from "../../../support/temp_folder.ts";
 
-/** Short, so that a test waits for the file system and for nothing else. */
+/** A short pause, so that a test only waits for the file system. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
 
-/** No poll after the first one, so that only events can notice a change. */
+/** A long interval, so that only events can notice a change after the first poll. */
 const EVENTS_ALONE = { ...QUICK, pollMs: 3_600_000 };
 
-/** A directory of its own, and a watch whose changes can be awaited. */
+/** Opens a new directory and a watch whose changes the test awaits. */
 async function withWatch(
   prepare: (directory: string) => Promise<string> | string,
   test: (scene: {
     readonly directory: string;
     readonly path: string;
-    /** Does something and resolves at the next change that is noticed. */
+    /** Runs `act` and waits for the next change. */
     readonly changeBy: (act: () => Promise<void>) => Promise<void>;
   }) => Promise<void>,
   options = QUICK,
@@ -59,7 +59,7 @@ async function writeFile(directory: string): Promise<string> {
   return path;
 }
 
-Deno.test("watchFiles() notices a file written in place, again and again", async () => {
+Deno.test("watchFiles() notices every write to a file", async () => {
   await withWatch(writeFile, async ({ path, changeBy }) => {
     for (const text of ["second", "third", "fourth"]) {
       await changeBy(() => Deno.writeTextFile(path, text));
@@ -76,7 +76,7 @@ Deno.test("watchFiles() notices a file replaced by renaming", async () => {
   }, EVENTS_ALONE);
 });
 
-Deno.test("watchFiles() notices a deleted file, and its return", async () => {
+Deno.test("watchFiles() notices when a file is deleted and written again", async () => {
   await withWatch(writeFile, async ({ path, changeBy }) => {
     await changeBy(() => Deno.remove(path));
     await changeBy(() => Deno.writeTextFile(path, "second"));
@@ -124,7 +124,7 @@ Deno.test("watchFiles() notices a change of a link's target in another directory
   });
 });
 
-Deno.test("watchFiles() polls the file even where no directory can be watched", async () => {
+Deno.test("watchFiles() polls a file whose directory cannot be watched", async () => {
   const prepare = (directory: string) => `${directory}/later/gateway.yaml`;
   await withWatch(prepare, async ({ directory, path, changeBy }) => {
     await changeBy(async () => {
@@ -134,14 +134,14 @@ Deno.test("watchFiles() polls the file even where no directory can be watched", 
   });
 });
 
-/** In one turn: on a busy machine, waiting for each write might leave the file quiet for long enough. */
+/** Writes in one turn. On a busy machine, pauses between the writes could be long enough for the watch to call. */
 function writeAtOnce(path: string, times: number): void {
   for (let count = 0; count < times; count++) {
     Deno.writeTextFileSync(path, `version ${count}`);
   }
 }
 
-Deno.test("watchFiles() notices a list that differs from the one that was read, even before the first poll", async () => {
+Deno.test("watchFiles() notices a change between the reading of a directory and the first poll", async () => {
   let files = "a";
   let notice = () => {};
   let noticed = new Promise<void>((resolve) => notice = resolve);
@@ -163,7 +163,7 @@ Deno.test("watchFiles() notices a list that differs from the one that was read, 
   }
 });
 
-Deno.test("watchFiles() calls once for many writes at once", async () => {
+Deno.test("watchFiles() calls once for many simultaneous writes", async () => {
   await using folder = await openTempFolder();
   const { path: directory } = folder;
   const path = await writeFile(directory);
@@ -185,7 +185,7 @@ Deno.test("watchFiles() calls once for many writes at once", async () => {
   await watch.stop();
 });
 
-Deno.test("watchFiles() calls even while a file keeps changing", async () => {
+Deno.test("watchFiles() calls even if a file never stops changing", async () => {
   await using folder = await openTempFolder();
   const { path: directory } = folder;
   const path = await writeFile(directory);
@@ -201,7 +201,7 @@ Deno.test("watchFiles() calls even while a file keeps changing", async () => {
   await watch.stop();
 });
 
-Deno.test("stop() ends a watch at once, with a change under way", async () => {
+Deno.test("stop() ends a watch at once, even during a change", async () => {
   await using folder = await openTempFolder();
   const { path: directory } = folder;
   const path = await writeFile(directory);
@@ -215,7 +215,7 @@ Deno.test("stop() ends a watch at once, with a change under way", async () => {
   assert.equal(calls, 0);
 });
 
-Deno.test("follow() changes which files are watched, in several directories", async () => {
+Deno.test("follow() changes the watched files, in several directories", async () => {
   const directory = await Deno.makeTempDir();
   await Deno.mkdir(`${directory}/keys`);
   const [one, other] = [`${directory}/one`, `${directory}/keys/other`];
@@ -260,7 +260,7 @@ Deno.test("follow() changes which files are watched, in several directories", as
   }
 });
 
-/** Loads a file that has a problem, and expects the problem's end to be noticed. */
+/** Loads a file with a problem, and asserts that its solution is noticed. */
 async function expectNotice(
   { file, problem, mend }: {
     readonly file: unknown;
@@ -288,7 +288,7 @@ async function expectNotice(
   }
 }
 
-Deno.test("a folder of include that appears later is noticed", async () => {
+Deno.test("an include folder that appears later is noticed", async () => {
   await expectNotice({
     file: minimalFile({ include: ["tokens.d/*.yaml"] }),
     problem: /names a folder that does not exist/,
@@ -322,7 +322,7 @@ Deno.test("a key file that appears later is noticed", async () => {
 
 const QUIET_MS = 1000;
 
-/** A watched configuration whose clock stands still. */
+/** Opens a watched configuration with a clock that the test sets. */
 async function openScene(tokens: readonly string[]) {
   const directory = await Deno.makeTempDir();
   const timers = createFakeTimers();
@@ -334,7 +334,7 @@ async function openScene(tokens: readonly string[]) {
     directory,
     write: (file: string, text: string) =>
       Deno.writeTextFile(`${directory}/${file}`, text),
-    /** Waits until the load waits, and lets that time pass. */
+    /** Waits until the load waits, then lets its time pass. */
     async passQuietTime(ms = QUIET_MS): Promise<void> {
       await until(() => timers.running === 1, "the load to wait");
       timers.advance(ms);
@@ -365,7 +365,7 @@ function entriesOf(names: readonly string[]): unknown[] {
   );
 }
 
-Deno.test("a changed file is used when it has been the same for a second, even if its writer pauses", async () => {
+Deno.test("a changed file is used when it stays the same for a second, even if its writer pauses", async () => {
   await using scene = await openScene(["a", "b"]);
   await scene.write("gateway.yaml", fileOf(["a"]));
   const loading = scene.watched.load();
@@ -386,7 +386,7 @@ Deno.test("unchanged files are used at once", async () => {
   assert.equal(scene.timers.started, 0);
 });
 
-Deno.test("an included file that appears is used when it has been the same for a second", async () => {
+Deno.test("a new included file is used when it stays the same for a second", async () => {
   await using scene = await openScene(["a"]);
   const staff = (...names: string[]) =>
     scene.write("staff.yaml", JSON.stringify({ tokens: entriesOf(names) }));
@@ -402,7 +402,7 @@ Deno.test("an included file that appears is used when it has been the same for a
   assert.deepEqual(await scene.namesOf(loading), ["a", "b", "c"]);
 });
 
-Deno.test("a file that keeps changing is used in the end", async () => {
+Deno.test("a file that never stops changing is used after a while", async () => {
   await using scene = await openScene(["a"]);
   let isOver = false;
   const names = ["a"];
@@ -449,7 +449,7 @@ Deno.test("A ReloadLog reports the same problems once", () => {
   );
 });
 
-Deno.test("A ReloadLog reports problems again when they return, and on request", () => {
+Deno.test("A ReloadLog reports the same problems again after they were solved, and on request", () => {
   const again = ["config_rejected", "config_applied", "config_rejected"];
   assert.deepEqual(eventsOf([rejected("x"), APPLIED, rejected("x")]), again);
   assert.deepEqual(
@@ -462,7 +462,7 @@ Deno.test("A ReloadLog reports problems again when they return, and on request",
   );
 });
 
-Deno.test("A ReloadLog reports once that the file matches the running configuration again", () => {
+Deno.test("A ReloadLog reports once when the file matches the running configuration again", () => {
   const unchanged: ReloadOutcome = { kind: "unchanged" };
   const failed: ReloadOutcome = { kind: "failed", error: new Error() };
   assert.deepEqual(eventsOf([unchanged, unchanged]), []);
