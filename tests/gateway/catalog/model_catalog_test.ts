@@ -19,7 +19,7 @@ import { until } from "../../support/within.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A catalog on providers that answer on request, with time standing still. */
+/** Opens a catalog with providers that answer on request, and a clock that the test sets. */
 async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
@@ -68,7 +68,7 @@ function windows(
   );
 }
 
-/** Whether something has come to its end by now. */
+/** Returns true if a promise is settled. */
 async function isDone(work: Promise<unknown>): Promise<boolean> {
   let done = false;
   work.then(() => done = true);
@@ -88,7 +88,7 @@ Deno.test("the first caller waits until the providers have answered", async () =
   assert.deepEqual(windows(catalog, config), [10, 20]);
 });
 
-Deno.test("no caller waits longer than a second and a half, and a later list is kept for the next caller", async () => {
+Deno.test("a caller waits at most 1.5 s, and the next caller gets a late list", async () => {
   const { asked, catalog, config, timers } = await scene();
   const waiting = catalog.refresh(config.connections, never);
   timers.advance(1499);
@@ -150,7 +150,7 @@ Deno.test("a provider without a list is read again after ten minutes, in the bac
   await until(() => windows(catalog, config)[0] === 10, "the list");
 });
 
-Deno.test("known facts stay while the list cannot be read again", async () => {
+Deno.test("known facts stay when the list cannot be read again", async () => {
   const { asked, catalog, config, clock } = await scene();
   const first = catalog.refresh(config.connections, never);
   asked[0]?.answer(sized(10));
@@ -178,7 +178,7 @@ Deno.test("a reading ends after five seconds", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a caller that leaves ends its wait, but not the reading", async () => {
+Deno.test("a caller who disconnects ends the wait, but not the reading", async () => {
   const { asked, catalog, config, timers } = await scene();
   const leaving = new AbortController();
   const waiting = catalog.refresh(config.connections, leaving.signal);
@@ -191,7 +191,7 @@ Deno.test("a caller that leaves ends its wait, but not the reading", async () =>
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a caller that has left already starts no reading", async () => {
+Deno.test("a caller who has already disconnected starts no reading", async () => {
   const { asked, catalog, config } = await scene();
   const left = new Error("left");
   await assert.rejects(
@@ -201,7 +201,7 @@ Deno.test("a caller that has left already starts no reading", async () => {
   assert.equal(asked.length, 0);
 });
 
-Deno.test("the configuration wins over the provider, and the provider fills its gaps", async () => {
+Deno.test("the configuration's facts come first, and the provider fills the gaps", async () => {
   const { asked, catalog, config } = await scene([{
     models: [{ id: "model-a", upstream: "up", context_window: 5 }],
   }]);
@@ -239,7 +239,7 @@ Deno.test("a reload does not read the list of an unchanged connection again", as
   await waiting;
 });
 
-Deno.test("the lists of removed connections are dropped in the end", async () => {
+Deno.test("the lists of removed connections are dropped", async () => {
   const { asked, catalog, config } = await scene();
   const [connection] = config.connections;
   const [model] = connection?.models ?? [];
@@ -260,7 +260,7 @@ Deno.test("the lists of removed connections are dropped in the end", async () =>
   assert.equal(contextWindow, 10);
 });
 
-Deno.test("an unforeseen fault is logged and does no harm", async () => {
+Deno.test("refresh() logs an unforeseen error and does not reject", async () => {
   const { catalog, config, log } = await scene();
   const [connection] = config.connections;
   assert.ok(connection);

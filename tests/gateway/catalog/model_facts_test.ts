@@ -16,14 +16,14 @@ async function configured(model: Record<string, unknown>) {
   return known(configuredFacts(first));
 }
 
-/** The facts without those that are not known. */
+/** Returns the known facts. */
 function known(facts: ModelFacts): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts).filter(([, value]) => value !== undefined),
   );
 }
 
-Deno.test("configuredFacts() returns no fact that the configuration does not have", async () => {
+Deno.test("configuredFacts() returns only facts of the configuration", async () => {
   assert.deepEqual(await configured({}), {});
 });
 

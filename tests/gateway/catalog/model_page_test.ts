@@ -7,7 +7,7 @@ import { type JsonValue, listOf } from "../../../src/base/json.ts";
 import { steps } from "../../support/steps.ts";
 import { yamlObject } from "../../support/yaml.ts";
 
-/** All that a list may hold in these tests. */
+/** A set that contains every model. */
 const ANY = Object.assign(new Set<string>(), { has: () => true });
 
 function pageOf(body: JsonValue, wanted: ReadonlySet<string> = ANY): ModelPage {
@@ -16,7 +16,7 @@ function pageOf(body: JsonValue, wanted: ReadonlySet<string> = ANY): ModelPage {
   return page;
 }
 
-/** What an entry says, less what it does not say. */
+/** Returns the known facts of an entry. */
 function factsOf(entry: JsonValue): Record<string, unknown> {
   const [facts] = pageOf({ data: [entry] }).models.values();
   assert.ok(facts);
@@ -25,7 +25,7 @@ function factsOf(entry: JsonValue): Record<string, unknown> {
   );
 }
 
-/** Entries in the shape of each provider's documentation, and what they say. */
+/** Entries in each provider's documented form, with their facts. */
 const ENTRIES = yamlObject(`
 OpenAI: [{ id: gpt-5.5, object: model, created: 1776000000, owned_by: o }, { createdMs: 1776000000000 }]
 Anthropic:
@@ -105,7 +105,7 @@ Deno.test("readModelPage() reads each provider's facts about a model", async (t)
   });
 });
 
-Deno.test("readModelPage() reads Google's list, which names models by their path", () => {
+Deno.test("readModelPage() reads Google's list with models named by path", () => {
   const page = pageOf({
     models: [{
       name: "models/gemini-3-pro",
@@ -124,7 +124,7 @@ Deno.test("readModelPage() reads Google's list, which names models by their path
   assert.deepEqual(page.next, { pageToken: "more" });
 });
 
-Deno.test("readModelPage() keeps an entry of Codex's catalog whole", () => {
+Deno.test("readModelPage() keeps whole entries of Codex's catalog", () => {
   const entry = {
     slug: "gpt-6-sol",
     display_name: "GPT-6-Sol",
@@ -141,7 +141,7 @@ Deno.test("readModelPage() keeps an entry of Codex's catalog whole", () => {
   assert.equal(facts?.input?.image, true);
 });
 
-Deno.test("readModelPage() reads a bare array, too", () => {
+Deno.test("readModelPage() reads a bare array", () => {
   const page = pageOf([{ id: "a", context_length: 5 }]);
   assert.equal(page.models.get("a")?.contextWindow, 5);
   assert.equal(page.next, undefined);
@@ -160,19 +160,19 @@ Deno.test("readModelPage() finds the next page", () => {
   assert.equal(next({}), undefined);
 });
 
-Deno.test("readModelPage() rejects a body that is no list", () => {
+Deno.test("readModelPage() rejects a body that is not a list", () => {
   for (const body of [null, 1, "list", {}, { data: {} }, { models: "a" }]) {
     assert.equal(readModelPage(body, ANY), undefined);
   }
 });
 
-Deno.test("readModelPage() counts unreadable entries, and continues", () => {
+Deno.test("readModelPage() skips and counts unreadable entries", () => {
   const page = pageOf({ data: [null, 1, {}, { id: 5 }, { id: "a" }] });
   assert.deepEqual([...page.models.keys()], ["a"]);
   assert.equal(page.count, 5);
 });
 
-Deno.test("readModelPage() parses only the names of models that are not wanted", () => {
+Deno.test("readModelPage() reads only the names of unwanted models", () => {
   const unread = (name: Record<string, JsonValue>) =>
     Object.defineProperty(name, "capabilities", {
       enumerable: true,
@@ -191,7 +191,7 @@ Deno.test("readModelPage() parses only the names of models that are not wanted",
   assert.equal(page.count, 5);
 });
 
-Deno.test("readModelPage() ignores a display name with a meaning in a client's settings", () => {
+Deno.test("readModelPage() ignores a display name that is a keyword in a client's settings", () => {
   for (
     const name of [
       "{file:~/.ssh/id_rsa}",
@@ -217,7 +217,7 @@ Deno.test("readModelPage() uses the first of two entries with one name", () => {
   assert.equal(page.models.get("a")?.contextWindow, 1);
 });
 
-Deno.test("readModelPage() leaves out an unexpected field, and keeps the others", () => {
+Deno.test("readModelPage() omits only the unexpected fields of an entry", () => {
   const bad: Record<string, JsonValue[]> = {
     display_name: [5, "", "two\nlines", "x".repeat(257), {}],
     created: ["soon", -1, 0, 1e15, null],

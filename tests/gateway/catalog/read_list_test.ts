@@ -27,7 +27,7 @@ async function connectionWith(
   return connection;
 }
 
-/** What a provider is asked, and what it answers by the address. */
+/** Returns a provider that answers by address and records its requests. */
 function provider(answers: Readonly<Record<string, unknown>>) {
   const asked: { url: string; init: RequestInit }[] = [];
   return {
@@ -57,7 +57,7 @@ const read = (
     clock: systemClock,
   });
 
-/** Why there is no list. */
+/** Returns the reason of a missing list. */
 async function reasonOf(reading: Promise<unknown>): Promise<string> {
   const error = await reading.then(() => undefined, (error) => error);
   assert.ok(error instanceof NoModelList, String(error));
@@ -84,7 +84,7 @@ Deno.test("readModelList() sends the connection's key and headers to its base UR
   });
 });
 
-Deno.test("readModelList() keeps the facts about the connection's own models, by the provider's names", async () => {
+Deno.test("readModelList() returns the facts about the connection's own models, by upstream name", async () => {
   const { fetch } = provider({
     "https://a.example/v1/models": {
       data: [{ id: "other", context_length: 1 }, ENTRY, { id: "up" }],
@@ -149,7 +149,7 @@ Deno.test("readModelList() sends the configured version header at the base URL o
   ]);
 });
 
-Deno.test("readModelList() reads short pages of OpenRouter, by the number of entries so far", async () => {
+Deno.test("readModelList() reads OpenRouter's next page from the number of entries so far", async () => {
   const base = "https://openrouter.ai/api/v1/models?limit=200";
   const { urls, fetch } = provider({
     [base]: { data: [{ id: "x" }, {}], links: { next: "/elsewhere" } },
@@ -204,7 +204,7 @@ Deno.test("readModelList() keeps entries of Codex's catalog from the service cod
   assert.deepEqual(codex.get("model-a")?.codexEntry, entry);
 });
 
-Deno.test("readModelList() reads no more than ten pages", async () => {
+Deno.test("readModelList() reads at most ten pages", async () => {
   let asked = 0;
   const connection = await connectionWith();
   await read(connection, {
@@ -238,7 +238,7 @@ Deno.test("readModelList() tries the connection's other base URLs, each once", a
   ]);
 });
 
-/** What is no list, and what is said of it. */
+/** Responses without a list, with the reason. */
 const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
   [
     "an error",
@@ -282,13 +282,13 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
   ],
 ];
 
-Deno.test("readModelList() reports the reason for a missing list", async (t) => {
+Deno.test("readModelList() returns the reason of a missing list", async (t) => {
   const connection = await connectionWith();
   await steps(t, NO_LISTS, async ([, answer, reason]) => {
     const fetch = () => Promise.resolve(answer());
     assert.equal(await reasonOf(read(connection, { fetch })), reason);
   });
-  await t.step("nobody there", async () => {
+  await t.step("no server", async () => {
     const fetch = () => Promise.reject(new TypeError("secret words"));
     assert.equal(
       await reasonOf(read(connection, { fetch })),
@@ -309,7 +309,7 @@ Deno.test("readModelList() reports the reason for a missing list", async (t) => 
   });
 });
 
-Deno.test("readModelList() reads no further base URL after its timeout", async () => {
+Deno.test("readModelList() tries no other base URL after its timeout", async () => {
   const end = new AbortController();
   let asked = 0;
   const connection = await connectionWith({

@@ -8,10 +8,10 @@ import { createWebHandler, TOKEN } from "./web_handler.ts";
 
 // The gateway is a web-standard handler. Two servers that are not its own run it here.
 
-/** The ways of a stream: the demo's family A speaks Chat Completions itself, its family B needs a translation. */
+/** The modes of a stream: the demo's family A speaks Chat Completions, its family B needs a translation. */
 const WAYS = [["native", "demo-a"], ["translated", "demo-b"]] as const;
 
-/** Streams an answer through the official SDK and checks that it arrived whole, in several chunks. */
+/** Streams an answer through the official SDK and asserts that it arrives whole, in several chunks. */
 async function assertStreams(baseURL: string, model: string): Promise<void> {
   const client = new OpenAI({ apiKey: TOKEN, baseURL, maxRetries: 0 });
   const chunks = await Array.fromAsync(

@@ -10,7 +10,7 @@ import { createDemoUpstream } from "../../../src/tools/demo/upstream.ts";
 /** The token that {@linkcode createWebHandler} accepts. */
 export const TOKEN = "portable";
 
-/** Returns a gateway before the simulated provider as a web-standard handler, without any platform behind it. */
+/** Returns a gateway with the simulated provider as a web-standard handler, independent of any platform. */
 export async function createWebHandler(): Promise<
   (request: Request) => Promise<Response>
 > {
