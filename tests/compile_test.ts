@@ -49,7 +49,7 @@ const HEADERS = {
   "content-type": "application/json",
 };
 
-/** One request of each protocol, and what its answer must hold. */
+/** A request of each protocol, with a text of its answer. */
 const REQUESTS = [
   {
     path: "/v1/chat/completions",
@@ -260,7 +260,7 @@ testNeeding(
   },
 );
 
-/** Who owns nothing, on Linux and the BSDs. */
+/** The user `nobody`, who owns no file, on Linux and the BSDs. */
 const NOBODY = 65_534;
 
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
@@ -455,7 +455,7 @@ testNeeding(
   },
 );
 
-/** The packages that the bill of materials names. */
+/** The packages in the bill of materials. */
 async function listedPackages(): Promise<readonly string[]> {
   const documents = await releaseDocuments();
   const { components } = JSON.parse(

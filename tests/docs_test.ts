@@ -35,23 +35,23 @@ import { parseYaml, yamlObject } from "./support/yaml.ts";
 const pages = await readPages();
 const documentation = [...pages.values()].join("\n");
 
-/** Looks like a certificate and like a key. */
+/** A text that passes as a certificate and as a key. */
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
 
-/** A configuration around an included file of the documentation. */
+/** A configuration that includes a file of the documentation. */
 const INCLUDING = JSON.stringify(minimalFile({
   include: ["tokens.d/*.yaml"],
   groups: { berlin: {} },
 }));
 
-/** The text of a page; fails where there is no such page. */
+/** Returns the text of a page, or fails if there is no such page. */
 function pageOf(path: string): string {
   const page = pages.get(path);
   assert.ok(page !== undefined, path);
   return page;
 }
 
-/** The fenced blocks of a language. */
+/** Returns the fenced blocks of a language. */
 function blocks(language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "gm");
   return [...documentation.matchAll(fence)].map(([, text = ""]) => text);
@@ -88,7 +88,7 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
   }
 });
 
-Deno.test("every table of the documentation has a line below its heads, and rows without a gap", () => {
+Deno.test("every table of the documentation has a line below its head, and no gap between rows", () => {
   for (const [path, text] of pages) {
     // A renderer shows other rows as plain text.
     const tables = text.replace(/^```[^]*?^```$/gm, "").matchAll(
@@ -104,7 +104,7 @@ Deno.test("every table of the documentation has a line below its heads, and rows
 /** Matches a model with its price in one mapping. */
 const PRICED_REGEXP = /\bid: ([\w.-]+),?\s+price: (\{[^{}]*\})/g;
 
-Deno.test("every page has the price of docs/reference/prices.md for a model that is listed there", () => {
+Deno.test("the prices on every page agree with docs/reference/prices.md", () => {
   const page = pageOf("docs/reference/prices.md");
   const shown = [...documentation.matchAll(PRICED_REGEXP)]
     .map(([, id = "", price = ""]) => ({ id, price: yamlObject(price) }));
@@ -151,7 +151,7 @@ Deno.test("the tables of printed texts have a row for each failure and each clie
   );
 });
 
-Deno.test("the changelog begins with this version, or with unreleased changes, and ends with its form", () => {
+Deno.test("the changelog begins with unreleased changes or this version, and ends with its form", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
     .map(([, text = ""]) => text);
   if (headings[0] === "Unreleased") headings.shift();
@@ -160,10 +160,10 @@ Deno.test("the changelog begins with this version, or with unreleased changes, a
   assert.equal(headings.at(-1), "The form");
 });
 
-/** The version of a file or an image of the gateway, as commands name it. */
+/** Matches the version of the gateway's file or image in a command. */
 const NAMED_VERSION_REGEXP = /\bmodel-gateway[-:](\d+\.\d+\.\d+)/g;
 
-Deno.test("commands name this version of the executable, and an upgrade the next one", async () => {
+Deno.test("commands name this version of the executable, and upgrades the next one", async () => {
   const [major, minor] = VERSION.split(".").map(Number);
   const next = `${major}.${(minor ?? 0) + 1}.0`;
   const texts = new Map(pages);
@@ -247,7 +247,7 @@ Deno.test("every link between the pages leads to a file, and to a heading of it"
   }
 });
 
-Deno.test("the README is short, and leads to every page", () => {
+Deno.test("the README is short, and links to every page", () => {
   const readme = pageOf("README.md");
   assert.ok(bytesOf(readme) <= 9_000, `${bytesOf(readme)} bytes`);
   for (const path of pages.keys()) {
@@ -256,10 +256,10 @@ Deno.test("the README is short, and leads to every page", () => {
   }
 });
 
-/** The folder of the pages without prose, most of which `deno task reference` writes. */
+/** The folder of the reference, most of which `deno task reference` writes. */
 const REFERENCE = "docs/reference/";
 
-Deno.test("every page begins with who it is for and what it answers", () => {
+Deno.test("every page begins with its readers and their question", () => {
   for (const [path, text] of pages) {
     if (path === "README.md") continue;
     assert.match(text, /^# .+\n\nFor [^:]+:\s\S/, path);
@@ -282,7 +282,7 @@ function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** A number of things whose number changes with the program. */
+/** Matches a number of things that changes with the program. */
 const COUNT_REGEXP =
   /(?<![\w./-])(?:[\d,]*\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens|hundreds)(?: of)?\s(?:\w+\s)?(?:tests|commands|options|metrics|services|providers|presets|readers|scenes|alerts|MCP servers)\b/g;
 
@@ -296,7 +296,7 @@ Deno.test("no page counts what changes with the program", () => {
   }
 });
 
-Deno.test("a page of docs/ leads to each page of the reference", () => {
+Deno.test("a page of docs/ links to each page of the reference", () => {
   for (const path of pages.keys()) {
     if (!path.startsWith(REFERENCE)) continue;
     const link = `${path.slice("docs/".length)})`;
@@ -316,11 +316,11 @@ Deno.test("every heading of the documentation that the source or a test names ex
   }
 });
 
-/** A page of the documentation, with or without a heading, as comments name it. */
+/** Matches the name of a page in a comment, with or without a heading. */
 const PLACE_REGEXP =
   /(?<![\w/.-])(?:docs\/(?:reference\/)?[a-z_]+|tests\/README|release\/README)\.md(?:#[a-z0-9-]+)?/g;
 
-/** The scripts below a folder of the repository, by their path in it. */
+/** Yields the scripts below a folder, by path in the repository. */
 async function* textsBelow(folder: string): AsyncGenerator<[string, string]> {
   const root = new URL("../", import.meta.url);
   for await (
@@ -334,7 +334,7 @@ async function* textsBelow(folder: string): AsyncGenerator<[string, string]> {
   }
 }
 
-/** Fails where a link of a page leads nowhere. */
+/** Fails if a link of a page has no target. */
 async function isThere(target: string, from: string): Promise<void> {
   const [file = "", anchor] = target.split("#");
   const root = new URL("../", import.meta.url);
@@ -349,7 +349,7 @@ async function isThere(target: string, from: string): Promise<void> {
   assert.ok(headings.includes(anchor), headings.join(" "));
 }
 
-/** What a heading is called in a link, as GitHub makes it. */
+/** Returns the anchor of a heading, as GitHub makes it. */
 function anchorOf(heading: string): string {
   return heading.toLowerCase().replace(/[^\w\- ]/g, "").replaceAll(" ", "-");
 }
@@ -404,7 +404,7 @@ Deno.test({
   },
 });
 
-/** What shows that a path was answered whole. */
+/** A sign of a complete response, by path. */
 const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/v1/chat/completions": /data: \[DONE\]\n/,
   "/v1/messages": /"stop_reason":"end_turn"/,

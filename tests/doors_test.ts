@@ -6,11 +6,11 @@ import {
   sourcePath,
 } from "./support/program/source_files.ts";
 
-// A member of `src/` is used through its door. A narrow door is what a newcomer has to know of a member.
+// Other members use a member of `src/` only through its door, so a newcomer needs to know only that.
 
 /**
- * The most names that a door may have; these numbers only shrink, and the aim for `codecs` is 45. `base` is under
- * everything, and the program is the only user of `tools`.
+ * The most names of a door. These numbers only shrink; the aim for `codecs` is 45. `base` has no bound because all
+ * members use it, and `tools` because only the program does.
  */
 const MAX_NAMES: Readonly<Record<string, number>> = {
   codecs: 45,
@@ -18,18 +18,18 @@ const MAX_NAMES: Readonly<Record<string, number>> = {
   http1: 18,
 };
 
-/** The most lines of the members that everybody who changes the gateway has to know, `base` and `gateway`. */
+/** The most lines of `base` and `gateway`, which everybody who changes the gateway has to know. */
 const MAX_OPEN_LINES = 47_000;
 
-/** The names that a file of a door declares or passes on. */
+/** Matches the names that a door's file declares or exports again. */
 const EXPORT_REGEXP =
   /^export (?:declare )?(?:abstract |async )*(?:class|const|function\*?|interface|type|let) (\w+)|^export (?:type )?\{([^}]*)\}/gm;
 
-/** The imports from doors, with the names that they take; none for `import()` of a whole file. */
+/** Matches imports from doors, with their names; without names for `import()` of a whole file. */
 const IMPORT_REGEXP =
   /(?:\{([^}]*)\} from|import\()\s*"(@gateway\/[^"]+)"|import\("(@gateway\/[^"]+)"\)\.(\w+)/g;
 
-/** A path in an import of any kind, those of JSDoc, too. */
+/** Matches a path in any import, even in JSDoc. */
 const PATH_REGEXP = /(?:\bfrom|\bimport)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 
 function namesIn(list: string): readonly string[] {
@@ -37,7 +37,7 @@ function namesIn(list: string): readonly string[] {
     .filter((name) => name !== "");
 }
 
-/** Returns the names that pass through each path of a member's door, as `./time#delay`. */
+/** Returns the exported names of a member's door with their paths, such as `./time#delay`. */
 async function namesOf(member: string): Promise<readonly string[]> {
   const paths = Object.entries(DOORS.get(member) ?? {});
   const names = await Promise.all(paths.map(async ([path, file]) => {
@@ -61,7 +61,7 @@ Deno.test("each door has few names", async (t) => {
   }
 });
 
-Deno.test("each name of a door has a user outside of its member", async () => {
+Deno.test("each name of a door is imported outside its member", async () => {
   const used = new Set<string>();
   for await (const { path, url } of sourceFiles()) {
     const text = await Deno.readTextFile(url);

@@ -3,7 +3,7 @@ import { fromFileUrl } from "./support/program/paths.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** The files below a folder of the repository that hold an example: pages about a member, and comments. */
+/** Returns the files below a folder that contain an example: pages about a member, and TypeScript. */
 async function filesWithExamples(folder: string): Promise<string[]> {
   const found: string[] = [];
   for await (

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 const ROOT = new URL("./", import.meta.url);
 
-/** Every test file below a folder. */
+/** Yields every test file below a folder. */
 async function* testFiles(folder: URL): AsyncGenerator<URL> {
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
     if (isDirectory) yield* testFiles(new URL(`${name}/`, folder));
@@ -10,7 +10,7 @@ async function* testFiles(folder: URL): AsyncGenerator<URL> {
   }
 }
 
-/** A property of a test's options, or the call that ignores. */
+/** Matches the option or the call that ignores a test. */
 const IGNORES_REGEXP = /^ +ignore(: .*)?,$|Deno\.test\.ignore\(/m;
 
 Deno.test("each ignored test has the reason in its name", async () => {

@@ -5,12 +5,12 @@ import {
   sourcePath,
 } from "./support/program/source_files.ts";
 
-// The lint rule sees one file at a time, so it cannot see a ring; this looks at all of them at once.
+// The lint rule sees one file at a time and cannot find an import cycle; these tests read all files.
 
-/** The examples of a docstring import too, for readers of the example alone. */
+/** Matches an import, but not in the example of a docstring. */
 const IMPORT_REGEXP = /(?<!^ *\*.*)(?:from|import)\s*\(?\s*"([^"]+)"/gm;
 
-/** Every file of the source with the files that it imports, types too, as paths below `src/`. */
+/** Returns the imports of every source file, of types too, as paths below `src/`. */
 async function importGraph(): Promise<ReadonlyMap<string, readonly string[]>> {
   const graph = new Map<string, readonly string[]>();
   for await (const { path, url } of sourceFiles()) {
@@ -23,7 +23,7 @@ async function importGraph(): Promise<ReadonlyMap<string, readonly string[]>> {
   return graph;
 }
 
-/** The first ring that is found from `file` on; `undefined` when there is none. */
+/** Returns the first import cycle found from `file`; `undefined` if there is none. */
 function ringFrom(
   file: string,
   graph: ReadonlyMap<string, readonly string[]>,

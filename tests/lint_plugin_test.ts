@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import plugin from "./support/lint_plugin.ts";
 
-/** What the plugin finds in a file of `src/`. */
+/** Returns the plugin's messages for a file of `src/`. */
 function messages(file: string, source: string): readonly string[] {
   return Deno.lint.runPlugin(plugin, `/repo/src/${file}`, source)
     .map(({ message }) => message);
@@ -61,7 +61,7 @@ Deno.test("the lint plugin rejects imports of a higher layer and of a neighbour"
   }
 });
 
-Deno.test("the lint plugin rejects imports around a door, and of a member that is not below", () => {
+Deno.test("the lint plugin rejects imports around a door, and imports of a higher member", () => {
   const around = [
     ["codecs/chat/a.ts", "../../base/b.ts"],
     ["gateway/relay/a.ts", "../../codecs/chat/b.ts"],
@@ -106,7 +106,7 @@ Deno.test("the lint plugin finds every form of import", () => {
   );
 });
 
-Deno.test("the lint plugin keeps packages where they belong, with any part of them", () => {
+Deno.test("the lint plugin keeps packages and their parts in certain places", () => {
   const refused = [
     ["itty-router", "gateway/http/gateway.ts"],
     ["zod", "gateway/relay/a.ts"],
@@ -135,7 +135,7 @@ Deno.test("the lint plugin keeps packages where they belong, with any part of th
   }
 });
 
-Deno.test("the lint plugin keeps the platform at the edges", () => {
+Deno.test("the lint plugin allows the platform's API only in certain places", () => {
   const uses = [
     "Deno.exit(1);",
     'Deno["exit"](1);',
@@ -212,7 +212,7 @@ Deno.test("the lint plugin reports a folder without a layer", () => {
   );
 });
 
-/** The TypeScript files below a folder of `src`, by their paths within it. */
+/** Returns the TypeScript files below a folder of `src`, by their paths in it. */
 function filesOf(folder: string): string[] {
   const url = new URL(`../src/${folder}`, import.meta.url);
   return [...Deno.readDirSync(url)].flatMap(({ name, isDirectory }) => {
@@ -249,7 +249,7 @@ Deno.test("the lint plugin rejects the words of CONTRIBUTING in comments, texts 
   }
 });
 
-Deno.test("the lint plugin holds tests to the words, except those about the words", () => {
+Deno.test("the lint plugin rejects the words in tests, except in tests about the words", () => {
   const found = (file: string) =>
     Deno.lint.runPlugin(plugin, `/repo/tests/${file}`, "// told").length;
   assert.equal(found("support/fakes/clock.ts"), 1);

@@ -19,19 +19,16 @@ const EXPORT_REGEXP =
 
 const IMPORT_REGEXP = /(?:import|export) (?:type )?\{([^}]*)\} from "([^"]+)"/g;
 
-/** A use of a whole file: `import * as`, `import()` and `typeof import()`. */
+/** Matches an import of a whole file: `import * as`, `import()` and `typeof import()`. */
 const WHOLE_FILE_REGEXP = /(?:\* as \w+ from |import\(\s*)"([^"]+)"/g;
 
-/** The same part of each protocol, with the same name in each. */
+/** Matches the codecs, whose same parts have the same names. */
 const CODEC_REGEXP = /^codecs\/(?:chat|messages|responses)\//;
 
-/** The simulated provider sees requests from the other side, so it has words for them of its own. */
+/** The simulated provider sees requests from the other side, and has its own words for them. */
 const DEMO = "tools/demo/";
 
-/**
- * The words that once had several meanings: the only files whose exported names may end with them, by the beginning
- * of the path.
- */
+/** Words that once had several meanings. Only files whose paths begin so may export names that end with the word. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   /** An account with a provider. */
   Connection: ["gateway/config/", "gateway/shared/store/"],
@@ -44,7 +41,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   /** A Redis or Valkey server. */
   Store: ["gateway/shared/store/"],
   Socket: ["gateway/upstream/", "http1/"],
-  /** What comes back over HTTP. */
+  /** A status, headers and a body over HTTP. */
   Response: [
     "http1/",
     "gateway/upstream/",
@@ -71,7 +68,7 @@ async function exportedNames(): Promise<readonly Exported[]> {
   return found;
 }
 
-/** The imported names as `file#name`, and `file#*` for a file of which everything is used. */
+/** Returns the imported names as `file#name`, and `file#*` for an import of a whole file. */
 async function importedNames(
   folders = ["src/", "tests/", "release/"],
 ): Promise<ReadonlySet<string>> {
@@ -108,7 +105,7 @@ Deno.test("an exported type has a name of its own, except for the same parts of 
   assert.deepEqual(shared, []);
 });
 
-Deno.test("an exported name that ends with a word of the glossary lives where the word has its meaning", async () => {
+Deno.test("an exported name that ends with a word of the glossary is in a folder of that word", async () => {
   const names = await exportedNames();
   for (const [word, homes] of Object.entries(HOMES)) {
     const found = names.filter(({ name }) => name.endsWith(word));
@@ -190,7 +187,7 @@ const FOR_TESTS: readonly string[] = [
   "base/streams/line_buffer.ts#bothEnds",
 ];
 
-Deno.test("no export has only tests as users, apart from a list that only shrinks", async () => {
+Deno.test("only the exports of a shrinking list are used by tests alone", async () => {
   const [exported, imported] = await Promise.all([
     exportedNames(),
     importedNames(["src/", "release/"]),

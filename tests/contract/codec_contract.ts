@@ -25,25 +25,25 @@ import { ANSWERS } from "./answers.ts";
 import { createGrammar } from "./grammar.ts";
 import { targetOf } from "../support/dialects/targets.ts";
 
-/** What a protocol brings to the suite. */
+/** A protocol's codec, its test data and its known differences. */
 export interface ContractSubject {
   readonly codec: Codec;
-  /** A request that the codec reads; answers are written for it. */
+  /** A request of the protocol, to which the sample answers belong. */
   readonly request: JsonObject;
-  /** Exchanges written for these tests: they alone cover every rule. */
+  /** Exchanges written for these tests. Without recordings, they cover every rule. */
   readonly cases: readonly ContractCase[];
-  /** Exchanges recorded elsewhere, where they are at hand. */
+  /** Recorded exchanges; empty on a machine without recordings. */
   readonly recordings: readonly ContractCase[];
-  /** What the codec does not keep, by the sample answer or case that shows it. */
+  /** The accepted losses of the codec, by sample answer or case. */
   readonly differences: readonly Difference[];
-  /** What it writes otherwise than it was read, by the place in a request. */
+  /** The places in a request that the codec spells differently. */
   readonly respellings: readonly Respelling[];
 }
 
 /** One exchange; any of the three may be missing. */
 export interface ContractCase {
   readonly name: string;
-  /** The kind of service that the request goes to; `openai` where it does not matter. */
+  /** The service that receives the request; default: `openai`. */
   readonly service?: string;
   readonly request?: JsonObject;
   readonly answer?: JsonValue;
@@ -51,24 +51,24 @@ export interface ContractCase {
   readonly stream?: Uint8Array;
 }
 
-/** A deviation that is meant, as data. */
+/** An accepted deviation from a rule. */
 export interface Difference {
   readonly rule: Rule;
-  /** Names of sample answers or cases; a pattern for families. */
+  /** Names of sample answers or cases, or patterns of names. */
   readonly names: readonly (string | RegExp)[];
-  /** Why it must be so. */
+  /** The reason why it is needed. */
   readonly reason: string;
 }
 
-/** A place in a request that a codec writes otherwise than it read it. */
+/** A place in a request that a codec spells differently. */
 export interface Respelling {
-  /** Against paths such as `messages[].content` or `lost topK`. */
+  /** Matches paths such as `messages[].content` or `lost topK`. */
   readonly path: RegExp;
-  /** Why the upstream understands the same. */
+  /** The reason why the meaning is the same. */
   readonly reason: string;
 }
 
-/** Reads a row a line: a pattern of paths, ` → ` and the reason. Points, `[]` and the `$` of a name stand for themselves. */
+/** Reads one row per line: a pattern of paths, ` → ` and the reason. Dots, `[]` and the `$` of a name are literal. */
 export function respellings(text: string): readonly Respelling[] {
   return text.trim().split("\n").map((row) => {
     const [pattern, reason] = row.split(" → ");
@@ -110,7 +110,7 @@ export function codecContract(subject: ContractSubject): void {
   );
 }
 
-/** The frames of `answer` as a stream. */
+/** Returns the frames of `answer` as a stream. */
 export function encodeStream(
   codec: Codec,
   answer: Answer,
@@ -128,7 +128,7 @@ export function encodeStream(
   return frames;
 }
 
-/** The events of a whole upstream stream, whose grammar is checked on the way. */
+/** Returns the events of a whole upstream stream, and checks their grammar. */
 export function decodeFrames(
   codec: Codec,
   frames: readonly SseFrame[],
@@ -139,7 +139,7 @@ export function decodeFrames(
   );
 }
 
-/** The same from bytes, in pieces of `size`. */
+/** Returns the events of a stream whose bytes arrive in chunks of `size`. */
 export function decodeBytes(
   codec: Codec,
   bytes: Uint8Array,
@@ -155,7 +155,7 @@ export function decodeBytes(
   );
 }
 
-/** Fixed time and ids, so that what is written can be compared. */
+/** A context with a fixed time and fixed ids, so that texts can be compared. */
 export function answerContext(request: CanonicalRequest): AnswerContext {
   return {
     ids: counterIds(),
@@ -169,7 +169,7 @@ export function answerContext(request: CanonicalRequest): AnswerContext {
   };
 }
 
-/** An answer, written as JSON and read again. */
+/** Returns an answer after encoding and decoding. */
 function throughJson(
   codec: Codec,
   answer: Answer,
@@ -180,21 +180,21 @@ function throughJson(
   return codec.decodeAnswer(codec.encodeAnswer(answer, context), counterIds());
 }
 
-/** Ids that count from 1. */
+/** Creates numbered ids, from 1. */
 export function counterIds(): Ids {
   let count = 0;
   return { next: (prefix) => `${prefix}_${String(++count).padStart(4, "0")}` };
 }
 
-/** `value` as JSON would hold it: without absent fields. */
+/** Returns `value` without absent fields, as in JSON. */
 export function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 /**
- * What every protocol must keep of an answer: all but its id, its time, how its texts are cut into messages, and the
- * spellings that stand beside the neutral meaning. Arguments of a call are compared as JSON, none being the same as `{}`.
- * No count of tokens written to a cache is the same as 0, which Responses demands.
+ * Returns the parts of an answer that every protocol must keep. Left out are the id, the time, the division of texts
+ * into messages, and the original spellings. Arguments of a call are compared as JSON, and none equal `{}`. An absent
+ * count of tokens written to a cache equals 0, which Responses demands.
  */
 export function essence(answer: Answer): unknown {
   const besides = new Set([
@@ -355,7 +355,7 @@ function streamTests(
   });
 }
 
-/** Runs `body`, which may only throw the error that is typed for it. */
+/** Runs `body`, which may throw only an error of this type. */
 function onlyThrows(
   allowed: new (...args: never[]) => Error,
   body: () => unknown,
@@ -367,7 +367,7 @@ function onlyThrows(
   }
 }
 
-/** A test that a difference turns into the proof that it still is one. */
+/** Registers a test. With a known difference, the test must fail, so that no outdated difference stays listed. */
 function test(
   subject: ContractSubject,
   rule: Rule,
@@ -388,7 +388,7 @@ function test(
   });
 }
 
-/** The paths, without positions in lists, where two JSON values differ. */
+/** Returns the paths at which two JSON values differ, without positions in lists. */
 function changedPaths(before: unknown, after: unknown, path = ""): string[] {
   if (before === after) return [];
   if (

@@ -4,12 +4,12 @@ import type {
   BlockHead,
 } from "../../src/codecs/canonical/stream/event.ts";
 
-/** The place where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
+/** Thrown for the first event that breaks the grammar of {@linkcode AnswerEvent}. */
 export class GrammarError extends Error {
   override readonly name = "GrammarError";
 }
 
-/** What is known of an open block. */
+/** The state of an open block. */
 interface OpenBlock {
   readonly kind: BlockHead["kind"];
   parts: number;

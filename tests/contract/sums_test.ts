@@ -1,6 +1,6 @@
 /**
- * The contract of the sums that several share: within one process, by threads through the main thread, and by replicas
- * through a store. Each behaviour is asked of all three.
+ * The contract of shared sums: within one process, by threads through the main thread, and by replicas through a store.
+ * Each behaviour is tested with all three.
  */
 import assert from "node:assert/strict";
 import { createLiveConfig } from "../../src/gateway/config/live_config.ts";
@@ -33,7 +33,7 @@ import {
 } from "../support/program/store_server.ts";
 import { until } from "../support/within.ts";
 
-/** Two that share sums. */
+/** Two users of the same sums. */
 interface Pair extends AsyncDisposable {
   readonly one: Sums;
   readonly two: Sums;
@@ -53,7 +53,7 @@ async function openThreads(): Promise<Pair> {
   });
   const [one, two] = [0, 1].map(() => {
     const thread = createMainThreadClient(async (call) => {
-      // What threads send is copied.
+      // Threads send copies.
       const reply = await answerCall(main, structuredClone(call));
       thread.take(structuredClone(reply));
     });
@@ -125,7 +125,7 @@ async function untilSum(reader: Sums, sum: Sum, wanted: number): Promise<void> {
   );
 }
 
-/** Waits until a limit is used so far by what was counted, and by what runs. */
+/** Waits until a limit has this use by counted requests and by running ones. */
 async function untilUsed(
   reader: Sums,
   sum: Sum,

@@ -42,15 +42,15 @@ const EFFORT_FLAGS: readonly (readonly [string, EffortWord])[] = [
 
 /** A public table, compared with the tables of this program. */
 export interface Comparison {
-  /** The number of models that both know. */
+  /** The number of models in both tables. */
   readonly compared: number;
-  /** One line for each difference: service, model and subject, what the table says, and what this program does. */
+  /** One line for each difference: service, model, subject, the table's value and this program's. */
   readonly differences: readonly string[];
 }
 
 /**
- * Compares a public table of models (the file `model_prices_and_context_window_backup.json` of LiteLLM) with the rows
- * of the dialects: efforts, sampling, prefill, output limits, pictures in results, schemas, forced and parallel calls.
+ * Compares a public table of models (LiteLLM's `model_prices_and_context_window_backup.json`) with the rows of the
+ * dialects: efforts, sampling, prefill, output limits, pictures in results, schemas, forced and parallel calls.
  */
 export function compareTable(table: JsonObject): Comparison {
   const found = new Set<string>();
@@ -183,11 +183,11 @@ function effortLines(
   return changed.length === 0 ? [] : [`efforts: ${changed.join(" ")}`];
 }
 
-/** The decisions about differences, and what is wrong with them. */
+/** The faults of the decisions about differences. */
 export interface Judgement {
   /** Differences without a decision. */
   readonly undecided: readonly string[];
-  /** Decisions about lines that are not among the differences. */
+  /** Decisions about differences that no longer exist. */
   readonly stale: readonly string[];
 }
 

@@ -36,7 +36,7 @@ const DIFFERENCES = [
   "openai gpt-6-astra efforts: +none",
 ];
 
-Deno.test("each fact of the table that a row contradicts is one difference, and no other is", () => {
+Deno.test("compareTable() reports each fact that contradicts a row, and no other", () => {
   const { compared, differences } = compareTable(TABLE);
   assert.equal(compared, 3);
   assert.deepEqual(differences, DIFFERENCES);
@@ -61,7 +61,7 @@ Deno.test("each decision of the committed file has a reason, and decides each di
   assert.throws(() => parseDecisions("- differences: [a]"), /needs a reason/);
 });
 
-Deno.test("a file is found in an archive, and a missing one is named", async () => {
+Deno.test("unzipEntry() returns a file of an archive, and names a missing one", async () => {
   // `echo -n hi > a.txt; zip -0 a.zip a.txt` without its extra fields.
   const name = new TextEncoder().encode("a.txt");
   const data = new TextEncoder().encode("hi");

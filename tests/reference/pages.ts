@@ -32,7 +32,7 @@ type LogField = (typeof LOG_FIELDS)[keyof typeof LOG_FIELDS];
 const NOTICE =
   "`deno task reference` writes this page from the program. Do not edit it.";
 
-/** Returns the pages that the program's own tables make: the Markdown of each, by its path in the repository. */
+/** Returns the Markdown of the pages that the program's tables generate, by path in the repository. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const pages = Object.entries({
     commands: commandsPage(),
@@ -63,7 +63,7 @@ function table(
   ).join("\n");
 }
 
-/** A bar within a cell, which would end the cell. */
+/** Matches a bar, which would end a table's cell. */
 const BAR_REGEXP = /(?<!\\)\|/g;
 
 const code = (text: string) => `\`${text}\``;
@@ -205,7 +205,7 @@ executable; options follow the task.`,
   );
 }
 
-/** The tasks of a clone that run a command of the program, each with the arguments that it gives. */
+/** The tasks of a clone that run a command of the program, with their arguments. */
 export const COMMAND_TASKS: readonly {
   readonly task: string;
   readonly args: string;

@@ -5,7 +5,7 @@ import { referencePages } from "./pages.ts";
 const pages = await readPages();
 
 for (const [path, text] of await referencePages()) {
-  Deno.test(`${path} is what deno task reference writes`, () => {
+  Deno.test(`${path} equals the output of deno task reference`, () => {
     assert.equal(pages.get(path), text);
   });
 }

@@ -7,7 +7,7 @@ import {
 } from "../../src/gateway/config/services.ts";
 import { starterFile } from "../../src/gateway/config/starter.ts";
 
-/** The provider of each service, for people. */
+/** The display name of each service's provider. */
 const PROVIDERS: Readonly<Record<ServiceName, string>> = {
   zai: "Z.ai, coding plan",
   bigmodel: "BigModel, coding plan",
@@ -90,7 +90,7 @@ export function serviceRows(): string[][] {
   });
 }
 
-/** Returns an entry of `connections` for each service, as `init` prints it, without what is for a whole file. */
+/** Returns the `connections` entry of each service from `init`, without the comments for a whole file. */
 export function serviceEntries(): ReadonlyMap<ServiceName, string> {
   return new Map(SERVICE_NAMES.map((service) => [service, entryOf(service)]));
 }
@@ -103,9 +103,9 @@ function entryOf(service: ServiceName): string {
     .join("\n").trimEnd();
 }
 
-/** A list price, which docs/reference/prices.md has with its source. */
+/** Matches a list price, which docs/reference/prices.md has with its source. */
 const PRICE_REGEXP = /^ {6}# (?:The list price of|- \{ id: )/;
 
-/** The comments of `init` for a file that somebody is about to fill in. */
+/** Matches the comments of `init` that help to fill in a file. */
 const FOR_A_FILE_REGEXP =
   /^((?:- name| {2}service| {2}auth| {4}-).*?) #(?! if the server).*$/;

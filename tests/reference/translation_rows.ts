@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<Protocol, string>> = {
   responses: "Responses",
 };
 
-/** A provider of each protocol in the table. */
+/** The provider of each protocol for the table. */
 const TARGETS: Readonly<
   Record<Protocol, { readonly service: string; readonly model: string }>
 > = {
@@ -25,10 +25,10 @@ const TARGETS: Readonly<
   responses: { service: "openai", model: "gpt-5.2" },
 };
 
-/** Absent, and not named in `x-gateway-dropped`. */
+/** The word for a feature that is dropped without a name in `x-gateway-dropped`. */
 export const LEFT_OUT = "left out";
 
-/** Returns the cells of the table: what becomes of each feature in each pair of protocols, below a row of headings. */
+/** Returns the cells of the table: headings, and the outcome of each feature in each pair of protocols. */
 export function translationRows(): string[][] {
   const heading = PAIRS.map(({ from, to }) => `${NAMES[from]} → ${NAMES[to]}`);
   return [
@@ -99,7 +99,7 @@ function throughPair(answer: Answer, { from, to }: Pair): Answer {
   }, answer);
 }
 
-/** Returns what becomes of a feature in a pair of protocols, in the words of the table. */
+/** Returns the outcome of a feature in a pair of protocols, in the words of the table. */
 export function outcome({ asked, found }: Feature, { from, to }: Pair): string {
   const fields = asked[from];
   if (fields === undefined) return "–";

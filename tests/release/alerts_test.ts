@@ -42,7 +42,7 @@ Deno.test("the alerts name only metrics, labels and values that exist", async ()
   for (const { expr } of rules) check(expr);
 });
 
-Deno.test("an alert that names a wrong metric, label or value is found", async () => {
+Deno.test("the check finds a wrong metric, label or value in an alert", async () => {
   const check = await checkExpressions();
   for (
     const expression of [
@@ -64,7 +64,7 @@ Deno.test("every alert has one name, and a threshold in its expression", () => {
   }
 });
 
-Deno.test("the documentation lists every alert, and a scrape whose job the alerts name", async () => {
+Deno.test("the documentation lists every alert, and a scrape with the job that the alerts name", async () => {
   const page = await Deno.readTextFile(PAGE);
   const [, section = ""] = page.split("### Alerts for Prometheus\n");
   const [alerts = ""] = section.split("\n## ");
@@ -82,7 +82,7 @@ Deno.test("the documentation lists every alert, and a scrape whose job the alert
 /** Series in promtool's notation, by name and labels. */
 type Series = Readonly<Record<string, string>>;
 
-/** For each alert, series of 40 minutes under which it fires, and others under which it is silent. */
+/** For each alert, series of 40 minutes that make it fire, and others that do not. */
 const CASES: Readonly<
   Record<string, { readonly fires: Series; readonly silent: Series }>
 > = {
@@ -162,7 +162,7 @@ function one(series: string, fires: string, silent: string) {
   return { fires: { [series]: fires }, silent: { [series]: silent } };
 }
 
-/** A series that is the same in both. */
+/** Adds a series to both cases. */
 function beside(
   [series, values]: readonly [string, string],
   { fires, silent }: ReturnType<typeof one>,
@@ -171,7 +171,7 @@ function beside(
   return { fires: { ...fires, ...same }, silent: { ...silent, ...same } };
 }
 
-/** Of bad and good requests, every second one is bad, or one of a thousand. */
+/** Returns two cases: every second request is bad, or one of a thousand. */
 function share(bad: string, good: string) {
   return {
     fires: { [bad]: "0+50x40", [good]: "0+50x40" },
@@ -179,7 +179,7 @@ function share(bad: string, good: string) {
   };
 }
 
-/** A cool-down in the last minutes, whose series is new, or one long ago. */
+/** Returns two cases: a new series with a cool-down in the last minutes, or an old cool-down. */
 function coolDown(failure: string) {
   const series = (name: string) =>
     `model_gateway_cool_downs_total{connection="a",failure="${name}"}`;
@@ -199,7 +199,7 @@ function lagSeries({ under }: { readonly under: string }): Series {
   };
 }
 
-/** Returns a test of promtool: whether an alert fires after 40 minutes. */
+/** Returns a promtool test for whether an alert fires after 40 minutes. */
 function ruleTest(alert: string, series: Series, fires: boolean): object {
   return {
     interval: "1m",
@@ -217,7 +217,7 @@ function ruleTest(alert: string, series: Series, fires: boolean): object {
 
 const lack = !await hasProgram("promtool") && "there is no promtool here";
 
-Deno.test("every alert has series under which it fires, and series under which it is silent", () => {
+Deno.test("every alert has series that make it fire, and series that do not", () => {
   assert.deepEqual(Object.keys(CASES), rules.map(({ alert }) => alert));
 });
 
@@ -344,7 +344,7 @@ Deno.test("every legend names labels that its expression keeps", () => {
   }
 });
 
-Deno.test("no panel of the dashboard has another's id or covers another", () => {
+Deno.test("each panel of the dashboard has a unique id and covers no other", () => {
   const taken = new Set<string>();
   for (const { title, gridPos: { x, y, w, h } } of panels) {
     assert.ok(x + w <= 24, title);

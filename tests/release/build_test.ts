@@ -32,7 +32,7 @@ Deno.test("checksums() lists every file of a folder with its SHA-256, sorted", a
 
 const OUTPUT = "dist/model-gateway";
 
-Deno.test("compile prints the file, its size and the next commands, and nothing of the compiler's report", () => {
+Deno.test("compile prints the file, its size and the next commands, without the compiler's report", () => {
   const compiled = { outcome: "made", report: "Embedded Files\n" } as const;
   assert.equal(
     resultText(compiled, { output: OUTPUT, bytes: 121_202_939 }),
@@ -45,7 +45,7 @@ Next:
   );
 });
 
-Deno.test("compile prints what to do where the base of the executable cannot be downloaded", () => {
+Deno.test("compile prints what to do if the base of the executable cannot be downloaded", () => {
   const report = "error: ... \nStack backtrace:\n";
   const compiled = { outcome: "no base", report } as const;
   assert.equal(
@@ -65,7 +65,7 @@ Deno.test("compile prints why a new executable does not run", () => {
   );
 });
 
-Deno.test("compile prints the whole report where the compiler failed", () => {
+Deno.test("compile prints the compiler's whole report if it failed", () => {
   const report = "error: first\nerror: second\n\n";
   const compiled = { outcome: "failed", report } as const;
   assert.equal(
@@ -125,7 +125,7 @@ Deno.test("readPackages() lists the pinned packages, also with peers and several
   ]);
 });
 
-Deno.test("readPackages() releases nothing without a licence, a checksum or a known version", async () => {
+Deno.test("readPackages() rejects a package without a licence, a checksum or a known version", async () => {
   const read = (lock: object, manifest = '{"license":"MIT"}') =>
     readPackages({
       lock: JSON.stringify(lock),
@@ -147,7 +147,7 @@ Deno.test("readPackages() releases nothing without a licence, a checksum or a kn
   );
 });
 
-/** The files of packages that an executable does not have, without their versions. */
+/** Returns the packages' files that the executable leaves out, without versions. */
 async function readUnused(): Promise<readonly string[]> {
   const lock = await Deno.readTextFile(new URL("deno.lock", ROOT));
   return (await unusedFiles(lock)).map((path) =>
@@ -155,7 +155,7 @@ async function readUnused(): Promise<readonly string[]> {
   );
 }
 
-Deno.test("an executable has no types, and no CommonJS module that has a twin to import", async () => {
+Deno.test("an executable has no types, and no CommonJS module beside the same module for imports", async () => {
   const unused = await readUnused();
   assert.ok(unused.includes("zod/index.d.ts"));
   assert.ok(unused.includes("zod/index.cjs"));
@@ -163,7 +163,7 @@ Deno.test("an executable has no types, and no CommonJS module that has a twin to
   assert.ok(!unused.some((path) => /^@opentelemetry\/.*\.cjs$/.test(path)));
 });
 
-Deno.test("an executable has what deno.json imports of a package and what that imports, and no more", async () => {
+Deno.test("an executable has only the imported files of a package", async () => {
   const unused = await readUnused();
   assert.ok(unused.includes("deno-std/semver"));
   assert.ok(unused.includes("deno-std/collections/chunk.js"));
@@ -175,7 +175,7 @@ Deno.test("an executable has what deno.json imports of a package and what that i
   assert.ok(!unused.some((path) => /^deno-std\/LICENSE/.test(path)));
 });
 
-Deno.test("the program of an executable has no types, and every statement at its place", () => {
+Deno.test("the program of an executable has no types, and its statements keep their positions", () => {
   const source = `import type { A } from "./a.ts";
 import { type B, c } from "../b/c.ts";
 /** Doc. */
@@ -200,7 +200,7 @@ export function run<T extends A>(this: B, at: string): string {
   );
 });
 
-Deno.test("the tasks that serve give V8 the flags of the executable", () => {
+Deno.test("the tasks that serve pass the executable's flags to V8", () => {
   for (const { command } of [manifest.tasks.start, manifest.tasks.demo]) {
     assert.ok(command.startsWith(`deno run ${V8_FLAGS} `), command);
   }
@@ -218,7 +218,7 @@ const imageSchema = z.object({
   }),
 });
 
-/** The options that let buildah run without a daemon and in a folder of its own. */
+/** The options for buildah without a daemon and with its own folder. */
 function storeIn(folder: string): readonly string[] {
   return [
     ...["--storage-driver", "vfs"],
@@ -238,7 +238,7 @@ async function buildah(
   return ran.stdout.trim();
 }
 
-/** Returns true when buildah is here, and may build as this user. */
+/** Returns true when this machine has buildah and this user may build. */
 async function canBuild(): Promise<boolean> {
   if (!await hasProgram("buildah")) return false;
   const folder = await Deno.makeTempDir();

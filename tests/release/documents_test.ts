@@ -85,7 +85,7 @@ Deno.test("the bill of materials names every package with its licence and checks
   }
 });
 
-Deno.test("the bill of materials has every dependency, and no unconnected package", () => {
+Deno.test("the bill of materials connects all of its packages to the program", () => {
   const bom = JSON.parse(documentOf("model-gateway.cdx.json"));
   const components: readonly Component[] = bom.components;
   const refs = new Set(components.map((one) => one["bom-ref"]));
@@ -126,7 +126,7 @@ testNeeding(
 
 const COMMAND_SPECS = COMMANDS.map(({ spec }) => spec);
 
-/** What bash offers behind these words. */
+/** Returns the completions of bash after these words. */
 async function offered(...words: readonly string[]): Promise<string[]> {
   const script = `${bashCompletion(COMMAND_SPECS)}
 COMP_WORDS=(model-gateway "$@")
@@ -178,7 +178,7 @@ testNeeding(
   },
 );
 
-/** The shells that judge a script without running it. */
+/** The shells that can check a script without running it. */
 const SCRIPTS = [
   { shell: "zsh", script: zshCompletion(COMMAND_SPECS) },
   { shell: "fish", script: fishCompletion(COMMAND_SPECS) },
@@ -197,7 +197,7 @@ for (const { shell, script } of SCRIPTS) {
     },
   );
 
-  Deno.test(`the completion of ${shell} has every command and option, in quotes that end`, () => {
+  Deno.test(`the completion of ${shell} has every command and option, and its quotes are closed`, () => {
     for (const { name, options } of COMMAND_SPECS) {
       assert.match(script, new RegExp(`\\b${name}\\b`));
       for (const option of options) {

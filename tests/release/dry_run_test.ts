@@ -6,7 +6,7 @@ import { type Compiled, TARGETS } from "../../release/executable.ts";
 import { writeRelease } from "../../release/release.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 
-/** Writes a release with everything but the compiler and its download. */
+/** Writes a release without running the compiler or downloading. */
 async function dryRun(
   path: string,
   outcomes: readonly Compiled["outcome"][] = [],
@@ -34,7 +34,7 @@ async function dryRun(
   return { folder, lines, isWhole, names: names.sort(), read };
 }
 
-Deno.test("a dry run of a release has every file, with its checksum and in the provenance", async () => {
+Deno.test("a dry run has every file of a release, with a checksum and in the provenance", async () => {
   await using temp = await openTempFolder();
   const { folder, isWhole, lines, names, read } = await dryRun(temp.path);
   assert.equal(isWhole, true, lines.join("\n"));

@@ -158,7 +158,7 @@ const [configMap, secret, deployment, service, budget] = objectsSchema.parse(
 const { spec } = deployment.spec.template;
 const [gateway] = spec.containers;
 
-/** The configuration of the file, read with the files of its Secret where the pod mounts them. */
+/** Loads the configuration of the file, with the files of its Secret at their mounts. */
 async function config() {
   const files = new Map<string, string>(spec.volumes.flatMap((volume) => {
     if (!("secret" in volume)) return [];
@@ -183,7 +183,7 @@ Deno.test("the gateway accepts the configuration for Kubernetes, with its keys f
   }
 });
 
-Deno.test("every volume is mounted, and every mount, port and selector leads somewhere", async () => {
+Deno.test("every volume is mounted, and every mount, port and selector has its target", async () => {
   assert.deepEqual(
     gateway.volumeMounts.map(({ name }) => name),
     spec.volumes.map(({ name }) => name),

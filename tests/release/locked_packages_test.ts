@@ -29,7 +29,7 @@ Deno.test("lockedPackages() lists each package of both locks once, and which one
   );
 });
 
-Deno.test("packageStates() finds what is deprecated, yanked and behind, and blames nothing that it cannot read", async () => {
+Deno.test("packageStates() finds deprecated, yanked and outdated packages, and no fault without a registry's answer", async () => {
   const versions: Readonly<Record<string, object>> = {
     "@scope/a": { "1.0.0": { deprecated: "renamed" }, "1.1.0": {} },
     b: { "1.9.0": {} },
@@ -56,7 +56,7 @@ Deno.test("packageStates() finds what is deprecated, yanked and behind, and blam
   );
 });
 
-Deno.test("packageStates() blames nothing for a text that is not the registry's", async () => {
+Deno.test("packageStates() finds no fault in a text that is not the registry's", async () => {
   for (const text of ["<html>Bad gateway</html>", "{}", "null"]) {
     const states = await packageStates(PACKAGES, {
       read: () => Promise.resolve(text),

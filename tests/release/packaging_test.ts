@@ -17,7 +17,7 @@ async function read(path: string): Promise<string> {
   return await Deno.readTextFile(new URL(path, ROOT));
 }
 
-/** Fails unless the program understands these words. */
+/** Fails unless the program accepts this command line. */
 async function assertUnderstood(
   [name, ...args]: readonly string[],
 ): Promise<void> {
@@ -36,7 +36,7 @@ async function instructions(): Promise<readonly (readonly [string, string])[]> {
   });
 }
 
-/** What an instruction that stands once says. */
+/** Returns the arguments of an instruction, which must occur once. */
 function only(
   all: readonly (readonly [string, string])[],
   instruction: string,
@@ -76,7 +76,7 @@ Deno.test("the image serves and checks its health with valid commands", async ()
   assert.ok(words.at(-1)?.endsWith(`:${only(all, "EXPOSE")}`));
 });
 
-Deno.test("the documented build of the image uses a file that a release has", async () => {
+Deno.test("the documented build of the image uses a file of the release", async () => {
   const names = TARGETS.map(({ name }) =>
     `dist/release/model-gateway-${VERSION}-${name}`
   );
@@ -85,7 +85,7 @@ Deno.test("the documented build of the image uses a file that a release has", as
   assert.ok(names.includes(named), named);
 });
 
-Deno.test("the documented run of the image mounts the folder of the configuration, not the file alone", async () => {
+Deno.test("the documented run of the image mounts the configuration's folder instead of its file", async () => {
   const dockerfile = await read("packaging/Dockerfile");
   const mounts = [...dockerfile.matchAll(/-v \S+?:([^:\s]+)/g)]
     .map(([, target]) => target);
@@ -106,7 +106,7 @@ Deno.test("the documentation names the files for proxies and services", async ()
   }
 });
 
-Deno.test("the site with TLS has every line of the other two, but their ports", async () => {
+Deno.test("the site with TLS has every line of the other two except their ports", async () => {
   const [tls, plain, sessions] = await Promise.all(
     ["nginx-tls.conf", "nginx.conf", "nginx-sessions.conf"]
       .map((name) => read(`packaging/${name}`)),
@@ -148,7 +148,7 @@ Deno.test("the documentation makes the folder and the files of a log before syst
   assert.match(page, new RegExp(`cd ${folder} && touch 8787.jsonl 8788.jsonl`));
 });
 
-/** The settings of the unit by section; later ones of a name stand behind earlier ones. */
+/** Returns the unit's settings by section and name, repeated ones in order. */
 async function unitSettings(): Promise<ReadonlyMap<string, readonly string[]>> {
   const settings = new Map<string, string[]>();
   let section = "";
@@ -167,7 +167,7 @@ async function unitSettings(): Promise<ReadonlyMap<string, readonly string[]>> {
   return settings;
 }
 
-Deno.test("the unit starts and reloads the program in words that it understands, and gives it time to drain", async () => {
+Deno.test("the unit starts and reloads the program with valid commands, and gives it time to drain", async () => {
   const settings = await unitSettings();
   const one = (name: string) =>
     settings.get(`Service.${name}`)?.join(" ") ?? "";
@@ -198,10 +198,10 @@ Deno.test("the unit disables rights that the program does not need", async () =>
 
 const hasSystemd = await hasProgram("systemd-analyze");
 
-/** Of 10; what a unit without any switch has is 9.6. */
+/** The highest exposure of a unit, of 10. A unit without protection has 9.6. */
 const MOST_EXPOSED = 1.5;
 
-/** The units, and the names by which systemd reads them. */
+/** The units, with their names for systemd. */
 const UNITS = [
   { file: "model-gateway.service", name: "model-gateway.service" },
   { file: "model-gateway@.service", name: "model-gateway@8788.service" },
@@ -214,7 +214,7 @@ for (const { file, name } of UNITS) {
     async () => {
       await using folder = await openTempFolder();
       const unit = `${folder.path}/${name}`;
-      // A program that is there, since that of a release is not installed here.
+      // An existing program: the released one is not installed here.
       const text = (await read(`packaging/${file}`))
         .replaceAll("/usr/local/bin/model-gateway", Deno.execPath());
       await Deno.writeTextFile(unit, text);
@@ -233,7 +233,7 @@ for (const { file, name } of UNITS) {
   );
 }
 
-Deno.test("each shipped nginx lets a body reach the gateway that is just above its limit, so that the gateway names it", async () => {
+Deno.test("each shipped nginx forwards a body just above the gateway's limit, so that the gateway reports the limit", async () => {
   const most = Math.max(...ROUTES.map(({ maxBodyBytes }) => maxBodyBytes));
   for (const name of ["nginx.conf", "nginx-sessions.conf", "nginx-tls.conf"]) {
     const site = await read(`packaging/${name}`);

@@ -88,14 +88,14 @@ Deno.test("the provenance marks a changed commit, and names no unknown one", () 
   assert.equal(first?.name, "deno.lock");
 });
 
-Deno.test("the provenance names a base of the compiler that is a file of this machine", () => {
+Deno.test("the provenance names the compiler's base if it is a local file", () => {
   assert.deepEqual(dependenciesOf({ baseSha256: SHA256 }).at(-1), {
     name: "DENORT_BIN",
     digest: { sha256: SHA256 },
   });
 });
 
-/** A folder with two files of a release. */
+/** Creates a folder with two files of a release. */
 async function folderOfFiles(): Promise<TempFolder> {
   const folder = await openTempFolder();
   const { path } = folder;
@@ -232,7 +232,7 @@ testNeeding(
   },
 );
 
-Deno.test("the list of signers has lines for this namespace alone", async () => {
+Deno.test("the list of signers has only lines for this namespace", async () => {
   const text = await Deno.readTextFile(
     new URL("release/allowed_signers", ROOT),
   );

@@ -3,16 +3,16 @@ import type { Protocol } from "../../src/base/protocol.ts";
 /** A package whose types the list follows. */
 export type Sdk = "openai" | "@anthropic-ai/sdk";
 
-/** Where a walk begins. */
+/** A type at which a walk begins. */
 export interface Entry {
   readonly sdk: Sdk;
   readonly protocol: Protocol;
-  /** Which of the three: what a caller asks, what a provider answers, and the same as a stream. */
+  /** A request, a whole answer, or an event of a stream. */
   readonly side: "request" | "answer" | "event";
   /** The file of the declaration, below the folder of the package. */
   readonly file: string;
   readonly type: string;
-  /** Fields whose inside the list has already, under another side of the same protocol. */
+  /** Fields whose inner fields the list already has, under another side of the protocol. */
   readonly closed: readonly string[];
 }
 
@@ -21,7 +21,7 @@ const RESPONSES = "resources/responses/responses.d.ts";
 const MESSAGES = "resources/messages/messages.d.ts";
 const BETA_MESSAGES = "resources/beta/messages/messages.d.ts";
 
-/** What an answer of Responses repeats of its request. */
+/** The fields of its request that an answer of Responses repeats. */
 const ECHOED = [
   "instructions",
   "tools",

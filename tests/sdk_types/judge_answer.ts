@@ -18,8 +18,8 @@ import {
 import { streamAround } from "./stream_around.ts";
 
 /**
- * What becomes of a field of an answer or of an event on each route that translates it: another answer or other
- * counts than without it, a name in the log, or nothing.
+ * Returns the verdict on a field of an answer or event for each translated route: whether the field changes the answer
+ * or its counts, is named in the log, or has no effect.
  */
 export function judgeAnswer(field: TypedField): Verdicts {
   const { protocol: from, side } = field.entry;
@@ -46,7 +46,7 @@ function judge(
     : "ignored";
 }
 
-/** The reason with which an answer of Messages ends that has these fields. */
+/** Returns the stop reason that fits these fields of Messages. */
 function stopReasonOf(body: JsonObject): string {
   const holder = isJsonObject(body.delta) ? body.delta : body;
   if (isJsonObject(holder.stop_details)) return "refusal";
@@ -62,7 +62,7 @@ function stopping(body: JsonObject, reason: string): JsonObject {
   return body.stop_reason === null ? { ...body, stop_reason: reason } : body;
 }
 
-/** A failure is what its caller reads. */
+/** Translates an answer. A failure counts as the error that its caller reads. */
 function seeAnswer(body: JsonObject, from: Protocol, to: Protocol): Seen {
   const dropped: string[] = [];
   try {
@@ -89,7 +89,7 @@ function seeStream(body: JsonObject, from: Protocol, to: Protocol): Seen {
   return { text: JSON.stringify([written, events.map(counted)]), dropped };
 }
 
-/** What the accounts and the log see of an event. */
+/** Returns the parts of an event that the usage and the log read. */
 function counted(event: AnswerEvent): string {
   const { usage, serviceTier, reasoningDropped } = {
     usage: undefined,
@@ -100,7 +100,7 @@ function counted(event: AnswerEvent): string {
   return JSON.stringify([usage, serviceTier, reasoningDropped]);
 }
 
-/** The events of Chat Completions have no names. */
+/** Returns the frame of an event. Those of Chat Completions have no names. */
 function frameOf(event: JsonObject | string, from: Protocol): SseFrame {
   if (typeof event === "string") return { data: event };
   const { type } = event;
@@ -110,7 +110,7 @@ function frameOf(event: JsonObject | string, from: Protocol): SseFrame {
     : { data, event: type };
 }
 
-/** The least that an answer must have beside what is asked for. */
+/** Adds the required fields to an answer. */
 function complete(body: JsonObject, from: Protocol): JsonObject {
   const model = "a model";
   switch (from) {
@@ -147,7 +147,7 @@ function countedIds() {
   return { next: (prefix: string) => `${prefix}_${++count}` };
 }
 
-/** What a caller asks for who gets everything. */
+/** The fields of a request for all optional parts of an answer. */
 const WISHES: Readonly<Record<Protocol, JsonObject>> = {
   chat: { logprobs: true, top_logprobs: 2 },
   messages: {},

@@ -16,7 +16,7 @@ import {
 const OPENAI = ["gpt-5.6-sol", "gpt-4.1"]
   .map((model) => ({ service: "openai", model }));
 
-/** Whom a request is translated for: the newest models, and those that take what the newest do not. */
+/** The targets of translations: the newest models, and older ones that accept other fields. */
 const TARGETS: Readonly<
   Record<Protocol, readonly { service: string; model: string }[]>
 > = {
@@ -28,7 +28,7 @@ const TARGETS: Readonly<
   responses: OPENAI,
 };
 
-/** What becomes of a field of a request on each route that translates it. */
+/** Returns the verdict on a field of a request for each translated route. */
 export function judgeRequest(field: TypedField): Verdicts {
   const from = field.entry.protocol;
   return verdictsOf(field, (probe, to) =>
@@ -52,7 +52,7 @@ function judgeProbe({ having, without, bare }: Probe, route: Route): Verdict {
   return isNamed(one, other, () => ask(bare, route)) ? "named" : "ignored";
 }
 
-/** What the upstream is asked; `undefined` where the request is refused. */
+/** Returns the translated request; `undefined` if the request is refused. */
 function ask(fields: JsonObject, route: Route): Seen | undefined {
   try {
     const whole = complete(fields, route.from);
@@ -68,7 +68,7 @@ const SCHEMA = { type: "object", properties: { city: { type: "string" } } };
 
 const CALL = { name: "weather", arguments: '{"city":"Rome"}' };
 
-/** A talk with two calls, so that results and calls stand where they may, before what the type says. */
+/** A conversation with two calls, which precedes the turns of a type. Results may then follow their calls. */
 const HISTORY: Readonly<Record<Protocol, readonly JsonObject[]>> = {
   chat: [
     { role: "user", content: "Hello" },
@@ -112,10 +112,10 @@ const TOOLS: Readonly<Record<Protocol, readonly JsonObject[]>> = {
   responses: [{ type: "function", name: "weather", parameters: SCHEMA }],
 };
 
-/** What has no meaning without tools. */
+/** The fields that need tools. */
 const NEEDS_TOOLS = ["tool_choice", "parallel_tool_calls", "function_call"];
 
-/** The fields in a request that is whole. */
+/** Adds the required fields to a request. */
 function complete(fields: JsonObject, protocol: Protocol): JsonObject {
   const turns = protocol === "responses" ? "input" : "messages";
   const asked = fields[turns] ?? ANY_TURNS;

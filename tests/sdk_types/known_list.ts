@@ -5,18 +5,18 @@ import { formatVerdicts } from "./verdict.ts";
 
 /** A line of `known.tsv`. */
 export interface KnownField {
-  /** As {@linkcode TypedField.path}. */
+  /** The path, as in {@linkcode TypedField}. */
   readonly path: string;
-  /** As `formatVerdicts` writes it. */
+  /** The verdict, as `formatVerdicts` writes it. */
   readonly verdict: string;
-  /** Why it is no loss where a route leaves it out in silence; else empty. */
+  /** The reason why a route may silently leave it out; empty if none does. */
   readonly reason: string;
 }
 
-/** Where the list is. */
+/** The list. */
 export const KNOWN_FILE: URL = new URL("./known.tsv", import.meta.url);
 
-/** Reads the list. Lines with `#` are for people. */
+/** Reads the list, without its comments (`#`). */
 export function parseKnown(text: string): ReadonlyMap<string, KnownField> {
   const lines = text.split("\n").filter((line) =>
     line !== "" && !line.startsWith("#")
@@ -27,7 +27,7 @@ export function parseKnown(text: string): ReadonlyMap<string, KnownField> {
   }));
 }
 
-/** Writes the list with the words for people at its head, sorted by path. */
+/** Writes the list, sorted by path, below the comments of the old one. */
 export function formatKnown(
   fields: readonly KnownField[],
   before: string,
@@ -39,14 +39,14 @@ export function formatKnown(
   return [...head, ...lines.sort(), ""].join("\n");
 }
 
-/** What becomes of a field, seen by sending it through every translation. */
+/** Returns the verdict on a field, which is sent through every translation. */
 export function verdictOf(field: TypedField): string {
   return formatVerdicts(
     field.entry.side === "request" ? judgeRequest(field) : judgeAnswer(field),
   );
 }
 
-/** Whether a route leaves the field out in silence, so that the list has to say why. */
+/** Returns true when a route silently leaves the field out: the list must then have a reason. */
 export function needsReason(verdict: string): boolean {
   return verdict.includes("ignored");
 }

@@ -30,14 +30,14 @@ Deno.test("the list's entry of a field matches its translation", () => {
   assert.deepEqual(wrong, [], ADVICE);
 });
 
-Deno.test("a field that a translation leaves out in silence has a reason, and only such a one", () => {
+Deno.test("the list has a reason for exactly the fields that a translation silently leaves out", () => {
   const wrong = [...KNOWN.values()].filter(({ verdict, reason }) =>
     needsReason(verdict) !== (reason !== "")
   );
   assert.deepEqual(wrong, []);
 });
 
-Deno.test("the list is of the SDKs that judge the gateway elsewhere", async () => {
+Deno.test("the list uses the same versions of the SDKs as the other tests", async () => {
   const sdks = new URL("../support/sdk/sdks.ts", import.meta.url);
   const pinned = new URL("./pinned.ts", import.meta.url);
   const judges = await Deno.readTextFile(sdks);

@@ -1,6 +1,6 @@
 /**
- * Compares the types of the newest official SDKs with `known.tsv`, and prints what the list does not have. Needs the
- * npm registry. Exits with 1 when a field is new. With `--write` it writes the list of the pinned SDKs instead, and
+ * Compares the types of the newest official SDKs with `known.tsv`, and prints the fields that the list lacks. Needs the
+ * npm registry. Exits with 1 when a field is new. With `--write`, it instead writes the list of the pinned SDKs and
  * keeps its reasons.
  */
 import type { Sdk } from "./entries.ts";
@@ -35,7 +35,7 @@ async function writeList(): Promise<void> {
   }
 }
 
-/** Whether the list has everything. */
+/** Returns true when the list has every field. */
 async function compareNewest(): Promise<boolean> {
   const folder = await Deno.makeTempDir();
   try {
@@ -60,7 +60,7 @@ async function compareNewest(): Promise<boolean> {
   }
 }
 
-/** Installs the newest version without running anything of it, and returns where it lies. */
+/** Installs the newest version without running its scripts, and returns its folder. */
 async function install(sdk: Sdk, folder: string): Promise<string> {
   const version = await npm("view", sdk, "version");
   console.log(`${sdk} ${version}`);

@@ -1,6 +1,6 @@
 import type { Sdk } from "./entries.ts";
 
-/** Where the packages lie that the tests use, in the versions of `tests/support/sdk/sdks.ts`. */
+/** The folders of the tests' packages, in the versions of `tests/support/sdk/sdks.ts`. */
 export const PINNED_FOLDERS: Readonly<Record<Sdk, string>> = {
   "openai": folderOf(import.meta.resolve("npm:openai@7.59.0")),
   "@anthropic-ai/sdk": folderOf(

@@ -9,7 +9,7 @@ import {
   reference,
 } from "./sample.ts";
 
-/** A field or a kind of object of a wire type, and how to show what becomes of it. */
+/** A field, or a kind of object, of a wire type, with bodies that show its translation. */
 export interface TypedField {
   /** Such as `messages.request content[tool_use].input`. */
   readonly path: string;
@@ -17,21 +17,21 @@ export interface TypedField {
   readonly probes: Probe[];
 }
 
-/** Bodies that differ in one field, and the same without the object that has the field. */
+/** Two bodies that differ in one field, and one without the object that has the field. */
 export interface Probe {
   readonly having: JsonObject;
   readonly without: JsonObject;
   readonly bare: JsonObject;
-  /** One number for each place where the same field may stand. */
+  /** The number of the field's place, if it may occur in several. */
   readonly place: number;
 }
 
 /**
- * Reads the fields of all entry types, in the order of the types, with the kinds of objects that their `type` or
- * `role` names. What reaches the same kind in several ways is one field.
+ * Reads the fields of all entry types, in the order of the types. The `type` or `role` of an object names its kind.
+ * Paths to the same kind are one field.
  *
- * @param folders Where the packages lie.
- * @throws {Error} When a package has no such type any more.
+ * @param folders The folders of the packages.
+ * @throws {Error} When a package no longer has a type.
  */
 export function readTypes(
   folders: Readonly<Record<Sdk, string>>,
@@ -76,10 +76,10 @@ interface Walk {
   readonly fields: Map<string, TypedField>;
 }
 
-/** Puts a value into the smallest body where it may stand; `undefined` leaves it out. */
+/** Puts a value into the smallest body that may have it; `undefined` leaves it out. */
 type Wrap = (value: JsonValue | undefined) => JsonObject;
 
-/** What is walked, and as which property. */
+/** The position of a walk: a property and the bodies around it. */
 interface Place {
   readonly path: string;
   readonly property: string;
@@ -89,10 +89,10 @@ interface Place {
   readonly depth: number;
 }
 
-/** Deeper than anything that the types hold now; what has no name of its own could be endless. */
+/** The deepest walk, deeper than any present type. Unnamed types could recurse without end. */
 const MAX_DEPTH = 9;
 
-/** Properties that hold what others hold, too. */
+/** Properties with the same content as another one. */
 const SAME_AS: Readonly<Record<string, string>> = { definition: "tools" };
 
 function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
@@ -190,7 +190,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
     return field;
   }
 
-  /** The literals of the property that names the kind; `undefined` where there are none. */
+  /** Returns the literals of the property that names the kind; `undefined` if there are none. */
   function kindOf(type: ts.Type): string | undefined {
     for (const name of ["type", "role"]) {
       const words = literalsOf(type, name);
@@ -200,7 +200,7 @@ function walkType(root: ts.Type, { checker, entry, fields }: Walk): void {
     return undefined;
   }
 
-  /** What one kind of object may be in several roles is looked at in each. */
+  /** Returns the fields that set each role, for a kind of object with several roles. */
   function rolesOf(type: ts.Type): readonly JsonObject[] {
     const words = literalsOf(type, "role");
     return words.length > 1 ? words.map((role) => ({ role })) : [{}];

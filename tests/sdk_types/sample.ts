@@ -10,7 +10,7 @@ const SCHEMA = {
 
 const ONE = "https://example.com/a.png";
 
-/** What a text or a number of this name may be, where not every one will do. */
+/** Valid texts and numbers, by the names of properties that do not accept every one. */
 const VALUES: Readonly<Record<string, readonly JsonValue[]>> = {
   url: [ONE, "https://example.com/b.png"],
   image_url: [ONE, "https://example.com/b.png"],
@@ -44,21 +44,21 @@ const VALUES: Readonly<Record<string, readonly JsonValue[]>> = {
   pattern: ["^a$", "^b$"],
 };
 
-/** The turns of a request about something else. */
+/** The turns of a request whose turns do not matter. */
 export const ANY_TURNS: JsonValue = [{ role: "user", content: "Hello" }];
 
-/** Writes values of types of TypeScript. */
+/** Writes sample values of TypeScript's types. */
 export interface Sampler {
-  /** Values of a property of this name: at least one, and of most types two that differ. */
+  /** Returns values for a property of this name: at least one, and two different ones for most types. */
   values(type: ts.Type, name: string): JsonValue[];
-  /** The least object of this type, without the property `except`. */
+  /** Returns the smallest object of this type, without the property `except`. */
   least(type: ts.Type, except?: string): JsonObject;
 }
 
 const MAX_DEPTH = 7;
 const MAX_VALUES = 12;
 
-/** A sampler of the types that `checker` knows. */
+/** Creates a sampler of the types that `checker` knows. */
 export function createSampler(checker: ts.TypeChecker): Sampler {
   function values(type: ts.Type, name: string, depth = 0): JsonValue[] {
     const known = VALUES[name];
@@ -123,7 +123,7 @@ export function createSampler(checker: ts.TypeChecker): Sampler {
   return { values, least };
 }
 
-/** Whether it has properties of its own: no word of `string & {}`. */
+/** Returns true for a type with properties; false for `string & {}`. */
 export function isObjectLike(type: ts.Type): boolean {
   return (type.flags & ts.TypeFlags.Object) !== 0 ||
     type.isIntersection() && !isOpenWord(type);
@@ -134,7 +134,7 @@ function isOpenWord(type: ts.Type): boolean {
     type.types.some(({ flags }) => (flags & ts.TypeFlags.StringLike) !== 0);
 }
 
-/** Whether an object may be without it. */
+/** Returns true for an optional property. */
 export function isOptional(property: ts.Symbol): boolean {
   return (property.flags & ts.SymbolFlags.Optional) !== 0;
 }
@@ -144,7 +144,7 @@ function isNullable(type: ts.Type): boolean {
     type.types.some(({ flags }) => (flags & ts.TypeFlags.Null) !== 0);
 }
 
-/** An array or a tuple as what it is to the compiler. */
+/** Returns an array or a tuple as the compiler's type reference. */
 export function reference(type: ts.Type): ts.TypeReference {
   if (!isReference(type)) throw new TypeError("is no array");
   return type;

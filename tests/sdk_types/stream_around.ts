@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../src/base/json.ts";
 import type { Protocol } from "../../src/base/protocol.ts";
 
-/** A whole stream with `event` at its place: instead of the event of its type, or before the end. */
+/** Returns a whole stream with `event`, in place of the event of its type or before the end. */
 export function streamAround(
   event: JsonObject,
   protocol: Protocol,
@@ -21,7 +21,7 @@ export function streamAround(
   }
 }
 
-/** A delta says something, and a call has its name. */
+/** Adds a text to empty deltas, and a name to calls. */
 function withWholeDeltas(event: JsonObject): JsonObject {
   if (!Array.isArray(event.choices)) return event;
   return {
@@ -116,7 +116,7 @@ function messages({ delta }: JsonObject): readonly JsonObject[] {
   ];
 }
 
-/** The item that an event with a name like this is about. */
+/** The item of an event, by the event's name. */
 const ITEMS: readonly (readonly [name: RegExp, item: JsonObject])[] = [
   [/function_call/, {
     type: "function_call",

@@ -6,8 +6,8 @@ import { reference } from "./sample.ts";
 /** Judges JSON values by the types of one declaration file. */
 export interface TypeJudge {
   /**
-   * Returns what the type refuses in the value, as a path and a reason each; empty for a value of the type. Fields that
-   * the type does not have are no problem.
+   * Returns the problems of a value, each with its path and reason; empty if the value fits the type. Unknown fields
+   * are allowed.
    */
   problems(type: string, value: JsonValue): readonly string[];
 }
@@ -15,7 +15,7 @@ export interface TypeJudge {
 /**
  * Reads a declaration file. An optional field may be absent, but not `null` unless its type says so.
  *
- * @param folder Where the package lies.
+ * @param folder The folder of the package.
  * @param file The declaration file, below the folder.
  * @throws {Error} By {@linkcode TypeJudge.problems}, when the file exports no such type.
  */
@@ -81,7 +81,10 @@ export function createTypeJudge(folder: string, file: string): TypeJudge {
     ];
   }
 
-  /** Returns the problems of the member that fits best, among those of the value's own `type` if there are any. */
+  /**
+   * Returns the problems of the union's best fitting member. Only those with the value's own `type` count, if there are
+   * any.
+   */
   function checkUnion(
     members: readonly ts.Type[],
     value: JsonValue,
@@ -110,7 +113,7 @@ export function createTypeJudge(folder: string, file: string): TypeJudge {
   };
 }
 
-/** Returns the literals and the names of the kinds that a primitive type takes; `undefined` for other types. */
+/** Returns the literals and the primitive names that a type accepts; `undefined` for other types. */
 function primitives(type: ts.Type): readonly JsonValue[] | undefined {
   if (type.isIntersection()) {
     return type.types.map(primitives).find((one) => one !== undefined);

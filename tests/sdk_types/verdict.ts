@@ -2,28 +2,27 @@ import type { Probe, TypedField } from "./read_types.ts";
 import { type Protocol, PROTOCOLS } from "../../src/base/protocol.ts";
 
 /**
- * What becomes of a field on its way to another protocol, by how good it is: carried, since the other side gets
- * something else with it than without it; dropped and named (`x-gateway-dropped`, the log); refused with 400; or left
- * out silently, for which the list has a reason.
+ * The effect of a field on a translation, the best first. `handled`: the field changes the result. `named`: it is
+ * dropped and named (`x-gateway-dropped`, the log). `refused`: the gateway responds with 400. `ignored`: it is silently
+ * left out, for a reason in the list.
  */
 export type Verdict = "handled" | "named" | "refused" | "ignored";
 
-/** By the protocol that it is translated to. */
+/** The verdicts by target protocol. */
 export type Verdicts = Readonly<Partial<Record<Protocol, Verdict>>>;
 
 const VERDICTS: readonly Verdict[] = ["handled", "named", "refused", "ignored"];
 
-/** What the other side gets, and what is named as dropped. */
+/** The result of a translation, and the fields named as dropped. */
 export interface Seen {
   readonly text: string;
   readonly dropped: readonly string[];
 }
 
 /**
- * Whether a field that changes nothing is named: by itself, or with the object that has it, which then changes nothing
- * either.
+ * Returns true when a field without effect is named as dropped, by itself or with the object that has it.
  *
- * @param seeBare What is seen without that object; `undefined` where it cannot be without.
+ * @param seeBare Returns the result without that object; `undefined` if the object is required.
  */
 export function isNamed(
   having: Seen,
@@ -36,12 +35,12 @@ export function isNamed(
   return having.dropped.length > 0 && seeBare()?.text === having.text;
 }
 
-/** How many values of a field are looked at in each of its places. */
+/** The most values of a field to test in each of its places. */
 const MAX_VALUES = 12;
 
 /**
- * What becomes of a field: of its values in one place the best, since some repeat a default; of its places the worst
- * where it vanishes in one, else the best, since in some it may not stand.
+ * Returns the verdict on a field. In one place, its best value counts: some values repeat a default. If any place
+ * ignores the field, it is ignored; else its best place counts: some places do not allow it.
  */
 function verdictOfProbes(
   probes: readonly Probe[],
@@ -54,7 +53,7 @@ function verdictOfProbes(
   return found.includes("ignored") ? "ignored" : best(found);
 }
 
-/** What becomes of a field on each route that translates it. */
+/** Returns the verdict on a field for each translated route. */
 export function verdictsOf(
   { entry, probes }: TypedField,
   judge: (probe: Probe, to: Protocol) => Verdict,
@@ -65,12 +64,12 @@ export function verdictsOf(
   );
 }
 
-/** The best of some verdicts. */
+/** Returns the best of some verdicts. */
 export function best(found: readonly Verdict[]): Verdict {
   return VERDICTS.find((verdict) => found.includes(verdict)) ?? "ignored";
 }
 
-/** Such as `handled`, or `chat:handled messages:named` where the routes differ. */
+/** Returns a text such as `handled`, or `chat:handled messages:named` if the routes differ. */
 export function formatVerdicts(verdicts: Verdicts): string {
   const words = new Set(Object.values(verdicts));
   const [word] = words;

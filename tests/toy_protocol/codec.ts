@@ -100,9 +100,9 @@ function decodeFailure(status: number, body: JsonValue | undefined): Failure {
 }
 
 /**
- * A protocol that the gateway does not know: no more than it takes to show that it could.
+ * A codec of a protocol that the gateway does not have, with just enough for the tests.
  *
- * @param protocol Its name, which only the patched tables have.
+ * @param protocol The protocol's name, which only the patched tables have.
  */
 export function createToyCodec(protocol: Protocol): Codec {
   return {

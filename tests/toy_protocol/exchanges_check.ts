@@ -15,17 +15,17 @@ import { parseYaml } from "../support/yaml.ts";
 
 // Run by `toy_protocol_test.ts`, under an import map that puts the tables of this folder in the place of the gateway's.
 
-/** What a provider was asked. */
+/** A request that a provider received. */
 interface Asked {
   readonly url: string;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** A gateway before the simulated providers and one that speaks the toy protocol, which answers what the test says. */
+/** A gateway in front of the simulated providers and a scripted one that speaks the toy protocol. */
 interface Scene extends RunningGateway {
   readonly asked: readonly Asked[];
-  /** The answer of the toy's provider to whatever it is asked next. */
+  /** Sets the response of the toy's provider to all later requests. */
   play(answer: Response): void;
   /** Posts as `alice`. */
   post(path: string, body: string | JsonObject): Promise<Response>;
@@ -88,7 +88,7 @@ function sse(...events: readonly (JsonObject | string)[]): Response {
   });
 }
 
-/** The data of every event. */
+/** Returns the data of every event. */
 async function eventsOf(response: Response): Promise<readonly JsonObject[]> {
   const lines = (await response.text()).split("\n")
     .filter((line) => line.startsWith("data: {"));
@@ -97,10 +97,10 @@ async function eventsOf(response: Response): Promise<readonly JsonObject[]> {
 
 const ANSWER = { text: "Hello", why: "done", cost: { read: 3, wrote: 1 } };
 
-/** Spelled as no serializer spells it, with a field that nobody knows. */
+/** A body in an unusual spelling, with an unknown field. */
 const ODD = '{ "said" : [{"by":"you","text":"H\\u0069"}],"x":1.50 }';
 
-Deno.test("a toy request passes byte for byte to an upstream that speaks it, the model in the path", async () => {
+Deno.test("a toy request reaches an upstream of its protocol byte for byte, with the model in the path", async () => {
   await using scene = await openScene();
   const bytes = '{ "text":"Hello","why" :"done","cost":{"read":3,"wrote":1}}';
   scene.play(
@@ -157,7 +157,7 @@ Deno.test("a toy stream is requested by its path and passes byte for byte", asyn
   assert.equal(typeof line.first_output_ms, "number");
 });
 
-Deno.test("a toy stream that ends before its own end is reported as broken", async () => {
+Deno.test("a toy stream without its last event is reported as broken", async () => {
   await using scene = await openScene();
   scene.play(sse({ more: "Hel" }));
   const response = await scene.post("/v1/toy/toy/one/ask-live", ODD);
@@ -197,7 +197,7 @@ for (const [protocol, model] of Object.entries(MODELS)) {
   });
 }
 
-/** How callers of the gateway's own protocols ask, and where their answers and streams hold the text. */
+/** The requests of the gateway's own protocols, and the places of the text in their answers and streams. */
 const CALLERS = [
   {
     protocol: "chat",
@@ -295,7 +295,7 @@ Deno.test("a caller without a token, or with another method, gets an error in th
   assert.equal(typeof (await reader.json()).fault, "string");
 });
 
-Deno.test("an upstream's errors reach a toy caller: its own as they came, others in the toy's shape", async () => {
+Deno.test("a toy caller gets errors of toy upstreams unchanged, and others in the toy's shape", async () => {
   await using scene = await openScene();
   const bytes = '{ "fault":"Not so" }';
   scene.play(new Response(bytes, { status: 422 }));

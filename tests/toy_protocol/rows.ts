@@ -1,15 +1,15 @@
 /** A row to write into one of the tables of the source. */
 export interface Row {
-  /** Below `src/`. */
+  /** The path of the file below `src/`. */
   readonly file: string;
-  /** What the row stands behind, which is in the file once. */
+  /** The text before the row, which the file has once. */
   readonly behind: string;
   readonly text: string;
 }
 
 const TABLES = "base/protocol_tables.ts";
 
-/** What names the toy protocol; all else is asked for by the compiler. */
+/** The rows that name the toy protocol. The compiler then demands all others. */
 export const NAMING_ROWS: readonly Row[] = [
   {
     file: TABLES,
@@ -54,7 +54,7 @@ export const NAMING_ROWS: readonly Row[] = [
   },
 ];
 
-/** What the compiler asks for then. */
+/** The rows that the compiler then demands. */
 export const ASKED_ROWS: readonly Row[] = [
   ...["A", "B", "C"].map((family) => ({
     file: TABLES,

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { ASKED_ROWS, NAMING_ROWS, type Row } from "./rows.ts";
 import { withRows } from "./with_rows.ts";
 
-// A protocol is added to a copy of the tables, as CONTRIBUTING.md says how, and the program is checked and run with
-// them. It needs a process of its own, since a module is loaded once.
+// These tests add a protocol to a copy of the tables, by the steps of CONTRIBUTING.md, and check and run the program
+// with them. That needs a separate process, because a module is loaded once.
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** The page's scripts are checked as a browser's. */
+/** The check of the page's scripts, with a browser's types. */
 const CHECK_PAGE = [
   "check",
   "--config=src/page/browser/types.json",
@@ -35,7 +35,7 @@ const EXCHANGES = [
   "tests/toy_protocol/exchanges_check.ts",
 ];
 
-/** What a command of Deno says, and whether it was content. */
+/** Runs a command of Deno with further rows. Returns its output and success. */
 async function run(
   rows: readonly Row[],
   [command = "", ...args]: readonly string[],
@@ -52,14 +52,14 @@ async function run(
 
 const ALL = [...NAMING_ROWS, ...ASKED_ROWS];
 
-Deno.test("a protocol that has its rows has right types everywhere", async () => {
+Deno.test("the program passes the compiler with the rows of another protocol", async () => {
   for (const check of [CHECK_PAGE, CHECK_PROGRAM]) {
     const { success, text } = await run(ALL, check);
     assert.ok(success, text);
   }
 });
 
-Deno.test("the compiler names every table that lacks a row of a protocol", async () => {
+Deno.test("the compiler names every table that lacks a row of another protocol", async () => {
   const tables = new Set(ASKED_ROWS.map(({ file }) => `src/${file}`));
   const checkTables = [
     ...CHECK,
@@ -77,14 +77,14 @@ Deno.test("the compiler names every table that lacks a row of a protocol", async
   }
 });
 
-Deno.test("a protocol with its model in the path goes native and translated through the whole gateway", async () => {
+Deno.test("the gateway forwards and translates a protocol with its model in the path", async () => {
   const { success, text } = await run(ALL, EXCHANGES);
   assert.ok(success, text);
   const [, passed] = /(\d+) passed/.exec(text) ?? [];
   assert.ok(Number(passed) >= 20, text);
 });
 
-Deno.test("CONTRIBUTING.md names every file that a protocol needs a row in", async () => {
+Deno.test("CONTRIBUTING.md names every file that needs a row for a protocol", async () => {
   const text = await Deno.readTextFile(new URL("CONTRIBUTING.md", ROOT));
   const [, rest = ""] = text.split("**A wire protocol**");
   const [steps = ""] = rest.split("\n**");

@@ -5,13 +5,13 @@ import type { Row } from "./rows.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** An import map under which the source has some rows more. */
+/** An import map that adds rows to tables of the source. */
 export interface PatchedSource extends AsyncDisposable {
-  /** Of the import map. */
+  /** The path of the import map. */
   readonly path: string;
 }
 
-/** Writes copies of the tables with `rows` in them, and an import map that puts them in the tables' places. */
+/** Writes copies of the tables with `rows`, and an import map that replaces the tables with them. */
 export async function withRows(rows: readonly Row[]): Promise<PatchedSource> {
   const folder = await Deno.makeTempDir({ prefix: "toy_protocol" });
   const { imports } = JSON.parse(
@@ -49,7 +49,7 @@ function insert(text: string, { file, behind, text: row }: Row): string {
   return `${before}${behind}\n${row}\n${after}`;
 }
 
-/** The copy lies elsewhere. */
+/** Makes relative imports absolute, because the copy is in another folder. */
 function withAddresses(text: string, url: URL): string {
   return text.replaceAll(
     /(?<=from |import\()"(\.[^"]+)"/g,
