@@ -47,7 +47,7 @@ export function listedModels(
   return assigned(config.listedModels, caller, config);
 }
 
-/** Returns the entries of a caller's list and, after them, the ids and aliases that it leaves out. */
+/** Returns the entries of a caller's list of models, then the ids and aliases that are not listed. */
 export function listedAndUnlistedModels(
   caller: Access,
   config: Config,

@@ -9,7 +9,7 @@ export interface ConfigChanges {
   readonly changed: readonly string[];
 }
 
-/** The most paths of a kind; a log line is no place for more. */
+/** The most paths of a kind, so that a log line stays short. */
 const MAX_PATHS = 100;
 
 /** Compares two configurations for the audit of their changes. */
@@ -56,7 +56,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
     Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Returns a configuration whose lists are maps by name. What repeats the connections is left out. */
+/** Returns a configuration with maps by name in place of its lists, without the parts that repeat its connections. */
 function namedParts(
   { connections, callers, identity, pools: _, listedModels: __, ...rest }:
     Config,

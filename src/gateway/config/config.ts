@@ -25,7 +25,7 @@ export interface Config
   /** The deadlines of connections that set none. `bodyMs` applies to every request. */
   readonly timeouts: Timeouts;
   readonly limits: Renamed<GeneralFields["limits"]>;
-  /** `undefined` when nobody is warned. */
+  /** `undefined` when no alerts are sent. */
   readonly alerts?: AlertsConfig | undefined;
   /** `undefined` when the gateway shares nothing with replicas. */
   readonly shared: SharedConfig | undefined;
@@ -84,7 +84,7 @@ export type UpstreamAuth =
     readonly key: string;
     /** The exchange that the key comes from. */
     readonly exchange?: TokenExchangeSettings | undefined;
-    /** The end of the key of an exchange, in milliseconds since 1970. */
+    /** The expiry of an exchange's key, in milliseconds since 1970. */
     readonly expiresAtMs?: number | undefined;
   }
   /** The requests are signed with the key of an exchange. */
@@ -103,9 +103,9 @@ export interface Connection extends
   > {
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
-  /** The connection in the file, when this is one of its keys, and the key's share of the new conversations. */
+  /** Set for one key of several: the connection's name in the file, and the key's share of new conversations. */
   readonly keyOf?: { readonly connection: string; readonly weight: number };
-  /** The secret texts of the other keys, when this is one of its keys: the provider may name them. */
+  /** Set for one key of several: the secrets of the other keys, because an error of the provider may quote them. */
   readonly otherKeys?: readonly string[];
   readonly family: Family;
   /** A label for the place of its data. `undefined` when it has none. */
@@ -169,7 +169,7 @@ export interface ConnectionModel extends
   readonly aliases: readonly ModelAlias[];
   /** True when lists of models include its id. */
   readonly isListed: boolean;
-  /** Changes to its translated requests, each in the words of a lesson; absent: none. */
+  /** The lessons that change its translated requests. Absent when there are none. */
   readonly lessons?: readonly string[] | undefined;
   /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
   readonly efforts: readonly string[] | undefined;
@@ -187,17 +187,17 @@ export interface Deployment {
 export interface IdentityProvider {
   /** The `iss` of its tokens. */
   readonly issuer: string;
-  /** One of them is in the `aud` of its tokens. */
+  /** The accepted audiences. The `aud` of its tokens holds at least one. */
   readonly audiences: readonly [string, ...string[]];
   readonly keys: IdentityKeys;
   /** The claim with the name of the caller. */
   readonly nameClaim: string;
   readonly rules: readonly IdentityRule[];
-  /** `undefined` when nobody signs in at the gateway. */
+  /** `undefined` when callers cannot sign in at the gateway. */
   readonly signIn: SignIn | undefined;
 }
 
-/** The issuer's public client for people, by which they sign in. */
+/** The issuer's public client, with which people sign in. */
 export type SignIn = Renamed<NonNullable<IdentityFields["sign_in"]>>;
 
 /** The source of an identity provider's keys. */
@@ -224,7 +224,7 @@ export interface Caller extends Access {
   readonly sha256: string;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
-  /** True for a caller of an identity provider, of whom there may be any number. */
+  /** True for a caller of an identity provider. There may be any number of these callers. */
   readonly isUnlisted?: boolean;
 }
 
@@ -234,17 +234,17 @@ export interface Access {
   readonly connectionIds: ReadonlySet<string>;
   /** The regions that its requests may reach. `undefined` means all. */
   readonly regions?: readonly string[] | undefined;
-  /** The ids of the assigned connections outside of its regions: only for the error that says why. */
+  /** The ids of the assigned connections outside its regions. An error names them as the reason for a refusal. */
   readonly outsideIds?: ReadonlySet<string> | undefined;
   /** The ids of the assigned models. `undefined` means every model of the assigned connections. */
   readonly models: ReadonlySet<string> | undefined;
   /** The number of its requests that may run at once. */
   readonly maxConcurrent: number;
-  /** Its share where requests wait, in proportion to those of others. */
+  /** Its share of the turns in a queue, relative to the weights of other callers. */
   readonly weight: number;
   /** The groups whose limits it shares. All of them apply. */
   readonly groups: readonly Group[];
-  /** What it has from its groups, because its entry does not name it. */
+  /** The settings that come from its groups, because its own entry lacks them. */
   readonly inherited?: readonly ("connections" | "models" | "maxConcurrent")[];
   /** The limits of the caller alone. */
   readonly limits: readonly UsageLimit[];

@@ -31,7 +31,7 @@ export function awsKeysOf(auth: UpstreamAuth): AwsKeys | undefined {
   return { region, accessKeyId, secretAccessKey, sessionToken: rest.join(":") };
 }
 
-/** Returns the texts of a credential that nobody else may see. */
+/** Returns the secret parts of a credential. */
 export function secretTexts(auth: UpstreamAuth): readonly string[] {
   const keys = awsKeysOf(auth);
   if (keys !== undefined) return [keys.secretAccessKey, keys.sessionToken];

@@ -9,10 +9,10 @@ import { shown } from "./schema/shown.ts";
  * Returns a configuration as YAML for people: the options of the file in its own words, the defaults, and what resolving
  * adds, such as the addresses of a service and the models of a token.
  *
- * Options that the schema calls `secret` are named without their values. A text with such a value is hidden wherever it
- * is, and URLs have neither a user nor a query.
+ * Options that the schema marks as `secret` appear without their values. Any other text with such a value is hidden.
+ * URLs lose their user and query.
  *
- * @param loaded `written` is the tree of the file with the entries of those that it includes.
+ * @param loaded `written` is the tree of the file, with the entries of its included files.
  */
 export function describeConfig(
   { config, written }: { readonly config: Config; readonly written: unknown },
@@ -34,7 +34,7 @@ export function describeAdmin(admin: ServerConfig["admin"]): string {
     : `${admin.host}, port of the gateway + ${admin.portOffset}`;
 }
 
-/** Returns what resolving adds, laid out as the file is. It has no text of a file that the configuration names. */
+/** Returns what resolving adds, in the layout of the file, without the contents of other files that it names. */
 function resolvedView(config: Config, written: unknown): unknown {
   const { server, shared, connections, callers, identity } = config;
   const limits = valueAt(written, ["defaults", "limits"]) ?? [];
@@ -62,7 +62,7 @@ function resolvedView(config: Config, written: unknown): unknown {
     })),
   };
 
-  /** Returns the names of what a caller may use, unless its groups give it. */
+  /** Returns the names of the connections and models that a caller may use, or a note that its groups give them. */
   function assigned(access: Access) {
     const { inherited = [], connectionIds, groups } = access;
     const source = groups.length === 1 ? "of the group" : "of the groups";

@@ -11,7 +11,9 @@ import {
 export interface DirectoryEntry {
   readonly path: Path;
   readonly name: string | undefined;
-  /** The name and the id in the file, which refer to all keys of the connection, when this is one of them. */
+  /**
+   * For one key of several: the connection's name and id in the file, which refer to all of its keys. Otherwise empty.
+   */
   readonly shared: readonly string[];
   /** Configured, or made from the name. */
   readonly id: string | undefined;
@@ -74,14 +76,16 @@ export async function keyIdentity(
   };
 }
 
-/** Returns the model id of each alias of a file. An alias of two models, which is a problem, has one of them. */
+/**
+ * Returns the model id of each alias of a file. An alias of two models, which is reported elsewhere, gets one of them.
+ */
 export function aliasesIn(
   directory: readonly DirectoryEntry[],
 ): ReadonlyMap<string, string> {
   return new Map(directory.flatMap(({ idByAlias }) => [...idByAlias]));
 }
 
-/** Returns the name in a value that is a text, or a mapping with an `id`. */
+/** Returns the id of a model or an alias: the text itself, or the `id` of the mapping. */
 function idOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : textAt(value, "id");
 }

@@ -66,7 +66,7 @@ const VARIABLE_REGEXP = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Replaces every `${NAME}` in `text` by the environment variable of that name. `$${` yields the characters `${`. The
  * value of a variable is not expanded again.
  *
- * @param report Receives each problem: a reference that is no name, or a variable that is unset or empty. Such a
+ * @param report Receives each problem: a reference without a valid name, or a variable that is unset or empty. Such a
  * reference is not replaced.
  */
 export function expandVariables(

@@ -11,7 +11,7 @@ export interface LiveConfig {
   onSwap(listener: (config: Config) => void): void;
 }
 
-/** Creates a holder of a first configuration. */
+/** Creates a live configuration that begins with the given one. */
 export function createLiveConfig(first: Config): LiveConfig {
   const listeners: ((config: Config) => void)[] = [];
   let config = deepFreeze(first);
@@ -54,9 +54,8 @@ const REJECTION: PropertyDescriptor = {
 };
 
 /**
- * Returns a configuration with the keys of `after` and the other objects of `before`, when the keys of exchanges are all
- * that differs: the objects are the keys of cool-downs and lessons, which a renewed key does not end. Otherwise, it
- * returns `after`.
+ * Returns `before` with the keys of `after` when only the keys of exchanges differ, else `after`. Cool-downs and
+ * lessons belong to the objects of `before`, so a renewed key does not end them.
  */
 function withRenewedKeys(before: Config, after: Config): Config {
   const renewed = new Map<Connection, Connection>();

@@ -47,7 +47,7 @@ export type LoadResult =
   | {
     readonly config: Config;
     readonly warnings: readonly Problem[];
-    /** The tree of the file, with the tokens and groups of those that it includes, and with values for its variables. */
+    /** The tree of the file, with its variables expanded, and with the tokens and groups of its included files. */
     readonly written: unknown;
   }
   | { readonly problems: readonly Problem[] };
@@ -110,7 +110,7 @@ interface IncludeOptions extends LoadContext {
   readonly findings: Findings;
 }
 
-/** More files than people have tokens. */
+/** The most included files, far more than an organization needs. */
 const MAX_FILES = 10_000;
 
 /** Reads the files of `include`, each once. Reports patterns without a file. */
@@ -220,8 +220,8 @@ const WITHIN_REGEXP =
 const ONLY_BRACES = "Only ${NAME} is replaced by an environment variable.";
 
 /**
- * Reports a text that seems to name an environment variable without braces, which would reach a provider unexpanded. It
- * is a warning within longer texts, and below `force`, where any text is valid.
+ * Reports a text that seems to name an environment variable without braces, which would reach a provider unexpanded. In
+ * a longer text, or below `force`, it is only a warning, because the text may be meant.
  */
 function reportBareVariable(
   text: string,
@@ -364,7 +364,7 @@ function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
   };
 }
 
-/** Returns true for a word of the JSON Schema. Any other key may be a secret in the wrong place. */
+/** Returns true for a key that the JSON Schema has. Any other key may be a secret in the wrong place. */
 function isOptionName(key: string): boolean {
   return JSON.stringify(configJsonSchema()).includes(`"${key}":`);
 }

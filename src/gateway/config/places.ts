@@ -15,7 +15,7 @@ export interface Source {
   lineOf(path: Path): number | undefined;
 }
 
-/** The key that leads to the included files in a {@linkcode Path}: `include`, the file's name, its path. */
+/** The first key of a {@linkcode Path} into an included file. The file's name and the path in that file follow. */
 export const INCLUDE = "include";
 
 /** Lists whose entries have a `name`. */
@@ -28,7 +28,7 @@ const NAMED_LISTS: ReadonlySet<string | number> = new Set([
  * Creates the names of the places in a configuration.
  *
  * @param main The configuration file.
- * @param included The included files by the names that paths have.
+ * @param included The included files, by their names in paths.
  */
 export function createPlaces(
   main: Source,

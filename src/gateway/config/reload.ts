@@ -38,10 +38,10 @@ interface ReloadOptions {
   readonly timers?: Timers;
 }
 
-/** The time between two looks at a file that takes something away, in milliseconds. */
+/** The time before a file that removes a name is loaded again, in milliseconds. */
 const SECOND_LOOK_MS = 2000;
 
-/** The most looks at a file that takes something else away each time. */
+/** The most loads of a file that removes other names each time. */
 const MAX_LOOKS = 10;
 
 /** Settings that only a start can change, because listeners and threads depend on them. */
@@ -55,9 +55,8 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 /**
  * Creates the function that file changes and signals call.
  *
- * A file without a caller, a connection or a model of the configuration in use must be the same at a second look: it may
- * be the valid beginning of a longer one. One attempt runs at a time. Calls during an attempt cause one more attempt,
- * which reads the latest file.
+ * A file that removes a caller, a connection or a model may be half written. So it must be the same when it is loaded
+ * again. One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.liveConfig.current();
@@ -112,7 +111,7 @@ async function attemptReload(
   }
 }
 
-/** Loads the file, and once more when it takes something away, until two looks agree. */
+/** Loads the file. When the file removes a name, loads it again until two results are equal. */
 async function lookTwice(
   { liveConfig, load, timers = lastingTimers }: ReloadOptions,
 ): Promise<LoadResult> {
@@ -138,7 +137,7 @@ function takesAway(current: Config, next: Config): boolean {
   return namesOf(current).some((name) => !kept.has(name));
 }
 
-/** Returns a text for each caller, connection and model, of which no two are equal. */
+/** Returns a unique text for each caller, identity provider, connection and model. */
 function namesOf(
   { callers, identity, connections, pools }: Config,
 ): readonly string[] {
@@ -175,7 +174,7 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
     }));
 }
 
-/** Returns true when two settings mean the same store, whatever its credentials: those take effect at once. */
+/** Returns true when two settings name the same store. Credentials do not matter: new ones take effect at once. */
 export function isStoreKept(
   one: SharedConfig | undefined,
   other: SharedConfig | undefined,

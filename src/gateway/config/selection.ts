@@ -8,7 +8,7 @@ export interface SelectionIndex {
   readonly directory: readonly DirectoryEntry[];
   /** By name and by id. A connection with several keys has an entry for each. */
   readonly byReference: ReadonlyMap<string, readonly DirectoryEntry[]>;
-  /** A set shared by all tokens with every connection, which saves memory for thousands of tokens. */
+  /** The ids of all connections. Tokens that name `*` share this set, which saves memory. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
   /** The model id of each alias. */
@@ -103,7 +103,7 @@ export function knownRegions(
 
 /**
  * Divides the connections of a token or rule into those in its regions and the others. A connection without a region is
- * in none. Reports regions without any of its connections.
+ * in none. Reports regions that leave it no connection.
  *
  * @param regions `undefined` means all.
  */

@@ -6,13 +6,15 @@ import type { Renamed } from "./schema/renamed.ts";
 /** A limit of a token or of a group. */
 export type UsageLimit = AmountLimit | ShareLimit;
 
-/** The window of a limit: that of a calendar, or a session's life of a day at most from its first request. */
+/**
+ * The window of a limit: a calendar window, or a session's life. A life lasts a day at most, from the first request.
+ */
 export type LimitWindow = CalendarWindow | "session";
 
 /** A number of requests, tokens or dollars in a window. */
 export interface AmountLimit {
   readonly kind: "amount";
-  /** Set when it counts each session of a token for itself, and no request without a session. */
+  /** Set when each session of a token has the amount for itself. Requests without a session do not count. */
   readonly per?: "session";
   readonly window: LimitWindow;
   readonly unit: LimitUnit;

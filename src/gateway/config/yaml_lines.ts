@@ -1,15 +1,15 @@
 import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/std";
 import type { Path } from "@gateway/base/problems";
 
-/** A key that stands twice in one mapping. */
+/** A duplicate key of a mapping. */
 interface DuplicateKey {
   readonly key: string;
   readonly line: number;
-  /** The line of the first one. */
+  /** The line of its first occurrence. */
   readonly firstLine: number;
 }
 
-/** The error of a key that stands twice in one mapping. The parser's own has no key, and often a wrong column. */
+/** The error of a duplicate key. The parser's own error lacks the key, and its column is often wrong. */
 export class DuplicateKeyError extends SyntaxError {
   override readonly name = "DuplicateKeyError";
   readonly duplicate: DuplicateKey;
@@ -26,14 +26,14 @@ type Lines = ReadonlyMap<string | number, number>;
 /** A YAML document with the lines of its values. */
 export interface LinedYaml {
   readonly value: unknown;
-  /** Returns the line of a value, or of the nearest one above it that is in the text. */
+  /** Returns the line of a value, or of its nearest parent that is in the text. */
   lineOf(path: Path): number;
 }
 
 /**
  * Parses a text as one YAML 1.2 document with the core schema.
  *
- * @throws {SyntaxError} When it is none; the message names line and column.
+ * @throws {SyntaxError} When the text is not one valid document. The message names line and column.
  */
 export function parseLinedYaml(text: string): LinedYaml {
   const reader = new LinedReader(completed(text), { schema: CORE_SCHEMA });
@@ -44,7 +44,7 @@ export function parseLinedYaml(text: string): LinedYaml {
   return { value, lineOf: (path) => lineAt(path, value, reader.lines) };
 }
 
-/** Returns the text as the parser expects it: without a byte order mark, and with an end of its last line. */
+/** Returns the text as the parser expects it: without a byte order mark, and with a line break at its end. */
 function completed(text: string): string {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
   return plain === "" || plain.endsWith("\n") ? plain : `${plain}\n`;

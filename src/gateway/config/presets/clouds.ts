@@ -1,6 +1,6 @@
 import { CHAT_SERVICE, PLAIN, type ServicePreset } from "./preset.ts";
 
-/** Spells the hosts of Google's regions that are no single place, as npm `@anthropic-ai/vertex-sdk` does. */
+/** Corrects the hosts of Google's regions `global`, `us` and `eu`, as npm `@anthropic-ai/vertex-sdk` does. */
 const googleUrl = (filled: string): string =>
   filled.replace("//global-", "//")
     .replace(/\/\/(us|eu)-aiplatform\./, "//aiplatform.$1.rep.");
@@ -85,8 +85,8 @@ export const CLOUDS = {
     },
     urlOf: googleUrl,
   },
-  // docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude: Messages, whose path names the
-  // model, whose body the version (upstream/vertex_claude.ts).
+  // docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude: Messages, with the model in
+  // the path and the version in the body (upstream/vertex_claude.ts).
   "vertex-claude": {
     ...PLAIN,
     family: "B",

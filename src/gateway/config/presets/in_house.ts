@@ -1,6 +1,6 @@
 import { CHAT_SERVICE, endpointsAt, type ServicePreset } from "./preset.ts";
 
-/** The fields of a server in the house. Its address is the one that it has on this host by default. */
+/** The fields of a self-hosted server. Its default address is on this host. */
 const IN_HOUSE_SERVER = {
   ...CHAT_SERVICE,
   isKeyOptional: true,

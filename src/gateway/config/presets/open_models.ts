@@ -16,8 +16,8 @@ export const OPEN_MODELS = {
       "completions",
     ]),
   },
-  // docs.fireworks.ai/tools-sdks/openai-compatibility and /anthropic-compatibility. Its headers have the limits, but not
-  // what is left of them (docs.fireworks.ai/serverless/rate-limits).
+  // docs.fireworks.ai/tools-sdks/openai-compatibility and /anthropic-compatibility. Its headers report the limits, but
+  // not the remaining amounts (docs.fireworks.ai/serverless/rate-limits).
   fireworks: {
     ...CHAT_SERVICE,
     endpoints: endpointsAt("https://api.fireworks.ai/inference/v1", [

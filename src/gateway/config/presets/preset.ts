@@ -28,7 +28,7 @@ export interface ServicePreset {
    * variable.
    */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
-  /** Returns the URL for a filled one, where some regions have hosts of another form. */
+  /** Corrects a filled URL for regions whose hosts have another form. */
   readonly urlOf?: (filled: string) => string;
   readonly authScheme: AuthScheme | undefined;
   /** True for a server that may need no key. Without one, its scheme is `none`. */
@@ -55,7 +55,7 @@ export const PLAIN: Pick<
   omit: [],
 };
 
-/** The fields of a provider of Chat Completions with a bearer token, as most are. */
+/** The fields of a provider of Chat Completions with a bearer token, the most common kind. */
 export const CHAT_SERVICE = {
   ...PLAIN,
   family: "A",

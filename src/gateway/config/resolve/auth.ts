@@ -11,7 +11,7 @@ import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
 interface ResolveAuthOptions extends ResolveTools {
-  /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
+  /** The path of the connection. For {@linkcode resolveKey}, the path of the mapping with the key. */
   readonly path: Path;
   /** The path of the mapping with the key; default: `auth` of the connection. */
   readonly authPath?: Path;
@@ -22,8 +22,8 @@ interface ResolveAuthOptions extends ResolveTools {
 const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 
 /**
- * Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. A server that may need no
- * key has the scheme `none` without one.
+ * Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. Without a key, a server
+ * that may need none has the scheme `none`.
  */
 export function schemeOf(
   { auth, service }: ConnectionFields,
@@ -126,7 +126,7 @@ export async function resolveAuths(
   return auths.length < found.size ? [] : auths;
 }
 
-/** Resolves an exchange to the token that it gives now. One that gives none is a warning: it may give one later. */
+/** Resolves an exchange to its present token. An exchange without one is only a warning: it may give one later. */
 async function resolveTokenExchange(
   exchange: TokenExchangeSettings,
   { fields: { auth = {}, name }, scheme }: {
@@ -211,10 +211,10 @@ export async function resolveKey(
   return undefined;
 }
 
-/** The same in all three kinds of quotation marks. */
+/** A text within quotation marks of any of three kinds. */
 const QUOTED_REGEXP = /^(["'`]).*\1$/;
 
-/** Returns the problem of a key, as the words for a key in the configuration and for one in a file. */
+/** Returns the problem of a key in two wordings: for a key in the configuration, and for a key in a file. */
 function keyFault(
   key: string,
 ): { readonly ofKey: string; readonly ofFile: string } | undefined {

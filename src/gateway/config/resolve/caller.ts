@@ -101,8 +101,8 @@ function claim(
 /** Resolves what tokens and rules may use. */
 export interface AccessResolver {
   /**
-   * Returns what a token or rule may use. What it does not name comes from its groups, the union of all of them; limits
-   * come from the defaults. The limits of all groups apply in addition.
+   * Returns what a token or rule may use. Its groups together give what it does not name, except limits: those come
+   * from the defaults. The limits of all groups also apply.
    *
    * @param path The path of the token or rule.
    */
@@ -262,7 +262,7 @@ function modelsOf(
   );
 }
 
-/** Returns the union of sets, the set itself if there is one; `undefined` if there is none. */
+/** Returns the union of sets: a single set itself, and `undefined` without any. */
 function unionOf(
   sets: readonly ReadonlySet<string>[],
 ): ReadonlySet<string> | undefined {

@@ -135,7 +135,7 @@ function checkRoutingFields(
     const target = { service, model: upstream ?? id };
     if (!endpoints.responses && refusesChat(target, { hasTools: true })) {
       const message =
-        "refuses Chat Completions with tools while it reasons, or all of them. Set `endpoints.responses`, which takes them translated.";
+        "refuses Chat Completions, or those with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
       findings.warn(ofModel, message);
     }
     checkOmit(omit, { path: ofModel, findings });
@@ -214,7 +214,7 @@ function multiplied(prices: Prices, times: number): Prices {
   );
 }
 
-/** Returns all prices. A missing price equals another one, also when a rate replaces that other price. */
+/** Returns all prices. A missing price equals the price that it defaults to, also when a rate replaces that one. */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,
 ): Prices {

@@ -86,7 +86,10 @@ function checkVariables(
       const message = `is missing. \`service: ${service}\` needs it.`;
       if (!isGiven) findings.problem(place, message);
     } else if (isGiven) {
-      findings.warn(place, "has no effect: endpoints has whole addresses.");
+      findings.warn(
+        place,
+        "has no effect: the addresses in endpoints are complete.",
+      );
     }
   }
 }

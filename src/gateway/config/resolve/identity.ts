@@ -129,7 +129,7 @@ async function resolveKeys(
   if (!/^https?:\/\//.test(issuer) || !URL.canParse(issuer)) {
     findings.problem(
       [...path, "jwks_url"],
-      "is missing. The issuer is not a URL that leads to its keys.",
+      "is missing. The issuer is no URL, so its keys cannot be found.",
     );
     return undefined;
   }

@@ -115,8 +115,8 @@ export function exposureFault(
 }
 
 /**
- * Returns true when a private key certainly does not belong to a certificate. That is so for a moment while both files
- * are being replaced. When the pair cannot be parsed here, the listener decides.
+ * Returns true when a private key does not match a certificate, as happens while both files are being replaced. Returns
+ * false for a pair that cannot be parsed: the listener decides about it.
  *
  * @param pair PEM texts.
  */

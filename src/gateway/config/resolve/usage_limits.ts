@@ -49,7 +49,7 @@ export function resolveUsageLimits(
   return limits;
 }
 
-/** Returns a key of everything in a limit except its amount. */
+/** Returns a text that is equal for limits that differ only in their amount. */
 function targetOf(limit: UsageLimit): string {
   return limit.kind === "share"
     ? JSON.stringify([limit.connection, limit.window])
@@ -138,7 +138,7 @@ function resolveAmount(
   };
 }
 
-/** The windows of sessions: what a session used is forgotten after a day at most. */
+/** The windows of sessions, whose usage is forgotten after a day at most. */
 const SESSION_WINDOWS = ["minute", "hour", "day"] as const;
 
 /** Sorts the names, so that their order in the file does not matter. */

@@ -147,7 +147,7 @@ const includedSchema = z.strictObject({
 
 /** The tree of an included file. */
 export interface IncludedTree {
-  /** The path that all paths in the file begin with. */
+  /** The beginning of all paths in the file. */
   readonly path: Path;
   readonly tree: unknown;
 }
@@ -182,8 +182,8 @@ export type GeneralFields = Omit<
 >;
 
 /**
- * The fields of a file and of those that it includes. A part with problems is present as far as the rest of it is valid.
- * The findings list the problems.
+ * The fields of a file and of its included files. A part with problems keeps only its valid fields. The findings list
+ * the problems.
  */
 interface FileFields {
   readonly general: GeneralFields | undefined;

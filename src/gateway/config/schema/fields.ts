@@ -119,8 +119,7 @@ export function region(): z.ZodType<string> {
 /** The name of a caller or of a group of callers, without characters that do not show. */
 export function callerName(): z.ZodType<string> {
   return name().refine(isPlainName, {
-    error:
-      "must not hold characters that do not show, or spaces of other kinds.",
+    error: "must not hold invisible characters, or unusual spaces.",
   });
 }
 
@@ -226,7 +225,7 @@ export function secret(
   return { ...shownAs(shown), writeOnly: true };
 }
 
-/** Returns the `meta` of an option of which `check --print` shows only a part, because it is long. */
+/** Returns the `meta` of a long option that `check --print` shortens. */
 export function shownAs(
   shown: (text: string) => string,
 ): Readonly<Record<string, unknown>> {
@@ -239,8 +238,8 @@ export const HIDDEN = "hidden";
 const ALSO_WRITTEN = "alsoWritten";
 
 /**
- * Returns the `meta` of a schema with the other forms of its value. Such a schema converts the value before it
- * validates it, and zod's own JSON Schema shows only the converted form.
+ * Returns the `meta` with the shorthands for a schema's value. The schema converts a shorthand before it validates, and
+ * zod's own JSON Schema shows only the converted form.
  */
 export function alsoWritten(
   ...forms: readonly JsonSchema[]
@@ -249,9 +248,9 @@ export function alsoWritten(
 }
 
 /**
- * Separates a schema from its other forms.
+ * Splits a schema from the shorthands that a file may use for it.
  *
- * @returns The schema without the forms, and the forms.
+ * @returns The schema alone, and the shorthands.
  */
 export function takeForms(
   schema: JsonSchema,

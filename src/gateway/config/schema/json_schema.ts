@@ -68,7 +68,7 @@ function widen(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Returns a schema and its other forms as alternatives. */
+/** Returns a schema and its shorthands as alternatives. */
 function formsOf(schema: JsonSchema): JsonSchema[] {
   const { own, forms } = takeForms(schema);
   const others = forms.flatMap(formsOf);

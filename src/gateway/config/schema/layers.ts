@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Returns a schema and those within its defaults, optional wrappers and conversions, the innermost last. */
+/** Returns a schema, then the schemas within its defaults, optional wrappers and conversions, the innermost last. */
 export function layersOf(
   schema: z.core.$ZodType,
 ): readonly z.core.$ZodType[] {
@@ -22,7 +22,7 @@ export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   return layersOf(schema).at(-1) ?? schema;
 }
 
-/** Returns a fact of a schema's `meta`, which any of its layers may have. */
+/** Returns a value of a schema's `meta`, from the outermost layer that has it. */
 export function metaOf(schema: z.core.$ZodType, name: string): unknown {
   return layersOf(schema).map((layer) => z.globalRegistry.get(layer)?.[name])
     .find((fact) => fact !== undefined);

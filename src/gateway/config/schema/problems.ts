@@ -64,13 +64,13 @@ export function validate<Output>(
   return again.data;
 }
 
-/** Keys of other programs, and what they are here: the key that must be known, and the words. */
+/** Keys of other programs, each with this program's key and a hint. The hint is shown where that key is allowed. */
 const FOREIGN_KEYS: readonly (readonly [RegExp, key: string, words: string])[] =
   [
     [
       /^(base_?url|api_?base|api_?url|url|endpoint|host)$/i,
       "endpoints",
-      "Write `endpoints: { chat: URL }`, or `messages` or `responses` for `chat`: the protocol of that address.",
+      "Write `endpoints: { chat: URL }`. If the address speaks another protocol, write `messages` or `responses`, not `chat`.",
     ],
     [
       /^(api_?key|key|token|secret|password)$/i,
@@ -95,7 +95,7 @@ const FOREIGN_KEYS: readonly (readonly [RegExp, key: string, words: string])[] =
     ],
   ];
 
-/** Values of other programs, and what they are here. */
+/** Values of other programs, each with this program's value and a hint. */
 const FOREIGN_VALUES:
   readonly (readonly [RegExp, option: string, words: string])[] = [
     [
@@ -110,7 +110,7 @@ const FOREIGN_VALUES:
     ],
   ];
 
-/** Returns the words for a key or a value of another program. */
+/** Returns the hint for a key or a value of another program. */
 function foreignWords(
   given: string,
   known: readonly string[],
@@ -127,7 +127,7 @@ export function isNumber(key: string): boolean {
   return /^\d{1,3}(\.\d+)?$/.test(key);
 }
 
-/** The message of such a key. */
+/** The message for a key that {@linkcode isNumber} accepts. */
 export const NUMBER_KEY =
   "is a number in place of a key. A comma ends a value: write 5000, not 5,000.";
 
@@ -172,13 +172,13 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
   }
 }
 
-/** Returns `. Did you mean "x"?`, or words for a value of another program; an empty text when nothing is similar. */
+/** Returns `. Did you mean "x"?`, or the hint for a value of another program; an empty text when nothing is similar. */
 export function valueHint(given: string, options: readonly string[]): string {
   const words = foreignWords(given, options, FOREIGN_VALUES);
   return words === undefined ? suggestion(given, options) : `. ${words}`;
 }
 
-/** Returns the message of the schema itself. Zod's own messages begin with a capital letter. */
+/** Returns the message that this schema defines, if it does. Zod's own messages begin with a capital letter. */
 function ownMessage(issue: z.core.$ZodIssue): string | undefined {
   return /^[a-z]/.test(issue.message) ? issue.message : undefined;
 }

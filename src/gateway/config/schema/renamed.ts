@@ -8,8 +8,7 @@ export type Unit = "Ms" | "Bytes";
 export type Quantity<In extends Unit> = number & z.core.$brand<In>;
 
 /**
- * The fields of a mapping in the file under the names that the code has for them: `first_byte`, in milliseconds, is
- * `firstByteMs`.
+ * The fields of a mapping in the file, under their names in the code: `first_byte`, in milliseconds, is `firstByteMs`.
  */
 export type Renamed<Fields> = {
   readonly [Key in keyof Fields as CodeName<Key & string, Fields[Key]>]: Value<
@@ -41,8 +40,8 @@ export function codeName(key: string, schema: z.core.$ZodType): string {
 }
 
 /**
- * Renames the fields of a mapping in the file, see {@linkcode Renamed}. Seconds become milliseconds. What is within a
- * field keeps the names of the file. A field without a value is `undefined`.
+ * Renames the fields of a mapping in the file, see {@linkcode Renamed}. Seconds become milliseconds. Nested fields keep
+ * their names. A field without a value is `undefined`.
  */
 export function renamed<Fields extends object>(
   schema: z.ZodType<Fields | undefined>,

@@ -39,7 +39,7 @@ const port = wholeNumber({ min: 0, max: 65_535 });
 
 const SECONDS = "a whole number of seconds, such as 30";
 
-/** The description of both paths. */
+/** The description of the paths of `cert` and `key`. */
 const PEM_FILE = "path of a PEM file, relative to this file";
 
 /** Twice the longest body of any path. */

@@ -12,11 +12,11 @@ const SHOWN_TEXTS = 50;
 const SECRET_LENGTH = 16;
 
 interface ShownValue {
-  /** As the file has it; `undefined` when it does not. */
+  /** The value in the file; `undefined` when it has none. */
   readonly written: unknown;
-  /** As resolving left it; `undefined` when it added nothing. */
+  /** The resolved value; `undefined` when resolving adds none. */
   readonly resolved: unknown;
-  /** Receives the secrets, and has those to hide. */
+  /** The secrets to hide. Receives those that this call finds. */
   readonly secrets: Set<string>;
 }
 

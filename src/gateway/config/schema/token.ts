@@ -21,7 +21,7 @@ const MAX_COST = 1_000_000;
 /** An entry of `limits` of a token, a group or the defaults. The resolver checks the combination of fields. */
 const usageLimitSchema = z.strictObject({
   window: text().optional().describe(
-    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session` at most a day, by default its entire life.",
+    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session`, at most a day. Default: the session's entire life.",
   ),
   per: z.literal("session").optional().describe(
     "With session, each session of a token has this amount for itself. Requests without a session do not count.",
@@ -184,7 +184,7 @@ export const accessFields = {
     }),
   ], { error: "must be a name or a list of names. Put a number in quotes." })
     .default([]).describe(
-      "An entry of `groups`, which gives what it does not name itself, and whose limits it shares with the other members. A list: all of them, and the limits of each.",
+      "An entry of `groups`, or a list of entries. They give what it does not name itself, and all of their limits apply. Members share the limits.",
     ),
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",

@@ -140,7 +140,7 @@ Deno.test("check warns that a variable has no effect beside the connection's own
     endpoints: { responses: "https://azure.example/openai/v1" },
   });
   assert.deepEqual(warningsOf(result), [
-    "connections[0].resource: has no effect: endpoints has whole addresses.",
+    "connections[0].resource: has no effect: the addresses in endpoints are complete.",
   ]);
   const labelled = await load({
     service: "bedrock",

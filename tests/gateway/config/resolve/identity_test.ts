@@ -136,7 +136,7 @@ two sources of keys: { jwks_file: keys.json } → identity[0].jwks_file: must no
 a file without a key: { jwks_url: <absent>, jwks_file: keys.json } →
   identity[0].jwks_file: names a file without a public key for signatures.
 an issuer without a URL: { issuer: accounts, jwks_url: <absent> } →
-  identity[0].jwks_url: is missing. The issuer is not a URL that leads to its keys.
+  identity[0].jwks_url: is missing. The issuer is no URL, so its keys cannot be found.
 `);
 
 Deno.test("each problem of an identity provider names its path", (t) =>

@@ -140,10 +140,8 @@ const CONNECTIONS = yamlTable(`
 `);
 
 const TOKENS = yamlTable(`
-{ name: "ali\\u200bce" } → tokens[0].name: must not hold characters that do not show,
-  or spaces of other kinds.
-{ group: "pro\\u00a0motion" } → tokens[0].group: must not hold characters that do not show,
-  or spaces of other kinds.
+{ name: "ali\\u200bce" } → tokens[0].name: must not hold invisible characters, or unusual spaces.
+{ group: "pro\\u00a0motion" } → tokens[0].group: must not hold invisible characters, or unusual spaces.
 { name: <absent> } → tokens[0].name: is missing.
 { sha256: mg_token } → tokens[0].sha256: must be the SHA-256 of the token,
   64 hexadecimal digits. \`token new NAME\` makes both.
