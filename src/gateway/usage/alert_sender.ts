@@ -10,10 +10,10 @@ import { NoReply, sendSmall } from "../upstream/small_request.ts";
 /** Sends alerts to the receiver of the configuration, one after another. */
 interface AlertSender {
   /**
-   * Sends an alert soon; of too many, or too many with one `name`, the newest are left out. Does not wait or throw.
+   * Queues an alert, which is sent soon. Drops it when too many alerts, or too many of its `name`, wait. Never throws.
    */
   send(alert: JsonObject): void;
-  /** Sends those that wait, each once more at most, and gives up what has not arrived after four seconds. */
+  /** Sends the queued alerts, each once more at most, and gives up after four seconds. */
   drain(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface PostOptions {
   readonly deadlines: Pick<Deadlines, "start">;
 }
 
-/** The pauses before the further tries of an alert, in milliseconds. */
+/** The pauses before each repetition of an alert, in milliseconds. */
 const RETRY_MS = [1000, 5000, 25_000, 125_000];
 
 /** The longest pause that a receiver may ask for, in milliseconds. */
@@ -36,10 +36,10 @@ const MAX_RETRY_MS = 300_000;
 /** The time for alerts at the end of the process, in milliseconds. */
 const DRAIN_MS = 4000;
 
-/** The number of alerts that wait. */
+/** The most alerts that wait. */
 const MAX_WAITING = 100;
 
-/** The number of alerts with one name that wait: a caller with many sessions leaves room for the others. */
+/** The most alerts with one name that wait, so that a caller with many sessions leaves room for others. */
 const MAX_WAITING_OF_ONE = 20;
 
 /** Creates a sender without alerts. */
@@ -116,11 +116,11 @@ export function createAlertSender(options: AlertSenderOptions): AlertSender {
 
 /** An alert that did not arrive. */
 interface AlertFault {
-  /** Without the path of the receiver, which may be a secret. */
+  /** Names the receiver without its path, which may be a secret. */
   readonly reason: string;
-  /** True when another try would not help. */
+  /** True when sending it again would not help. */
   readonly isFinal: boolean;
-  /** The pause that the receiver asks for, in milliseconds; `undefined` for none. */
+  /** The pause that the receiver asks for, in milliseconds; `undefined` when it asks for none. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -19,7 +19,7 @@ interface Alerts {
   noteLimits(states: readonly LimitState[], caller: Caller): void;
   /** Notes the quotas that were read. Does not wait. */
   noteQuotas(list: Pick<QuotaList, "data">): void;
-  /** Waits until what was noted is with the sender: other threads and replicas are asked first. */
+  /** Resolves when the sender has every alert of the noted uses. Other threads and replicas are asked before. */
   settled(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface AlertsOptions {
 
 /** The use of a limit or of a provider's window. */
 interface Use {
-  /** The same for each use of one window, in all threads and replicas. */
+  /** Identifies the window in all threads and replicas. */
   readonly key: string;
   readonly percent: number;
   readonly span: TimeSpan;
@@ -47,13 +47,13 @@ interface Use {
   readonly fields: JsonObject;
 }
 
-/** Creates the alerts of the current configuration, which may have none. */
+/** Creates the alerts. They follow the current configuration, which may set none. */
 export function createAlerts(
   { liveConfig, sums, sender, now }: AlertsOptions,
 ): Alerts {
   const running = new Set<Promise<void>>();
 
-  /** Sends an alert for each threshold that is crossed and that no other thread or replica has claimed. */
+  /** Sends an alert for each crossed threshold that no other thread or replica has claimed. */
   function note(use: Use, thresholds: readonly number[]): void {
     const claims = claim(use, thresholds).finally(() => running.delete(claims));
     running.add(claims);
@@ -93,21 +93,21 @@ export function createAlerts(
   };
 }
 
-/** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
+/** Twice the most by which reset times of one window differ, in milliseconds: providers' times vary by seconds. */
 export const SAME_WINDOW_MS = 30_000;
 
-/** The same for a session's life, whose end moves when requests that began before others end after them. */
+/** The same for a session's life. Its end moves when an earlier request ends later than others. */
 const SAME_LIFE_MS = 43_200_000;
 
-/** Returns how much reset times of one window of a limit may differ, as {@linkcode isFirst} takes it. */
+/** Returns the `sameMs` of {@linkcode isFirst} for a limit. */
 export function sameMsOf({ limit }: Bound): number {
   return limit.window === "session" ? SAME_LIFE_MS : SAME_WINDOW_MS;
 }
 
 /**
- * Returns true when no other thread or replica has used the name for this window.
+ * Returns true for the first call with this name and window, in any thread or replica.
  *
- * @param sameMs Twice the difference between reset times of one window, in milliseconds.
+ * @param sameMs Twice the most by which reset times of one window differ, in milliseconds.
  */
 export async function isFirst(
   name: string,
@@ -158,7 +158,7 @@ function limitUse(
   };
 }
 
-/** Returns the use of a provider's window; `undefined` when it is not known, or ends at no known time. */
+/** Returns the use of a provider's window; `undefined` when its use or its end is unknown. */
 function quotaUse(
   connection: string,
   window: QuotaWindow,
@@ -180,7 +180,7 @@ function quotaUse(
   };
 }
 
-/** Returns the time at which a window is used up at its present pace, if that is before its end. */
+/** Returns the time at which a window will be used up at its present pace; `undefined` when it ends before. */
 function endsAtMs(
   { percent, span: { startMs, endMs } }: Use,
   nowMs: number,

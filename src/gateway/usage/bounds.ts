@@ -40,7 +40,7 @@ export interface ShareBound {
   readonly holder: Holder;
 }
 
-/** The usage that a limit counts in one window: a part of all that its holder used. */
+/** The part of a holder's usage that a limit counts in one window. */
 export interface BoundUse extends Counted {
   readonly window: PlacedWindow;
 }
@@ -49,16 +49,16 @@ export interface BoundUse extends Counted {
 export interface Bounds {
   /** Returns a token's own limits, then its groups'. The objects are the same until the configuration changes. */
   of(caller: Caller): readonly Bound[];
-  /** Returns the limits of a group, the same objects. */
+  /** Returns the limits of a group, the same objects as {@linkcode of} returns. */
   ofGroup(group: Group): readonly Bound[];
   /**
-   * Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. A session's life that
-   * has not begun would begin then.
+   * Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. The window of a
+   * session without a life begins at that moment.
    */
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
-/** The number of remembered models on connections that have left the configuration. */
+/** The most remembered rows of connections and models that have left the configuration. */
 const MAX_FORMER_ROWS = 10_000;
 
 /** Returns true when a token or one of its groups has a limit. */
@@ -67,9 +67,9 @@ export function isBound({ limits, groups }: Caller): boolean {
 }
 
 /**
- * Returns the limit as it counts a request: that of the request's session, where each has its own.
+ * Returns the limit that counts a request. A limit per session becomes the limit of the request's session.
  *
- * @returns `undefined` when it does not count the request.
+ * @returns `undefined` for a limit per session when the request has no session.
  */
 export function boundFor(
   bound: AmountBound,
@@ -82,7 +82,7 @@ export function boundFor(
     : { ...bound, holder: sessionHolder(name, session) };
 }
 
-/** Returns true for a limit whose use is that of one holder, not of one session among many. */
+/** Returns true for a limit with one use, false for a limit on each of many sessions. */
 export function isOfOne({ limit }: Bound): boolean {
   return limit.kind === "share" || limit.per === undefined;
 }
@@ -210,7 +210,7 @@ export function boundLabel({ limit }: Bound): string {
   return [...new Set([unit, per, window])].filter(Boolean).join(" ");
 }
 
-/** Returns the amount of a limit's unit in some counts. */
+/** Returns how much of a limit's unit the counts hold. */
 export function amountOf(unit: LimitUnit, counts: Counts): number {
   return unit === "tokens" ? tokensOf(counts) : counts[unit] ?? 0;
 }

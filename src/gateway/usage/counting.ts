@@ -42,8 +42,8 @@ interface Use {
   /** The client's id of its session. */
   readonly session?: string | undefined;
   /**
-   * The start of the request, in milliseconds since 1970, from which a session's life may count; `undefined` when it
-   * counts in no life.
+   * The start of the request, in milliseconds since 1970, at which a session's life may begin; `undefined` when the
+   * request counts in no life.
    */
   readonly startedMs?: number | undefined;
   /** The dear turns among the requests. */
@@ -56,14 +56,14 @@ export interface Counting {
    * Counts a request in all windows that contain its end. Windows that are over are skipped, so that old requests can
    * be counted, too.
    *
-   * @param holds The holds of the request on limits, which are released in the same change.
+   * @param holds The holds of the request on limits. The same change releases them.
    */
   count(use: Use, holds?: readonly Hold[]): void;
-  /** Counts requests in the life of their session alone. */
+  /** Counts requests only in the life of their session. */
   countLife(use: Use): void;
 }
 
-/** Creates the counting of usage in `sums`. */
+/** Creates an object that counts usage in `sums`. */
 export function createCounting(sums: Pick<Sums, "apply">): Counting {
   const names = createNames();
   const addRelayed = createRelayed();
@@ -99,13 +99,13 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
   };
 }
 
-/** Returns the windows of the caller's limits on sessions; none for a request without a session. */
+/** Returns the windows of the caller's limits per session; none for a request without a session. */
 function sessionWindows({ caller, session }: Use): readonly LimitWindow[] {
   if (session === undefined) return [];
   return [...new Set(perSession(caller).map(({ window }) => window))];
 }
 
-/** Returns the usage of a session in some windows. */
+/** Returns what the request adds to the usage of its session in some windows. */
 function sessionAdditions(
   { caller, session = "", atMs, startedMs = atMs }: Use,
   windows: readonly LimitWindow[],
@@ -189,7 +189,7 @@ type CountsTable = Pick<Addition, "table" | "endsAtMs">;
  * shortest window.
  */
 function createNames() {
-  /** Fields by connection, then by model; both are names in configurations. */
+  /** Fields by connection, then by model, which are names in configurations. */
   const fields = new Map<
     string,
     Map<string, Readonly<Record<Measure, string>>>
@@ -233,7 +233,7 @@ function createNames() {
   }
 
   return {
-    /** Returns the fields of a row in each table. */
+    /** Returns the names of a row's fields, which are the same in each table. */
     fields(row: Row): Readonly<Record<Measure, string>> {
       const byModel = fields.get(row.connection) ?? new Map();
       const found = byModel.get(row.model);

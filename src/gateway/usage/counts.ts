@@ -108,7 +108,7 @@ export const PRICE_NAMES = [
   "output",
 ] as const satisfies readonly (keyof Prices)[];
 
-/** Returns the tokens that each price is for, none of them twice. */
+/** Returns the number of tokens for each price. Each token has one price. */
 export function tokensByPrice(usage: Usage): Record<keyof Prices, number> {
   const { input, cached, written, written1h, output } = partsOf(usage);
   return {
@@ -147,7 +147,7 @@ function isIn({ from, to, timeZone }: DayHours, atMs: number): boolean {
   return from < to ? from <= now && now < to : from <= now || now < to;
 }
 
-/** A format takes much longer to make than to use. */
+/** Returns the clock of a time zone. Memoized, because making one takes much longer than using it. */
 const clockOf = memoized((timeZone) =>
   new Intl.DateTimeFormat("en-GB", {
     timeZone,

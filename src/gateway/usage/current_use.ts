@@ -30,9 +30,9 @@ interface CurrentUseOptions {
 const SHARE_MAX_AGE_MS = 10_000;
 
 /**
- * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. Callers
- * of identity providers have no limit of their own here: their names are not in the configuration. It sends no request
- * to a provider.
+ * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. The own
+ * limits of an identity provider's callers are missing, because the configuration does not name these callers. Sends no
+ * request to a provider.
  */
 export async function readCurrentUse(
   config: Config,
@@ -64,7 +64,7 @@ export async function readCurrentUse(
   };
 }
 
-/** Reads all sums at once, because they may be in a store. */
+/** Returns the current use of limits on amounts. Reads all sums at once, because they may be in a store. */
 async function amountUses(
   bounds: readonly AmountBound[],
   { sums, bounds: { useAt }, clock }: CurrentUseOptions,
@@ -81,7 +81,7 @@ async function amountUses(
   });
 }
 
-/** Returns one entry for each known window that a share names. */
+/** Returns the current use of limits on shares, one entry for each known window. */
 async function shareUses(
   bounds: readonly ShareBound[],
   { connections }: Config,
@@ -111,7 +111,7 @@ function useState(
   return { scope, name, limit, usedRatio, remaining, resetsAtMs };
 }
 
-/** Keeps the fullest of the limits with the same labels: a token may have one limit per model. */
+/** Keeps the fullest of the limits with the same labels. Limits of a token on different models have the same label. */
 function fullest(limits: readonly LimitUseState[]): readonly LimitUseState[] {
   const kept = new Map<string, LimitUseState>();
   for (const one of limits) {

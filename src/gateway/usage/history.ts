@@ -27,10 +27,13 @@ const DAY_MEASURES = [
   "unpriced",
 ] as const satisfies readonly Measure[];
 
-/** The beginning of a table's name, which no other table has. */
+/** The beginning of the names of these tables, and of no others. */
 const PREFIX = "days\t";
 
-/** The fields of a table: two characters for the day of the week and the measure, since there are very many. */
+/**
+ * The fields of a table. A name is two characters, for the day of the week and the measure, because there are very many
+ * fields.
+ */
 const FIELDS: readonly string[] = Array.from(
   { length: DAYS_IN_WEEK },
   (_, day) => DAY_MEASURES.map((_, measure) => `${day}${measure}`),
@@ -78,7 +81,7 @@ export function dayAmounts(
   return amounts;
 }
 
-/** Monday is 0. */
+/** Returns the day of the week. Monday is 0. */
 function dayOfWeek(atMs: number): number {
   return Math.floor((atMs - calendarSpan("week", atMs).startMs) / DAY_MS);
 }

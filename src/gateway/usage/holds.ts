@@ -7,7 +7,7 @@ interface Holds {
   put(holds: readonly Hold[], lifetimeMs: number): void;
   remove(holds: readonly Hold[]): void;
   has(hold: Hold): boolean;
-  /** Returns the total of a limit's holds, without those of the request `id`. */
+  /** Returns the total of a limit's holds, except those of the request `id`. */
   total(key: string, id: string): number;
   all(): Iterable<Hold>;
   readonly size: number;

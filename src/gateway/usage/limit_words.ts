@@ -9,7 +9,7 @@ import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 /** The longest wait after which a client may retry by itself, in milliseconds. */
 const MAX_CLIENT_WAIT_MS = 60_000;
 
-/** The wait for the running requests of a token that hold the rest of its limit, in milliseconds. */
+/** The wait when a token's running requests hold the rest of its limit, in milliseconds. */
 const HELD_WAIT_MS = 5000;
 
 /** Returns the time at which a refused request may be tried again, in milliseconds since 1970. */
@@ -21,8 +21,8 @@ export function retryAtMs(
 }
 
 /**
- * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). Of the models and connections that the
- * limit counts, it names only the rejected ones.
+ * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). It names the rejected model and connection,
+ * and no other that the limit counts.
  *
  * @param address The address of the gateway's page, for the caller; `undefined` if it is not known.
  */
@@ -69,7 +69,7 @@ export function limitExceeded(
 }
 
 /**
- * Words at which Qwen Code over Chat and Messages stops after a 429: `quota`, `exceeded` and `will reset`
+ * Words in a 429 that stop Qwen Code over Chat and Messages: `quota`, `exceeded` and `will reset`
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
 const FINAL_WORDS = "The quota is exceeded and will reset at";
@@ -81,13 +81,13 @@ const SESSION_WORDS =
   "To go on now, start a new session in your client, mostly with /new or /clear.";
 
 /**
- * The header whose text Codex shows for a used-up limit, before "or try again at". It leaves the error's own message out
- * (`UsageLimitReachedError` in codex-rs/protocol/src/error.rs of openai/codex).
+ * The header whose text Codex shows for a used-up limit, before "or try again at". Codex does not show the error's own
+ * message (`UsageLimitReachedError` in codex-rs/protocol/src/error.rs of openai/codex).
  */
 const CODEX_HEADER = "x-codex-promo-message";
 
 /**
- * Returns the way from a refusal in a client to the numbers, without a full stop. A blank ends the address, so that
+ * Returns the words that lead a refused caller to the limits, without a full stop. A blank ends the address, so that
  * terminals link it.
  */
 function wayToNumbers(address: string | undefined): string {
@@ -97,7 +97,7 @@ function wayToNumbers(address: string | undefined): string {
   return `See your limits ${page} or with model-gateway usage`;
 }
 
-/** Returns true when the request would not fit into an empty window either. */
+/** Returns true when the request would exceed even an empty window. */
 function isTooLarge({ bound, needed = 0 }: LimitRefusal): boolean {
   return bound.kind === "amount" && needed > bound.limit.most;
 }
@@ -119,8 +119,8 @@ function usedWords(refusal: LimitRefusal): string {
 }
 
 /**
- * Returns a warning for a response header, in ASCII even where the configuration's names are not. Of the models and
- * connections that the limit counts, it names only the request's own.
+ * Returns a warning for a response header, in ASCII: other characters become `?`. It names the request's model and
+ * connection, and no other that the limit counts.
  */
 export function warningWords(state: RequestLimitState): string {
   const words = `${percent(state.ratio)} used of ${

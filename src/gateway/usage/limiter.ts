@@ -29,7 +29,10 @@ import type { Row } from "./tables.ts";
 /** The current use of a limit. */
 export interface LimitState {
   readonly bound: Bound;
-  /** The used amount, including running requests: in the limit's unit, or for a share as a part of the whole window. */
+  /**
+   * The used amount, including running requests. It is in the limit's unit; for a share, it is a part of the whole
+   * window.
+   */
   readonly used: number;
   /** The used part of the limit; above 1 when it is exceeded. */
   readonly ratio: number;
@@ -39,7 +42,7 @@ export interface LimitState {
 
 /** The current use of a limit that counts a request. */
 export interface RequestLimitState extends LimitState {
-  /** The model and connection of the request that the limit counts, the only ones that a message may name. */
+  /** The model and connection of the request that the limit counts. A message may name no others. */
   readonly row: Row;
 }
 
@@ -47,7 +50,7 @@ export interface RequestLimitState extends LimitState {
 export interface LimitRefusal extends RequestLimitState {
   /** The least that the request needs, in the limit's unit; `undefined` for a share. */
   readonly needed: number | undefined;
-  /** True when only running requests hold the room, which may be free when they end. */
+  /** True when only running requests hold the room. It may be free when they end. */
   readonly isHeld: boolean;
 }
 
@@ -67,8 +70,8 @@ export type CallDeployments = readonly [Deployment, ...Deployment[]];
 /** Admits requests within their limits. */
 export interface Limiter {
   /**
-   * Reserves what a request is expected to need from all of its limits, or nothing from any. Where no other request
-   * runs, the least that it needs is enough; it then holds the rest of the limit. A limit that counts several
+   * Reserves the expected need of a request in all of its limits, or nothing. While no other request holds a part of a
+   * limit, room for the least need is enough: the request then holds the rest of the limit. A limit that counts several
    * deployments is claimed once, for the largest need.
    *
    * @returns A value, or a promise when another process or thread decides.
@@ -82,7 +85,7 @@ export interface Limiter {
   learn(caller: Caller, outputTokens: number): void;
 }
 
-/** The output tokens that are expected of a caller without answers. */
+/** The output tokens that a caller is expected to need before its first answer. */
 const FIRST_OUTPUT_TOKENS = 4096;
 
 /** The weight of the last answer in the moving average of a caller's output. */
@@ -234,7 +237,10 @@ function boundClaim(
   return { bound, row, window, least: amountOf(unit, least), claim };
 }
 
-/** Returns the claim on all that a limit has left where no other request runs, or else the same claim. */
+/**
+ * Returns a claim on the rest of a limit when it has less left than the claim and no other request holds a part;
+ * otherwise, the same claim.
+ */
 function restClaim(
   { claim, least }: BoundClaim,
   use: LimitUse | undefined,
@@ -245,7 +251,7 @@ function restClaim(
   return left < amount ? { ...claim, amount: left } : claim;
 }
 
-/** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
+/** Returns the refusal by the full limit that resets last, because no retry before that can succeed. */
 function refusalOf(
   wanted: readonly BoundClaim[],
   claims: readonly Claim[],

@@ -21,9 +21,9 @@ export interface LimitedCall {
 /** The need of a request at one deployment. */
 export interface Need {
   readonly row: Row;
-  /** A rough count of its input, and no output, which is unknown before it is sent. */
+  /** A rough count of its input, without output, which is not known yet. */
   readonly least: Counts;
-  /** The same with the expected output. */
+  /** The same count with the expected output. */
   readonly expected: Counts;
 }
 
@@ -48,7 +48,7 @@ export function needOf(
   };
 }
 
-/** Returns the largest need that a limit counts; the first of equal ones. */
+/** Returns the largest need that a limit counts, the first if several are equal. */
 export function largestNeed(
   needs: readonly Need[],
   { limit }: AmountBound,

@@ -12,7 +12,7 @@ import type { Holder } from "./tables.ts";
 /** A quota window of a provider and a holder's part of its usage. */
 export interface QuotaShare {
   readonly window: QuotaWindow;
-  /** `undefined` where the provider does not report when it began. */
+  /** `undefined` when the provider does not report its start. */
   readonly span: TimeSpan | undefined;
   /**
    * The holder's part of the whole window, an estimate: from 0 to 1, and above 1 when the quota is exceeded.
@@ -72,14 +72,14 @@ interface FirstReading {
 /**
  * Creates the estimates. A holder's part is the used part that the provider reports, times the holder's share of the
  * tokens that the gateway relayed since the window began. Use of the same key outside the gateway is therefore divided
- * among all holders. Of a window that began before counting, only the usage since it was first seen is divided.
+ * among all holders. When a window began before the gateway counted, only its usage since its first reading is divided.
  */
 export function createQuotaShares(
   { sums, quotas, clock }: QuotaSharesOptions,
 ): QuotaShares {
   /** First readings by connection and window. */
   const firstReadings = new Map<string, FirstReading>();
-  /** The last windows by connection id; caches expire sooner than windows reset. */
+  /** The last known windows by connection id, because the cache of quotas expires before windows reset. */
   const lastSeen = new Map<string, readonly QuotaWindow[]>();
 
   function windowsOf(connection: Connection): readonly QuotaWindow[] {
@@ -110,7 +110,7 @@ export function createQuotaShares(
     return usedPercent;
   }
 
-  /** Returns the window for an estimate; `undefined` where none is possible. */
+  /** Returns the window for an estimate; `undefined` when no estimate is possible. */
   function measured(window: QuotaWindow): MeasuredWindow | undefined {
     const span = windowSpan(window);
     const usedPercent = window.used_percent;

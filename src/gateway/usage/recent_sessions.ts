@@ -1,4 +1,4 @@
-/** A session of a caller, as news between threads. */
+/** A session of a caller, as threads send it to each other. */
 export interface SessionNews {
   /** The name of the caller. */
   readonly caller: string;
@@ -16,7 +16,7 @@ interface RecentSessions {
   of(caller: string): readonly string[];
 }
 
-/** The number of sessions of one caller; an earlier one is counted as before, and only not listed. */
+/** The most sessions of one caller. Older ones are not listed, but still counted. */
 const MAX_SESSIONS = 64;
 
 const MAX_CALLERS = 2000;
@@ -24,7 +24,7 @@ const MAX_CALLERS = 2000;
 /**
  * Creates an empty collection.
  *
- * @param publish Sends the sessions that are new here to other threads.
+ * @param publish Sends a session that is new in this thread to the other threads.
  */
 export function createRecentSessions(
   publish?: (news: SessionNews) => void,

@@ -19,7 +19,7 @@ interface Level {
 
 const FINEST_MS = 15 * MINUTE_MS;
 
-/** The sizes from the smallest; each bucket lies within one of the next size. */
+/** The sizes, the smallest first. Each bucket lies within one bucket of the next size. */
 const LEVELS: readonly Level[] = [
   { bucketMs: FINEST_MS, keptMs: 6 * HOUR_MS },
   { bucketMs: HOUR_MS, keptMs: 8 * DAY_MS },
@@ -29,7 +29,7 @@ const LEVELS: readonly Level[] = [
 /** The shortest window that buckets can measure, in milliseconds. */
 const MIN_WINDOW_MS = 30 * MINUTE_MS;
 
-/** The field of all tokens of a connection, of any holder. */
+/** The field of all tokens of a connection, whatever their holder. */
 const ALL = "all";
 
 /** The tokens of a relayed request. */
@@ -102,11 +102,11 @@ interface ShareQuery {
 }
 
 /**
- * Returns a holder's share of the tokens of a connection in a span of time, from 0 to 1. A bucket that overlaps the
- * span in part counts in that proportion.
+ * Returns a holder's share of the tokens of a connection in a span of time, from 0 to 1. A bucket that lies only partly
+ * in the span counts in that proportion.
  *
  * @param maxAgeMs The largest age of the sums, in milliseconds.
- * @returns 0 where the connection had no tokens; `undefined` for a span longer than tokens are kept.
+ * @returns 0 when the connection had no tokens; `undefined` for a span that is longer than tokens are kept.
  */
 export function relayedShare(
   { connection, holder, span }: ShareQuery,
@@ -136,7 +136,7 @@ export function relayedShare(
   });
 }
 
-/** Returns true when the tokens of windows of this length are kept, in milliseconds. */
+/** Returns true when tokens are kept for windows of this length, in milliseconds. */
 export function isWindowKept(lengthMs: number): boolean {
   return lengthMs >= MIN_WINDOW_MS &&
     LEVELS.some(({ keptMs }) => lengthMs <= keptMs);

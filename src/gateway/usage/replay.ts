@@ -11,7 +11,7 @@ import { type CountedMiss, LIFE_MS, missCause } from "./tables.ts";
 interface ReplayCounts {
   /** Requests that were counted. */
   counted: number;
-  /** Requests of a token that the configuration does not have. */
+  /** Requests of a token that is not in the configuration. */
   unknownToken: number;
   /** Requests that ended after this process began to count. */
   late: number;
@@ -41,8 +41,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The resolution for requests of some age, the oldest first. Quarters of an hour are kept for 6 hours, hours for 8 days
- * (`relayed.ts`).
+ * The spans whose requests are counted together, by their age, the oldest first. Quarters of an hour are kept for 6
+ * hours, hours for 8 days (`relayed.ts`).
  */
 const SPANS: readonly {
   readonly minAgeMs: number;
@@ -53,10 +53,10 @@ const SPANS: readonly {
   { minAgeMs: 0, lengthMs: 15 * MINUTE_MS },
 ];
 
-/** The number of sums to buffer, few enough not to delay requests. */
+/** The most uses to buffer, few enough that counting them does not delay requests. */
 const MAX_GATHERED = 2000;
 
-/** The usage of one token of one model on one connection in one span. */
+/** The usage by one token, or one of its sessions, of one model on one connection in one span. */
 interface Gathered {
   readonly caller: CountedCaller;
   readonly connection: string;
@@ -70,7 +70,7 @@ interface Gathered {
 }
 
 /**
- * Creates a replay. Requests that end in the same windows are counted together, because counting one takes longer than
+ * Creates a replay. Counts requests that end in the same span together, because counting a request takes longer than
  * reading it.
  */
 export function createReplay(
@@ -81,7 +81,7 @@ export function createReplay(
   const counts: ReplayCounts = { counted: 0, unknownToken: 0, late: 0 };
   let firstMs: number | undefined;
 
-  /** The usage of sessions that have a life, which is kept until the end: logs are read in any order. */
+  /** The usage of sessions whose life counts. It is kept until the end, because logs are read in any order. */
   const lives: Gathered[] = [];
 
   function flush(): void {
@@ -179,7 +179,7 @@ export function createReplay(
 
 /**
  * Creates the function that finds the caller of a logged request. The configuration does not list the callers of
- * identity providers: the log has their names, which end with the issuer, and their groups.
+ * identity providers. They are found by the log: by their names, which end with the issuer, and their groups.
  */
 function createCallerFinder(
   { callers, identity }: ReplayOptions["config"],
@@ -204,7 +204,7 @@ function createCallerFinder(
   };
 }
 
-/** Returns the start of a request's span. The minute that is running has a span of its own. */
+/** Returns the start of a request's span. The current minute has a span of its own. */
 function spanStart(endedMs: number, untilMs: number): number {
   const minuteMs = untilMs - untilMs % MINUTE_MS;
   if (endedMs >= minuteMs) return minuteMs;

@@ -31,7 +31,7 @@ export interface UsageReport {
   readonly windows: readonly WindowUsage[];
   /** The usage of each of the last five weeks' days, the oldest first. */
   readonly history: readonly DayUsage[];
-  /** The same of each group of the token, for all its members together. */
+  /** The same history of each group of the token, for all of its members together. */
   readonly groups: readonly GroupHistory[];
   /** The limits of the token and its group, as far as they can apply to the token. */
   readonly limits: readonly LimitUsage[];
@@ -46,7 +46,10 @@ interface LimitUsage {
   readonly group: string | null;
   /** Set when each session of the token has the limit for itself. */
   readonly per?: "session";
-  /** With `per`: the client's id of one of the sessions with the least left; null for the limit itself, as a new one has it. */
+  /**
+   * With `per`: the client's id of a session, one of those with the least left. Null for a session that has used
+   * nothing.
+   */
   readonly session?: string | null;
   /** For `share`: the part of a connection's quota. */
   readonly unit: "requests" | "tokens" | "USD" | "share";
@@ -115,7 +118,7 @@ const MAX_SESSIONS = 5;
 /** Further fields of a limit on each session. */
 const EACH = { per: "session", session: null } as const;
 
-/** The times of a life that has not begun. */
+/** The start and end of a life that has not begun. */
 const NO_TIMES = { starts_at: null, resets_at: null } as const;
 
 /** Creates the function that makes reports for tokens. */
@@ -235,8 +238,8 @@ async function sessionUsages(
 }
 
 /**
- * Returns a limit on an amount. A group's limit may count models and connections that the token does not have; they are
- * left out.
+ * Returns a limit on an amount. Leaves out models and connections that a group's limit counts but the token does not
+ * have.
  */
 function amountUsage(
   bound: AmountBound,

@@ -55,15 +55,15 @@ export interface UsageService {
 interface UsageServiceOptions {
   readonly sums: Sums;
   readonly liveConfig: LiveConfig;
-  /** Returns a caller of an identity provider in the current configuration; default: the same caller. */
+  /** Returns a caller of an identity provider as the current configuration has it; default: the same caller. */
   readonly currentIdentity?: (caller: Caller) => Caller;
   readonly quotas: Pick<QuotaService, "known" | "read">;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
-  /** Reaches the receiver of alerts; absent where nobody is warned. */
+  /** Reaches the receiver of alerts; absent when no alerts are sent. */
   readonly client?: HttpClient | undefined;
   readonly deadlines?: Deadlines | undefined;
-  /** Sends news of sessions to the other threads. */
+  /** Sends new sessions to the other threads. */
   readonly publish?: ((news: SessionNews) => void) | undefined;
   readonly clock: Clock;
   /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
@@ -147,7 +147,7 @@ export function createUsageService(
         limit: boundLabel(bound),
         outcome: "refused",
       });
-      // Nothing else fits in, so it is used up for a person.
+      // Hardly anything else fits in, so people see the limit as used up.
       const isFull = !isHeld && ratio >= NEARLY_FULL;
       if (isFull) watch([{ ...refusal, ratio: Math.max(1, ratio) }], caller);
     },
@@ -166,10 +166,10 @@ export function createUsageService(
 /** The interval between readings of a caller's quotas for alerts, in milliseconds. */
 const QUOTA_READ_MS = 60_000;
 
-/** The ratio from which a limit that refuses a request counts as used up in alerts. */
+/** The ratio from which alerts show a limit that refused a request as used up. */
 const NEARLY_FULL = 0.95;
 
-/** Ignores a quota that cannot be read now; the poller has logged the reason. */
+/** Ignores that a quota cannot be read now: the poller has logged the reason. */
 function ignore(): void {}
 
 /** Creates the function that reports limits which are nearly used up, each once per window. */

@@ -1,6 +1,6 @@
 /**
- * One counter of a window of time. Its names consist of names in the configuration, windows and units. They contain no
- * secret and no part of a request.
+ * One counter of a window of time. The names of its table and field consist of names in the configuration, windows and
+ * units, without secrets or parts of requests.
  */
 export interface Sum {
   /**
@@ -10,11 +10,13 @@ export interface Sum {
   readonly field: string;
   /** The end, in milliseconds since 1970; after it, the sum is 0. */
   readonly endsAtMs: number;
-  /** True for the usage of a caller whom no configuration lists. Of such tables, the number is bounded. */
+  /** True for the usage of a caller whom no configuration lists. The number of such tables is bounded. */
   readonly isUnlisted?: boolean | undefined;
-  /** True for a table that begins with its first addition. Of several ends the earliest holds. */
+  /** True for a table that begins with its first addition. If additions name different ends, the earliest holds. */
   readonly isLife?: boolean | undefined;
-  /** For the usage of one session of a caller: the table that counts it, too, once the caller has too many. */
+  /**
+   * For the usage of one session: the table that counts the caller's further sessions together when it has too many.
+   */
   readonly crowd?: string | undefined;
 }
 
@@ -82,25 +84,25 @@ export interface Decision {
   readonly uses: readonly LimitUse[];
 }
 
-/** A value, or a promise of it where another process or thread must answer. */
+/** A value, or a promise of it when another process or thread must answer. */
 export type Soon<Value> = Value | Promise<Value>;
 
 /**
- * The lifetime of a hold of another process or thread since its last renewal, in milliseconds. It bounds the time for
- * which a crash blocks a limit.
+ * The lifetime of another process's or thread's hold after its last renewal, in milliseconds. A crash blocks a limit no
+ * longer.
  */
 export const HOLD_MS = 120_000;
 
 /**
- * Sums and holds, kept in this thread, in the main thread or in a store. No function throws or rejects: while the
- * place of the sums is unreachable, the results come from values that are known here.
+ * Sums and holds, kept in this thread, in the main thread or in a store. No function throws or rejects: while the main
+ * thread or the store is unreachable, results come from values that this thread knows.
  */
 export interface Sums {
-  /** The time since which everything is counted, in milliseconds since 1970, as far as it is known here. */
+  /** The time since which everything is counted, in milliseconds since 1970, as far as this thread knows. */
   readonly sinceMs: number;
   /**
-   * Makes changes: here at once, in the main thread or the store a little later. Additions to sums that have ended are
-   * ignored.
+   * Makes changes: at once in this thread, a little later in the main thread or the store. Additions to sums that have
+   * ended are ignored.
    */
   apply(change: Change): void;
   /**
@@ -162,7 +164,7 @@ export function usedOf(use: LimitUse | undefined): number {
   return use.counted.reduce((used, amount) => used + amount, use.held);
 }
 
-/** Returns the holds of a request whose claims are granted: one for each key, the largest that is claimed. */
+/** Returns the holds of a request whose claims are granted: for each key, the largest claim. */
 export function holdsOf(
   id: string,
   claims: readonly Claim[],

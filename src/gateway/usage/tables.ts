@@ -16,12 +16,12 @@ export interface Holder {
   readonly name: string;
 }
 
-/** The number of sessions of one caller that are counted apart: an agent that names any number takes no more of a store. */
+/** The most sessions of one caller that are counted separately, so that no client fills a store. */
 const SESSION_SLOTS = 65_536;
 
 /**
- * Returns the holder of a session's usage. It has a number in place of the session's name, which is the client's text.
- * Two sessions of a token that get the same number share their limits; none ever has more.
+ * Returns the holder of a session's usage. A number replaces the session's id, because the client chooses its text.
+ * Sessions of a token with the same number share one amount of a limit.
  *
  * @param token The name of the caller.
  */
@@ -52,7 +52,7 @@ export interface PlacedWindow<Window extends LimitWindow = LimitWindow>
   readonly window: Window;
 }
 
-/** Returns the window that contains a moment, or the life that begins with it. */
+/** Returns the window that contains a moment; for sessions, the life that begins at the moment. */
 export function placedAt<Window extends LimitWindow>(
   window: Window,
   atMs: number,
@@ -63,7 +63,7 @@ export function placedAt<Window extends LimitWindow>(
   return { window, ...span };
 }
 
-/** Returns the place of a session's usage in a window. */
+/** Returns the table of a session's usage in a window. */
 export function sessionTable(
   placed: PlacedWindow,
   holder: Holder,
@@ -121,11 +121,11 @@ export function countsField(
 export interface CountedMiss {
   readonly cause: string;
   readonly requests: number;
-  /** What they cost more, in nano-dollars; `undefined` without a price. */
+  /** Their extra cost, in nano-dollars; `undefined` without a price. */
   readonly nanos?: number | undefined;
 }
 
-/** Returns the cause of a dear turn as it is counted. The index of an edited part does not count. */
+/** Returns the cause under which a dear turn is counted, without the index of an edited part. */
 export function missCause(why: string, at: string | undefined): string {
   return at === undefined ? why : `${why} ${at.replace(/\[.*/, "")}`;
 }
@@ -166,13 +166,13 @@ export function readCountsField(
 /** The name and end of a table. */
 type TablePlace = Omit<Sum, "field">;
 
-/** The number of tables of unlisted callers: those of 20,000, which take some 4 KB each. */
+/** The most tables of unlisted callers: those of 20,000 callers, some 4 KB each. */
 const MAX_UNLISTED = 120_000;
 
-/** The number of tables of sessions, which take some 600 bytes each. */
+/** The most tables of sessions, some 600 bytes each. */
 const MAX_CROWDED = 200_000;
 
-/** The part of the free places that one caller's sessions may have, so that many callers leave room for others. */
+/** The part of the free places that the sessions of one caller may take, so that each caller leaves room for others. */
 const CROWD_SHARE = 1 / 8;
 
 /** The number of sessions that every caller has places for. */
@@ -182,11 +182,14 @@ const MIN_CROWD = 16;
 export interface EndingTables<Table> {
   /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
-  /** Returns a table; for a session without one that of its crowd. */
+  /** Returns a table. For a session without its own, returns the table of its crowd. */
   find(place: Pick<TablePlace, "table" | "crowd">): Table | undefined;
   /** Returns the end of a table that {@linkcode find} finds, in milliseconds since 1970. */
   endOf(place: Pick<TablePlace, "table" | "crowd">): number | undefined;
-  /** Returns a table, created if necessary; `undefined` when it has ended. Of several ends the earliest holds. */
+  /**
+   * Returns a table, created if necessary; `undefined` when it has ended. If calls name different ends, the earliest
+   * holds.
+   */
   open(place: TablePlace): Table | undefined;
   all(): Iterable<Table>;
 }
@@ -196,7 +199,7 @@ interface EndingTablesOptions {
   readonly maxUnlisted?: number;
   /** The number of tables of sessions. */
   readonly maxCrowded?: number;
-  /** What a caller's further sessions do: count in one table together, or drop the oldest table of that caller. */
+  /** Whether a caller's further sessions share one table, or drop the caller's oldest table. */
   readonly crowds?: "share" | "drop";
 }
 
@@ -248,7 +251,7 @@ export function createEndingTables<Table>(
     tables.set(name, opened);
   }
 
-  /** Returns the place for a new table of a session: its own, or that of its crowd. */
+  /** Returns the place for the new table of a session: its own place, or its crowd's. */
   function placeIn(crowd: string, place: TablePlace): TablePlace {
     const own = sessions.get(crowd) ?? new Set();
     const most = Math.max(MIN_CROWD, (maxCrowded - crowded) * CROWD_SHARE);

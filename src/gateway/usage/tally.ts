@@ -31,16 +31,16 @@ export interface Tally {
    * @returns The refusal, or `undefined` when the call may be made.
    */
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
-  /** Takes back the last call, which was not made, and its reservation. */
+  /** Takes back the last call, which was not made, with its reservation. */
   withdraw(): void;
   /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
   /** Returns all limits of the last call. */
   states(): readonly RequestLimitState[];
   /**
-   * Counts the request when it ends, if a provider was called, and releases what it holds.
+   * Counts the request at its end, if a provider was called, and releases its holds.
    *
-   * @returns The facts of its answer, with the usage that counts and the cost.
+   * @returns The facts of its answer, with the counted usage and its cost.
    */
   end(ended: EndedRequest): AnswerFacts;
 }
@@ -146,8 +146,8 @@ export function openTally(
 }
 
 /**
- * Returns the model behind a name in an answer: one that the body named, or else any of the connection. The name may be
- * a short or dated form of a model's name.
+ * Returns the model that an answer names: one that the body named, or else any of the connection. The name may be a
+ * short or dated form of a model's name.
  */
 function modelNamed(
   name: string | undefined,
@@ -161,7 +161,7 @@ function modelNamed(
     connection.models.find(isExact) ?? connection.models.find(isForm);
 }
 
-/** The provider before a name, which routers add or leave out: `openai/gpt-x`. */
+/** The provider in front of a model's name, which routers add or leave out: `openai/gpt-x`. */
 const PROVIDER_REGEXP = /^.*\//;
 /** The variant of a model, which answers may leave out: OpenRouter's `gpt-x:free`. */
 const VARIANT_REGEXP = /:[^:]*$/;
@@ -169,17 +169,20 @@ const VARIANT_REGEXP = /:[^:]*$/;
 const VERSION_REGEXP = /[-@](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,8})$/;
 const LATEST_REGEXP = /-latest$/;
 
-/** Returns true when the name of an answer or a bill is a short, long or dated form of the name that was asked for. */
+/** Returns true when a name in an answer or a bill is a short, long or dated form of the requested name. */
 export function isFormOf(name: string, upstream: string): boolean {
   if (name.length > MAX_NAME_LENGTH) return false;
   const { asked } = formsOf(upstream);
   return formsOf(name).answered.some((form) => asked.includes(form));
 }
 
-/** The longest name that is compared, in characters: names come from providers, and their forms are remembered. */
+/**
+ * The longest name that is compared, in characters. Forms of providers' names stay in memory, so their length is
+ * bounded.
+ */
 const MAX_NAME_LENGTH = 200;
 
-/** The forms of a name that a request may ask for and an answer may name. The same names come with every answer. */
+/** Returns the forms of a name in requests and in answers. Memoized, because every answer has the same names. */
 const formsOf = memoized((name) => {
   const bare = name.replace(PROVIDER_REGEXP, "");
   const asked = bare.replace(LATEST_REGEXP, "");
@@ -189,7 +192,7 @@ const formsOf = memoized((name) => {
   };
 }, 1000);
 
-/** Returns true for the name of a model that the request did not ask for, not even in another form. */
+/** Returns true for the name of a model that the request names in no form. */
 function isSubstitute(
   name: string | undefined,
   called: CallDeployments,
@@ -207,7 +210,7 @@ interface Settled {
   readonly counts: Counts;
 }
 
-/** Returns the final usage of a request by model, first of the one that served, and the facts for log and metrics. */
+/** Returns the final usage of a request by model, the serving model first, and the facts for log and metrics. */
 function settle(
   ended: EndedRequest,
   { estimatedTokens, startedMs, called }: {
@@ -265,7 +268,7 @@ function missesOf({ cacheMiss }: AnswerFacts): readonly CountedMiss[] {
   return [{ cause: missCause(why, at), requests: 1, nanos }];
 }
 
-/** Adds to a miss what the model that served cost more than with a full cache. */
+/** Adds the extra cost to a cache miss: what a full cache would have saved. */
 function pricedMiss(
   { cacheMiss }: AnswerFacts,
   used:
@@ -290,8 +293,8 @@ function pricedMiss(
 }
 
 /**
- * Returns the usage of each model: first the one that served, then those that it called. The usage of an unknown model
- * counts for the one that served.
+ * Returns the usage of each model: first the model that served, then the models that it called. The usage of an unknown
+ * model counts for the first.
  */
 function usageByModel(
   { others = [], ...own }: Usage,
@@ -315,7 +318,7 @@ function wasNeverSent({ attempts }: RequestFacts): boolean {
     attempts.every(({ failed }) => isUnsent(failed?.why));
 }
 
-/** Returns the usage that the provider reported, where it counts. */
+/** Returns the usage that the provider reported, if the request counts. */
 export function reportedUsage(ended: EndedRequest): Usage | undefined {
   return isServed(ended) ? ended.facts.answer.usage : undefined;
 }
@@ -325,7 +328,9 @@ function isServed({ facts: { status = 500 }, ending }: EndedRequest): boolean {
   return status < 400 || ending === "client_abort";
 }
 
-/** Returns an estimate of a broken answer's usage: the counts that it reported, and at least the tokens of its text. */
+/**
+ * Returns an estimate of a broken answer's usage: the reported counts, with at least the tokens of its text as output.
+ */
 function estimated(
   { answer: { usage, outputCharacters }, bytesOut }: RequestFacts,
   estimatedTokens: number,

@@ -28,14 +28,14 @@ export interface WindowUsage {
   readonly data: readonly RowUsage[];
 }
 
-/** The turns that read too little from a prompt cache, of one cause. */
+/** The turns that read too little from a prompt cache for one cause. */
 interface MissUsage {
   /** A word of `cache_miss` in the log. */
   readonly cause: string;
   /** The edited part of the request. */
   readonly part: string | null;
   readonly requests: number;
-  /** What they cost more; null where no model had a price. */
+  /** Their extra cost; null when no model had a price. */
   readonly cost_usd: number | null;
 }
 
@@ -50,11 +50,11 @@ export interface UsedAmounts {
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly reasoning_tokens: number;
-  /** The cost of requests whose model has a price; null where none has. */
+  /** The cost of requests whose model has a price; null when no model has one. */
   readonly cost_usd: number | null;
-  /** The requests among them that `cost_usd` leaves out, because their model has no price. */
+  /** The requests that `cost_usd` leaves out, because their model has no price. */
   readonly unpriced_requests: number;
-  /** The requests among them whose tokens are estimated. */
+  /** The requests whose tokens are estimated. */
   readonly estimated_requests: number;
 }
 
