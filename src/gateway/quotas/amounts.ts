@@ -6,11 +6,11 @@ interface Amounts {
   readonly usedPercent: number | null;
 }
 
-/** The statements of a provider about one window. */
+/** The numbers that a provider reports about one window. */
 export type KnownAmounts =
   & { readonly [Name in keyof Amounts]?: number | null | undefined }
   & {
-    /** A further share used, which may be rounded or late. It counts where it is the stricter one. */
+    /** A second report of the share used, which may be rounded or late. It counts only if it is stricter. */
     readonly otherPercent?: number | null | undefined;
     /** True when the provider reports that this window stops requests, so that 100 % or more is used. */
     readonly isStopped?: boolean | undefined;
@@ -21,7 +21,7 @@ export type KnownAmounts =
  * the others, because providers truncate each number separately (Z.ai reports 2000, 115 and 1884).
  *
  * @returns `remaining` is never computed below zero. `used` is null when the provider reports more left than the limit.
- * `usedPercent` is the strictest of the shares that follow from what is reported, because requests are stopped by it.
+ * `usedPercent` is the strictest share that follows from the reported numbers, because that share stops requests.
  */
 export function amounts(known: KnownAmounts): Amounts {
   const limit = known.limit ?? null;
@@ -43,7 +43,7 @@ export function amounts(known: KnownAmounts): Amounts {
   };
 }
 
-/** Returns the first share, or the greatest where rounding cannot be why the first is less. */
+/** Returns the first share, or the greatest when rounding does not explain the difference. */
 function strictestShare(
   all: readonly (number | null | undefined)[],
 ): number | null {

@@ -6,7 +6,7 @@ import type { QuotaService } from "./service.ts";
 import { QUOTA_TYPES } from "./window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 
-/** The quota headers for Codex. It reads them from any provider, not only from OpenAI. */
+/** The quota headers for Codex, which reads them from any provider, not only from OpenAI. */
 export interface CodexQuota {
   /**
    * Returns the known windows of a connection as headers for Codex. Sends no request to the provider. The headers are
@@ -15,7 +15,7 @@ export interface CodexQuota {
   headersOf(connection: Connection): readonly [string, string][];
 }
 
-/** Returns true when a response has quota headers for Codex already, as those of ChatGPT's back end do. */
+/** Returns true when a response already has quota headers for Codex, such as a response of ChatGPT's back end. */
 export function hasCodexQuota(headers: HeaderFields): boolean {
   return headers.has("x-codex-primary-used-percent") ||
     headers.has("x-codex-secondary-used-percent");
@@ -53,9 +53,9 @@ export function createCodexQuota(
 }
 
 /**
- * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). Of the windows
- * of at least an hour, the primary one is the shortest and the secondary one the longest. Limits on parts, such as one
- * model, are left out, because Codex applies both windows to everything.
+ * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). The primary
+ * window is the shortest of at least an hour, the secondary window the longest. Leaves out limits on parts, such as one
+ * model, because Codex applies both windows to everything.
  */
 export function codexHeaders(
   windows: readonly QuotaWindow[],
@@ -101,7 +101,7 @@ function tightest(
 }
 
 /**
- * Shows a limit in place of a quota that leaves more room: it is what stops the person first.
+ * Replaces the quota by a limit that leaves less room, because the limit stops the caller first.
  *
  * @param headers The headers of a response, with the quota of its connection.
  * @param name The limit in words, which Codex reads as its name.

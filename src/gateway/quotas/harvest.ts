@@ -17,7 +17,7 @@ export interface Harvest {
   reading(connection: Connection): GoodReading | undefined;
   /** Keeps a reading from another gateway, unless a newer response is known here. */
   learn(connection: Connection, reading: GoodReading): void;
-  /** Returns the readings since the last call: the latest of each connection. */
+  /** Returns the latest reading of each connection that has a new one since the last call. */
   takeNews(): readonly HarvestNews[];
   /** The number of connections with a kept response. */
   readonly size: number;
@@ -43,7 +43,7 @@ interface Seen {
 /** The dependencies of a {@linkcode Harvest}. */
 interface HarvestOptions {
   readonly clock: Clock;
-  /** Called for a new reading, and again only after {@linkcode Harvest.takeNews}. Default: none. */
+  /** Called for a new reading. Not called again before {@linkcode Harvest.takeNews}. Default: none. */
   readonly onNews?: (() => void) | undefined;
 }
 

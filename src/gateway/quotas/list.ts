@@ -33,7 +33,7 @@ export function unreadEntry(
   });
 }
 
-/** Returns the entry of a connection whose quota was read, or could not be read. */
+/** Returns the entry of a connection from its reading, good or failed. */
 export function readEntry(
   connection: Connection,
   reading: Reading,

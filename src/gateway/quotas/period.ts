@@ -1,8 +1,8 @@
 /** The length of a window, in words and as codes of the API. */
 export interface Period {
   /**
-   * `minute`, `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Several of a unit are `five_hour` or `90_minute`.
-   * `total` never resets. `unknown` has a length that the provider does not report.
+   * `minute`, `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Longer ones are `five_hour` or `90_minute`. `total`
+   * never resets. `unknown` means that the provider does not report the length.
    */
   readonly name: string;
   /** A code of {@linkcode PERIOD_CODES}, or the provider's own value. */
@@ -15,8 +15,8 @@ export interface Period {
 export type PeriodUnit = keyof typeof PERIOD_CODES;
 
 /**
- * The values of `period_unit`. 3 to 6 are Z.ai's codes in Z.ai's order, which callers already read. 2 and 7 extend them
- * for other services.
+ * The values of `period_unit`. 3 to 6 are Z.ai's own codes, which callers already know. 2 and 7 extend them for other
+ * services.
  */
 const PERIOD_CODES = {
   minute: 2,
@@ -62,7 +62,7 @@ export function period(count: number, unit: PeriodUnit): Period {
   };
 }
 
-/** Months for units of varying length, milliseconds for the others. */
+/** The length in months for units of varying length, in milliseconds for the others. */
 interface PeriodLength {
   readonly ms?: number;
   readonly months?: number;
@@ -163,7 +163,10 @@ export function periodOfText(text: string | null | undefined): Period {
   return periodOfSeconds(count * (SECONDS_BY_LETTER[letter] ?? 0));
 }
 
-/** The first instant whose year has five digits, in milliseconds since 1970. No provider means a later one. */
+/**
+ * The first instant whose year has five digits, in milliseconds since 1970. An instant from here on is an error of the
+ * provider.
+ */
 const YEAR_10000_MS = 253_402_300_800_000;
 
 /**

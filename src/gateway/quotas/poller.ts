@@ -26,7 +26,7 @@ export interface Poller {
   known(connection: Connection): Reading | undefined;
   /** Keeps a reading of another gateway, unless a newer one is known. */
   learn(connection: Connection, lasting: LastingReading): void;
-  /** Removes every reading that does not belong to `connections` as they are configured now. */
+  /** Removes every reading that belongs to none of `connections` as now configured. */
   retain(connections: readonly Connection[]): void;
 }
 
@@ -71,7 +71,7 @@ export function createPoller(options: PollerOptions): Poller {
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
-  /** The keys of the current config. A read that outlives its config stores nothing. */
+  /** The keys of the current configuration. A read for an older one stores nothing. */
   let current: ReadonlySet<string> = new Set();
   /** The keys of the connections whose last read ran into its deadline. */
   const silent = new Set<string>();
@@ -93,8 +93,7 @@ export function createPoller(options: PollerOptions): Poller {
     { source, limits }: PollOptions,
   ): Promise<Reading> {
     const key = sourceKey(source.connection);
-    // A provider that was silent for a whole budget gets half of the next one, so that it does not hide the others
-    // again.
+    // A provider that did not respond in time gets half of the next budget, so that the others are reported.
     const signal = deadline(
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
@@ -148,8 +147,8 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, but at least the provider's pace.
- * An older good reading serves staff better than the 429 that another read would cause, and it shows its time.
+ * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, or the provider's pace if it has
+ * one. A good but older reading, which shows its time, is better than the 429 that another read would cause.
  */
 function lifetime(
   reading: Reading,
@@ -159,7 +158,7 @@ function lifetime(
   const freshMs = Math.min(cacheMs, MAX_CACHE_MS);
   if (isGood(reading)) return paceMs ?? freshMs;
   const { reason, retryAfterMs } = reading.failure;
-  // A provider that responded counts the read, whatever its response.
+  // A provider that responded has counted the read, even if it failed.
   if (paceMs !== undefined && reason !== "unreachable") return paceMs;
   if (retryAfterMs === undefined) return Math.min(freshMs, FAILURE_CACHE_MS);
   return Math.min(Math.max(retryAfterMs, MIN_RETRY_MS), MAX_CACHE_MS);

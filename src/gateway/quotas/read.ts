@@ -18,12 +18,12 @@ interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** A quota response has a few kilobytes. A longer one is no quota. */
+/** The longest response that is read. A quota has a few kilobytes. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * The most elements and members of a quota response. A provider sends some dozens, a gateway some for each of its
- * connections. Checking one takes as long as parsing hundreds.
+ * connections. Checking one value takes as long as parsing hundreds.
  */
 const MAX_VALUES = 8 * 1024;
 
@@ -104,7 +104,7 @@ async function send(
   }
 }
 
-/** Returns the connection's fixed headers for its own hosts, and none for a host that only `quota.url` names. */
+/** Returns the connection's fixed headers for a URL on its own hosts, and none for another host. */
 function fixedHeaders(
   url: string,
   { connection }: QuotaSource,
@@ -164,7 +164,7 @@ async function readBody(
   throw brokenQuota("is longer than 256 KiB");
 }
 
-/** Turns any error into a failure, so that an unforeseen error of one reader hides no other connection. */
+/** Converts any error to a failure, so that an unexpected error of one reader does not hide other connections. */
 function toFailure(error: unknown): QuotaFailure {
   if (error instanceof QuotaFailure) return error;
   return new QuotaFailure(
@@ -174,7 +174,7 @@ function toFailure(error: unknown): QuotaFailure {
   );
 }
 
-/** Returns the failure for a status that is no success. */
+/** Returns the failure for an error status. */
 function statusFailure(
   answer: Response,
   { poll, clock }: { readonly poll: QuotaPoll; readonly clock: Clock },
@@ -212,7 +212,7 @@ function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {
     : CODECS.chat.decodeFailure(status, undefined).kind;
 }
 
-/** Returns true for a page instead of JSON, which comes from a proxy and says nothing about the key. */
+/** Returns true for an HTML page instead of JSON. It comes from a proxy and does not show that the key is invalid. */
 function isHtml(answer: Response): boolean {
   return answer.headers.get("content-type")?.includes("text/html") ?? false;
 }

@@ -25,7 +25,7 @@ export function isGood(reading: Reading): reading is GoodReading {
   return "windows" in reading;
 }
 
-/** A {@linkcode Reading} as plain data, for another thread or for JSON. */
+/** A {@linkcode Reading} as plain data, for other threads or JSON. */
 export interface PlainReading {
   /** Milliseconds since 1970. */
   readonly checkedAtMs: number;
@@ -86,8 +86,8 @@ export interface SharedReadings {
 }
 
 /**
- * Returns a key for the quota of a connection. It is equal for two connections that read the same quota in the same
- * way, so that a reload keeps readings. It holds the credential: keep it in memory.
+ * Returns a key for the quota of a connection. Two connections that read the same quota in the same way have the same
+ * key, so a reload keeps readings. It holds the credential: keep it in memory.
  */
 export function sourceKey(connection: Connection): string {
   const known = keys.get(connection);

@@ -80,7 +80,8 @@ export function createQuotaService(
   }
 
   /**
-   * Adopts a new config: drops the data of connections that it does not have, including late responses of an old config.
+   * Adopts a new configuration: drops the data of connections that it lacks, including late responses for an old
+   * configuration.
    */
   function adopt(config: Config): void {
     const hasOthers = harvest.size > config.connections.length;
@@ -138,7 +139,7 @@ export function createQuotaService(
   return { read, known };
 }
 
-/** Returns the reported windows, and the exhausted ones that were not reported again. */
+/** Returns the reported windows, and the exhausted windows that the report lacks. */
 function withExhausted(
   reported: readonly QuotaWindow[],
   exhausted: readonly QuotaWindow[],
@@ -170,8 +171,8 @@ function nothingRelayed(): QuotaFailure {
 /**
  * Returns the freshest data for each window, from the quota endpoint and the last relayed response.
  *
- * Headers also replace a failed read while one of their windows still runs: a token for models may lack the right to
- * read its usage.
+ * Headers also replace a failed read while one of their windows still runs, because a token for models may lack the
+ * right to read its usage.
  *
  * @param polled The reading of the endpoint. Undefined when there is none.
  * @param seen The reading of the headers. Undefined when no response was relayed yet.
@@ -207,17 +208,17 @@ function update(polled: GoodReading, seen: GoodReading): GoodReading {
   };
 }
 
-/** Keeps exhausted windows until they reset, longer than any cache keeps the others. */
+/** Keeps exhausted windows until they reset, when caches have dropped other windows. */
 interface ExhaustedWindows {
   /** Updates the exhausted windows from a report. A window that the report leaves out stays. */
   learn(connection: Connection, reported: readonly QuotaWindow[]): void;
   /** Returns the windows that are still exhausted. */
   of(connection: Connection): readonly QuotaWindow[];
-  /** Removes every window that does not belong to `connections` as they are configured now. */
+  /** Removes every window that belongs to none of `connections` as now configured. */
   retain(connections: readonly Connection[]): void;
 }
 
-/** The most connections to keep. Beyond it, the oldest is removed, usually one of an old configuration. */
+/** The most connections to keep. The oldest, usually of an old configuration, is removed first. */
 const MAX_CONNECTIONS = 1000;
 
 /** Creates an empty {@linkcode ExhaustedWindows}. */

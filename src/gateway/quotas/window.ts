@@ -15,7 +15,7 @@ export const QUOTA_TYPES = {
   spend: "SPEND_LIMIT",
   /** Money or credits that are bought in advance: there is no size, only a remainder. */
   balance: "BALANCE",
-  /** Calls of a plan's tools, which use no model. The word is Z.ai's, which callers know. */
+  /** Calls of a plan's tools, which use no model. Callers know this word from Z.ai. */
   toolCalls: "TIME_LIMIT",
 } as const;
 
@@ -72,8 +72,8 @@ export function quotaWindow(
 }
 
 /**
- * Returns the windows of these parts. Where the provider reports that one of them stops requests, and not which, it is
- * the one with the greatest share used.
+ * Returns the windows of these parts. When the provider reports that a window stops requests, but not which one, the
+ * window with the greatest share used counts as exhausted.
  */
 export function quotaWindows(
   parts: readonly WindowParts[],
@@ -88,12 +88,12 @@ export function quotaWindows(
   );
 }
 
-/** Returns true when a window limits the use of models, not only that of a plan's tools. */
+/** Returns true when a window limits the use of models, not only of a plan's tools. */
 export function limitsModels({ type }: Pick<QuotaWindow, "type">): boolean {
   return type !== QUOTA_TYPES.toolCalls;
 }
 
-/** Returns true when a window limits the use of every model, not that of some models or of a feature. */
+/** Returns true when a window limits the use of every model, not only of some models or a feature. */
 export function limitsEveryModel(window: Pick<QuotaWindow, "type">): boolean {
   return limitsModels(window) && !window.type.includes(":");
 }
@@ -103,7 +103,7 @@ export function windowKey({ type, window }: QuotaWindow): string {
   return `${type} ${window}`;
 }
 
-/** Returns one window for each type and length: the one of the greater share used, by which requests are stopped. */
+/** Returns one window for each type and length: the one with the greatest share used, which stops requests first. */
 export function strictest(windows: readonly QuotaWindow[]): QuotaWindow[] {
   const found = new Map<string, QuotaWindow>();
   const share = (one: QuotaWindow) =>
@@ -125,8 +125,8 @@ export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
 }
 
 /**
- * Returns true when something is left for models: in every window that reports it, or in a balance, which pays for what
- * exceeds the windows of a plan.
+ * Returns true when requests have room: in every window with known numbers, or in a balance, which pays for use beyond
+ * a plan.
  */
 export function hasRoom(windows: readonly QuotaWindow[]): boolean {
   const reported = windows.filter((one) =>
@@ -138,7 +138,7 @@ export function hasRoom(windows: readonly QuotaWindow[]): boolean {
     reported.some((one) => isBalance(one) && !isExhausted(one));
 }
 
-/** Returns {@linkcode exhaustedMs}; 0 while something else pays: credits, a budget for extra usage or a balance. */
+/** Returns {@linkcode exhaustedMs}, or 0 while credits, a budget for extra usage or a balance pay. */
 export function usedUpMs(
   windows: readonly QuotaWindow[],
   nowMs: number,
@@ -174,7 +174,7 @@ export function longestRestMs(
 }
 
 /**
- * Returns the start and the reset of a window. The start is the reset less the length.
+ * Returns the start and the reset of a window. The start is the reset time minus the length.
  *
  * @returns `undefined` when the provider does not report both.
  */

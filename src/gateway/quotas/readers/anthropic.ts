@@ -216,7 +216,7 @@ function request(source: QuotaSource): QuotaRequest {
 
 /**
  * Returns the windows of a response. An idle account has none, which is no error. A response without any known key is
- * one.
+ * an error.
  */
 function windowsOf(body: Payload): QuotaWindow[] {
   if (Object.keys(body).length === 0) {
@@ -278,7 +278,7 @@ function usageWindow(
   });
 }
 
-/** Returns the paid use beyond the plan. It has one of two spellings, and is reported only when it is enabled. */
+/** Returns the paid use beyond the plan, if it is enabled. Responses have one of two fields for it. */
 function extraUsage({ extra_usage: extra, spend }: Payload): QuotaWindow[] {
   if (extra?.is_enabled) {
     const places = extra.decimal_places;

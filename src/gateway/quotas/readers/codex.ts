@@ -44,7 +44,7 @@ export const codexHeaders: HeaderQuota = {
   ],
 };
 
-/** Another meter has its name in the middle: `x-codex-bengalfox-primary-used-percent`. */
+/** Headers of another meter hold its name: `x-codex-bengalfox-primary-used-percent`. */
 const USED_REGEXP =
   /^(x-codex(?:-([\w-]+))?-(?:primary|secondary))-used-percent$/;
 
@@ -67,7 +67,7 @@ function headerUsageWindows(
       resetsAt: headerResetOf(headers, slot, seenAtMs),
     }];
   });
-  // It names a limit of the main meter. The other reasons, such as a workspace without credits, concern no window.
+  // This reason is a limit of the main meter. Other reasons, such as a workspace without credits, concern no window.
   const isStopped = headers.get("x-codex-rate-limit-reached-type") ===
     "rate_limit_reached";
   return [
@@ -211,7 +211,7 @@ function windowsOf(body: Payload, nowMs: number): QuotaWindow[] {
   ];
 }
 
-/** Returns the windows of both slots. A slot implies no length: free plans have the week in the primary one. */
+/** Returns the windows of both slots. A slot implies no length: the primary slot of free plans holds the week. */
 function usageWindows(
   scope: string,
   limits: z.output<typeof rateLimit>,

@@ -38,9 +38,9 @@ const payload = z.object({
     chat: snapshot,
     completions: snapshot,
   }).nullish(),
-  /** The older form of the free plan: the sizes. */
+  /** The sizes, in the older form of the free plan. */
   monthly_quotas: z.object({ chat: numeric, completions: numeric }).nullish(),
-  /** The amounts that remain, despite the name. */
+  /** The remaining amounts, despite the name. */
   limited_user_quotas: z.object({ chat: numeric, completions: numeric })
     .nullish(),
   limited_user_reset_date: text,

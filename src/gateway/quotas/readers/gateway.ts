@@ -13,8 +13,8 @@ import {
 import type { QuotaReader } from "./reader.ts";
 
 /**
- * Another Model Gateway. Its list covers all connections of the key. Their windows become those of this one connection,
- * with the connection's name in the type when there are several.
+ * Another Model Gateway. Its list covers all connections of the key. Their windows become windows of this one
+ * connection. With several connections, the type includes the name of each.
  */
 export const gateway: QuotaReader = {
   poll: {
@@ -30,7 +30,7 @@ const word = z.string().regex(/^[\w.:-]{1,200}$/);
 
 const count = numeric.default(null);
 
-/** A window as the other gateway reports it: what it has not computed, this one does not compute. */
+/** A window as the other gateway reports it. This gateway computes none of its missing numbers. */
 const window = z.object({
   type: word,
   window: word,

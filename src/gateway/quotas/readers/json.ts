@@ -95,19 +95,19 @@ function isMet(condition: JsonCondition, body: unknown): boolean {
   return condition.in.some((one) => one === value);
 }
 
-/** A window of a service's own reader, described as one of the kind `json`. */
+/** A window of a service's own reader, in the form that the kind `json` has. */
 export type WindowRow =
   & Omit<JsonWindow, "at" | "scale">
   & Partial<Pick<JsonWindow, "at" | "scale">>
   & {
     /** The part that the type limits. */
     readonly scope?: string;
-    /** A pointer to true for a window that stops requests, or true. */
+    /** True when the window stops requests, or a pointer to such a boolean. */
     readonly stopped?: string | boolean;
   };
 
 /**
- * Returns the windows of rows in a response. A missing one is left out.
+ * Returns the windows that the rows describe in a response. Leaves out missing windows.
  *
  * @throws QuotaFailure `broken` when a value has an unknown form.
  */
@@ -135,7 +135,7 @@ function requireObject(body: unknown, pointer: string): void {
   );
 }
 
-/** Returns the window in a response. A window that is missing, or has no number, is left out. */
+/** Returns the window in a response, or nothing when it is missing or has no number. */
 function windowsOf(
   window: WindowRow & JsonWindow,
   body: unknown,
@@ -257,7 +257,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
     .reduce(memberOf, value);
 }
 
-/** Returns a member of an object or an array. Only own members count, so that `constructor` is none. */
+/** Returns a member of an object or an array. Only own members count, so not `constructor`. */
 function memberOf(value: unknown, part: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, part)?.value;

@@ -65,7 +65,7 @@ const body = z.object({
 
 const payload = body.extend({ data: body.nullish() });
 
-/** Returns the windows of both forms. Of two statements about one window, the stricter counts. */
+/** Returns the windows of both forms. If both report one window, the stricter report counts. */
 function windowsOf(
   { usage, limits, usages }: z.output<typeof body>,
   nowMs: number,
@@ -83,7 +83,7 @@ function windowsOf(
 const SHARE_REGEXP =
   /^limit_(?:(\d+[hd])|(day|week|month))(?:_(?:total|(\w+)))?$/;
 
-/** Returns the window of a share. Names vary, as `limit_7d` and `limit_week` do, so each is read by its parts. */
+/** Returns the window of a share. Its parts are read from its name, because names vary: `limit_7d`, `limit_week`. */
 function shareWindow(
   name: string,
   window: z.output<typeof share>,

@@ -42,7 +42,7 @@ const key = budget.extend({
   spend: quantity,
   user_id: text,
   team_id: text,
-  /** Windows besides the main budget. Their spending is in another field, by duration. */
+  /** Windows besides the main budget. `budget_limits_usage` has their spending, by duration. */
   budget_limits: z.array(z.object({
     budget_duration: z.string(),
     max_budget: numeric,
@@ -56,7 +56,7 @@ const key = budget.extend({
 
 type Key = z.output<typeof key>;
 
-/** Some wrappers leave out the envelope. */
+/** The key, with or without an envelope: some wrappers leave it out. */
 const keyPayload = z.union([
   z.object({ info: key }).transform(({ info }) => info),
   key,

@@ -21,7 +21,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** MiniMax token plans. A weekly boost enlarges the whole, and the share left is that of the boosted whole. */
+/** MiniMax token plans. A weekly boost enlarges the window, and the share left refers to the enlarged window. */
 export const minimax: QuotaReader = {
   poll: {
     requests: hostRequest("/v1/token_plan/remains"),
@@ -93,7 +93,7 @@ function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   }
 }
 
-/** The statuses of a meter that stops requests, though its share may lag, and of one that is not limited. */
+/** The status of a meter that stops requests, even if its share lags, and the status of an unlimited meter. */
 const [EXHAUSTED, UNLIMITED] = [2, 3];
 
 /** Returns the window of a row's short interval, or of its week. */
@@ -129,7 +129,7 @@ function windowOf(
   })];
 }
 
-/** The largest difference between a count and a whole percent of the same amount. */
+/** The largest difference between a percentage from counts and the reported whole percentage. */
 const PERCENT_TOLERANCE = 1;
 
 /**

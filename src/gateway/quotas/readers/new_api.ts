@@ -16,8 +16,8 @@ import {
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * A New-API gateway. It counts in its own units. A second, public endpoint reports how many make a US dollar, which the
- * gateway's administrator chooses.
+ * A New-API gateway. It counts in its own units. Its administrator chooses how many units make a US dollar. A second,
+ * public endpoint reports that number.
  */
 export const newApi: QuotaReader = {
   poll: {

@@ -33,7 +33,7 @@ const keyPayload = z.object({
     limit: numeric,
     limit_remaining: numeric,
     limit_reset: text,
-    /** The usage over the key's whole life, not over the limit's window. */
+    /** The usage since the key was made, not in the limit's window. */
     usage: quantity,
   }),
 });
@@ -69,7 +69,7 @@ function keyWindow(
   });
 }
 
-/** Returns the period of its name; the provider reports no instant. */
+/** Returns the period that has this name. The provider reports no reset time. */
 function periodOf(word: string | null | undefined): Period {
   if (word === null || word === undefined) return TOTAL;
   return PERIOD_BY_WORD.get(word) ?? UNKNOWN_PERIOD;

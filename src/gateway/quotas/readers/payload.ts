@@ -5,7 +5,7 @@ import type { QuotaRequest, QuotaSource } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-/** No provider reports a larger amount, and sums of such numbers would be inexact. */
+/** The largest amount that is accepted. No provider reports more, and larger sums would be inexact. */
 const finite = z.number().min(-1e18).max(1e18);
 
 const given = z.union([
@@ -47,7 +47,7 @@ export function checkPayload<Schema extends z.ZodType>(
   );
 }
 
-/** Formats a path. A key of the provider's response may hold anything, so only plain words are shown. */
+/** Formats a path. Shows only keys that are plain words, because a key of the provider's response may hold anything. */
 function placeOf(path: readonly PropertyKey[]): string {
   const words = path.map(String).map((part) =>
     /^\w{1,40}$/.test(part) ? part : "*"
@@ -72,7 +72,7 @@ export function keyRejected(advice = ""): QuotaFailure {
 }
 
 /**
- * Requires at least one window. A provider without windows for a valid key reports nothing, which is not 0 %.
+ * Requires at least one window. Without windows for a valid key, the use is unknown, not 0 %.
  *
  * @throws QuotaFailure `server` when `windows` is empty.
  */

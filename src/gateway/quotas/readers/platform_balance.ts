@@ -14,7 +14,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** The differences between platforms whose balance has an envelope with a code, and a currency for each region. */
+/** A platform whose balance has an envelope with a code, and a currency for each region. */
 interface PlatformBalance {
   readonly path: string;
   /** The `code` of a successful response. It may be absent. */

@@ -24,7 +24,7 @@ export function headerNumber(
   return NUMBER_REGEXP.test(value) ? Number(value) : null;
 }
 
-/** A larger bare number of seconds is an instant, not a delay. */
+/** The longest delay in seconds. A larger number is an instant. */
 const EPOCH_SECONDS_FLOOR = 1e9;
 
 /**

@@ -45,8 +45,8 @@ export interface QuotaSource {
 /** A quota endpoint. */
 export interface QuotaPoll {
   /**
-   * The shortest time between two reads that the provider accepts, in milliseconds. Set when it is longer than the
-   * lifetime of a cached result.
+   * The shortest time between two reads that the provider accepts, in milliseconds. Set only when cached results live
+   * shorter.
    */
   readonly paceMs?: number;
   /** The status with which this service reports a valid key without a plan. */

@@ -38,7 +38,7 @@ const envelope = z.object({ code: numeric, success: flag, msg: text });
 
 const row = z.object({
   type: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
-  /** One client saw this instead of `type`. */
+  /** Replaces `type` in responses that one client received. */
   name: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
   unit: numeric,
   number: numeric,
