@@ -96,8 +96,8 @@ function isConditional({ message }: RefusalWords): boolean {
 
 /**
  * Returns the lessons of a provider's refusal of a translated request. Words that the error quotes from the request do
- * not count. If the error has a `param`, only that field counts. An error that names nothing makes all fields that may
- * be left out suspects.
+ * not count. If the error has a `param`, only that field counts. If the error names nothing, every field that may be
+ * left out is suspected.
  *
  * @param protocol The provider's protocol.
  * @param sent The body that the provider refused; without it, nothing in the error counts as a quotation.

@@ -32,7 +32,7 @@ interface Suitability {
   readonly better: Protocol | undefined;
 }
 
-/** Returns whether a target accepts a native request for an operation. */
+/** Returns how well a target suits a native request for an operation. */
 export function suitabilityOf(
   operation: Operation,
   target: Target,

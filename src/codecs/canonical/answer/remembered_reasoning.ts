@@ -49,7 +49,7 @@ export function reasoningToRemember(
 }
 
 interface RecallOptions {
-  /** Returns the stored reasoning of a call. The first call of a turn that has any counts. */
+  /** Returns the stored reasoning of a call. Of each turn, the first call with any is used. */
   recall(callId: string): RememberedReasoning | undefined;
   /** Returns true when a sealed part may go to the upstream. */
   maySend(sealed: Sealed): boolean;

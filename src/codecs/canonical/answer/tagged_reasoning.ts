@@ -13,8 +13,8 @@ const MAX_SPACES = 64;
 
 /**
  * Returns a stage that converts a leading `<think>…</think>` to reasoning. Only the first block is read, and later tags
- * stay text. With an unclosed tag, the whole block is reasoning. If the answer then ends well, the text is sent as an
- * answer too, because many clients show no reasoning.
+ * stay text. With an unclosed tag, the whole block is reasoning. If the answer then ends well, the text is also emitted
+ * as a text block, because many clients show no reasoning.
  */
 export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
   let head: BlockStartEvent | undefined;

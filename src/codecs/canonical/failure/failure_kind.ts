@@ -69,8 +69,8 @@ const TIMED_KINDS: ReadonlySet<FailureKind> = new Set(
 );
 
 /**
- * The statuses that a prompt that is too long may have. 403 is Together's; 500 and 502 come from servers that fail on
- * it.
+ * The statuses with which providers reject a prompt that is too long. 403 is Together's; 500 and 502 come from servers
+ * that fail on the prompt.
  */
 const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
   [undefined, 400, 403, 413, 422, 500, 502],

@@ -81,7 +81,7 @@ export function createUniqueIds(
   taken: readonly string[] = [],
 ): (id: string, forms?: readonly string[]) => string {
   const used = new Set(taken);
-  /** The attempts for each id so far. With it, equal ids take no more time than distinct ones. */
+  /** The attempts for each id so far. They keep equal ids as fast as distinct ones. */
   const tries = new Map<string, number>();
   return (id, forms = [fitId(id, CALLER_RULE)]) => {
     let assigned = forms.find((form) => !used.has(form));
