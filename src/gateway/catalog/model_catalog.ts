@@ -16,13 +16,13 @@ import {
 } from "./model_facts.ts";
 import { type ModelList, NoModelList, readModelList } from "./read_list.ts";
 
-/** The facts about models, from the configuration first and from the providers' lists for the rest. */
+/** The facts about models. The configuration's facts come before those of the providers' lists. */
 export interface ModelCatalog {
   /**
-   * Reads missing and old model lists of some connections. It waits briefly for lists that were never read; others are
-   * read in the background.
+   * Reads missing and old model lists of some connections. Waits briefly for lists that were never read, and reads
+   * others in the background.
    *
-   * @param signal Aborted when the caller leaves; it ends the wait, not the reading.
+   * @param signal Aborted when the caller disconnects. Ends the wait, but no reading.
    * @throws The signal's reason when it aborts.
    */
   refresh(
@@ -46,7 +46,7 @@ interface ModelCatalogOptions {
 /** The age up to which a list is fresh, in milliseconds. */
 const FRESH_MS = 3_600_000;
 
-/** The time until the next request to a provider whose list could not be read, in milliseconds. */
+/** The pause before a list that could not be read is requested again, in milliseconds. */
 const FAILED_MS = 600_000;
 
 /** The timeout of a reading, in milliseconds. */
@@ -58,12 +58,12 @@ const READ_MS = 5000;
  */
 const FIRST_WAIT_MS = 1500;
 
-/** The number of cached lists; beyond it, the one that was requested first is dropped. */
+/** The most cached lists. The list that was requested first is dropped first. */
 const MAX_LISTS = 1000;
 
 /** The cached list of a connection. */
 interface Listing {
-  /** Absent before the first successful reading; a failed one leaves the last list in place. */
+  /** Absent before the first successful reading. A failed reading keeps the last list. */
   list?: ModelList;
   /** The time of the next reading, on the monotonic clock; absent before the first one. */
   dueMs?: number;
@@ -148,7 +148,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
 }
 
 /**
- * Returns a key that is equal for two connections with the same list, so that a reload reads none again. The key
+ * Returns a key that is equal for two connections with the same list, so that a reload keeps the lists. The key
  * contains the credential: keep it in memory.
  */
 const listKey = oncePer((connection: Connection): string => {

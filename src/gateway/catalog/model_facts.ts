@@ -2,7 +2,7 @@ import type { ConnectionModel } from "../config/config.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "@gateway/base/json";
 
-/** The known facts about a model. An absent fact is unknown: none is guessed from a name. */
+/** The known facts about a model. An absent fact is unknown. No fact is guessed from the model's name. */
 export interface ModelFacts {
   /** The model's name for people. */
   readonly displayName?: string | undefined;
@@ -54,14 +54,14 @@ export function inputFacts(kinds: readonly InputKind[]): InputFacts {
   );
 }
 
-/** Merges the facts of two sources; the first wins. */
+/** Merges the facts of two sources. Where both have a fact, the first source wins. */
 export function preferFirst(first: ModelFacts, other: ModelFacts): ModelFacts {
   return { ...other, ...withoutGaps(first) };
 }
 
 /**
- * Merges the facts of two connections that may serve a model: the smaller sizes and the common abilities, where both
- * are known. The name, the date and the Codex entry are the first one's.
+ * Merges the facts of two connections that may serve a model: keeps the smaller size and the common abilities if both
+ * are known. The name, the date and the Codex entry are the first connection's.
  */
 export function holdsForBoth(one: ModelFacts, other: ModelFacts): ModelFacts {
   return {

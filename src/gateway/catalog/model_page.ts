@@ -22,7 +22,7 @@ const size = loose(z.number().int().positive().max(1e12));
 /** A boolean. */
 const flag = loose(z.boolean());
 /**
- * A name for people and for clients' settings, where braces and dollars have a meaning: opencode replaces `{file:…}` in
+ * A name for people and for clients' settings, which may interpret braces and dollars: opencode replaces `{file:…}` in
  * its configuration by the file's content (https://opencode.ai/docs/config/#variables).
  */
 const title = loose(
@@ -130,8 +130,8 @@ const pageSchema = z.union([
 /**
  * Parses a page of a provider's list of models, in any provider's shape.
  *
- * @param wanted The provider's names of the models to keep. The rest of other entries is not parsed, because a list may
- * have any length.
+ * @param wanted The provider's names of the models to keep. Of other entries, only the name is parsed, because a list
+ * may have any length.
  * @returns `undefined` when the body is not such a list.
  */
 export function readModelPage(
@@ -219,7 +219,7 @@ function createdMsOf({ created, created_at }: Entry): number | undefined {
   return isDate ? createdMs : undefined;
 }
 
-/** The latest plausible date; a later one is not in seconds. */
+/** The latest plausible date. A later date is in another unit than seconds. */
 const MAX_DATE_MS = Date.UTC(2200, 0, 1);
 
 function inputOf(entry: Entry): InputFacts | undefined {
@@ -295,7 +295,7 @@ function isSupported(value: unknown): boolean {
   return isJsonObject(value) && value.supported === true;
 }
 
-/** Capabilities that the gateway does not serve: it has no batches. */
+/** Capabilities that the gateway does not offer, because it has no batches. */
 const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
 
 function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
@@ -310,7 +310,7 @@ function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The deepest level that is copied; real capabilities have two levels of parts below them. */
+/** The deepest level that is copied. Real capabilities have two levels below their own. */
 const MAX_CAPABILITY_DEPTH = 4;
 
 /** Copies booleans only, so that no other data of the provider is passed on. */

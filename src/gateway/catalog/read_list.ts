@@ -39,12 +39,12 @@ export class NoModelList extends Error {
 /** The longest page that is read, in bytes. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** The largest number of pages that are read. */
+/** The most pages that are read. */
 const MAX_PAGES = 10;
 
 type Query = Readonly<Record<string, string>>;
 
-/** The query for the list of some services. */
+/** The query for the lists of some services. */
 const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
   // Its entries are long; this many stay below MAX_PAGE_BYTES.
   openrouter: { limit: "200" },
@@ -85,7 +85,7 @@ export async function readModelList(
   throw failure ?? new NoModelList("the connection has no endpoint");
 }
 
-/** Returns one endpoint for each base URL, that of the family's protocol first. */
+/** Returns one endpoint for each base URL. The endpoint of the family's protocol comes first. */
 function endpointsOf({ endpoints, family }: Connection): readonly Endpoint[] {
   const seen = new Set<string>();
   return [FAMILIES[family].protocol, ...ENDPOINTS].filter((endpoint) => {
@@ -121,8 +121,8 @@ async function readPages(context: ReadPages): Promise<ModelList> {
 }
 
 /**
- * Removes the Codex entries of other services, which may look alike. Codex receives entries unchanged, and one that it
- * cannot parse invalidates its whole catalog.
+ * Removes Codex entries unless the service is `codex`: other services may have entries that look alike. Codex receives
+ * entries unchanged, and rejects its whole catalog if it cannot parse one.
  */
 function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
   return connection.service === "codex"
@@ -156,7 +156,7 @@ async function readPage(
   if (text === undefined) {
     throw new NoModelList("a page of the list is longer than 1 MiB");
   }
-  // Names are sent to callers, and a provider may repeat the key in any of them.
+  // Callers receive names from the list, and a provider may repeat the key in any of them.
   if (await holdsSecret(text, context.connection)) {
     throw new NoModelList("the list contains the connection's key");
   }
@@ -173,7 +173,9 @@ async function readPage(
 /** The length of a page that is searched at once, in characters. */
 const PART_LENGTH = 64 * 1024;
 
-/** The overlap of two parts, in characters: longer than the revealing text of a key with each character escaped. */
+/**
+ * The overlap of two parts, in characters: longer than the part of a key that reveals it, with each character escaped.
+ */
 const OVERLAP_LENGTH = 1024;
 
 /** Searches a page for the key, with pauses for other work: unescaping takes up to 100 ms per megabyte. */
