@@ -1,8 +1,8 @@
 /** The length of a window, in words and as codes of the API. */
 export interface Period {
   /**
-   * `minute`, `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Longer ones are `five_hour` or `90_minute`. `total`
-   * never resets. `unknown` means that the provider does not report the length.
+   * `minute`, `hourly`, `daily`, `weekly`, `monthly` or `yearly`. With a count: `five_hour`, `90_minute`. `total` never
+   * resets. `unknown` means that the provider does not report the length.
    */
   readonly name: string;
   /** A code of {@linkcode PERIOD_CODES}, or the provider's own value. */

@@ -45,8 +45,8 @@ export interface QuotaSource {
 /** A quota endpoint. */
 export interface QuotaPoll {
   /**
-   * The shortest time between two reads that the provider accepts, in milliseconds. Set only when cached results live
-   * shorter.
+   * The shortest time between two reads that the provider accepts, in milliseconds. Set only when it exceeds the
+   * lifetime of a cached result.
    */
   readonly paceMs?: number;
   /** The status with which this service reports a valid key without a plan. */
