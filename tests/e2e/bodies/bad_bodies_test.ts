@@ -216,9 +216,9 @@ const UNREAD_BODY_REFUSED: Readonly<
     `POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer ${ALICE_TOKEN}`,
     413,
   ],
-  "to no path": ["POST /nothing", 404],
+  "to an unknown path": ["POST /nothing", 404],
   "with a wrong method": ["PUT /v1/chat/completions", 405],
-  "with a method that has none": ["GET /livez", 200],
+  "with a method that has no body": ["GET /livez", 200],
 };
 
 function headUnreadBody(start: string): string {
@@ -275,7 +275,7 @@ Deno.test("the rest of a rejected body of unknown length is read up to a limit",
   );
   const starts = {
     "without a credential": "POST /v1/chat/completions HTTP/1.1\r\n",
-    "of a method that has none": "GET /livez HTTP/1.1\r\n",
+    "of a method that has no body": "GET /livez HTTP/1.1\r\n",
   };
   await steps(t, Object.entries(starts), async ([, start]) => {
     using socket = await connectRaw(gateway.port);

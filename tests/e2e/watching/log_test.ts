@@ -154,7 +154,7 @@ const LINES: Readonly<
     }),
     line: { session: "session-2", agent: undefined, status: 404 },
   },
-  "a stranger, whose names nobody has to keep": {
+  "a caller without a token, whose client's ids are not logged": {
     path: PATHS.chat,
     init: { method: "POST", headers: { "session-id": "session-3" } },
     line: { session: undefined, status: 401 },

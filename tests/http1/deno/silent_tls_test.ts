@@ -251,7 +251,7 @@ const PAIRS: Readonly<
     { cert, key: nextTestCertificate.key },
     "server.tls.key: is not the key of the certificate.",
   ],
-  "a certificate that is none": [
+  "an invalid certificate": [
     { cert: pem("CERTIFICATE"), key },
     NO_CERTIFICATE,
   ],

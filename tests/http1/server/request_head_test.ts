@@ -99,7 +99,7 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
     ["GET http://a/v1/models HTTP/1.1"],
     /has no host header/,
   ],
-  "a host that is none in HTTP/1.0": [
+  "an invalid host in HTTP/1.0": [
     ["GET / HTTP/1.0", "host: a/b"],
     /host header is no host/,
   ],
@@ -122,7 +122,7 @@ const REFUSED: Readonly<Record<string, readonly [string[], RegExp]>> = {
     [POST, HOST, "transfer-encoding: chunked, chunked"],
     /end in chunked/,
   ],
-  "what ends like chunks": [
+  "a coding whose name ends in chunked": [
     [POST, HOST, "transfer-encoding: xchunked"],
     /end in/,
   ],
