@@ -418,6 +418,6 @@ Deno.test("bedrock-claude gets the betas in order, without those of headers_drop
   assert.match(refused.text, /invalid beta flag/);
   assert.match(
     lines.at(-1) ?? "",
-    /"reason":"the provider refuses a beta [^"]*headers_drop: \{ anthropic-beta: \[[^"]*fast-mode-2026-02-01\] \}"/,
+    /"reason":"the provider refuses a beta [^"]*headers_drop: \{ anthropic-beta: \[[^"]*fast-mode-2026-02-01\] \}, without /,
   );
 });
