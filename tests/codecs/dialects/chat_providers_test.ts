@@ -193,7 +193,7 @@ for (const from of CALLERS) {
   });
 
   // kimi-k3 takes auto, none and required: https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152
-  Deno.test(`a model that accepts no named tool gets only that tool, and must call one, for a ${from} caller`, () => {
+  Deno.test(`a model without named choices gets only the named tool, and must call it, for a ${from} caller`, () => {
     const { body, dropped } = received(
       from,
       "chat moonshot kimi-k3",

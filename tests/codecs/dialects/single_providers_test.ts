@@ -193,7 +193,7 @@ const REFUSALS: readonly (readonly [
     { content: "Yes.\n\nNo.\n\nYes.", refusal: undefined },
     "Yes.\n\nNo.\n\nYes.",
   ],
-  ["alone", ["refusal"], { content: null, refusal: "No." }, "No."],
+  ["without a text", ["refusal"], { content: null, refusal: "No." }, "No."],
 ];
 
 for (const [what, parts, own, other] of REFUSALS) {
@@ -264,7 +264,7 @@ const FORMATS: readonly FormatCase[] = [
   ]),
   // https://github.com/cisco-ai-defense/skill-scanner/pull/115
   [
-    "MiniMax gets a schema in words, and JSON as the format",
+    "MiniMax gets a schema in the prompt, and JSON as the format",
     "chat minimax MiniMax-M2.7",
     FORMATTED,
     { response_format: { type: "json_object" } },
@@ -294,7 +294,7 @@ const FORMATS: readonly FormatCase[] = [
   // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required":
   // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670
   [
-    "LM Studio gets a forced tool alone, with a word as the choice",
+    "LM Studio gets only the forced tool, with `required` as the choice",
     LM_STUDIO,
     {
       tools: [TOOL, { ...TOOL, name: "g" }],
@@ -304,7 +304,7 @@ const FORMATS: readonly FormatCase[] = [
     [],
   ],
   [
-    "LM Studio gets all tools with a choice among them",
+    "LM Studio gets only the allowed tools, with `required` as the choice",
     LM_STUDIO,
     {
       tools: [TOOL],
@@ -320,21 +320,21 @@ const FORMATS: readonly FormatCase[] = [
   // "Tools with mixed values for 'strict' are not allowed":
   // https://github.com/mpfaffenberger/code_puppy/pull/368
   [
-    "Cerebras gets no strict tool beside another",
+    "Cerebras gets no strict tool beside one that is not strict",
     CEREBRAS,
     { tools: [{ ...TOOL, strict: true }, { ...TOOL, name: "g" }] },
     { tools: [sentTool("f"), sentTool("g")] },
     ["tools[].strict"],
   ],
   [
-    "Cerebras gets no strict tool beside one that leaves it open",
+    "Cerebras gets no strict tool beside one without `strict`",
     CEREBRAS,
     { tools: [{ ...TOOL, strict: true }, { type: "function", name: "g" }] },
     { tools: [sentTool("f"), sentTool("g")] },
     ["tools[].strict"],
   ],
   [
-    "Cerebras gets strict tools where all are",
+    "Cerebras gets strict tools if all are strict",
     CEREBRAS,
     { tools: [{ ...TOOL, strict: true }] },
     { tools: [sentTool("f", { strict: true })] },
@@ -452,7 +452,7 @@ Deno.test("Mistral gets a message of the model between a result and the next use
   assert.deepEqual(roles(GROQ), ["user", "assistant", "tool", "user"]);
 });
 
-Deno.test("Mistral's models get such ids and messages at every provider", () => {
+Deno.test("Mistral's models get nine-character ids and a message after a result at every provider", () => {
   for (const service of ["custom", "openrouter", "siliconflow"]) {
     const messages = messagesOf(
       received("messages", `chat ${service} mistralai/Devstral-2512`, LOOP),
@@ -538,10 +538,10 @@ Deno.test("other providers get a prefill without a mark", () => {
 // "this error occur when sending a completion request with zero `user` role messages in it"
 // https://github.com/anomalyco/opencode/issues/2557
 const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
-  ["words of the system alone", {
+  ["only system text", {
     input: [{ role: "developer", content: "Say hi." }],
   }, ["system", "user"]],
-  ["words of the model alone", {
+  ["only text of the model", {
     input: [fromModel("Hi.")],
   }, ["user", "assistant"]],
   ["a user", { input: "Hello" }, ["user"]],
