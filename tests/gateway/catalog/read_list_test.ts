@@ -113,7 +113,7 @@ Deno.test("readModelList() reads all pages of a Messages provider, with Anthropi
   });
   const list = await read(connection, { fetch });
   assert.equal(list.get("model-a")?.contextWindow, 10);
-  // Everything that was wanted is known then.
+  // All wanted models are known by then.
   assert.deepEqual(urls(), [first, second]);
   const headers = new Headers(asked[0]?.init.headers);
   assert.equal(headers.get("anthropic-version"), "2023-06-01");

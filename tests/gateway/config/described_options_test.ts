@@ -45,7 +45,7 @@ function pairs(
 
 const TLS: Pair = [{}, { server: { tls: { cert: "c", key: "k" } } }];
 
-/** The values of all connections, when a connection sets every deadline itself. */
+/** Returns files with two global values of a deadline, whose connection sets every deadline itself. */
 const deadline = (name: string): Pair => {
   const timeouts = { connect: 1, first_byte: 1, first_output: 1, idle: 1 };
   const connections = [connectionFile({ timeouts })];
@@ -298,7 +298,7 @@ const TOY_PLACES: OptionPlaces<Overrides> = {
   show: ({ toy }) => `toy: ${toy}`,
 };
 
-Deno.test("the check finds an option that was forgotten", async (t) => {
+Deno.test("the check of this test finds a forgotten option", async (t) => {
   const cases: Readonly<
     Record<string, readonly [Partial<typeof TOY_PLACES>, readonly string[]]>
   > = {

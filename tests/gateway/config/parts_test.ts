@@ -304,7 +304,7 @@ Deno.test("a renewed key replaces only its connection's object", async () => {
   assert.equal(pool?.[0]?.model, renewed.models[0]);
   assert.equal(pool?.[1], before.pools.get("model-a")?.[1]);
 
-  // Any other change replaces everything, and so does an equal configuration that is forced.
+  // Any other change, and a forced equal configuration, replaces every object.
   for (const overrides of [{}, { max_concurrent: 2 }]) {
     live.swap(await load("second", overrides));
     assert.notEqual(live.current().connections[1], other);

@@ -201,7 +201,7 @@ Deno.test("a connection may override every setting of its service", async () => 
   });
 });
 
-Deno.test("`kind: none` turns the reading of a quota off", async () => {
+Deno.test("`kind: none` disables the reading of a quota", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({ service: "zai", quota: { kind: "none" } })],
   });

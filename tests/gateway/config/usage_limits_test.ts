@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const PRICE = { input: 2, output: 8 };
 
-/** A connection with a quota reader, a model with a price and one without. */
+/** Returns a connection with a quota reader, a model with a price and one without. */
 function zai(overrides: Fields = {}): Fields {
   return connectionFile({
     service: "zai",

@@ -44,12 +44,12 @@ const FAULTS: Readonly<
     "line 3, column 1",
     /^is not valid YAML: cannot read flow collection: unexpected end/,
   ],
-  "a tab that indents": [
+  "an indent of a tab": [
     "server:\n\tport: 1\n",
     "line 2",
     /^a tab indents this line. Indent with spaces only\.$/,
   ],
-  "spaces and a tab that indent": [
+  "an indent of spaces and a tab": [
     "a:\n  b:\n  \t c: 1\n",
     "line 3",
     /^a tab indents/,

@@ -82,7 +82,7 @@ Deno.test("an entry has the context, the inputs and the efforts of a model", asy
     ...PLAIN,
     display_name: "Model A",
     context_window: 200_000,
-    // Older versions know no other kinds, and would lose the whole catalog.
+    // Older versions know no other kinds, and would reject the whole catalog.
     input_modalities: ["text", "image"],
     supports_reasoning_summaries: true,
     supported_reasoning_levels: [

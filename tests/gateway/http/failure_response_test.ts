@@ -89,7 +89,7 @@ for (const protocol of PROTOCOLS) {
     const { headers } = fail(error, protocol).response;
     assert.equal(headers.get("x-should-retry"), "false");
     assert.equal(headers.get("retry-after-ms"), "1000");
-    // Claude Code stops at a 401 only where it would have to wait for more than a minute; Codex would wait for it.
+    // Claude Code stops at a 401 only if its wait exceeds a minute. Codex would wait that long.
     const seconds = Number(headers.get("retry-after"));
     assert.equal(seconds > 60, protocol === "messages", `${seconds} s`);
     assert.equal(seconds === 0, protocol !== "messages");
@@ -142,20 +142,24 @@ const UNFORESEEN: readonly (readonly [
   thrown: unknown,
   hasStack: boolean,
 ])[] = [
-  ["a plain one", new Error(SECRET), true],
-  ["one with fields of its own", new OddError(SECRET), true],
-  ["that of JSON.parse", jsonFault(), true],
+  ["a plain error", new Error(SECRET), true],
+  ["an error with its own fields", new OddError(SECRET), true],
+  ["an error of JSON.parse", jsonFault(), true],
   [
-    "one that looks like frames",
+    "an error with a message that looks like frames",
     new Error(`x\n    at ${SECRET}\n  at y`),
     true,
   ],
-  ["one that looks like frames alone", new Error(`\n    at ${SECRET}`), true],
-  ["one that was changed", renamed(), true],
-  ["one without a stack", withoutStack(), false],
-  ["that of a cause", new Error("x", { cause: new Error(SECRET) }), true],
   [
-    "those of an aggregate",
+    "an error with only a message that looks like frames",
+    new Error(`\n    at ${SECRET}`),
+    true,
+  ],
+  ["an error with a changed message", renamed(), true],
+  ["an error without a stack", withoutStack(), false],
+  ["an error with a cause", new Error("x", { cause: new Error(SECRET) }), true],
+  [
+    "an aggregate error",
     new AggregateError([new OddError(SECRET)], SECRET),
     true,
   ],

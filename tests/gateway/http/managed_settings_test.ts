@@ -9,7 +9,7 @@ import {
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { sha256Hex } from "../../../src/base/sha256.ts";
 
-// What Claude Code reads after its sign-in at the gateway, by the contract in npm's `@anthropic-ai/claude-code` 2.1.332.
+// The settings that Claude Code reads after a sign-in, as in npm's `@anthropic-ai/claude-code` 2.1.332.
 
 const BOB = "bob-token";
 const CAROL = "carol-token";

@@ -214,19 +214,21 @@ const PLAIN = {
 const NATIVE: Readonly<
   Record<string, readonly [readonly string[], readonly string[]]>
 > = {
-  "the own one of each family": [["B messages"], ["messages"]],
-  "the own one of a family that could translate": [["C responses"], [
+  "each family's own protocol": [["B messages"], ["messages"]],
+  "a family's own protocol even if others could be translated": [[
+    "C responses",
+  ], [
     "responses",
   ]],
-  "further endpoints, after the family's own": [
+  "the protocols of further endpoints, after the family's own": [
     ["A messages responses chat"],
     ["chat", "messages", "responses"],
   ],
-  "what all connections have": [
+  "the protocols of all connections": [
     ["A chat messages", "B messages"],
     ["messages"],
   ],
-  "those of the first connection where they have none in common": [
+  "the first connection's protocols if the connections have none in common": [
     ["C responses", "A chat"],
     ["responses"],
   ],

@@ -152,7 +152,7 @@ Deno.test("a loop at the same address does not prevent the renewals of a login t
   }
 });
 
-Deno.test("hundreds of people behind one address renew one after another", async () => {
+Deno.test("hundreds of people at one address renew their logins one after another", async () => {
   const { clock, crowd } = await open();
   for (let minute = 0; minute < 20; minute++) {
     const good = await crowd(30, (index) => renewal(`good-${minute}-${index}`));
@@ -228,22 +228,22 @@ const NETWORKS: Readonly<Record<string, readonly [Sender, Sender, boolean]>> = {
     { peer: "::ffff:192.0.2.2" },
     false,
   ],
-  "a caller that names others": [
+  "an untrusted caller with forwarded addresses": [
     { peer: "192.0.2.1", forwarded: "198.51.100.1" },
     { peer: "192.0.2.1", forwarded: "198.51.100.2" },
     true,
   ],
-  "two callers behind a trusted proxy": [
+  "two callers at a trusted proxy": [
     { peer: "10.1.2.3", forwarded: "198.51.100.1" },
     { peer: "10.1.2.3", forwarded: "198.51.100.2" },
     false,
   ],
-  "two callers behind two trusted proxies": [
+  "two callers at two trusted proxies": [
     { peer: "10.1.2.3", forwarded: "198.51.100.1, fd00::7" },
     { peer: "10.1.2.3", forwarded: "198.51.100.2, 10.9.9.9" },
     false,
   ],
-  "a caller behind a trusted proxy that names others": [
+  "a caller at a trusted proxy who adds invented addresses": [
     { peer: "10.1.2.3", forwarded: "203.0.113.1, 198.51.100.1" },
     { peer: "10.1.2.4", forwarded: "203.0.113.2, 198.51.100.1:4711" },
     true,
@@ -253,7 +253,7 @@ const NETWORKS: Readonly<Record<string, readonly [Sender, Sender, boolean]>> = {
     { peer: "fd00::1", forwarded: "2001:db8:1:2::2" },
     true,
   ],
-  "a trusted proxy whose header is no address": [
+  "a trusted proxy with an invalid address in its header": [
     { peer: "10.1.2.3", forwarded: "unknown" },
     { peer: "10.1.2.3", forwarded: "other" },
     true,

@@ -114,7 +114,7 @@ Deno.test("Claude Code signs in at the issuer through the gateway, and the issue
     "/.well-known/oauth-authorization-server",
   );
   const found = await metadata.json();
-  // The client accepts addresses of the gateway's own origin alone.
+  // The client accepts only addresses of the gateway's own origin.
   assert.equal(
     found.device_authorization_endpoint,
     `${gateway.url}/oauth/device_authorization`,
@@ -201,7 +201,7 @@ const POLL = { grant_type: DEVICE_GRANT, device_code: "device-code" };
 const REFRESH = { grant_type: "refresh_token", refresh_token: "refresh-1" };
 
 const REFUSALS: Readonly<Record<string, () => Case>> = {
-  "a code that waits": () => [
+  "a code without approval yet": () => [
     Response.json({ error: "authorization_pending" }, { status: 400 }),
     POLL,
     400,
@@ -213,19 +213,19 @@ const REFUSALS: Readonly<Record<string, () => Case>> = {
     400,
     "slow_down",
   ],
-  "a login that has ended, as the contract wants it": () => [
+  "a login that has ended": () => [
     Response.json({ error: "invalid_grant" }, { status: 400 }),
     REFRESH,
     401,
     "invalid_grant",
   ],
-  "a failing issuer, which ends no login": () => [
+  "a failing issuer": () => [
     new Response("<html>", { status: 502 }),
     REFRESH,
     503,
     "temporarily_unavailable",
   ],
-  "another grant, which is not sent on": () => [
+  "another grant, without a request to the issuer": () => [
     Response.json({ access_token: "a" }),
     { grant_type: "client_credentials", client_secret: "s" },
     400,

@@ -108,7 +108,7 @@ const FILES: Readonly<Record<string, readonly [Uint8Array, string]>> = {
 Deno.test("unpack() returns the original bytes of a compressed file", (t) =>
   steps(t, Object.entries(FILES), async ([, [bytes, text]]) => {
     for (const size of [1, 3, 4, 1000, 1e9]) {
-      // A large file byte by byte takes long and shows nothing more.
+      // A large file byte by byte would take long and test nothing more.
       if (bytes.length > 100_000 && size < 1000) continue;
       assert.ok(await unpacked(bytes, size) === text, `${size}`);
     }

@@ -295,7 +295,7 @@ Deno.test("readLogLine() skips text before the object", () => {
   const prefixes = [
     "Nov 21 12:00:00 host model-gateway[12]: ",
     "2026-11-21T12:00:00.1Z stdout F ",
-    // Written when the process died, before the next one wrote its first line.
+    // Text that the dying process wrote before the first line of the next one.
     LINE.slice(0, 90),
   ];
   for (const prefix of prefixes) {

@@ -174,7 +174,7 @@ Deno.test("GET /limits reads 200 connections at once", async () => {
   let asked = 0;
   const provider = async () => {
     asked += 1;
-    // Nobody is answered before everybody was asked.
+    // No provider answers before all of them have a request.
     if (asked === names.length) all.resolve();
     await all.promise;
     return credits();

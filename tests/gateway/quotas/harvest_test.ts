@@ -35,7 +35,7 @@ Deno.test("a harvest has the quota of the last answer that reported one, with it
   clock.advance(5000);
   harvest.observe(OPENAI, rateLimits(80));
   clock.advance(5000);
-  // An error of a proxy in between has no such headers.
+  // An error of an intermediate proxy has no such headers.
   harvest.observe(OPENAI, new Headers({ "content-type": "text/html" }));
   assert.deepEqual(harvest.reading(OPENAI), {
     checkedAtMs: NOW_MS + 5000,

@@ -88,7 +88,7 @@ export function credits(): Response {
   return Response.json(fixture("zai/credits"));
 }
 
-/** Never answers. */
+/** Waits until its signal aborts. */
 export function hang(signal: AbortSignal): Promise<Response> {
   return noAnswer({ signal });
 }

@@ -112,7 +112,7 @@ Deno.test("amounts() shows overuse and never returns a negative amount", () => {
     remaining: 0,
     usedPercent: 130,
   });
-  // More left than there is: what was used is unknown, not negative.
+  // If more is left than the limit, the used amount is unknown, not negative.
   assert.equal(amounts({ limit: 100, remaining: 130 }).used, null);
   assert.equal(amounts({ limit: 100, remaining: -30 }).used, 130);
 });

@@ -114,7 +114,7 @@ Deno.test("no fallback gets a request that the provider rejects in similar words
           assert.equal(received.status, status);
           assert.doesNotMatch(received.text, /prompt is too long/);
           assert.doesNotMatch(received.text, /context_length_exceeded/);
-          // A translated request may be sent once more without what was refused.
+          // A translated request may be sent once more without the refused field.
           const [first, ...more] = scene.providers.hosts();
           assert.equal(first, "one");
           assert.deepEqual(more, mode === "native" ? [] : more.slice(0, 1));

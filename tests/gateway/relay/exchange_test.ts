@@ -64,7 +64,7 @@ Deno.test("followCaller() never listens to the caller when the request ends with
   assert.equal(timers.running, 0);
 });
 
-Deno.test("followCaller() does not follow a request that has ended", () => {
+Deno.test("followCaller() ignores a request that has ended", () => {
   const opened = openTestRecord();
   opened.end("error");
   for (const afterMs of [0, 50]) {

@@ -167,7 +167,7 @@ Deno.test("holdBack() stops reading and judging after 15 s", async () => {
   const chunks = [": late\n\n", ": later\n\n", WIRES.chat.failure];
   for (const chunk of chunks) scene.source.enqueue(bytes(chunk));
   await settle();
-  // The read that was waiting takes the first chunk. The others stay queued, beside room for one.
+  // The waiting read gets the first chunk. The others stay queued.
   assert.equal(scene.source.desiredSize, 1 - 2);
   scene.source.close();
   assert.equal(await readRest(scene.ahead), chunks.join(""));

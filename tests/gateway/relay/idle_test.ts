@@ -147,7 +147,7 @@ Deno.test("white space every 300 ms prevents the idle timeout of a second", asyn
       const length = String(DRIPS + whole.length);
       const cases = {
         "an answer of unknown length": JSON_HEADERS,
-        "an answer that says how long it is": {
+        "an answer with a length": {
           ...JSON_HEADERS,
           "content-length": length,
         },

@@ -30,7 +30,7 @@ function bodyOf({ start, output, end, answer }: Wire, kind: Kind): string {
 }
 
 /**
- * An answer with a wrong content type: in chunks, after a line break, and with `content-length`.
+ * Returns acts that answer with a wrong content type: in chunks, after a line break, and with `content-length`.
  *
  * @param isWhole True if the test's clock must stand still between the chunks.
  */
@@ -193,7 +193,7 @@ Deno.test("events that are labelled as JSON reach the caller as they arrive", as
   }
 });
 
-/** Input and output tokens with the log's field names. */
+/** Returns the input and output tokens of a log line. */
 function countsIn({ usage }: JsonObject): unknown[] {
   const counts: JsonObject = JSON.parse(JSON.stringify(usage ?? {}));
   return [counts.input_tokens, counts.output_tokens];

@@ -242,7 +242,7 @@ Deno.test("unknown keys cause one reading in 30 seconds, however many threads se
   await one.callerOf(await tokenOf("u-1"));
   scene.serve(keySetOf(signer, next));
   scene.advance(20_000);
-  // The reading of the first thread is the reason why the second may not read yet.
+  // The second thread may not read yet, because the first has just read.
   assert.equal(
     await refusalOf(other.callerOf(await tokenOf("u-1", stranger))),
     "its issuer has no such key",

@@ -169,7 +169,7 @@ const hasBotocore = await runPython("import botocore.auth")
   .then(() => true, () => false);
 
 testNeeding(
-  "a request is signed as botocore signs it",
+  "a signature equals that of botocore",
   !hasBotocore && "there is no botocore here",
   async () => {
     const ours = await Promise.all(REQUESTS.map(signed));

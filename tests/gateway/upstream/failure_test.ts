@@ -277,7 +277,7 @@ Deno.test("unanswered() returns a 503 for a shortage of the gateway's machine, a
     assert.equal(error.status, 503);
     assert.equal(error.code, "gateway_shortage");
     assert.ok(error.message.includes(what));
-    // A connection that was open has ended for another reason.
+    // An open socket ends for another reason.
     const { message: text } = cause;
     const ended = new Http1Failure("closed", text, { progress, cause });
     assert.equal(unanswered(ended).status, 502);

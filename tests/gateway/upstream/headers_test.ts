@@ -186,7 +186,7 @@ Deno.test("every header of providers' SDKs and agents reaches the provider", () 
 });
 
 Deno.test("the test of a name takes linear time", () => {
-  // In quadratic time, these would take minutes.
+  // In quadratic time, these names would take minutes.
   for (const part of ["a", "user", "user-", "token-", "-", "client-key"]) {
     const name = part.repeat(2 ** 20);
     assert.equal(typeof isWithheldFromUpstream(`${name}.x`), "boolean");
@@ -314,13 +314,13 @@ const escaped = [...SECRETS_KEY].map((one) =>
 /** The ways in which an upstream may repeat a key. */
 const REPEATED: Readonly<Record<string, string>> = {
   plain: `the key ${SECRETS_KEY} is wrong`,
-  "its beginning": `the key ${SECRETS_KEY.slice(0, 16)}... is wrong`,
+  "with only its beginning": `the key ${SECRETS_KEY.slice(0, 16)}... is wrong`,
   "escaped for JSON": `"${escaped}"`,
   "with escaped slashes": `"${SECRETS_KEY.replace("/", "\\/")}"`,
   "escaped for an address": `?key=${encodeURIComponent(SECRETS_KEY)}`,
   "in base64": btoa(SECRETS_KEY),
-  "in base64 behind one byte": btoa(`:${SECRETS_KEY}`),
-  "in base64 behind two": btoa(`u:${SECRETS_KEY}`),
+  "in base64 after one byte": btoa(`:${SECRETS_KEY}`),
+  "in base64 after two bytes": btoa(`u:${SECRETS_KEY}`),
   "in base64 among others": btoa(`user:${SECRETS_KEY}@host`),
 };
 

@@ -113,7 +113,7 @@ Deno.test("a caller's sessions beyond its limit share one table, and other calle
   assert.equal(countOf("mallory", 0), 1, "the first ones are apart");
   assert.ok((countOf("mallory", 99_999) ?? 0) > 99_000, "the rest is not");
   assert.equal(countOf("mallory", 200_000), countOf("mallory", 99_999));
-  // As many others come, and many callers as hostile.
+  // Many other callers are equally hostile.
   for (let caller = 0; caller < 50; caller++) {
     for (let session = 0; session < 1000; session++) {
       count(`mallory-${caller}`, session);

@@ -115,6 +115,6 @@ Deno.test("five weeks of a token take at most six tables of 42 values", () => {
     count(1000, { cost: 5 });
     clock.nowMs += DAY_MS;
   }
-  // The current windows and the buckets of a connection's tokens have ended or are few.
+  // The other tables, of current windows and of a connection's tokens, have ended or are few.
   assert.ok(sums.size <= 6 * 42 + 4 * 11 + 64, `${sums.size} values`);
 });

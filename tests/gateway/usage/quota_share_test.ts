@@ -7,7 +7,7 @@ import { minimalConfig, NOW_MS } from "../../support/gateway/config.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A window that began before the first count. */
+/** Returns a window that began before the first count. */
 function windowOf(type: string, usedPercent: number): QuotaWindow {
   return quotaWindow({
     type,
@@ -39,6 +39,6 @@ Deno.test("invented windows in each answer of a provider take limited memory", a
   for (let count = 0; count < 9_999; count++) usedOf(`OTHER:${count}`, 1);
   assert.equal(usedOf("FIRST", 20), 0.1);
   usedOf("ONE TOO MANY", 1);
-  // As if it were seen for the first time.
+  // The same window counts as a new one.
   assert.equal(usedOf("FIRST", 20), 0);
 });

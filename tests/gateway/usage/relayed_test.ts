@@ -61,7 +61,7 @@ Deno.test("relayedShare() counts only the part of a bucket within the span", () 
   use(BOB, 100);
   assert.equal(share(ALICE, HOUR_MS), 0);
   assert.equal(share(BOB, HOUR_MS), 1);
-  // Of the fifteen minutes in which Alice used it, five are in the stretch.
+  // Five of the fifteen minutes of Alice's use are within the span.
   assert.equal(share(ALICE, 2 * HOUR_MS - 10 * MINUTE_MS), 0.5);
 });
 

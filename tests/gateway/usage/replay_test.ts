@@ -160,7 +160,7 @@ Deno.test("createReplay() combines only requests of the same windows", () => {
     { time: time("11:15:00.000"), model: "other" },
     { time: time("11:15:00.000"), connection: "other" },
     { time: time("11:15:00.000"), token: "bob" },
-    // The minute that runs when the process starts has a window of its own.
+    // The current minute at the start of the process has its own window.
     { time: time("12:06:59.999") },
     { time: time("12:07:00.000") },
     { time: time("12:07:29.999") },
@@ -291,7 +291,7 @@ Deno.test("createReplay() counts a session from its first request, in logs of an
       usage: { input_tokens: 10 * (index + 1), output_tokens: 0 },
     }));
   const cases = {
-    // 50 to 26 hours ago is one life, the next one has begun 25.9 hours ago and is over.
+    // One session lasts from 50 to 26 hours ago. The next began 25.9 hours ago and is over.
     "ended": { hours: [50, 40, 27, 25.9, 20, 2], used: 0, endsIn: undefined },
     "runs": { hours: [33, 8, 7], used: 20 + 30, endsIn: 16 },
     "chained": { hours: [47, 24, 22.9, 3], used: 30 + 40, endsIn: 1.1 },

@@ -237,14 +237,14 @@ Deno.test("a token without lists has the union of its groups' lists", async (t) 
       models: ["haiku"],
       maxConcurrent: 4,
     }],
-    "two groups, of which one restricts its own models": [{
+    "two groups, one with its own models": [{
       group: ["china", "claude"],
     }, {
       connections: ["glm", "kimi", "claude"],
       models: ["air", "glm", "haiku", "kimi"],
       maxConcurrent: 4,
     }],
-    "a group that gives nothing": [{ group: ["budget", "claude"] }, {
+    "a group without lists": [{ group: ["budget", "claude"] }, {
       connections: ["claude"],
       models: ["haiku"],
       maxConcurrent: 4,

@@ -64,7 +64,7 @@ Deno.test("resolveQuota() rejects an invalid key", async (t) => {
       /quota\.key_file: must not be set with key\.$/,
     ],
     "a key with a space": [{ key: "a b" }, /quota\.key: must be a key/],
-    "a file that is not there": [{ key_file: "none" }, /quota\.key_file: /],
+    "a missing file": [{ key_file: "none" }, /quota\.key_file: /],
   };
   await steps(t, Object.entries(cases), async ([, [fields, expected]]) => {
     const problems = problemsOf(await load({ kind: "litellm", ...fields }));

@@ -67,7 +67,7 @@ Deno.test("outputFormat() uses colours only for people at a terminal, and never 
   assert.equal(formatOf("json", true), "json");
 });
 
-/** A sink that accepts bytes when the test says so. */
+/** Opens a sink that accepts bytes when the test says so. */
 function openSink(take: (bytes: Uint8Array) => Promise<number>) {
   const calls: string[] = [];
   return {

@@ -221,7 +221,7 @@ Deno.test("follow() changes the watched files, in several directories", async ()
   const [one, other] = [`${directory}/one`, `${directory}/keys/other`];
   await Deno.writeTextFile(one, "first");
   await Deno.writeTextFile(other, "first");
-  // Old enough for a time stamp to separate two writes.
+  // The first write is old enough to have another time stamp than the second.
   for (const path of [one, other]) {
     await Deno.utime(path, new Date(0), new Date(0));
   }

@@ -73,7 +73,7 @@ Deno.test("codex reads every meter, and credits written as text", () => {
   ]);
 });
 
-Deno.test("codex reads a business's cap on one member", () => {
+Deno.test("codex reads a company's cap for one member", () => {
   assertWindows(parse(source, fixture("codex/business")), [
     "SPEND_LIMIT unknown credits 5000 1250 3750 25 2026-08-01T00:00:00.000Z",
   ]);

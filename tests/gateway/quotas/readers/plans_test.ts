@@ -154,7 +154,7 @@ Deno.test("minimax sends requests to the region of the connection's host", () =>
 
 Deno.test("minimax converts the remaining percent into the used one, and computes each length", () => {
   assert.deepEqual(parse(sourceMinimax, fixture("minimax/percent")), [
-    // Four hours between its start and its end, whatever others have.
+    // There are four hours between its start and its end.
     windowOf(
       "USAGE_LIMIT four_hour percent 100 0 100 0 2026-06-21T16:00:00.000Z",
     ),
@@ -173,7 +173,7 @@ Deno.test("minimax decides by the percent whether a count is used or remaining",
     windowOf(
       "USAGE_LIMIT:minimax-m2 weekly requests 100 40 60 40 2026-01-01T00:01:00.000Z",
     ),
-    // Without a percent the count is what remains, as on most hosts.
+    // Without a percent the count is the remaining one, as on most hosts.
     windowOf("USAGE_LIMIT:minimax-m3 unknown requests 300 180 120 60"),
     // A count that contradicts the percent has no meaning.
     windowOf("USAGE_LIMIT:minimax-m3 weekly percent 100 50 50 50"),

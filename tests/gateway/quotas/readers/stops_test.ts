@@ -41,7 +41,7 @@ const BODIES: Readonly<
     "USAGE_LIMIT weekly percent 100 100 0 100",
     "USAGE_LIMIT:code_review weekly percent 100 99 1 99",
   ],
-  "Codex's reached limit beside a window that is used up already": [
+  "Codex's reached limit beside a used-up window": [
     "codex",
     {
       rate_limit: {
@@ -97,7 +97,7 @@ const BODIES: Readonly<
     { rollingFiveHourLimit: { max: 750, remaining: 3, limited: true } },
     "REQUESTS_LIMIT five_hour requests 750 747 3 100",
   ],
-  "DeepSeek's balance that is too small for a request": [
+  "DeepSeek's balance below the price of a request": [
     "deepseek",
     {
       is_available: false,

@@ -100,7 +100,7 @@ Deno.test("zai keeps every row with missing fields", () => {
     }),
     windowOf("CREDIT_LIMIT monthly credits 6000 4500 1500 74"),
     windowOf("VIDEO_LIMIT daily unknown 20 3 17 15"),
-    // A code that nobody has explained.
+    // An unknown code.
     windowOf("CREDIT_LIMIT unknown credits 0 0 0 0", {
       period_unit: 1,
       period_count: 2,

@@ -34,7 +34,7 @@ function words(random: Random, tokens: number): string {
   return `${seed} ${"lorem ipsum ".repeat(Math.ceil(tokens / 3))}`;
 }
 
-/** What a client sends, in its own protocol. */
+/** A conversation of a client, in the client's protocol. */
 interface Chat {
   readonly protocol: Protocol;
   model: string;
@@ -155,7 +155,7 @@ const PLANTS: Readonly<
 > = {
   nothing: () => ({}),
   pause({ chat, scene, random, mode }) {
-    // The translations of this test have no place for an hour's cache, or a day's.
+    // The translations of this test cannot request a cache for an hour or a day.
     const isLong = chat.hour && mode === "native";
     const most = isLong ? 50 : 600;
     scene.timers.advance((7 + random.below(most)) * MINUTE_MS);
@@ -172,7 +172,7 @@ const PLANTS: Readonly<
   message({ chat, random }) {
     const last = chat.messages[0];
     if (last !== undefined) last.text = words(random, 1500);
-    // Without a name, another first message is another conversation.
+    // Without a name, another first message means another conversation.
     return { why: "edited", at: FIELDS[chat.protocol].message(0) };
   },
   compaction({ chat, random }) {

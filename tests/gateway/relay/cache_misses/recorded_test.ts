@@ -96,7 +96,7 @@ const CHANGING: ReadonlySet<string> = new Set([
 const RUNS = sessions();
 
 testNeeding(
-  "the recorded sessions of Claude Code and Codex are dear for the reason that they are, in every mode",
+  "the log names the true cause of cache misses in recorded sessions of Claude Code and Codex, in every mode",
   RUNS.length === 0 && "there are no recordings here",
   async (t) => {
     for (const mode of ["native", "translated"] as const) {
@@ -110,14 +110,14 @@ testNeeding(
             );
             const [first, second] = requests;
             if (first === undefined || second === undefined) continue;
-            // A provider without reports of writes is known once it has read from its cache.
+            // The gateway knows a cache without reported writes only after a read from it.
             await ask(scene, protocol, first);
             const known = await ask(scene, protocol, first);
             assert.equal(known.cache_miss, undefined, name);
             before(scene, provider);
             const line = await ask(scene, protocol, second);
             const found = line.cache_miss;
-            // Some clients change their prompt here themselves, or begin another.
+            // Some clients change their prompt here, or begin another one.
             const isChanged = found === "edited" || found === undefined;
             assert.ok(
               found === why || CHANGING.has(name) && isChanged,

@@ -215,13 +215,13 @@ Deno.test("a usage limit is exhausted until the reset that only its body has, na
       assert.equal(scene.providers.asked.length, asked);
     }
     scene.timers.advance(WAIT_SECONDS * 1000);
-    // A reset that no quota can have counts as none.
+    // An implausible reset is ignored.
     await scene.ask(protocol);
     assert.equal((await scene.ask(protocol)).status, 200);
   });
 });
 
-Deno.test("the connection is tried again after an hour, before the provider's own time", async () => {
+Deno.test("an exhausted connection gets a probe within an hour, before the provider's time", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "responses", mode: "translated" })],
     {

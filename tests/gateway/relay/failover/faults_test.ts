@@ -58,15 +58,15 @@ const SILENCE = { timeouts: { first_byte: 8000, idle: 10_000 } };
 
 const CUT = streamOf(({ start, output }) => [start, output], "break");
 
-/** A provider's 429 with these headers. */
+/** Returns an act that answers 429 with these headers. */
 const limited = (headers: Record<string, string>) =>
   status(429, { type: "rate_limit_error", message: "Too fast", headers });
 
-/** An error page that is longer than any error. */
+/** Returns an act that answers with an error page longer than any error. */
 const longPage = (code: number, headers: Record<string, string> = {}) =>
   status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
 
-/** An error whose body breaks off after its first byte. */
+/** Returns an act that answers with an error whose body breaks off after its first byte. */
 function brokenPage(code: number, headers: Record<string, string> = {}): Act {
   return () => {
     const parts = ["{"].values().map((text) => new TextEncoder().encode(text));

@@ -37,7 +37,7 @@ function withFallback() {
   ];
 }
 
-/** Two connections with the same model. */
+/** Returns two connections with the same model. */
 function pool(overrides: Readonly<Record<string, unknown>> = {}) {
   return [
     connectionTo("one", CHAT, overrides),

@@ -37,7 +37,10 @@ const LASTING: Readonly<Record<string, Act>> = {
     type: "permission_error",
     message: `The API key has no access, ${CANARY}`,
   }),
-  "no credit": status(402, { type: "billing_error", message: CANARY }),
+  "an account without credit": status(402, {
+    type: "billing_error",
+    message: CANARY,
+  }),
   "an exhausted quota without an end": status(429, {
     type: "insufficient_quota",
     errorCode: "insufficient_quota",
@@ -45,7 +48,7 @@ const LASTING: Readonly<Record<string, Act>> = {
   }),
   "a redirect": () =>
     new Response(null, { status: 302, headers: { location: "http://x/" } }),
-  "a certificate that is not valid": () => {
+  "an invalid certificate": () => {
     throw new TypeError(
       "client error (Connect): invalid peer certificate: UnknownIssuer",
     );

@@ -15,7 +15,7 @@ const OVERSIZED = [
   ],
   ["Extra usage is required for long context requests.", {
     "retry-after": "3600",
-    // As Anthropic sends with each 429.
+    // Anthropic sends these headers with each 429.
     "x-should-retry": "true",
   }],
   ["Usage credits are required for long context requests.", {}],

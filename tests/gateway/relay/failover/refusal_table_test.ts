@@ -58,7 +58,7 @@ for (const form of FORMS) {
     }
   });
 
-  Deno.test(`${service}: ${column} has its remedy, natively and translated, as JSON and in a stream`, async (t) => {
+  Deno.test(`${service}: ${column} leads to its attempts, status and advice, natively and translated, as JSON and in a stream`, async (t) => {
     for (const mode of ["native", "translated"] as const) {
       await t.step(mode, () => checkRemedy(form, mode));
       if (!isInside) continue;
@@ -151,7 +151,7 @@ async function checkRemedy(
     }
   } else if (kinds.includes("rate_limited")) {
     assert.equal(isFinal, false, "it may be repeated");
-    // Nothing is held back of a native stream that no other connection could serve.
+    // A native stream is not held back when no other connection could serve it.
     const isOnce = mode === "native" && isInStream ||
       (waitMs ?? 0) > REPEATED_MS;
     assert.equal(length, isOnce ? 1 : 3, "it is repeated after a moment");

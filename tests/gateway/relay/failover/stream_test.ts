@@ -109,7 +109,7 @@ Deno.test("a stream that lacks only [DONE] ends at once, with its usage", async 
 /** The number of output bytes that a slow stream sends one by one. */
 const SINGLE_BYTES = 40;
 
-/** A stream that waits before each chunk, and sends many chunks of one byte. */
+/** Returns an act that streams slowly: it waits before each chunk, and many chunks have one byte. */
 function trickle(wait: () => Promise<void>): Act {
   return ({ wire }) => {
     const encoder = new TextEncoder();
@@ -151,7 +151,7 @@ Deno.test("a stream of a byte a second passes whole, natively and translated", a
         assert.ok(!received.broken);
         assert.ok(received.text.includes(WORDS));
         assert.equal(received.line.ended, "complete");
-        // The provider still has the line break behind its last event to send.
+        // The provider has not sent the line break after its last event yet.
         scene.timers.advance(1000);
         assert.equal(scene.timers.running, 0);
       });

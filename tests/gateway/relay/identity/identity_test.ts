@@ -64,7 +64,7 @@ Deno.test("a JWT without the claim of the name is a 403", async () => {
   assert.deepEqual([error.status, error.code], [403, "no_access"]);
 });
 
-Deno.test("two issuers with the same name have two callers", async () => {
+Deno.test("callers with the same name at two issuers are different", async () => {
   const second = "https://other.example.com";
   const scene = await identityScene(keySetOf(signer));
   const config = await configWith(
@@ -83,7 +83,7 @@ Deno.test("two issuers with the same name have two callers", async () => {
   assert.notEqual(one.sha256, other.sha256);
 });
 
-Deno.test("the key of one issuer signs no token of another, even under the same name", async () => {
+Deno.test("one issuer's key verifies no token of another, even with the same key name", async () => {
   const second = "https://other.example.com";
   const others = await createSigner("k1");
   const scene = await identityScene((url, signal) =>
@@ -108,7 +108,7 @@ Deno.test("the key of one issuer signs no token of another, even under the same 
   }
 });
 
-Deno.test("two tokens of a person are one caller", async () => {
+Deno.test("two tokens of a person belong to one caller", async () => {
   const scene = await identityScene(keySetOf(signer));
   const config = scene.liveConfig.current();
   const first = await signer.sign();

@@ -32,7 +32,7 @@ Deno.test("a JWT of the issuer for the audience names its caller, with the issue
   assert.equal(await nameOf(await signer.sign()), `u-1 (${ISSUER})`);
 });
 
-Deno.test("one of several audiences is enough, on both sides", async () => {
+Deno.test("one common audience of the token and the configuration is enough", async () => {
   const scene = await identityScene(keySetOf(signer), {
     audience: ["other", "model-gateway"],
   });
@@ -57,7 +57,7 @@ const ENDLESS = "it has no valid expiry";
 /** Rejected claims, with the reason in the log. */
 const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
   "of another issuer": [{ iss: "https://evil.example" }, STRANGE],
-  "of an issuer that only begins the same": [{ iss: `${ISSUER}/` }, STRANGE],
+  "of an issuer with the same beginning": [{ iss: `${ISSUER}/` }, STRANGE],
   "without an issuer": [{ iss: undefined }, STRANGE],
   "for another audience": [{ aud: "other" }, ELSEWHERE],
   "without an audience": [{ aud: undefined }, ELSEWHERE],
@@ -67,7 +67,7 @@ const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
     { exp: String(NOW_SECONDS + 60) },
     ENDLESS,
   ],
-  "with an expiry that is nothing": [{ exp: null }, ENDLESS],
+  "with an expiry of null": [{ exp: null }, ENDLESS],
   "with an expiry that is a list": [{ exp: [NOW_SECONDS + 60] }, ENDLESS],
   "whose beginning is text": [{ nbf: "0" }, "it is not valid yet"],
   "for an audience that is an object": [
@@ -75,7 +75,7 @@ const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
     ELSEWHERE,
   ],
   "for a list in a list": [{ aud: [["model-gateway"]] }, ELSEWHERE],
-  "for an audience that only begins the same": [
+  "for an audience with the same beginning": [
     { aud: "model-gateway2" },
     ELSEWHERE,
   ],
@@ -188,7 +188,7 @@ Deno.test("a JWT that does not name its key is accepted if only one key fits", a
   );
 });
 
-Deno.test("a key in the token itself, or an address of one, is never used", async () => {
+Deno.test("a key or the URL of a key in the token itself is never used", async () => {
   const forger = await createSigner("k1");
   const headers = {
     "jwk": { jwk: forger.jwk },

@@ -64,7 +64,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   github: {
     heading: "GitHub Actions",
     caller: "octo-org/octo-repo",
-    // A workflow of anybody may ask for any audience.
+    // Any workflow may request any audience.
     outsider: { repository_owner_id: "66" },
   },
   gitlab: {

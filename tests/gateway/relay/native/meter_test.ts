@@ -165,7 +165,7 @@ Deno.test("createStreamMeter() recognizes whether a stream came to its regular e
       "whole",
     ],
     [
-      "chat that finishes with an error",
+      "chat with an error as its finish_reason",
       "chat",
       sseBytes({
         choices: [{ delta: {}, finish_reason: "error", error: { code: 502 } }],
@@ -173,7 +173,7 @@ Deno.test("createStreamMeter() recognizes whether a stream came to its regular e
       "failed",
     ],
     [
-      "chat with three events behind its end",
+      "chat with three events after its end",
       "chat",
       sseBytes(finish, { choices: [] }, { x: 1 }, { x: 2 }),
       "whole",
@@ -185,7 +185,7 @@ Deno.test("createStreamMeter() recognizes whether a stream came to its regular e
       "whole",
     ],
     [
-      "chat that speaks of ends and errors",
+      "chat with text about ends and errors",
       "chat",
       sseBytes(chunk({ content: JSON.stringify([finish, broken]) })),
       "cut",
@@ -308,7 +308,7 @@ Deno.test("createStreamMeter() accepts streams of an unknown protocol", () => {
 });
 
 testNeeding(
-  "createStreamMeter() counts what the codec counts in every recorded stream",
+  "createStreamMeter() returns the same counts as the codec for every recorded stream",
   !hasRecordings() && "there are no recordings here",
   () => {
     for (const protocol of ["chat", "messages", "responses"] as const) {

@@ -13,7 +13,7 @@ import { measureOutput } from "../../../../src/gateway/relay/native/meter.ts";
 // OpenRouter reports the error of a model inside the choice that it ends, with status 200:
 // https://openrouter.ai/docs/api-reference/errors
 
-/** An answer whose choice ended with an error, far from the beginning of the body. */
+/** Returns an answer whose choice ended with an error, far from the beginning of the body. */
 function answerWith(code: number): string {
   return JSON.stringify({
     id: "gen-1",

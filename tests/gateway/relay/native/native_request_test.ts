@@ -151,7 +151,7 @@ Deno.test("spliceBytes() replaces each span with its text, however the bytes are
 });
 
 Deno.test("spliceBytes() takes one pass for any number of edits", () => {
-  // With a copy of the bytes for each edit, this would take minutes.
+  // A copy of the bytes for each edit would take minutes.
   const length = 1 << 20;
   const edits = Array.from(
     { length: length / 2 },

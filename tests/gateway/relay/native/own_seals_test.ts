@@ -119,7 +119,7 @@ type Case = readonly [name: string, before: string, after: string];
 /** The messages of a request, and what the provider gets. */
 const MESSAGES: readonly Case[] = [
   [
-    "another provider's thinking is left out, with the comma behind it",
+    "another provider's thinking is left out, with the comma after it",
     `${USER},${said(thinking(OTHER), TEXT)}, ${USER}`,
     `${USER},${said(TEXT)}, ${USER}`,
   ],
@@ -146,7 +146,7 @@ const MESSAGES: readonly Case[] = [
     `${USER},${said(TEXT)}`,
   ],
   [
-    "two types or two seals, of which a parser may take either",
+    "duplicate types or seals, since a parser may use either",
     `${
       said(
         '{"type":"text","type":"thinking","signature":"mg1."}',
@@ -158,27 +158,27 @@ const MESSAGES: readonly Case[] = [
     said(TEXT),
   ],
   [
-    "a message of nothing else, between two of the user, keeps its place",
+    "an emptied message between two of the user keeps its place",
     `${USER},${said(thinking(OTHER))},${USER},${
       said(redacted(OTHER), thinking(EMPTY))
     } ,${USER}`,
     `${USER},${NOTHING},${USER},${NOTHING} ,${USER}`,
   ],
   [
-    "a message of which only blank text is left",
+    "a message with only blank text left",
     `${USER},${
       said(thinking(OTHER), '{"type":"text","text":" \\n\\u0020"}')
     },${USER}`,
     `${USER},${NOTHING},${USER}`,
   ],
   [
-    "a last message of nothing else is left out",
+    "an emptied last message is left out",
     `${USER} , ${said(thinking(OTHER))}`,
     USER,
   ],
-  ["a first message of nothing else", said(thinking(OTHER)), NOTHING],
+  ["an emptied first message", said(thinking(OTHER)), NOTHING],
   [
-    "what this connection sealed is unwrapped",
+    "the seal of this connection is unwrapped",
     `${USER},${said(thinking(seal(OWN.messages)), TEXT)}`,
     `${USER},${said(thinking('a\\"b/+='), TEXT)}`,
   ],
@@ -201,7 +201,7 @@ const MESSAGES: readonly Case[] = [
 
 /** Messages and items that pass unchanged. */
 const UNTOUCHED: Readonly<Record<string, string>> = {
-  "what the provider sealed": `${USER},${
+  "the provider's own seal": `${USER},${
     said(thinking("EqMB=="), redacted("xmg1."), TEXT)
   }`,
   "the mark in texts, names and tools":
@@ -219,7 +219,7 @@ const UNTOUCHED: Readonly<Record<string, string>> = {
       '{"type":"thinking","signature":["mg1."]}',
     )
   }`,
-  "what only begins alike": said(
+  "similar beginnings": said(
     thinking("mg1"),
     thinking("mg1,a"),
     thinking("Mg1.a"),
@@ -279,7 +279,7 @@ const ITEMS: readonly Case[] = [
     ` ${USER}`,
   ],
   [
-    "what this connection sealed is unwrapped, with the issuer's id",
+    "the seal of this connection is unwrapped, with the issuer's id",
     `${USER},${item(seal({ ...OWN.responses, id: "rs_1" }), '"id":"rs_0",')},${
       item(seal({ ...OWN.responses, id: "rs_2" }))
     },${item(seal(OWN.responses), '"id":"rs_3",')}`,

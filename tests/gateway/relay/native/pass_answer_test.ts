@@ -91,7 +91,7 @@ Deno.test("passAnswer() returns a short JSON answer in one piece", async () => {
 
 Deno.test("passAnswer() returns every other JSON answer in pieces", async (t) => {
   const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    "that does not say how long it is": JSON_TYPE,
+    "without a length": JSON_TYPE,
     "that is long": { ...JSON_TYPE, "content-length": String(64 * 1024 + 1) },
     "that is compressed": {
       ...JSON_TYPE,
@@ -117,7 +117,7 @@ Deno.test("passAnswer() returns every other JSON answer in pieces", async (t) =>
 Deno.test("passAnswer() records the side that aborted an exchange", async (t) => {
   const cases = [
     ["the caller", new CallerLeft(), DELTA, "client_abort"],
-    ["the caller, behind the last event", new CallerLeft(), DONE, "complete"],
+    ["the caller, after the last event", new CallerLeft(), DONE, "complete"],
     ["the gateway", new GatewayError("overloaded", "stop"), DELTA, "error"],
   ] as const;
   await steps(t, cases, async ([, reason, last, expected]) => {

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const MAX_WAIT_MS = 600_000;
 const LASTS_MS = 12 * MINUTE_MS;
 
-/** The time of an answer: most are short, some are long. */
+/** Returns the time of an answer: most are short, some are long. */
 function serviceMs(random: Random): number {
   return 2_000 + random.below(8_000) + (random.below(10) === 0 ? 20_000 : 0);
 }
@@ -89,7 +89,7 @@ async function work(
   return turns;
 }
 
-/** A batch of 200 requests, all at once, each repeated until it is served. */
+/** Sends a batch of 200 concurrent requests, and repeats each until it is served. */
 async function runBatch(
   scene: PlanScene,
   person: string,
@@ -161,7 +161,7 @@ function used(
   return busyMs / (capacity * (untilMs - fromMs));
 }
 
-/** Jain's index of fairness: 1 when all have the same. */
+/** Returns Jain's index of fairness, which is 1 when all amounts are equal. */
 function fairness(amounts: readonly number[]): number {
   const sum = amounts.reduce((one, other) => one + other, 0);
   const squares = amounts.reduce((one, other) => one + other ** 2, 0);

@@ -37,7 +37,7 @@ export type OpenGroup = (parts: GroupParts) => PlanGroup;
 /** The time of a message from a thread to another, in milliseconds. */
 const MESSAGE_MS = 1;
 
-/** Threads of one process: they count in shared memory, and send each other notices. */
+/** Opens threads of one process, which count in shared memory and send each other notices. */
 export function threadsOf(count: number): OpenGroup {
   return ({ time }) => {
     const table = createCountTable(count, 1_000);
@@ -64,7 +64,7 @@ export function threadsOf(count: number): OpenGroup {
   };
 }
 
-/** Replicas with a store. */
+/** Opens replicas with a store. */
 export function replicasOf(count: number): OpenGroup {
   return ({ time, random, config }) => {
     const store = new SimulatedStore({

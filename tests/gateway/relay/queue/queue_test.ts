@@ -401,7 +401,7 @@ Deno.test("the log names a full connection as the reason of a conversation's mov
   const { one } = scene.plans;
   assert.ok(one);
   const session = { headers: { "x-claude-code-session-id": "s" } };
-  // Two at once show what the provider takes.
+  // Two concurrent requests show how many the provider accepts.
   await sendAt(scene, [[0, "ann", session], [0, "bob"], [0, "bob"]]);
   one.serviceMs = () => 100 * SECOND_MS;
   const [, moved] = await sendAt(scene, [

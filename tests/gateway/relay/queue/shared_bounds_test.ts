@@ -142,7 +142,7 @@ Deno.test("a full queue accepts a new caller's request, and the newest request o
   })();
   const { refused, refusedOthers } = await scene.pass(work);
   assert.equal(refusedOthers, 0);
-  // Persons 0 to 3 have 84 in the line, the others 83.
+  // Persons 0 to 3 have 84 requests in the queue, the others 83.
   assert.deepEqual(refused, [998, 999, 1000]);
 });
 

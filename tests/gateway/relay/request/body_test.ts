@@ -110,7 +110,7 @@ const SIZES = [
   MAX_BYTES,
 ];
 
-Deno.test("readBody() reads a body whose length is declared", async () => {
+Deno.test("readBody() reads a body with a declared length", async () => {
   for (const size of SIZES) {
     const headers = { "content-length": String(size) };
     for (const body of [bytesOf(size), streamOf(bytesOf(size))]) {
@@ -119,7 +119,7 @@ Deno.test("readBody() reads a body whose length is declared", async () => {
   }
 });
 
-Deno.test("readBody() reads a body whose length is not declared", async () => {
+Deno.test("readBody() reads a body without a declared length", async () => {
   for (const size of SIZES) {
     const bytes = await read(requestOf(streamOf(bytesOf(size))));
     assert.deepEqual(bytes, bytesOf(size));

@@ -193,7 +193,7 @@ const CLIENTS: Readonly<
     },
     ids: { session: ONE, agent: "a49c623feadbcb795", requestId: OTHER },
   },
-  "Codex, whose first thread is the session": {
+  "Codex with its first thread as the session": {
     headers: {
       "session-id": ONE,
       "thread-id": ONE,

@@ -327,7 +327,7 @@ Deno.test("the sums do not depend on the position of a chunk's end", () => {
   }
 });
 
-/** A conversation whose client marks the last message and the one before. */
+/** Returns a conversation whose client marks the last two messages. */
 function conversation(...texts: readonly string[]): string {
   const marked = texts.map((text, index) =>
     message(text, index < texts.length - 2 ? {} : MARK)
@@ -399,7 +399,7 @@ Deno.test("duplicates of a setting that only the log reads are accepted, in any 
   assert.equal(model, "m");
 });
 
-Deno.test("a translated prompt has its sums, even with a setting in two cases", async () => {
+Deno.test("a translated prompt has the same sums as a native one, even with a setting in two cases", async () => {
   const body = { speed: "fast", messages: [{ content: "Hi" }], tools: [1] };
   const { settings, ...sums } = partsOf(body);
   const found = await promptPartsOf(

@@ -209,7 +209,7 @@ Deno.test("candidatesFor() translates to the connection's endpoint that suits th
     ["openai/gpt-6.1-sol", ["chat", "responses"], "responses"],
     // These have no Chat Completions.
     ["gpt-5-codex", ["chat", "responses"], "responses"],
-    // The other models keep the protocol of the family, and so do all without that endpoint.
+    // The other models, and connections without that endpoint, keep the protocol of the family.
     ["gpt-5.2", ["chat", "responses"], "chat"],
     ["glm-5", ["chat", "responses"], "chat"],
     ["gpt-6-astra", ["chat"], "chat"],

@@ -364,7 +364,7 @@ Deno.test("the log names the move of a conversation once, with its reason", asyn
   });
 });
 
-/** The channels of two gateways that share notices, like threads and replicas. */
+/** Opens the channels of two gateways that share notices, like threads and replicas. */
 function channels(count: number) {
   const listeners: ((notice: Notice) => void)[] = [];
   const sent: Notice[] = [];
@@ -430,7 +430,7 @@ Deno.test("a notice from before a move does not move a conversation back", async
   other.timers.advance(30_000);
   assert.equal(await turn(other, own), "a");
   other.timers.advance(30_000);
-  // A store that was away returns, and its notices are read again.
+  // The gateway reads the notices again after an outage of the store.
   send({ ...placed, ms: placed.ms - 60_000 });
   assert.equal(await turn(other, own), "a");
 });

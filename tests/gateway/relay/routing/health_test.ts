@@ -788,7 +788,7 @@ Deno.test("a reading of an exhausted quota starts a cool-down until the reset, f
       assert.equal(health.waitMs(deployment, caller), 2 * 3_600_000);
     }
   }
-  // Later readings postpone no probe.
+  // Later readings do not postpone the probe.
   clock.advance(240_000);
   health.noteUsedUp(one.connection, readingOf(["USAGE_LIMIT", 100]));
   assert.equal(health.nextTryMs(one, alice), 60_000);

@@ -95,7 +95,7 @@ async function open(
     shared: {
       onKeyRefused() {
         asked += 1;
-        // As the process does, which makes one exchange for all.
+        // The process makes one exchange for all requests, too.
         if (asked > 1) return;
         onRefused(async (name) => liveConfig.swap(await load(token(name))));
       },

@@ -99,7 +99,7 @@ for (const [from, to] of ROUTES) {
       const scene = await openLessonScene(
         (body) => {
           const name = propertiesIn(body).find((one) => /^x/i.test(one));
-          // Whatever is left out beside the temperature, the changed request is accepted.
+          // Any changed request without the temperature is accepted.
           const isAccepted = body.temperature === undefined;
           return name === undefined || isAccepted ? undefined : quote(name);
         },

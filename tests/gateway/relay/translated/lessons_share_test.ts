@@ -10,8 +10,8 @@ import {
   openLessonScene,
 } from "../../../support/gateway/lesson_scene.ts";
 
-// What the tables of dialects know, refused by a provider without a row, in the real providers' words. The share that
-// lessons alone heal is what a new provider or model costs before it has a row.
+// The refusals that the dialect tables prevent, from a provider without a row, in the real providers' words. The share
+// that lessons heal without rows is what a new provider or model gets before it has a row.
 
 /** A caller's protocol, and the fields of its request. */
 interface Asked {
@@ -125,7 +125,7 @@ const unsupported = (name: string): JsonObject =>
     name,
   );
 
-/** Mistral's error for an unknown field. */
+/** Returns Mistral's error for an unknown field. */
 const forbidden = (...loc: readonly (string | number)[]): JsonObject => ({
   object: "error",
   message: {
@@ -465,7 +465,7 @@ const FACTS: Readonly<Record<string, Fact>> = {
         : "Tool call id was toolu_1 but must be a-z, A-Z, 0-9, with a length of 9.",
     lasting: NO_FIELD,
   },
-  "Mistral: a user behind a result": {
+  "Mistral: a user message after a result": {
     ...LOOP,
     judge: refuse(/"role":"tool"/, "Unexpected role 'user' after role 'tool'"),
     lasting: ADDS,
@@ -702,7 +702,7 @@ const FACTS: Readonly<Record<string, Fact>> = {
     ),
     lasting: MISSED,
   },
-  "Fireworks: long answers as a stream alone": {
+  "Fireworks: long answers only as a stream": {
     ...hello({ max_tokens: 8000 }),
     judge: ({ stream }) =>
       stream === true
@@ -802,7 +802,7 @@ for (const [what, fact] of Object.entries(FACTS)) {
     const [sent] = first.sent;
     assert.ok(sent);
     if (judge(sent) === undefined) {
-      // The rules for unknown providers avoid the refusal already.
+      // The rules for unknown providers already prevent the refusal.
       assert.equal(first.status, 200);
       return;
     }

@@ -30,7 +30,7 @@ for (const place of ["own", "custom"] as const) {
   const at = place === "own" ? "Anthropic" : "a custom endpoint";
 
   for (const isStream of [false, true]) {
-    Deno.test(`a Chat agent that only appends keeps all its thinking at ${at}, ${isStream ? "streamed" : "whole"}`, async () => {
+    Deno.test(`a Chat agent with an append-only history keeps all its thinking at ${at}, ${isStream ? "streamed" : "whole"}`, async () => {
       const scene = await sceneOf({}, { place });
       const agent = agentOf(scene, isStream);
       await agent.turns(4);
@@ -254,7 +254,7 @@ Deno.test("another token with the same history gets none of the thinking", async
   assert.deepEqual(scene.provider.thoughts(), []);
   agent.token = ALICE_TOKEN;
   await agent.turn();
-  // Bob's answer comes in between, and his reasoning is not Alice's.
+  // Bob's answer is between them, and Alice never gets his reasoning.
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t2"]);
   assertNeverRefused(scene);
 });
@@ -415,7 +415,7 @@ for (const place of PLACES) {
       codex.tools.push("search");
       await codex.turns(2);
       assert.deepEqual(scene.provider.thoughts(), ["t5"]);
-      // A summary in the place of everything before it, as Codex compacts.
+      // A summary replaces everything before it, as in a compaction of Codex.
       codex.input.splice(0, codex.input.length, user("So far: all."));
       await codex.turns(2);
       assert.deepEqual(scene.provider.thoughts(), ["t7"]);

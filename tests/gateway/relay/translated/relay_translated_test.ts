@@ -81,7 +81,7 @@ const STOP = sseBytes(
   { type: "message_stop" },
 );
 
-/** A stream of these chunks that breaks, or waits until its exchange is aborted. */
+/** Returns a stream of these chunks that ends, breaks off or waits until its exchange is aborted. */
 function answerOf(
   chunks: readonly Uint8Array<ArrayBuffer>[],
   end: "close" | "break" | AbortSignal,

@@ -99,7 +99,7 @@ for (const { model, sealed } of CASES) {
   }
 }
 
-// OpenAI drops the earlier reasoning that it does not accept, and says so in
+// OpenAI drops earlier reasoning that it does not accept, and reports that in
 // `input_transformations` (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged).
 // Reasoning that another account or deployment encrypted is a 400
 // (https://github.com/openai/codex/issues/17541).

@@ -421,7 +421,7 @@ Deno.test("a translated stream breaks off after 16 MiB without output since the 
     /^event: error\n.*The provider sent 16 MiB without any output/,
   );
   assert.equal((await reader.read()).done, true);
-  // The rest may be short. Then the connection serves again.
+  // The rest may be short, and the socket can then be reused.
   scene.timers.advance(100);
   assert.equal(scene.cancels(), 1);
 });

@@ -327,7 +327,7 @@ Deno.test("counting tokens does not count as usage", async () => {
   assert.deepEqual(await totalOfHour(scene), NONE);
 });
 
-Deno.test("a reload keeps the counts of a token, and a new name starts at zero", async () => {
+Deno.test("a reload keeps the counts of a token, and a renamed token starts at zero", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   await scene.reload({ tokens: [tokenFile({ max_concurrent: 3 })] });
@@ -365,7 +365,7 @@ Deno.test("a provider's implausible counts are reduced to plausible ones", async
   const cases: Readonly<
     Record<string, readonly [JsonObject, Partial<UsedAmounts>]>
   > = {
-    "parts that are more than the whole": [{
+    "parts that exceed the whole": [{
       prompt_tokens: 10,
       completion_tokens: 3,
       prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 77 },

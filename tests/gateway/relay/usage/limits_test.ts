@@ -56,7 +56,7 @@ function stopsQwenCode(text: string): boolean {
     /will reset|reset at/i.test(text);
 }
 
-/** The reset time that the caller receives, in seconds since 1970. */
+/** Returns the reset time that the caller receives, in seconds since 1970. */
 function resetOf({ headers, atMs }: CallerResponse): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
     Number(headers.get("retry-after"));
@@ -149,7 +149,7 @@ Deno.test("a wait of more than a minute forbids a retry", async () => {
 Deno.test("a Chat Completions error has the code that stops clients, unless the limit resets within a minute", async () => {
   for (
     const [window, code, type] of [
-      // Kimi Code and LangChain stop at this code. Kimi Code waits for any other `retry-after` in silence.
+      // Kimi Code and LangChain stop at this code. Kimi Code silently waits for any other `retry-after`.
       ["day", "insufficient_quota", "token_limit_exceeded"],
       ["minute", "token_limit_exceeded", "rate_limit_error"],
     ] as const
@@ -423,7 +423,7 @@ Deno.test("a connection over its limit is skipped, and the error names the first
   assert.match(String(errorOf(refused).message), /through two/);
 });
 
-Deno.test("when some connections are over a limit and the others cool down, the error names the cool-down", async () => {
+Deno.test("the error names the cool-down when some connections are over a limit and the others cool down", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -891,7 +891,7 @@ Deno.test("a session's limit lasts a day from its first request, or the calendar
     hours(23.4);
     assert.equal(await ask(), 429);
     hours(0.2);
-    // The next life has the whole amount.
+    // The session's next limit begins with the whole amount.
     assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
   }
 });

@@ -112,7 +112,7 @@ async function untilStored(
       (await server.ask("HGET", key, field)).endsWith(`\r\n${wanted}\r\n`),
     `the store to have ${wanted}`,
   );
-  // The reply comes behind the confirmation.
+  // The reply arrives after the confirmation.
   await sums.table(table);
 }
 
@@ -138,7 +138,7 @@ testTwo(
       const { id, isGranted, used } = await take(process, 400);
       if (!isGranted) return assert.ok(used >= 400);
       granted += 1;
-      // Every third goes on to run.
+      // Every third request continues to run.
       if (granted % 3 === 0) return;
       process.sums.apply({
         additions: [to(DAY, 1), to(TOKENS, 7)],
@@ -198,7 +198,7 @@ testTwo(
     add(two, 1);
     await server.restart();
     for (const process of both) await process.until("connected");
-    // The three that it had counted are lost; what runs, and what was counted meanwhile, is there.
+    // Its three counts are lost. The running requests and the counts during the outage are kept.
     for (const process of both) await untilUsed(process, 7);
     for (const { log } of both) {
       assert.deepEqual(
@@ -460,7 +460,7 @@ testStore(
     const [, endsMs] = /(\d{13})/.exec(holds) ?? [];
     const leftMs = Number(endsMs) - Date.now();
     assert.ok(leftMs > 60_000 && leftMs <= 121_000, `${leftMs} ms`);
-    // As if the two minutes were over.
+    // The test moves the end of the two minutes into the past.
     await server.ask("ZADD", key, String(Date.now() - 1), "100 of a dead one");
     await untilUsed(one, 1);
     assert.equal(await server.ask("ZCARD", key), ":1\r\n");
@@ -477,7 +477,7 @@ const WRONG_SETTINGS = [
 ] as const;
 
 testNeeding(
-  "settings that the store rejects are misconfigured",
+  "a store that rejects the settings is away as misconfigured",
   lack,
   async (t) => {
     await using server = await startStoreServer();
@@ -596,24 +596,28 @@ testStore(
   },
 );
 
-testNeeding("keys are digests behind the prefix", lack, async () => {
-  await using server = await startStoreServer();
-  await using one = await connectProcess({ port: server.port, prefix: "p:" });
-  await one.until("connected");
-  await take(one, 1);
-  add(one, 1);
-  await untilSum(one, 1);
-  await one.sums.once("name", Date.now() + 1000);
-  const keys = (await server.ask("KEYS", "*")).split("\r\n")
-    .filter((line) => line !== "" && !/^[*$]\d/.test(line));
-  assert.ok(keys.length > 0);
-  for (const key of keys) {
-    assert.match(
-      key,
-      /^p:(probe|since|cool-downs|quotas|(batch|sums|holds|once|quota|lock):[0-9a-f]{32})$/,
-    );
-  }
-});
+testNeeding(
+  "the keys in the store are a prefix and a digest",
+  lack,
+  async () => {
+    await using server = await startStoreServer();
+    await using one = await connectProcess({ port: server.port, prefix: "p:" });
+    await one.until("connected");
+    await take(one, 1);
+    add(one, 1);
+    await untilSum(one, 1);
+    await one.sums.once("name", Date.now() + 1000);
+    const keys = (await server.ask("KEYS", "*")).split("\r\n")
+      .filter((line) => line !== "" && !/^[*$]\d/.test(line));
+    assert.ok(keys.length > 0);
+    for (const key of keys) {
+      assert.match(
+        key,
+        /^p:(probe|since|cool-downs|quotas|(batch|sums|holds|once|quota|lock):[0-9a-f]{32})$/,
+      );
+    }
+  },
+);
 
 testStore(
   "a process that ends waits for a while for an absent store, to send its counts",

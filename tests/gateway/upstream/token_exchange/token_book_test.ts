@@ -301,7 +301,7 @@ const BAD: Readonly<Record<string, [() => Response, string]>> = {
   ],
   "no JSON": [() => new Response("<html>"), "the response is not JSON"],
   "no token": [() => Response.json({}), "the response has no token"],
-  "a token that is no header": [
+  "a token that no header can hold": [
     () => Response.json({ access_token: "a\nb", expires_in: 60 }),
     "the response has no usable token",
   ],
