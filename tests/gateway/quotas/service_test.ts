@@ -313,7 +313,7 @@ Deno.test("read() waits only half of the budget for a provider that was silent, 
   assert.equal(deadlines.at(-1)?.ms, 12_250);
 });
 
-Deno.test("a reload without a silent provider forgets that it was silent", async () => {
+Deno.test("a reload that removes a silent provider forgets its silence", async () => {
   const { service, scripts, deadlines } = createHarness();
   const mute = zai("mute");
   scripts.set("mute.example", hang);

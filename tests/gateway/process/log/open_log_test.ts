@@ -124,7 +124,7 @@ Deno.test("createLineWriter() writes whole lines to a sink that accepts only par
   assert.equal(calls.length, 4);
 });
 
-Deno.test("createLineWriter() writes lines that arrive during a write afterwards", async () => {
+Deno.test("createLineWriter() writes lines that arrive during a write after it", async () => {
   const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
   let call = 0;
   const { timers, calls, writer } = begin(async ({ length }) => {

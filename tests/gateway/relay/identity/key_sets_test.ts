@@ -18,7 +18,7 @@ const NAME = `u-1 (${ISSUER})`;
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 
-Deno.test("keys are read once for all the first JWTs, and kept for an hour", async () => {
+Deno.test("keys are read once for concurrent first JWTs, and kept for an hour", async () => {
   const scene = await identityScene(keySetOf(signer));
   assert.deepEqual(scene.requested, []);
   const [one, other] = await Promise.all(

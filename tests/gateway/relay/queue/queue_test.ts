@@ -198,7 +198,7 @@ Deno.test("a request waits for its token's limit to reset, and delays no other r
   assert.equal(second.line.waited_for, "limit");
 });
 
-Deno.test("a request goes to the first connection with a free slot", async () => {
+Deno.test("a request goes to the connection whose slot frees first", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid"],
     connections: {
@@ -304,7 +304,7 @@ Deno.test("a request does not wait for another connection after a final error", 
   assert.deepEqual(scene.served, []);
 });
 
-Deno.test("a conversation does not return to its own connection after a final error", async () => {
+Deno.test("a conversation does not wait for its own connection after a final error", async () => {
   const scene = await openPlans({
     people: ["ann"],
     connections: { one: QUEUE, two: QUEUE },

@@ -173,7 +173,7 @@ Deno.test("a token of twice the weight keeps twice as many requests in a full qu
   assert.deepEqual(await scene.pass(work), [false, ["person3"]]);
 });
 
-Deno.test("background work displaces no request of people, but background work of a caller with more requests", async () => {
+Deno.test("background work displaces only background work of a caller with more requests", async () => {
   const scene = await openShared(["first", ...TWELVE, "ann", "bob"], {
     overrides: { server: { max_concurrent_requests: 2000 } },
   });

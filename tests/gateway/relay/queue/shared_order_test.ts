@@ -95,7 +95,7 @@ Deno.test("a request is refused at once when other threads make its wait too lon
 });
 
 for (const isUp of [true, false]) {
-  Deno.test(`the order at a replica ${isUp ? "counts the use at the others" : "ignores the others without a delay while the store is away"}`, async () => {
+  Deno.test(`the order at a replica ${isUp ? "counts the use at the others" : "ignores the others at once while the store is away"}`, async () => {
     const scene = await narrow(replicasOf(2));
     scene.group?.setStore?.(isUp);
     const turns = await sendAt(scene, [

@@ -307,7 +307,7 @@ Deno.test("any other change of a message changes only its own sum", () => {
   }
 });
 
-Deno.test("the sums do not depend on the position of a chunk's end", () => {
+Deno.test("the sums do not depend on a chunk's end, unless it cuts a mark's name", () => {
   const text = JSON.stringify({
     system: "You are…",
     tools: [{ name: "a" }],

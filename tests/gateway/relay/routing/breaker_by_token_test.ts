@@ -85,7 +85,7 @@ Deno.test("a shorter wait does not shorten the token's earlier one", () => {
   assert.equal(breaker.restMs("a"), 20_000);
 });
 
-Deno.test("a late refusal of an attempt from before a finished wait starts no new wait", () => {
+Deno.test("a late refusal of an old attempt starts no new wait after a wait has ended", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   const old = breaker.admit("c", false);

@@ -247,7 +247,7 @@ Deno.test("a translated stream cancels an upstream that sends over 16 KiB after 
   assert.equal(scene.cancels(), 1);
 });
 
-Deno.test("a translated stream is a timeout when it is held back for too long", async () => {
+Deno.test("a translated stream fails with a timeout when it is held back for too long", async () => {
   const scene = begin();
   const holding = scene.hold(5000);
   scene.source.enqueue(START);
