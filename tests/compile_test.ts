@@ -105,7 +105,7 @@ testNeeding(
 );
 
 testNeeding(
-  "the executable refuses a request that could be read in two ways, with any version of Deno",
+  "the executable refuses an ambiguous request with any version of Deno",
   lack,
   async (t) => {
     if ("reason" in compiled) return;
@@ -147,7 +147,7 @@ testNeeding(
 );
 
 testNeeding(
-  "the executable translates a long request and a long answer in a thread of its own",
+  "the executable translates a long request and a long answer in a separate thread",
   lack,
   async () => {
     if ("reason" in compiled) return;
@@ -203,7 +203,7 @@ testNeeding(
 );
 
 testNeeding(
-  "the executable renews a login over the network, from an issuer that compresses though asked not to",
+  "the executable renews a login over the network, even with compressed responses of the issuer",
   lack,
   async () => {
     if ("reason" in compiled) return;
@@ -266,7 +266,7 @@ const NOBODY = 65_534;
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 
 testNeeding(
-  "the executable serves as a user who owns nothing and may write nowhere it looks",
+  "the executable serves as a user without files or permission to write",
   [lack, !isRoot && "only root can become another user"],
   async () => {
     if ("reason" in compiled) return;
@@ -293,7 +293,7 @@ testNeeding(
 );
 
 testNeeding(
-  "the executable keeps no compiled code where another user could replace it",
+  "the executable stores no compiled code in a folder of other users",
   lack,
   async () => {
     if ("reason" in compiled) return;
@@ -319,7 +319,7 @@ testNeeding(
 const secluded = await canSeclude();
 
 testNeeding(
-  "the executable's demo answers without a network, where no file can be written",
+  "the executable's demo answers without a network and without permission to write",
   [lack, !secluded && "the system lets the test take up no namespaces"],
   async () => {
     if ("reason" in compiled) return;
@@ -381,37 +381,41 @@ testNeeding("the executable makes no system call that its unit forbids", [
   assert.deepEqual([...forbidden], []);
 });
 
-testNeeding("the executable serves from two workers and counts what they do", [
-  lack,
-  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-], async () => {
-  if ("reason" in compiled) return;
-  const directory = await Deno.makeTempDir();
-  const server = { port: 0, workers: 2, admin: { port: 0 } };
-  await Deno.writeTextFile(
-    `${directory}/gateway.yaml`,
-    JSON.stringify(minimalFile({ server })),
-  );
-  const gateway = await startProcess(compiled.path, {
-    args: ["serve"],
-    cwd: directory,
-    clearEnv: true,
-  });
-  try {
-    const answer = await fetch(`${gateway.url}/v1/models`, {
-      headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+testNeeding(
+  "the executable serves from two workers and counts their requests",
+  [
+    lack,
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ],
+  async () => {
+    if ("reason" in compiled) return;
+    const directory = await Deno.makeTempDir();
+    const server = { port: 0, workers: 2, admin: { port: 0 } };
+    await Deno.writeTextFile(
+      `${directory}/gateway.yaml`,
+      JSON.stringify(minimalFile({ server })),
+    );
+    const gateway = await startProcess(compiled.path, {
+      args: ["serve"],
+      cwd: directory,
+      clearEnv: true,
     });
-    assert.equal(answer.status, 200, await answer.text());
-    const metricsUrl = gateway.output().match(/metrics on (\S+)/)?.[1] ?? "";
-    const samples = readExposition(await (await fetch(metricsUrl)).text());
-    assert.equal(sumOf(samples, "model_gateway_requests_total"), 1);
-    assert.equal(sumOf(samples, "model_gateway_workers"), 2);
-  } finally {
-    gateway.kill("SIGTERM");
-    assert.equal((await gateway.ended).code, 0);
-    await Deno.remove(directory, { recursive: true });
-  }
-});
+    try {
+      const answer = await fetch(`${gateway.url}/v1/models`, {
+        headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+      });
+      assert.equal(answer.status, 200, await answer.text());
+      const metricsUrl = gateway.output().match(/metrics on (\S+)/)?.[1] ?? "";
+      const samples = readExposition(await (await fetch(metricsUrl)).text());
+      assert.equal(sumOf(samples, "model_gateway_requests_total"), 1);
+      assert.equal(sumOf(samples, "model_gateway_workers"), 2);
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+);
 
 testNeeding(
   "the executable knows its version and holds no package of the tests",
@@ -442,7 +446,7 @@ testNeeding(
 );
 
 testNeeding(
-  "the executable embeds less than 7 MB, because it reads them at each start",
+  "the executable embeds less than 7 MB",
   [
     lack,
     Deno.build.os === "windows" &&
@@ -467,7 +471,7 @@ async function listedPackages(): Promise<readonly string[]> {
 }
 
 testNeeding(
-  "two executables of one source are the same to the last byte",
+  "two executables of one source are equal byte for byte",
   lack,
   async () => {
     if ("reason" in compiled) return;
@@ -480,7 +484,7 @@ testNeeding(
 );
 
 testNeeding(
-  "compile keeps the old executable where the new one does not run, and where there is no base",
+  "compile keeps the old executable if the new one does not run, or if there is no base",
   lack,
   async () => {
     if ("reason" in compiled) return;

@@ -150,7 +150,7 @@ for (const program of CLIENTS) {
   ) {
     for (const upstream of upstreamsFor(program)) {
       test(
-        `uses a ${action.name} (${action.tool}) on a model whose provider speaks ${upstream.endpoint} alone`,
+        `uses a ${action.name} (${action.tool}) with a model whose provider speaks only ${upstream.endpoint}`,
         (command) => check(upstream, { program, command, action }),
       );
     }
@@ -160,7 +160,7 @@ for (const program of CLIENTS) {
 const claude = clientNamed("Claude Code");
 
 (await testsOf(claude))(
-  "searches the web on a model whose provider searches in Responses",
+  "searches the web with a model whose provider searches in Responses",
   async (command) => {
     const upstream = UPSTREAMS.find(({ endpoint }) => endpoint === "responses");
     assert.ok(upstream !== undefined);

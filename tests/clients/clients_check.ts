@@ -22,7 +22,7 @@ for (const program of CLIENTS) {
   const test = await testsOf(program);
   for (const upstream of upstreamsFor(program)) {
     test(
-      `works on a model whose provider speaks ${upstream.endpoint} alone`,
+      `works with a model whose provider speaks only ${upstream.endpoint}`,
       async (command, t) => {
         await t.step("a prompt is answered", () =>
           check(upstream, {
@@ -69,7 +69,7 @@ const CUSTOM_TOOLS = [
 for (const upstream of upstreamsFor(codex)) {
   for (const { tool, model, input } of CUSTOM_TOOLS) {
     testCodex(
-      `writes a file with ${tool} on a model whose provider has function tools alone, in ${upstream.endpoint}`,
+      `writes a file with ${tool} with a model whose provider has only function tools, in ${upstream.endpoint}`,
       (command) =>
         check(upstream, {
           program: codex,
@@ -88,7 +88,7 @@ const testOpencode = await testsOf(opencode);
 
 for (const upstream of UPSTREAMS) {
   testOpencode(
-    `sets itself up by a login at the gateway, and asks a model natively whose provider speaks ${upstream.endpoint}`,
+    `gets its settings by a login at the gateway, and calls a model of ${upstream.endpoint} natively`,
     async (command) => {
       const asked: string[] = [];
       await using gateway = await startTranslating(upstream, { asked });

@@ -17,7 +17,7 @@ const names = SEEN_FAILURES["The command for your token fails"]?.clients ?? [];
 
 for (const program of CLIENTS.filter(({ name }) => names.includes(name))) {
   (await testsOf(program))(
-    "runs its command again when the token expires in a session, and continues",
+    "runs its token command again when the token expires in a session, and continues",
     async (command) => {
       const folder = await Deno.makeTempDir();
       const signer = await createSigner();

@@ -210,7 +210,7 @@ function answerMessages(isStreamed: boolean): Response {
 const installedClaude = await installClient(clientNamed("Claude Code"));
 
 testNeeding(
-  "Claude Code signs in at the gateway without a secret, from an empty home to its first answer",
+  "Claude Code signs in at the gateway without a secret, and gets an answer",
   [
     "reason" in installed && installed.reason,
     "reason" in installedClaude && installedClaude.reason,

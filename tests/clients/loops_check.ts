@@ -26,7 +26,7 @@ for (const [client, endpoint] of PAIRS) {
   const program = clientNamed(client);
   const upstream = UPSTREAMS.find((one) => one.endpoint === endpoint);
   (await testsOf(program))(
-    `runs two calls of an answer, and sends its model's sealed reasoning back in its place, behind ${endpoint}`,
+    `runs two calls of an answer, and returns the sealed reasoning at its place, with a provider of ${endpoint}`,
     async (command) => {
       assert.ok(upstream !== undefined);
       await check(upstream, { program, command });

@@ -48,7 +48,7 @@ const testCodex = await testsOf(CODEX);
 const testClaude = await testsOf(clientNamed("Claude Code"));
 
 testCodex(
-  "lists the token's models with their contexts, and no others",
+  "lists exactly the token's models, with their contexts",
   async (command) => {
     await using gateway = await startTranslating(chatUpstream(), TEAM_MODEL);
     const run = await runBehind(gateway, {
@@ -106,13 +106,13 @@ testCodex(
   },
 );
 
-testCodex("gets the catalog that the gateway has of it", async (command) => {
+testCodex("has the same catalog as the gateway's copy", async (command) => {
   const { version } = CODEX.source;
   assert.deepEqual(await bundledCatalog(command, version), packed);
 });
 
 testCodex(
-  "accepts its own models and others of one token, and warns about none",
+  "accepts a token's models, its own and others, without a warning",
   async (command) => {
     const bodies: string[] = [];
     const aliases = ["gpt-5.5", "gpt-6.2-sol", "gpt-9-sol"];
@@ -172,7 +172,7 @@ const AUTO_CLAUDE = launched(clientNamed("Claude Code"), (launch) => ({
 
 for (const model of [MODEL, ALIAS]) {
   testClaude(
-    `takes ${model} for a model with a window of 200,000, in auto mode`,
+    `treats ${model} as a model with a window of 200,000 in auto mode`,
     async (command) => {
       await using gateway = await startTranslating(chatUpstream(), TEAM_MODEL);
       const run = await runBehind(gateway, {
@@ -231,7 +231,7 @@ testClaude(
 );
 
 testClaude(
-  "keeps to the window of a model with a smaller one",
+  "stays within the window of a model with a smaller one",
   async (command) => {
     await using gateway = await startTranslating(chatUpstream(), {
       model: MODEL,
@@ -297,7 +297,7 @@ testClaude(
 );
 
 testClaude(
-  "gets its own small model where that is an alias",
+  "gets its own small model by an alias",
   (command) => checkAlias(command, { model: "haiku", alias: HAIKU }),
 );
 

@@ -52,7 +52,7 @@ for (const program of PROGRAMS) {
   const test = testsWith(program.name, await program.install());
   for (const row of own) {
     test(
-      `prints what the documentation has for: ${row.failure}`,
+      `prints the documented message for: ${row.failure}`,
       (command) => check(row, program, command),
     );
   }
@@ -60,7 +60,7 @@ for (const program of PROGRAMS) {
 
 for (const program of PYTHON_SDKS) {
   testsWith(program.name, await installPythonSdks())(
-    "prints the answer where nothing is wrong",
+    "prints the answer if there is no failure",
     async (command) => {
       const { run, report } = await meet({
         program,

@@ -81,16 +81,18 @@ export function respellings(text: string): readonly Respelling[] {
 type Rule = keyof typeof RULES;
 
 const RULES = {
-  "answer round trip": "a JSON answer has what it was made from",
-  "stream round trip": "a stream has what it was made from",
+  "answer round trip":
+    "a JSON answer keeps the content of the canonical answer",
+  "stream round trip": "a stream keeps the content of the canonical answer",
   "stream equals JSON": "a stream has the content of the JSON answer",
   "one ending": "a stream cut at any frame has one ending, a failure",
   "request round trip": "a request keeps its fields",
-  "answer read": "an answer is read and survives its own writing",
-  "stream read": "a stream is read to its end, however its bytes are cut",
+  "answer read":
+    "an answer keeps its content when it is decoded, encoded and decoded again",
+  "stream read": "a stream is read to its end with chunks of any size",
   "stream and answer agree":
-    "the stream read and written as JSON has the same content",
-  "damage": "damaged input gives typed failures only",
+    "the JSON answer of a read stream has the same content",
+  "damage": "damaged input throws only errors of the expected type",
 } as const;
 
 /** Registers the tests that every codec passes. */
@@ -105,7 +107,7 @@ export function codecContract(subject: ContractSubject): void {
   }
   if (subject.recordings.length > 0) return;
   Deno.test.ignore(
-    `${codec.protocol} codec: recordings left out, as there are none at hand`,
+    `${codec.protocol} codec: recordings (ignored: this machine has none)`,
     () => {},
   );
 }

@@ -138,7 +138,7 @@ async function untilUsed(
 }
 
 const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
-  "grant exactly what there is to requests that ask at once": async (
+  "grant parallel requests exactly the room of a limit": async (
     { one, two },
   ) => {
     const ask = (_: unknown, index: number) =>
@@ -160,7 +160,9 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
       await untilUsed(sums, HOUR, { counted: 0, held: 1 });
     }
   },
-  "hold once what limits in several windows share": async ({ one, two }) => {
+  "hold a request once under a key that several windows share": async (
+    { one, two },
+  ) => {
     const shared = [HOUR, DAY].map((sum, index) => ({
       ...claim(sum, 4),
       ...{ key: "requests of alice", amount: 1 + index },
@@ -200,7 +202,7 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
       false,
     );
   },
-  "have nothing in a table that nobody added to": async ({ one, two }) => {
+  "have no amounts in a table without additions": async ({ one, two }) => {
     one.apply({ additions: [to(HOUR, 1)] });
     assert.deepEqual([...await two.table(DAY.table)], []);
     assert.deepEqual(await two.read([DAY]), [0]);
@@ -210,7 +212,7 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
     await untilSum(two, HOUR, 1);
     assert.deepEqual([...await one.table(DAY.table)], []);
   },
-  "let one of all be the first to use a name": async ({ one, two }) => {
+  "let exactly one caller be the first to use a name": async ({ one, two }) => {
     const endsAtMs = Date.now() + 60_000;
     const asked = await Promise.all(
       [one, two, one, two].map((sums) => sums.once("name", endsAtMs)),
@@ -218,7 +220,7 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
     assert.equal(asked.filter((isFirst) => isFirst).length, 1);
     assert.equal(await two.once("another", endsAtMs), true);
   },
-  "begin a life with its first addition, end it at its earliest end, and begin the next one":
+  "begin a session's window with its first addition, end it at the earliest end, and begin the next one":
     async (
       { one, two },
     ) => {
@@ -241,14 +243,16 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
         assert.ok(Math.abs(found - endsAtMs) < 100, `${found - endsAtMs}`);
       }
       await until(async () => (await useOf(two))?.counted[0] === 0, "its end");
-      // A late addition to the life that has ended counts nowhere.
+      // A late addition to an ended window does not count.
       one.apply({ additions: [to(life(0), 5)] });
       one.apply({ additions: [to(life(60_000), 3)] });
       await until(async () => (await useOf(two))?.counted[0] === 3, "the next");
       const { endsAtMs: next = 0 } = await useOf(one) ?? {};
       assert.ok(Math.abs(next - endsAtMs - 60_000) < 100);
     },
-  "know since when everything is counted": async ({ one, two }) => {
+  "agree on the moment from which all usage is counted": async (
+    { one, two },
+  ) => {
     one.apply({ additions: [to(DAY, 1)] });
     await until(async () => {
       for (const sums of [one, two]) await sums.table(DAY.table);
@@ -261,7 +265,7 @@ const CONTRACT: Readonly<Record<string, (pair: Pair) => Promise<void>>> = {
 for (const [sharer, { open, lack }] of Object.entries(SHARERS)) {
   testNeeding(`the sums of ${sharer} keep the contract`, lack, async (t) => {
     for (const [behaviour, keep] of Object.entries(CONTRACT)) {
-      await t.step(`they ${behaviour}`, async () => {
+      await t.step(`sums ${behaviour}`, async () => {
         await using pair = await open();
         await keep(pair);
       });

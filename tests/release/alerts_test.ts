@@ -222,7 +222,7 @@ Deno.test("every alert has series that make it fire, and series that do not", ()
 });
 
 testNeeding(
-  "Prometheus accepts the alerts, and fires each when it must and only then",
+  "Prometheus accepts the alerts, and fires each only for its own series",
   lack,
   async () => {
     await using folder = await openTempFolder();
@@ -244,7 +244,7 @@ testNeeding(
 );
 
 testNeeding(
-  "Prometheus accepts the whole file in the documentation, and sends the alerts somewhere",
+  "Prometheus accepts the documented configuration, which sends the alerts to a receiver",
   lack,
   async () => {
     const page = await Deno.readTextFile(PAGE);

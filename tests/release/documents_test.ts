@@ -108,7 +108,7 @@ Deno.test("the bill of materials connects all of its packages to the program", (
 });
 
 testNeeding(
-  "the manual is read without a complaint",
+  "groff formats the manual without a warning",
   !await hasProgram("groff") && "there is no groff here",
   async () => {
     const file = await Deno.makeTempFile();

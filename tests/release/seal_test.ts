@@ -220,7 +220,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a key that cannot sign ends the release with its reason, not with an unsigned one",
+  "a release whose key cannot sign fails with the reason",
   lack,
   async () => {
     await using folder = await folderOfFiles();

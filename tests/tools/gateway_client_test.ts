@@ -75,7 +75,7 @@ Deno.test("connectionFault() names an authority's certificate that a server uses
 const EXTENSION = "basicConstraints=critical,CA:FALSE";
 
 testNeeding(
-  "the certificate that the documentation makes with openssl is accepted where it is trusted",
+  "a client that trusts the documented openssl certificate accepts it",
   !await hasProgram("openssl", ["version"]) && "there is no openssl here",
   async () => {
     const page = await Deno.readTextFile(

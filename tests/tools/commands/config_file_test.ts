@@ -207,7 +207,7 @@ Deno.test("loadConfigFile() reports the patterns and the files of include, so th
 const hasNoFifos = Deno.build.os === "windows" && "Windows has no such files";
 
 testNeeding(
-  "loadConfigFile() refuses at once what is no regular file, by its place, whatever names it",
+  "loadConfigFile() refuses a special file at once, and names the setting",
   hasNoFifos,
   async (t) => {
     const fault = "is a FIFO, a socket or a device, not a regular file";
@@ -295,7 +295,7 @@ Deno.test({
 });
 
 testNeeding(
-  "loadConfigFile() refuses at once an included file that is no regular file",
+  "loadConfigFile() refuses an included special file at once",
   hasNoFifos,
   async (t) => {
     for (const [kind, make] of Object.entries(SPECIAL_FILES)) {

@@ -40,7 +40,7 @@ const SAME_GRAMMAR: readonly (readonly [
 ];
 
 testNeeding(
-  "the checks of the grammar pass what real providers sent",
+  "recorded streams of real providers pass the checks of the grammar",
   isAbsent && "there are no recordings here",
   async (t) => {
     for (const [path, fold] of SAME_GRAMMAR) {
@@ -50,7 +50,7 @@ testNeeding(
 );
 
 testNeeding(
-  "every field that the strict provider streams is one that real providers stream",
+  "the strict provider streams only fields that real providers stream",
   isAbsent && "there are no recordings here",
   async (t) => {
     await steps(

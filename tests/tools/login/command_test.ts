@@ -116,7 +116,7 @@ Deno.test("login reports an unusable folder in one sentence before the sign-in",
   }));
 
 testNeeding(
-  "a folder that takes no new file is one sentence before the sign-in, and a living token is still given",
+  "login reports a folder without write permission in one sentence, and still prints a valid token",
   Deno.uid() === 0 && "root may write everywhere",
   async () => {
     await using machine = await open();

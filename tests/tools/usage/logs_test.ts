@@ -371,7 +371,7 @@ Deno.test("LOG_FILES reads a file only up to the length that it had when found",
 });
 
 testNeeding(
-  "LOG_FILES knows a file by whatever name it is found, and reads no other in its place",
+  "LOG_FILES recognizes a file under any name, and does not read another in its place",
   Deno.build.os === "windows" && "Windows makes links for few",
   async () => {
     await inFolder(async (folder) => {
@@ -420,7 +420,7 @@ Deno.test("LOG_FILES finds an unreadable file, and reports the reason on reading
 });
 
 testNeeding(
-  "LOG_FILES finds no pipe and no device, which would never end",
+  "LOG_FILES skips pipes and devices",
   Deno.build.os === "windows" && "Windows has no such pipes",
   async () => {
     await inFolder(async (folder) => {
@@ -436,7 +436,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a log whose name leads to a pipe is refused at once, whether found before or named",
+  "a log that is a pipe is refused at once, whether it was found or named",
   Deno.build.os === "windows" && "Windows has no such pipes",
   async () => {
     await inFolder(async (folder) => {
