@@ -5,7 +5,7 @@ import type { Snapshot } from "./metrics.ts";
 /** The media type of {@linkcode formatExposition}. */
 export const EXPOSITION_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Sums the counters and histograms of threads that have ended into one snapshot, so that no sum ever falls. */
+/** Adds up the counters and histograms of threads that have ended, so that no sum falls when a thread ends. */
 export function foldCounters(
   snapshots: readonly Snapshot[],
 ): Promise<Snapshot> {
@@ -44,7 +44,7 @@ interface ProcessFacts {
   readonly workers: number;
   /** Returns the number of threads that died and were replaced. */
   replacements(): number;
-  /** Returns the state of the store; absent where replicas share none. */
+  /** Returns the state of the store; absent when no store is configured. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Returns the resident memory of the process, in bytes. */
   residentBytes(): number;
@@ -56,8 +56,8 @@ interface ProcessFacts {
 }
 
 /**
- * Creates the few metrics of the process that administrators look for first. The client library's own set requires
- * permissions that the executable does not have.
+ * Creates the few metrics of the process itself that administrators look for first. The client library's own set
+ * requires permissions that the executable does not have.
  */
 export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   const registry = new Registry();

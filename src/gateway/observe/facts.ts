@@ -32,7 +32,7 @@ export const FAILURES = {
 /** One of {@linkcode FAILURES}. */
 export type FailureWord = keyof typeof FAILURES;
 
-/** The words for why a conversation moved to another connection, beside {@linkcode FAILURES}. */
+/** The reasons, other than {@linkcode FAILURES}, for moving a conversation to another connection. */
 export const MOVES = {
   cooling_down: "the connection was cooling down",
   full: "it had no room: its `max_concurrent`, or a limit of the token",
@@ -42,7 +42,7 @@ export const MOVES = {
 /** One of {@linkcode FAILURES} or {@linkcode MOVES}. */
 export type MoveWord = FailureWord | keyof typeof MOVES;
 
-/** The words for why a turn read far less from the prompt cache than its conversation had there. */
+/** The reasons why a turn read far less from the prompt cache than its conversation had stored there. */
 export const CACHE_MISSES = {
   moved: "another connection or model served it",
   idle: "the pause was longer than the cache keeps a prompt",
@@ -54,7 +54,7 @@ export const CACHE_MISSES = {
 /** One of {@linkcode CACHE_MISSES}. */
 export type CacheMissWord = keyof typeof CACHE_MISSES;
 
-/** The words for what a request waited for. */
+/** The things that a request may wait for. */
 export const WAITS = {
   concurrency: "a slot of a connection, of which `max_concurrent` were taken",
   rate_limit: "the end of a wait that the provider asked for",
@@ -93,7 +93,7 @@ export const FAILURE_WORD_BY_KIND = {
   FailureWord
 >;
 
-/** Returns true for the failure of an attempt of which nothing was sent, so that it counts as no use of a provider. */
+/** Returns true for a failure before anything was sent. Such an attempt does not count as use of the provider. */
 export function isUnsent(failure: unknown): boolean {
   return failure === "untranslatable" || failure === "gateway_shortage";
 }
@@ -106,9 +106,9 @@ export interface AnswerFacts {
   firstOutputMs?: number;
   /** The model's name in the provider's response. */
   model?: string | undefined;
-  /** The same, where the request asked for another model and the provider changed it. */
+  /** The same name, if the provider answered with another model than the requested one. */
   substitute?: string | undefined;
-  /** The connection's model of that name, where it is not the called one. */
+  /** The model that answered, if the connection has it and another was called. */
   served?: {
     /** The id that callers use. */
     readonly id: string;
@@ -123,27 +123,25 @@ export interface AnswerFacts {
   costNanos?: number;
   /** The usage of each model, if there were several; `usage` and `costNanos` are their sums. */
   byModel?: readonly ModelUse[];
-  /** Why the turn read far less from the prompt cache than its conversation had there. */
+  /** Why the turn read far less from the prompt cache than its conversation had stored there. */
   cacheMiss?: {
     readonly why: CacheMissWord;
     /** The part of the request that changed: a field, or one of its entries. */
     readonly at?: string;
     /** The input tokens that the cache could have held. */
     readonly tokens: number;
-    /** What they cost more than from the cache, in nano-dollars, where the model has a price. */
+    /** The extra cost of reading them without the cache, in nano-dollars, where the model has a price. */
     readonly costNanos?: number;
   } | undefined;
-  /** The approximate length of the model's text, where the usage may be missing. */
+  /** The approximate length of the model's text, for an estimate when the provider reports no usage. */
   outputCharacters?: number;
-  /** The canonical stop reason; only of translated answers. */
+  /** The canonical stop reason; only for translated answers. */
   stopReason?: string;
   /** Request fields that a translation left out, in the caller's spelling. */
   dropped?: readonly string[];
-  /** The lessons of refusals that changed the request, in words. */
+  /** The lessons of refusals that were applied to the request, in words. */
   lessons?: readonly string[];
-  /**
-   * The reasons for leaving earlier reasoning out of the request: the provider's own, `prefix_changed` or `refused`.
-   */
+  /** Why earlier reasoning was left out of the request: the provider's own reasons, `prefix_changed` or `refused`. */
   reasoningDropped?: readonly string[];
   /** Parts of the answer that the caller's protocol cannot show. */
   droppedParts?: readonly string[];
@@ -173,7 +171,7 @@ interface AttemptFacts {
   /** The failure; absent when the attempt gave the response. */
   failed?: {
     readonly why: FailureWord;
-    /** The upstream's status, where it answered. */
+    /** The upstream's status; `undefined` when it did not respond. */
     readonly status: number | undefined;
     /** In milliseconds since the request's arrival. */
     readonly atMs: number;
@@ -181,13 +179,13 @@ interface AttemptFacts {
 }
 
 /**
- * The ids that the caller's client gives its own work. They are the caller's text, shortened and without control
- * characters. They have any number of values, so they belong in logs and traces, never in metrics.
+ * The ids that the caller's client gives its own work, shortened and without control characters. Their number is
+ * unlimited, so they belong in logs and traces, never in metrics.
  */
 export interface ClientIds {
   /** The conversation or task that the request belongs to. */
   readonly session?: string;
-  /** The agent within the session, where it is not the session's first one. */
+  /** The agent within the session; absent for the session's first agent. */
   readonly agent?: string;
   /** The client's own id of the request. */
   readonly requestId?: string;
@@ -210,22 +208,22 @@ export interface RequestFacts {
   callerGroup?: string | undefined;
   /** The values of the headers that `server.attribution` names: the caller's text, so never a label of a metric. */
   attribution?: Readonly<Record<string, string>> | undefined;
-  /** Only for known callers whose client sends such ids. */
+  /** Present only when the caller is known and the client sends such ids. */
   client?: ClientIds | undefined;
   method: string;
   /** The route's pattern, never the requested path. */
   route?: string;
   /** The protocol of the path; absent for the gateway's own routes. */
   protocol?: Protocol | undefined;
-  /** The protocol of the body, where it certainly differs from the path's. */
+  /** The protocol of the body, if it is certainly another than the path's. */
   bodyProtocol?: Protocol | undefined;
-  /** The model's id where the caller may use the model, else the requested name. */
+  /** The model's id if the caller may use the model, else the requested name. */
   model?: string;
-  /** The requested name, where it is not the id. */
+  /** The requested name, if it differs from the id. */
   alias?: string;
   /** True when the request asks for a stream. */
   isStream?: boolean;
-  /** The reasoning effort that the request asks for, in its own word. */
+  /** The reasoning effort that the request asks for, as the request spells it. */
   effort?: string | undefined;
   upstreamModel?: string | undefined;
   /** The connection's name. */
@@ -235,32 +233,32 @@ export interface RequestFacts {
   mode?: "native" | "translated" | undefined;
   /** Every attempt, in order; the other fields describe the last one. */
   readonly attempts: AttemptFacts[];
-  /** The number of times that a refusal of a field was answered by a changed request; absent: none. */
+  /** The number of times that the request was changed and sent again after a refused field; absent: none. */
   taught?: number;
   status?: number;
   /** The bytes of the caller's body that were read, decompressed. */
   bytesIn: number;
   /** The bytes of the response's body, whether the provider or the gateway made it. */
   bytesOut: number;
-  /** The move of the conversation to the connection that served; absent where it stayed or began. */
+  /** The move of the conversation to another connection; absent when the conversation stayed or is new. */
   moved?: {
     /** The name of the connection that it left; `undefined` when it is no longer in the configuration. */
     readonly from: string | undefined;
     readonly why: MoveWord;
   };
-  /** The time for which the request waited for its turn, in milliseconds; absent: it did not. */
+  /** The time that the request waited for its turn, in milliseconds; absent when it did not wait. */
   waitedMs?: number;
   /** What it first waited for. */
   waitedFor?: WaitWord;
-  /** The facts of the last attempt; each attempt begins with none. */
+  /** The facts of the last attempt's response; each attempt begins with none. */
   answer: AnswerFacts;
   /** The gaps between the chunks of a streamed response; only where metrics are enabled. */
   chunkGaps?: ChunkGaps;
   /** The kind or code of the error that the caller received. */
   error?: string;
-  /** The word for the failure of an attempt or a provider that reached the caller. */
+  /** The failure that reached the caller. */
   failure?: FailureWord;
-  /** The reason, in words for the administrator. */
+  /** The reason of the error or early end, in words for the administrator. */
   reason?: string;
   /** The limit that rejected the request, in words. */
   limit?: string | undefined;

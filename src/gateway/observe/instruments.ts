@@ -29,7 +29,7 @@ export function createInstruments(registry: Registry): Instruments {
   return define(registry);
 }
 
-/** Its return type is {@linkcode Instruments}, so that each metric is written once. */
+/** {@linkcode Instruments} is derived from its return type, so that each metric is written once. */
 function define(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string>(
@@ -47,7 +47,7 @@ function define(registry: Registry) {
     name: string,
     help: string,
     labelNames: readonly Label[] = [],
-    /** Of the values of several threads. */
+    /** How the values of several threads are combined. */
     aggregator: "sum" | "max" | "min" = "sum",
   ) => new Gauge({ registers, name, help, labelNames, aggregator });
   return {

@@ -45,8 +45,8 @@ export function createLog(
 }
 
 /**
- * Creates a formatter of moments as ISO 8601 in UTC, from milliseconds since 1970. It formats each second once, because
- * making a date takes longer than the rest of a line.
+ * Creates a formatter of moments as ISO 8601 in UTC, from milliseconds since 1970. It formats each second only once,
+ * because formatting a date takes longer than the rest of a line.
  */
 function createTimeText(): (atMs: number) => string {
   let secondMs = NaN;
@@ -61,7 +61,7 @@ function createTimeText(): (atMs: number) => string {
   };
 }
 
-/** Formats a line as JSON. Its head has only the program's own words, which need no escapes. */
+/** Formats a line as JSON. The time, level and event are the program's own words, which need no escapes. */
 function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);

@@ -16,7 +16,7 @@ interface LogField<Value> {
   readonly meaning: string;
   /** The fields of an object, or of each object of a list. */
   readonly parts?: Readonly<Record<string, LogField<unknown>>>;
-  /** Never present; it carries the type. */
+  /** Never present at run time; it carries the type. */
   readonly value?: Value;
 }
 
@@ -75,7 +75,7 @@ function count(of: CountName, meaning: string, traced?: string): TokenCount {
   return { ...number(meaning), of, ...(traced !== undefined && { traced }) };
 }
 
-/** The counts of tokens, in lines of the log, in totals of it and in spans. */
+/** The counts of tokens, as log lines, totals of the log and spans have them. */
 export const TOKEN_COUNTS = {
   input_tokens: count("inputTokens", "all input", "usage.input_tokens"),
   cached_input_tokens: count(

@@ -12,7 +12,7 @@ import {
   TOKEN_COUNTS,
 } from "./log_fields.ts";
 
-/** The usage of one model by a request; counts are in tokens, 0 if the provider reported none. */
+/** The tokens of one model that a request used; a count is 0 if the provider did not report it. */
 export interface LoggedUse extends Record<CountName, number> {
   /** The model's id in the configuration. */
   readonly model: string | undefined;
@@ -34,7 +34,7 @@ export const NO_TOKENS: Readonly<Record<CountName, number>> = {
   reasoningTokens: 0,
 };
 
-/** The line of a request, as any gateway may have written it. */
+/** The line of a request, as any version of the gateway may have written it. */
 type Line = Readonly<
   Partial<Record<keyof typeof REQUEST_FIELDS | "time" | "event", JsonValue>>
 >;
@@ -46,7 +46,7 @@ export interface LoggedRequest
     Pick<Usage, "speed" | "serviceTier" | "inferenceGeo" | "refusal"> {
   /** The end of the request, as ISO 8601 in UTC. */
   readonly time: string;
-  /** The milliseconds from its beginning to its end. */
+  /** The milliseconds from the request's beginning to its end. */
   readonly totalMs: number;
   /** The name of the caller's token; `undefined` in a log from another program. */
   readonly token: string | undefined;
@@ -61,9 +61,9 @@ export interface LoggedRequest
   readonly isFailed: boolean;
   /** True when the gateway estimated the tokens, because the provider did not report them. */
   readonly isEstimated: boolean;
-  /** Earlier attempts that were sent and got no response, for which the provider may want money. */
+  /** Earlier attempts that were sent and got no response; the provider may charge for them. */
   readonly unanswered: readonly Unanswered[];
-  /** Why the turn read too little from the prompt cache. */
+  /** Why the turn read far less from the prompt cache than it could. */
   readonly cacheMiss: LoggedMiss | undefined;
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
@@ -75,12 +75,12 @@ interface Unanswered {
   readonly model: string | undefined;
 }
 
-/** The cause of a dear turn. */
+/** Why a turn missed the prompt cache, and what that cost. */
 interface LoggedMiss {
   readonly cause: string;
   /** The part of the request that was edited, such as `messages[4]`. */
   readonly part: string | undefined;
-  /** What it cost more; `undefined` without a price. */
+  /** The extra cost; `undefined` without a price. */
   readonly costUsd: number | undefined;
 }
 
@@ -94,7 +94,7 @@ type LogLine = LoggedRequest | "other" | "unreadable";
 const BEGINNING = '{"time":"';
 
 /**
- * Returns a line's text from its time on; `undefined` for a line without one. It parses nothing, because that is slow.
+ * Returns a line's text from its time on; `undefined` for a line without a time. It does not parse JSON, which is slow.
  */
 export function fromTime(line: string): string | undefined {
   const start = line.lastIndexOf(BEGINNING);
@@ -104,8 +104,8 @@ export function fromTime(line: string): string | undefined {
 const REQUEST = '"event":"request"';
 
 /**
- * Parses one line of the gateway's JSON log. It skips text before the object, which a log collector or a torn line may
- * have left. Unknown fields are accepted, because the log may come from an older or newer gateway.
+ * Parses one line of the gateway's JSON log. It skips text before the object, such as a log collector's prefix or a
+ * torn line. Unknown fields are accepted, because the log may come from an older or newer gateway.
  *
  * @param line Without its line feed.
  */
@@ -155,7 +155,7 @@ export function readLogLine(line: string): LogLine {
   };
 }
 
-/** Returns the attempts before the last that reached a provider and got no status. */
+/** Returns the failed attempts that reached a provider and got no response; the last attempt is not included. */
 function unansweredOf(attempts: readonly JsonValue[]): readonly Unanswered[] {
   return attempts.slice(0, -1).filter(isJsonObject).flatMap(
     ({ connection, model, status, failure }) =>

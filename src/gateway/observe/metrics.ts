@@ -3,7 +3,7 @@ import type { Ending, RequestFacts } from "./facts.ts";
 
 /** A request that has ended, as its log line, its metrics and its span show it. */
 export interface EndedRequest {
-  /** Its usage is what counts. */
+  /** The final facts; `answer.usage` is the usage that was counted. */
   readonly facts: Readonly<RequestFacts>;
   readonly ending: Ending;
   /** The time from its first byte to its last, in milliseconds. */
@@ -36,7 +36,7 @@ interface LimitedEvent {
 export interface GatewayState {
   /** The number of requests in progress. */
   readonly inFlight: number;
-  /** The number of them that wait for their turn; default 0. */
+  /** The number of these requests that wait for their turn; default 0. */
   readonly waiting?: number;
   /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;
@@ -62,7 +62,7 @@ export interface LimitUseState {
   readonly limit: string;
   /** Above 1 when the limit is exceeded. */
   readonly usedRatio: number;
-  /** In requests, tokens or US dollars; of a share, the part of the whole window. */
+  /** In requests, tokens or US dollars; for a share, as a part of the whole quota window. */
   readonly remaining: number;
   /** Milliseconds since 1970. */
   readonly resetsAtMs: number;

@@ -106,7 +106,7 @@ function countRequest(
   instruments.moves.inc({ connection, reason });
 }
 
-/** Counts the facts that only a request with a connection has, and dropped fields. */
+/** Counts dropped fields, and the facts that only a request with a connection has. */
 function countAnswer(
   { facts }: EndedRequest,
   { instruments, gaps, isModel, fields, reasonLabel }: LabelBounds & {
@@ -196,7 +196,10 @@ function countCaller(
   }
 }
 
-/** Creates the function that returns a label. The first `most` names that are not known keep theirs. */
+/**
+ * Creates a function that returns the label for a name: the name itself if it is known or among the first `most`
+ * unknown ones, else `other`.
+ */
 function createLabelBound(
   isKnown: (name: string) => boolean,
   most: number,
@@ -245,7 +248,7 @@ function setQuotas(
   }
 }
 
-/** Sets the gauges of limits; those that have left the configuration disappear. */
+/** Sets the gauges of limits; limits that are no longer configured disappear. */
 function setUsage(
   { limits, groupQuotas }: UsageState,
   { groupQuotaUsed, limitUsed, limitRemaining, limitResets }: Instruments,

@@ -120,7 +120,7 @@ const BEGINNINGS: readonly (readonly [Compression, readonly number[]])[] = [
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
 
-/** The number of bytes that distinguish them. */
+/** The number of first bytes that distinguish the formats. */
 const BEGINNING_LENGTH = 4;
 
 /**

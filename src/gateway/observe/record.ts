@@ -19,7 +19,7 @@ export interface RequestRecord {
   readonly facts: RequestFacts;
   /** Returns the milliseconds since the request arrived. */
   elapsedMs(): number;
-  /** Returns the function to call at each chunk of a streamed response; `undefined` when nothing counts them. */
+  /** Returns the function to call at each chunk of a streamed response; `undefined` when chunks are not counted. */
   watchChunks(): (() => void) | undefined;
   /** Marks the request as ended. Returns false when it has ended before. */
   finish(): boolean;
@@ -78,7 +78,7 @@ const MAX_LENGTH = {
   word: 32,
 };
 
-/** Every field of the line of a request: the compiler asks for one that is not written. */
+/** Every field of the line of a request. A field that is not written is a compile error. */
 type Line = {
   readonly [Name in keyof typeof REQUEST_FIELDS]: EventFields<"request">[Name];
 };
@@ -160,14 +160,16 @@ function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
 }
 
-/** Returns the failure of an only attempt of which nothing was sent, so that a caller who left then counts nothing. */
+/**
+ * Returns the failure of the only attempt, if nothing of it was sent. The log then shows no use for a caller who left.
+ */
 function unsentOnly({ attempts }: RequestFacts): Line["failure"] {
   const [only, ...others] = attempts;
   const why = only?.failed?.why;
   return others.length === 0 && isUnsent(why) ? why : undefined;
 }
 
-/** Returns the attempts, if there were several. The other fields describe a single one. */
+/** Returns the attempts, if there were several. A single attempt is described by the other fields. */
 function attemptLines(
   { attempts, answer: { upstreamStatus, firstByteMs } }: RequestFacts,
 ): Line["attempts"] {

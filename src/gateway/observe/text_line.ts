@@ -113,7 +113,7 @@ function notes(fields: EventFields<"request">): readonly string[] {
   ];
 }
 
-/** Made for the first line with a cost: the first format of a process takes longer than many lines. */
+/** Created at the first line with a cost, because that takes longer than writing many lines. */
 const costFormat = memoized((language) =>
   new Intl.NumberFormat(language, {
     maximumSignificantDigits: 3,

@@ -15,7 +15,7 @@ export interface RequestSpan {
 /** Traces requests to models. */
 export interface Tracing {
   /**
-   * Serves a request inside a span of its own, which contains the calls of providers. The end of the request ends it.
+   * Serves a request inside its own span, which contains the calls to providers. The span ends with the request.
    *
    * @returns The result of `serve`.
    */
