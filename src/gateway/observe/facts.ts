@@ -35,7 +35,7 @@ export type FailureWord = keyof typeof FAILURES;
 /** The reasons, other than {@linkcode FAILURES}, for moving a conversation to another connection. */
 export const MOVES = {
   cooling_down: "the connection was cooling down",
-  full: "it had no room: its `max_concurrent`, or a limit of the token",
+  full: "its `max_concurrent` or a limit of the token left no room",
   removed: "it no longer serves such requests for the model",
 } as const;
 
@@ -48,7 +48,7 @@ export const CACHE_MISSES = {
   idle: "the pause was longer than the cache keeps a prompt",
   edited: "the client changed something before the new messages",
   model: "the request asked for another model",
-  provider: "nothing of these: the provider had dropped it",
+  provider: "none of these: the provider had dropped the prompt",
 } as const;
 
 /** One of {@linkcode CACHE_MISSES}. */
@@ -56,7 +56,7 @@ export type CacheMissWord = keyof typeof CACHE_MISSES;
 
 /** The things that a request may wait for. */
 export const WAITS = {
-  concurrency: "a slot of a connection, of which `max_concurrent` were taken",
+  concurrency: "a slot of a connection: all `max_concurrent` were taken",
   rate_limit: "the end of a wait that the provider asked for",
   limit: "room in a limit of the token or its group",
 } as const;

@@ -75,7 +75,7 @@ function define(registry: Registry) {
     ),
     abandonedHandshakes: gauge(
       "model_gateway_abandoned_handshakes",
-      "TLS handshakes given up whose descriptors providers keep open",
+      "Abandoned TLS handshakes whose descriptors providers keep open",
     ),
     requestBytes: counter(
       "model_gateway_request_body_bytes_total",
@@ -216,7 +216,7 @@ function define(registry: Registry) {
     ),
     limitRemaining: gauge(
       "model_gateway_limit_remaining",
-      "Rest of a limit in requests, tokens or US dollars; of a share, the part of the quota window",
+      "Rest of a limit in requests, tokens or US dollars; for a share, as a part of the quota window",
       LIMIT,
       "min",
     ),

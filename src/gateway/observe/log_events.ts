@@ -66,22 +66,27 @@ export const LOG_EVENTS = {
   ),
   cooling_down: row(
     "warn",
-    "a connection, or a model on it, failed and gets no requests for a while: from any token, or from one",
+    "a connection, or a model on it, failed and gets no requests for a while, from one token or from all",
     ["connection", "failure", "retry_ms"],
     ["model", "token"],
   ),
   lesson_learned: row(
     "warn",
-    "a provider refused a field and accepted the request without it; for a day, translated requests to this model leave it out: those of one token, or of all",
+    "a provider refused a field and accepted the request without it; for a day, translated requests to this model omit the field, for one token or for all",
     ["connection", "model", "lesson"],
     ["token", "config"],
   ),
-  limit_near: row("warn", "80 percent of a limit are used; once per window", [
-    "token",
-    "limit",
-    "used_percent",
-    "resets_at",
-  ], ["group"]),
+  limit_near: row(
+    "warn",
+    "80 percent of a limit are used; written once per window",
+    [
+      "token",
+      "limit",
+      "used_percent",
+      "resets_at",
+    ],
+    ["group"],
+  ),
   alert_lost: row("warn", "an alert did not reach its receiver", ["reason"]),
   identity_keys_unread: row(
     "warn",
@@ -90,7 +95,7 @@ export const LOG_EVENTS = {
   ),
   token_not_renewed: row(
     "warn",
-    "the exchange of a connection gave no new token; the present one is used while it lives",
+    "the token exchange of a connection gave no new token; the present one is used until it expires",
     ["connection", "reason", "retry_ms"],
   ),
   quota_read_failed: row("warn", "the quota of a connection cannot be read", [
@@ -133,7 +138,7 @@ export const LOG_EVENTS = {
   ),
   config_unchanged: row(
     "info",
-    "after SIGHUP, `config_rejected` or `config_failed`: the files contain the configuration in use",
+    "the files contain the configuration in use; written after SIGHUP, `config_rejected` or `config_failed`",
   ),
   draining: row("info", "the gateway is stopping and accepts no new requests", [
     "requests",
@@ -175,7 +180,7 @@ export const LOG_EVENTS = {
   ], ["complete_since"]),
   usage_not_replayed: row(
     "warn",
-    "one log, or all of them, cannot be counted",
+    "the usage in one earlier log, or in all, cannot be counted",
     ["reason"],
     ["path"],
   ),

@@ -90,7 +90,7 @@ export const TOKEN_COUNTS = {
   ),
   cache_write_1h_tokens: count(
     "cacheWrite1hTokens",
-    "the part of it that is cached for an hour",
+    "the part of `cache_write_tokens` that is cached for an hour",
   ),
   output_tokens: count("outputTokens", "all output", "usage.output_tokens"),
   reasoning_tokens: count(
@@ -121,15 +121,15 @@ export const REQUEST_FIELDS = {
     "the protocol of the body, where it certainly differs from the path's",
   ),
   model: text(
-    "the id of the model; in `request` the requested name, where no model has it",
+    "the id of the model; in `request` the requested name, if no model has it",
   ),
-  alias: text("the requested name, where it is a further name of the model"),
+  alias: text("the requested name, if it is another name of the model"),
   served_model: text(
-    "the model that served, where it is not `model`: a fallback or the provider's choice",
+    "the model that served, if not `model`: a fallback or the provider's choice",
   ),
   upstream_model: text("the provider's name of the model"),
   substitute_model: text(
-    "the model that the answer names, where the request did not ask for it",
+    "the model that the answer names, if the request did not ask for it",
   ),
   connection: text(
     "the name of the connection; the last one of several attempts",
@@ -180,15 +180,15 @@ export const REQUEST_FIELDS = {
     },
   ),
   cache_miss: text<CacheMissWord>(
-    "why the turn read far less from the prompt cache than its conversation had there, in one of the words below",
+    "why the turn read far less from the prompt cache than its conversation had stored there, in one of the words below",
   ),
   cache_miss_at: text("the part of the request that had changed"),
   cache_miss_tokens: number("the input tokens that the cache could have held"),
   cache_miss_usd: number(
-    "what they cost more than from the cache, in US dollars, where the model has a price",
+    "the extra cost of reading them without the cache, in US dollars, where the model has a price",
   ),
   dropped: texts("fields of the request that the gateway left out"),
-  lesson: texts("what refusals of the provider taught, and changed here"),
+  lesson: texts("what the provider's refusals taught and the gateway changed"),
   reasoning_dropped: texts(
     "the reasons why the request was sent without earlier reasoning",
   ),
@@ -215,20 +215,20 @@ export const REQUEST_FIELDS = {
 /** Every field of a line besides its time, level and event. A name means the same in every event. */
 export const LOG_FIELDS = {
   ...REQUEST_FIELDS,
-  config: text("the option of the model that makes it permanent"),
+  config: text("the option of the model that makes the lesson permanent"),
   exception: text("the class of an error in the program itself"),
   stack: texts("the places in the source where that error occurred"),
   used_percent: number("the used part of the limit"),
   resets_at: text("the time at which the limit resets"),
   retry_ms: number("the milliseconds until the next attempt may begin"),
-  away_ms: number("the milliseconds for which it was not connected"),
+  away_ms: number("the milliseconds for which the store was not connected"),
   requests: number("the number of requests concerned"),
   count: number("the number of lines concerned"),
   problems: texts("the errors in the configuration, each with its path"),
   warnings: texts("the doubts about the configuration, each with its path"),
-  added: texts("what the configuration has now, each a path of names"),
-  removed: texts("what it has no longer"),
-  changed: texts("what has another value"),
+  added: texts("the new entries of the configuration, each as a path of names"),
+  removed: texts("the removed entries, each as a path of names"),
+  changed: texts("the entries with another value, each as a path of names"),
   changed_files: texts("the files of the configuration that differ"),
   worker: number("the number of the thread, from 1"),
   workers: number("the number of threads that serve"),
@@ -241,7 +241,7 @@ export const LOG_FIELDS = {
   path: text("a file, or a pattern for files"),
   files: number("the number of files that were read"),
   unknown_token: number("requests of tokens that are not in the configuration"),
-  late: number("requests that the process itself has counted"),
+  late: number("requests that this process had already counted"),
   other_lines: number("log lines other than these requests"),
   unreadable_lines: number("lines that are torn or not of this log"),
   complete_since: text("the time at which the first request in the logs ended"),
