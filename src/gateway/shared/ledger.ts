@@ -26,7 +26,7 @@ interface Since {
 }
 
 /**
- * The sums that several processes or threads share: those of the main thread, or of a store. It handles calls in the
+ * The sums that several processes or threads share, in the main thread or in a store. The ledger handles calls in the
  * order in which they were sent. Each function rejects when the ledger is unreachable or the outcome of the call is
  * unknown.
  */

@@ -20,8 +20,8 @@ import { HOLD_MS, type Sums } from "../usage/sums.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * The functions of the main thread that the other threads call. Each takes one argument. Arguments and results are plain
- * data, because they are copied.
+ * The functions of the main thread that the other threads call. Each takes one argument. Arguments and results are
+ * plain data, because they are copied.
  */
 interface MainThread extends Omit<Ledger, "isAway"> {
   /** Returns the quota from the endpoint of a connection, by its id; never rejects. */
@@ -39,11 +39,11 @@ interface CopiedReading {
 /** A question for the keys of an identity provider. */
 interface KeysQuestion {
   readonly source: KeySource;
-  /** The id of the keys that lack one that a token names; `undefined` when any keys will do. */
+  /** The id of a key set that lacks the key of a token; `undefined` when any key set will do. */
   readonly seenId?: number | undefined;
 }
 
-/** The keys of an identity provider: `undefined` when there are no newer ones, or the time until the next reading. */
+/** The keys of an identity provider (`undefined` when there are no newer ones), or the time until the next reading. */
 type CopiedKeys =
   | { readonly set: KeySet | undefined }
   | { readonly retryAfterMs: number };
@@ -100,7 +100,7 @@ export function createMainThread(
   };
 }
 
-/** Returns the failure for a thread that still has another configuration. */
+/** Returns the failure for a thread whose configuration differs from the main thread's. */
 function replaced(checkedAtMs: number): CopiedReading {
   const failure = new QuotaFailure(
     "server",
@@ -141,7 +141,7 @@ interface MainThreadClient {
   take(reply: CallReply): void;
 }
 
-/** Creates functions that call the main thread, which always answers. */
+/** Creates functions that call the main thread. They need no timeout, because the main thread always answers. */
 export function createMainThreadClient(
   send: (call: Call) => void,
 ): MainThreadClient {
@@ -176,7 +176,7 @@ export function createMainThreadClient(
   };
 }
 
-/** Creates readings of quotas that the main thread makes for all threads, so that this one reads none itself. */
+/** Creates readings that come from the main thread, so that this thread reads no quota itself. */
 export function createMainReadings(
   main: Pick<MainThread, "quota">,
 ): SharedReadings {
@@ -189,9 +189,9 @@ export function createMainReadings(
   };
 }
 
-/** Creates key sets that read nothing themselves, so that a reading, its age and its failure count for all threads. */
+/** Creates key sets that come from the main thread, so that all threads share each reading, its age and its failure. */
 export function createMainKeySets(main: Pick<MainThread, "keys">): KeySets {
-  /** The latest copies. A reading stays one object, because its imported keys are expensive. */
+  /** The latest copies. The same reading stays the same object, because importing its keys is expensive. */
   const known = new Map<string, KeySet>();
 
   async function find(question: KeysQuestion): Promise<KeySet | undefined> {

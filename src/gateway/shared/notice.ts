@@ -17,7 +17,7 @@ import type { Health } from "../relay/routing/health.ts";
 import type { SessionNews } from "../usage/recent_sessions.ts";
 import type { UsageService } from "../usage/service.ts";
 
-/** News of one gateway for the others, as plain data that threads can send to each other. */
+/** What one gateway reports to the others, as plain data that threads can send to each other. */
 export type Notice =
   | ({ readonly kind: "cool_down" } & CoolDown)
   | ({ readonly kind: "lesson" } & TaughtLesson)
@@ -37,9 +37,9 @@ export type Notice =
   }
   | ({ readonly kind: "placed" } & PlacedConversation)
   | ({ readonly kind: "line" } & LineNews)
-  /** A session of a caller with a limit per session; for the threads of this process alone. */
+  /** A session of a caller that has a limit per session; only for the threads of this process. */
   | ({ readonly kind: "session" } & SessionNews)
-  /** An attempt failed by a shortage of the machine, which all threads share. */
+  /** An attempt failed because of a shortage of the machine, which all threads share. */
   | { readonly kind: "shortage" }
   /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };

@@ -6,14 +6,14 @@ import { createEndingTables, type EndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
 import type { Batch, Ledger } from "./ledger.ts";
 
-/** The local knowledge of a sum. */
+/** What this process knows about a sum. */
 export interface Counter {
   readonly sum: Sum;
   /** The last value that the ledger returned. */
   base: number;
-  /** The part of `added` that the ledger had confirmed at that time. */
+  /** The part of `added` that the ledger had confirmed when it returned `base`. */
   baseConfirmed: number;
-  /** The time of that reading, in milliseconds on a monotonic clock. */
+  /** The time at which `base` was read, in milliseconds on a monotonic clock. */
   readAtMs: number;
   /** True when any process is known to have added to the sum, even 0. */
   exists: boolean;
@@ -80,7 +80,7 @@ export class Outbox {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    // A counter belongs to one table of the ledger, so that sessions cannot share one here.
+    // Sessions cannot share a table here, because a counter belongs to one table of the ledger.
     this.#counters = createEndingTables(options.clock, () => new Map(), {
       crowds: "drop",
     });
@@ -128,8 +128,8 @@ export class Outbox {
   }
 
   /**
-   * Drops the confirmed counter of a day. Those of five weeks would take more memory here than in the ledger, and no
-   * limit reads them.
+   * Drops a confirmed counter of a day. The counters of five weeks would take more memory here than in the ledger, and
+   * no limit reads them.
    */
   forget(counter: Counter): void {
     const { table, field } = counter.sum;
@@ -254,7 +254,7 @@ export class Outbox {
   }
 }
 
-/** Returns the additions to one table. What is left of a life that has ended counts in the next one. */
+/** Returns the additions to one table. Additions from an ended life of a session count in its next life. */
 function additionOf(shares: readonly CounterShare[]): Addition | [] {
   const last = shares.at(-1);
   if (last === undefined) return [];

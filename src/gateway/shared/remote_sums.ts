@@ -23,25 +23,25 @@ interface RemoteSumsOptions extends OutboxOptions {
   readonly waitMs: number;
 }
 
-/** The part of the timeout that is kept for replies that have already arrived, in milliseconds. */
+/** The last part of the timeout, reserved for handling replies that have already arrived, in milliseconds. */
 const REPLY_GRACE_MS = 5;
 
 /** The interval between renewals of holds, in milliseconds, several times shorter than their lifetime. */
 const RENEW_MS = HOLD_MS / 4;
 
-/** How a call to the ledger ends, with its reply or without. */
+/** How a call gets its result, with the ledger's reply or without it. */
 interface CallEnds<Value, Result> {
   readonly local: () => Result;
   /** Turns the reply into the result; also called for a reply that is too late. */
   readonly use: (reply: Value, isLate: boolean) => Result;
-  /** Receives the local result and the late reply; `undefined` when the call failed. */
+  /** Receives the local result and the late reply, which is `undefined` when the call failed. */
   readonly onLate?: (answer: Result, reply: Value | undefined) => void;
 }
 
 /**
- * The sums of a ledger for several processes or threads, as one of them uses it. Changes are gathered and sent in
- * batches until the ledger confirms them. Reads go to the ledger. While it is away or late, the result is the last
- * reading plus the additions of this process since then.
+ * One process's or thread's view of a ledger that several share. Changes are gathered and sent in batches until the
+ * ledger confirms them. Reads go to the ledger. While the ledger is away or late, the result is the last reading plus
+ * the additions of this process since then.
  */
 export class RemoteSums implements Sums {
   readonly #options: RemoteSumsOptions;
@@ -181,7 +181,7 @@ export class RemoteSums implements Sums {
   ): Soon<Result> {
     if (this.#ledger.isAway) return local();
     const { deadlines, waitMs } = this.#options;
-    // Resends failed batches first: one may have been made, and only then is the ledger's reply certain.
+    // Resends failed batches first, so that the ledger's reply certainly includes them.
     this.#outbox.send([]);
     const { promise, resolve } = Promise.withResolvers<Result>();
     let answer: Result | undefined;
@@ -202,7 +202,7 @@ export class RemoteSums implements Sums {
     return promise;
   }
 
-  /** Corrects the ledger after a late reply: the local decision counts. */
+  /** Makes the ledger's holds match the local decision, after a late reply that differs from it. */
   #correct(
     id: string,
     claims: readonly Claim[],
@@ -280,7 +280,7 @@ class KnownSums {
     );
   }
 
-  /** Stores a table that was read, if a part of it is known here, and returns its values. */
+  /** Updates the counters of a table from the ledger's reply, if there are any, and returns the table's values. */
   learnTable(
     name: string,
     { values, sinceMs = this.#clock.now() }: Awaited<

@@ -8,9 +8,9 @@ import type { Notices } from "./notice.ts";
 
 /** The state that a gateway shares with other threads of its process and with replicas. */
 export interface SharedState {
-  /** Absent where limits on running requests apply to this gateway alone. */
+  /** The running requests of all threads; absent where this gateway counts only its own. */
   readonly running?: RunningCounts | undefined;
-  /** Absent where no other thread uses the memory for bodies. */
+  /** The memory for bodies that other threads use; absent where there are none. */
   readonly memory?: MemoryOfOthers | undefined;
   /** The notices between this gateway and the others. */
   readonly notices?: Notices | undefined;
@@ -20,7 +20,10 @@ export interface SharedState {
   readonly sharedReadings?: SharedReadings | undefined;
   /** Returns the state of the connection to the replicas' store; absent where there is none. */
   readonly store?: (() => StoreCondition) | undefined;
-  /** Asks the process for another key of a connection whose exchanged one was refused; absent where there is none. */
+  /**
+   * Asks the process for another key after a connection's exchanged key was refused; absent where no process can be
+   * asked.
+   */
   readonly onKeyRefused?: ((connectionId: string) => void) | undefined;
   /** The sums of the tokens' usage; absent where this gateway counts alone. */
   readonly sums?: Sums | undefined;

@@ -8,7 +8,7 @@ import {
 } from "../relay/request/admission.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 
-/** The data with which a thread counts together with the others. */
+/** The data that a thread needs to count together with the others. */
 export interface ThreadShare {
   readonly table: CountTable;
   /** The index of this thread, which selects its cells, from 0. */
@@ -35,7 +35,7 @@ export function createThreadCounts(
       (key) => columnOf(table, `${kind} ${key}`),
       MAX_KNOWN_COLUMNS,
     );
-    // Counts the keys for which no column is left in this thread alone.
+    // Counts, in this thread alone, the keys for which no column is left.
     const own = createRunningCountsByKey();
     return {
       take(key, most) {
@@ -112,7 +112,7 @@ interface CountTable {
 /** The number of keyed columns, for several times as many people as most companies have. Unused ones take no memory. */
 const MAX_KEYS = 2 ** 18;
 
-/** The number of columns to try. While less than half of them are in use, one of so many is free. */
+/** The number of columns to try for a key. While less than half of all columns are in use, one of these is free. */
 const MAX_PROBES = 64;
 
 /** Creates a table in which everything is 0. */
@@ -161,7 +161,7 @@ export function emptyThread(
   }
 }
 
-/** The number of attempts to count, each of which fails when others withdraw at the same moment. */
+/** The most attempts to count. An attempt fails when other threads try and withdraw at the same moment. */
 const MAX_TRIES = 8;
 
 /** Returns the sum of a column. */

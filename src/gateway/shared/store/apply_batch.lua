@@ -28,14 +28,14 @@ local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 -- Additions come first: they are all that a rejection must undo, because holds expire by themselves.
 local function add(addition)
   local key = KEYS[addition.key]
-  -- What is over is not begun again.
+  -- A table that has ended is not begun again.
   if addition.ends_at_ms <= now_ms then return true end
   for _, one in ipairs(addition.amounts) do
     local field, amount = one[1], one[2]
     if not accepts('HINCRBY', key, field, amount) then return false end
     made[#made + 1] = {key = key, field = field, amount = amount}
   end
-  -- Of several ends the earliest holds: a life ends a day after its first request.
+  -- The earliest of several ends counts: a session's life ends a day after its first request.
   local left_ms = redis.call('PTTL', key)
   if left_ms >= 0 and now_ms + left_ms <= addition.ends_at_ms then return true end
   return accepts('PEXPIREAT', key, addition.ends_at_ms)

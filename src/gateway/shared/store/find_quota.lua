@@ -8,7 +8,7 @@
 local quota_key, lock_key = KEYS[1], KEYS[2]
 local reader, lock_ms = ARGV[1], ARGV[2]
 
--- A quota that is published is still valid: it ends with its time.
+-- A published quota is still valid, because its key expires with it.
 local quota = redis.call('GET', quota_key)
 if quota then return {'found', quota, redis.call('PTTL', quota_key)} end
 

@@ -7,8 +7,8 @@
 --   claims: {table, holds, member, amount, most, fields, is_life}
 --
 -- Returns 1 when granted, else 0; the start of counting (milliseconds since 1970, or null); then for each claim the
--- total of other requests' holds, followed by the values of its fields, and for a life by the time that is left of it,
--- or a negative number before it begins.
+-- total of other requests' holds and the values of its fields. For a session's life, the remaining time follows; it is
+-- negative before the life begins.
 
 local since_key = KEYS[1]
 local request = cjson.decode(ARGV[1])

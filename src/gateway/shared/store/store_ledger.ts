@@ -154,7 +154,7 @@ function listOf(reply: unknown): readonly unknown[] {
   return reply;
 }
 
-/** Returns milliseconds since 1970; a script returns `false` as null. */
+/** Returns milliseconds since 1970; `undefined` when the script returned `false`, which arrives as null. */
 function sinceOf(reply: unknown): number | undefined {
   return typeof reply === "string" ? Number(reply) : undefined;
 }

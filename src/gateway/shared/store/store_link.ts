@@ -38,7 +38,7 @@ export interface StoreLink {
 
 interface StoreLinkOptions {
   readonly open: OpenStore;
-  /** A key for test writes, which show whether the store accepts any. */
+  /** A key for test writes, which show whether the store accepts writes. */
   readonly probeKey: string;
   readonly deadlines: Deadlines;
   readonly log: Log;
@@ -169,7 +169,7 @@ class Link implements StoreLink {
         this.#condition.markConnected();
       }
     } catch (error) {
-      // Without a connection, the reason is that of the attempt to connect.
+      // Without a connection, the reason comes from the attempt to connect.
       if (error instanceof StoreError && error.code !== "") {
         this.#condition.fault = error.fault;
       }
@@ -248,7 +248,7 @@ class LinkCondition {
   markAway(fault: StoreFault): boolean {
     const isNews = fault === "refused" && fault !== this.fault;
     this.fault = fault;
-    // Only a person helps against a refusal, so it is reported after another reason, too.
+    // Only a person can end a refusal, so it is reported even after another reason.
     if (this.#isReported && isNews) {
       this.#isReported = false;
       this.reportAway();
@@ -328,7 +328,7 @@ export interface StoreConnection {
 export interface StoreEvents {
   /** Called when commands can be sent, for the first time or again. */
   onReady(): void;
-  /** Called when the connection broke or could not be made, at every attempt. */
+  /** Called when the connection breaks, and after each failed attempt to connect. */
   onBroken(error: StoreError): void;
 }
 
@@ -370,7 +370,7 @@ const FAULT_BY_CODE: ReadonlyMap<string, StoreFault> = new Map([
   ["WRONGPASS", "refused"],
   ["NOAUTH", "refused"],
   ["NOPERM", "refused"],
-  // The protected mode of a store without a password, when another machine connects.
+  // A store without a password is in protected mode and rejects other machines.
   ["DENIED", "refused"],
   ["OOM", "full"],
 ]);

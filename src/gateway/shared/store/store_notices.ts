@@ -130,7 +130,7 @@ export function createStoreNotices(
       sendWaiting();
       await readNotices(positions);
     } catch {
-      // The link reports the failure, and reads again when the store is back.
+      // The link reports the failure. Reading resumes when the store is back.
     } finally {
       isPolling = false;
     }

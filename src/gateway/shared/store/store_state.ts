@@ -52,18 +52,18 @@ interface StoreStateOptions {
 }
 
 /**
- * The default timeout of a call to the store, in milliseconds. With the process's own work, a request is delayed by
- * less than 50.
+ * The default timeout of a call to the store, in milliseconds. Together with the process's own work, a request is
+ * delayed by less than 50 milliseconds.
  */
 const WAIT_MS = 40;
 
 /** The time for which additions are gathered before they are sent, in milliseconds. */
 const GATHER_MS = 100;
 
-/** The longest wait for the store to accept pending changes at the end, in milliseconds. */
+/** The longest time that `close()` waits for the store to accept pending changes, in milliseconds. */
 const CLOSE_MS = 5000;
 
-/** Connects a process to the store, without a wait for the connection. */
+/** Connects a process to the store, without waiting for the connection. */
 export function createStoreState(options: StoreStateOptions): StoreState {
   const { open, prefix, config, clock, log, waitMs = WAIT_MS } = options;
   const id = options.ids.next("replica");
@@ -123,7 +123,7 @@ interface StoreReadingsOptions {
   /** The id of this process. */
   readonly id: string;
   readonly deadlines: Deadlines;
-  /** The longest wait of a read for the store, in milliseconds. */
+  /** The longest time that a read waits for the store, in milliseconds. */
   readonly waitMs: number;
   /** Called with each reading that was published for the replicas. */
   readonly onPublished: (connection: Connection, one: LastingReading) => void;
@@ -135,7 +135,7 @@ const LOCK_MS = 13_000;
 /** The interval between two checks for another replica's reading, in milliseconds. */
 const POLL_MS = 100;
 
-/** The lock of a second run would make every reader wait. */
+/** A second run would take the lock without reading, so every reader would wait. */
 const FIND_QUOTA: StoreScript = { lua: findQuotaLua, isOnce: true };
 const PUBLISH_QUOTA: StoreScript = { lua: publishQuotaLua };
 
@@ -170,7 +170,7 @@ function createStoreReadings(
     }
   }
 
-  /** Looks up a quota within the timeout; a silent store means that this process reads it. */
+  /** Looks up a quota within the timeout; while the store is silent, this process reads the quota itself. */
   async function lookUpInTime(connection: Connection): Promise<Found> {
     if (link.isAway) return READ;
     return await within(lookUp(connection), {
@@ -203,7 +203,7 @@ function createStoreReadings(
   };
 }
 
-/** Returns true for readings that concern other replicas, too. An unreachable provider may be reachable from them. */
+/** Returns true for a reading that other replicas can use. They may reach a provider that this one cannot. */
 function isOfProvider(reading: Reading): boolean {
   return isGood(reading) || reading.failure.reason !== "unreachable";
 }

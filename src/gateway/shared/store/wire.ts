@@ -108,7 +108,7 @@ export function toStored(
   return found && { ...rest, connection: connectionDigest(found) };
 }
 
-/** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks them. */
+/** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks the connection. */
 export function fromStored(
   { connection, ...rest }: StoredNotice,
   { connections }: Pick<Config, "connections">,
@@ -141,12 +141,12 @@ export function leftAfter(
   }
 }
 
-/** The digits of a digest that detect another credential, far too few to guess the credential. */
+/** The number of digits that detect another credential, far too few to guess the credential. */
 const REVISION_DIGITS = 4;
 
 /**
- * Returns the digest that replaces a connection in the store. It changes with the connection's URL, credential or quota
- * settings, so that old notices no longer apply.
+ * Returns the digest that identifies a connection in the store. It changes with the connection's URL, credential or
+ * quota settings, so that old notices no longer apply.
  */
 export const connectionDigest: (connection: Connection) => string = oncePer(
   (connection) => {
