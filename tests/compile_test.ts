@@ -121,7 +121,7 @@ testNeeding(
     const port = Number(new URL(gateway.url).port);
     try {
       for (const [name, request] of Object.entries(REFUSED)) {
-        // Deno 2.7 hides a length behind chunks from the gateway, and reads the chunks.
+        // Deno 2.7 removes the length of a chunked request, and reads the chunks.
         if (name === "chunks and a length") continue;
         await t.step(name, async () => {
           using socket = await connectRaw(port);
@@ -134,7 +134,7 @@ testNeeding(
         await socket.write(head(CHUNKED));
         await socket.write(chunks + SECOND);
         const text = await socket.readAll();
-        // Deno 2.9 closes the connection where it finds the fault before it calls the gateway.
+        // Deno 2.9 closes the connection if it finds the fault itself.
         assert.ok(["", "400"].includes(statuses(text).join()), text);
       });
       assert.equal(upstream.requests.items.length, 0);
@@ -286,7 +286,7 @@ testNeeding(
     } finally {
       gateway.kill("SIGTERM");
       assert.equal((await gateway.ended).code, 0);
-      // It has left nothing there: a directory that is not empty is not removed.
+      // Fails if the executable has left a file: only an empty directory can be removed.
       await Deno.remove(directory);
     }
   },
@@ -303,7 +303,7 @@ testNeeding(
       env: { TMPDIR: directory },
       clearEnv: true,
     });
-    // The runtime writes its cache once all modules are loaded.
+    // The runtime writes its cache after it has loaded all modules.
     await (await fetch(`${gateway.url}/readyz`)).body?.cancel();
     gateway.kill("SIGTERM");
     assert.equal((await gateway.ended).code, 0);
@@ -355,7 +355,7 @@ testNeeding("the executable makes no system call that its unit forbids", [
     .map(([, filter = ""]) => filter);
   const directory = await Deno.makeTempDir();
   const summary = `${directory}/calls`;
-  // With -D what is traced has the process id that is known here, and gets the signal.
+  // With -D, the traced program keeps the known process id and receives the signal.
   const gateway = await startProcess("strace", {
     args: [
       ...["-D", "-f", "-c", "-o", summary],
@@ -490,7 +490,7 @@ testNeeding(
     if ("reason" in compiled) return;
     const before = await Deno.stat(compiled.path);
     const bases = {
-      // The compiler takes any program for its base.
+      // The compiler accepts any program as its base.
       [Deno.execPath()]: /the new executable does not run/,
       "/nowhere/denort": /read from the path in DENORT_BIN/,
     };

@@ -96,7 +96,7 @@ async function measure(kind: keyof typeof KINDS, bytes: number) {
   };
   // The first requests compile the program.
   await sendAll();
-  // Another gateway does not know how long those took, and lets all wait.
+  // A new gateway does not know their durations, and so refuses no request.
   gateway = await openGateway(KINDS[kind] ?? {});
   const { before, after, waiting } = await sendAll();
   const size = (name: "heapUsed" | "external" | "rss") =>

@@ -107,7 +107,7 @@ testNeeding(
             const [, url = ""] = /^Open (\S+) /.exec(text) ?? [];
             opened.push(confirm(url));
           },
-          // The person is done before the first poll.
+          // The person confirms before the first poll.
           wait: () => Promise.all(opened).then(() => {}),
         },
       );

@@ -170,7 +170,7 @@ Deno.test("an executable has only the imported files of a package", async () => 
   assert.ok(!unused.includes("deno-std/collections/map_values.js"));
   assert.ok(!unused.includes("deno-std/yaml/parse.js"));
   assert.ok(!unused.includes("deno-std/yaml/_schema.js"));
-  // Of what a parser imports.
+  // Files that a parser imports.
   assert.ok(!unused.some((path) => "deno-std/yaml/_type".startsWith(path)));
   assert.ok(!unused.some((path) => /^deno-std\/LICENSE/.test(path)));
 });

@@ -131,7 +131,7 @@ async function stall({ gateway }: Net): Promise<Burden> {
   };
 }
 
-/** Lets the gateway open connections, and breaks them all. */
+/** Makes the gateway open connections, and breaks them all. */
 async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
   const { refused } = await askOthers({
     url: gateway.program.url,

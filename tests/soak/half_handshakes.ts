@@ -52,7 +52,7 @@ export async function soakHalfHandshakes(
     if (count % 2 === 0) await socket.write(HALF_HELLO);
     socket.read(new Uint8Array(1)).catch(() => null).then(() => open--);
   }
-  // Connections that are being opened may be reset, once.
+  // At first, a new connection may still be reset.
   await until(
     async () => (await askOthers({ ...others, count: 1 })).refused.length === 0,
     "a caller to be served",

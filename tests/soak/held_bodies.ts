@@ -77,7 +77,7 @@ export async function soakHeldBodies({ findings }: SoakOptions): Promise<void> {
         sent.seconds.toFixed(1)
       } s`,
     );
-    // A busy machine is no excuse: it makes nothing larger.
+    // A busy machine is no excuse: it does not raise the use of memory.
     if (rise > MAX_SHARE * maxBodyMemory) {
       findings.fail(`${what} take ${sizeText(rise)} of memory`);
     }

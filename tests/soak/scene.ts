@@ -246,7 +246,7 @@ function configText(
       }],
     },
   });
-  // Answers that break off have their own connection, because the gateway lets it cool down.
+  // Answers that break off have their own connection, because they make it cool down.
   const connections = ["", "-breaking"].flatMap((suffix) => [
     connection("all", "A", ["chat", "messages", "responses"], suffix),
     connection("b", "B", ["messages"], suffix),

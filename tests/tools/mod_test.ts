@@ -201,7 +201,7 @@ Deno.test("the commit comes from the embedded build facts", () => {
 });
 
 Deno.test("the commit of a clone has its full hash", async () => {
-  // A source without its history has none.
+  // A source without a Git history has no commit.
   assert.match(
     await sourceCommit() ?? "0".repeat(40),
     /^[0-9a-f]{40}(-dirty)?$/,

@@ -11,7 +11,7 @@ async function connect(options: Deno.ConnectOptions): Promise<Deno.TcpConn> {
     queueMicrotask(() => {
       throw new TypeError("canary: what a request said");
     });
-    // The thread dies a moment later; no response may come before.
+    // The thread dies a moment later; until then, no response may arrive.
     return new Promise(() => {});
   };
   return connection;

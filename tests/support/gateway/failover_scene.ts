@@ -35,9 +35,9 @@ export interface Scene {
   readonly timers: FakeTimers;
   readonly lines: LogLines;
   readonly liveConfig: LiveConfig;
-  /** Sends a request and lets time pass until the whole response has arrived. */
+  /** Sends a request and advances the clock until the whole response has arrived. */
   ask(protocol: Protocol, overrides?: JsonObject): Promise<CallerResponse>;
-  /** Lets time pass until `work` is done. */
+  /** Advances the clock until `work` is done. */
   pass<Value>(work: Promise<Value>): Promise<Value>;
   /** Creates a request like those of `ask`. */
   request(protocol: Protocol, overrides?: JsonObject): Request;

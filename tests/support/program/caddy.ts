@@ -41,7 +41,7 @@ ${sites}
 `,
     port,
     endsBy: "SIGKILL",
-    // It keeps some files of its own beside the user's otherwise.
+    // By default, it stores files in the user's home.
     env: (directory) => ({
       XDG_DATA_HOME: directory,
       XDG_CONFIG_HOME: directory,

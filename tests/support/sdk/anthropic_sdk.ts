@@ -107,10 +107,7 @@ export function helloTo(model: string): Body {
   };
 }
 
-/**
- * Lets the demo reason and call the tool, sends its whole answer back with a result, and returns
- * the next answer.
- */
+/** Makes the demo reason and call the tool, sends its whole answer back with a result, and returns the next answer. */
 export async function handBackToolResult(
   sdk: Sdk,
   more: Partial<Body> = {},

@@ -172,7 +172,7 @@ export function claudeSchemas(request: FakeRequest): string | undefined {
   ).find((fault) => fault !== undefined);
 }
 
-/** Refuses tools of which only some are strict: https://github.com/mpfaffenberger/code_puppy/pull/368 */
+/** Refuses a mix of strict and other tools: https://github.com/mpfaffenberger/code_puppy/pull/368 */
 export function mixedStrict(request: FakeRequest): string | undefined {
   const values = toolsIn(request).map(({ strict }) => strict === true);
   return new Set(values).size > 1

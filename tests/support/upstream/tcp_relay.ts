@@ -47,7 +47,7 @@ export function startTcpRelay(firstPort: number): TcpRelay {
     open.add(near);
     const far = await Deno.connect({ hostname: "127.0.0.1", port })
       .catch(() => undefined);
-    // Who closed the near one meanwhile does not know the far one.
+    // The near connection was closed in the meantime: close the far one.
     if (far === undefined || !open.has(near)) {
       far?.close();
       if (open.delete(near)) near.close();

@@ -281,7 +281,7 @@ Deno.test("drawLimits() draws each level in its colour", () => {
   const codes = lines.slice(1, -1).map((line) =>
     line.slice(0, line.indexOf("m█")).split("[").at(-1)
   );
-  // Nothing of the last one is left to be coloured, so its words are.
+  // The last bar is empty, so its words are coloured.
   assert.deepEqual(codes.slice(0, 3), ["32", "33", "31"]);
   assert.ok(lines[4]?.endsWith(inColour("magenta", "over the limit")));
   assert.equal(

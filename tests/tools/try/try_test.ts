@@ -530,7 +530,7 @@ for (
     for (const { protocol, result, reason } of words) {
       assert.notEqual(result, "refused", `${protocol}: ${reason}`);
     }
-    // A caller who asks about a picture would miss it, so a model of text alone refuses it.
+    // A model without image input refuses a picture: dropping it would change the question.
     const refused = results.filter(({ mode, result, trial }) =>
       mode === "translated" && result === "refused" && trial !== "a picture"
     );

@@ -188,7 +188,7 @@ Deno.test("replayLogs() skips requests older than all windows", async () => {
         content: loggedLine({ time: daysAgo(300) }) +
           loggedLine({ time: daysAgo(37) }) +
           loggedLine({ time: daysAgo(35) }) +
-          // With what a collector has put before it.
+          // A line with a collector's prefix.
           `host: ${loggedLine({ time: daysAgo(2) })}`,
       },
     },
@@ -446,7 +446,7 @@ testNeeding(
       await Deno.remove(path);
       const made = await new Deno.Command("mkfifo", { args: [path] }).output();
       assert.ok(made.success);
-      // Opened for both, it waits for nobody and ends the wait of those who read.
+      // Opening both ends does not wait, and releases a waiting reader.
       using _writer = {
         [Symbol.dispose]: () =>
           Deno.openSync(path, { read: true, write: true }).close(),
