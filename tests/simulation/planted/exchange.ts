@@ -50,7 +50,7 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
       wrong: "      void ({\n",
     },
     {
-      name: "nobody learns of another token",
+      name: "a renewed token is not published",
       text: "isDeepStrictEqual(state, before)) {\n      options.onChange();",
       wrong: "isDeepStrictEqual(state, before)) {\n      void options;",
     },

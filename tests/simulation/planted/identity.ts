@@ -21,7 +21,7 @@ export const IDENTITY_FAULTS: FaultsByFile = {
       wrong: "      clockTolerance: 1e12,\n",
     },
     {
-      name: "an audience is not looked at",
+      name: "a JWT's audience is not checked",
       text: "      audience: [...audiences],\n",
       wrong: "",
     },
@@ -81,7 +81,7 @@ export const IDENTITY_FAULTS: FaultsByFile = {
       wrong: "clock.elapsedMs() - known.verifiedAtMs < Infinity",
     },
     {
-      name: "known people wait for an issuer that is away",
+      name: "callers with known keys wait for an unavailable issuer",
       text: "      if (!(error instanceof NoKeys)) throw error;\n",
       wrong: "      if (error !== null) throw error;\n",
     },

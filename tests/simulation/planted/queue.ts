@@ -10,7 +10,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a kept slot is taken again beside itself",
+      name: "a kept slot is used, and stays kept",
       text:
         "      const { slot } = this.#kept;\n      this.#kept = undefined;\n",
       wrong: "      const { slot } = this.#kept;\n",
@@ -26,7 +26,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a turn without a wait is not noted",
+      name: "a turn without a wait does not count as the session's turn",
       text: "      this.#slots.line.noteTurn(sessionOf(this.#exchange));\n",
       wrong: "",
     },
@@ -41,7 +41,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "    if (admission",
     },
     {
-      name: "a second wait has its whole time again",
+      name: "a second wait has a `max_wait` of its own",
       text: "this.#sinceMs ??= nowMs;",
       wrong: "this.#sinceMs = nowMs;",
     },
@@ -56,17 +56,18 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "      Math.ceil((waiter.untilMs - nowMs) / 2),\n",
     },
     {
-      name: "a line that is too long is waited in",
+      name: "a request waits in a line that is too long",
       text: "    if (!isTimely || ",
       wrong: "    if (",
     },
     {
-      name: "the longest of several places decides whether a wait is timely",
+      name:
+        "the connection with the longest line decides whether a request waits",
       text: "expected.some((",
       wrong: "expected.every((",
     },
     {
-      name: "the time of a refusal is not known",
+      name: "a refusal has no Retry-After",
       text: 'return { kind: "full", expectedMs };',
       wrong: 'return { kind: "full" };',
     },
@@ -76,7 +77,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "await waiter.woken.promise;",
     },
     {
-      name: "the timer of a wait stays",
+      name: "the timer of a wait is not cancelled",
       text: "      cancel();\n      this.#slots.remove(waiter);\n",
       wrong: "      this.#slots.remove(waiter);\n",
       unseen: "it wakes a request that has been woken",
@@ -97,17 +98,17 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "    this.#waitedMs = ms;\n",
     },
     {
-      name: "a wait begins with the request's first one",
+      name: "a later wait counts from the start of the first one",
       text: "clock.elapsedMs() - nowMs",
       wrong: "clock.elapsedMs() - sinceMs",
     },
     {
-      name: "a slot that is due is looked at later",
+      name: "a place to wait for is checked again too late",
       text: "dueMs: nowMs + Math.min(restMs, LOOK_AGAIN_MS)",
       wrong: "dueMs: nowMs + Math.max(restMs, LOOK_AGAIN_MS)",
     },
     {
-      name: "a place is due at once",
+      name: "a place to wait for is due at once",
       text: "dueMs: nowMs + Math.min(restMs, LOOK_AGAIN_MS)",
       wrong: "dueMs: nowMs",
     },
@@ -129,12 +130,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "this.line.isAwaited(isOne)",
     },
     {
-      name: "who stops reading keeps a slot from another model's request",
+      name: "a caller that stops reading blocks another model's request",
       text: 'key.startsWith(keyOfIds(id, ""))',
       wrong: "key === keyOf(deployment)",
     },
     {
-      name: "who stops reading keeps a slot from those who wait for it",
+      name: "a caller that stops reading blocks those who wait for its slot",
       text: "      isAwaited: () => this.isSlotAwaited(deployment),\n",
       wrong: "",
     },
@@ -144,7 +145,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "        if (this.#shared.turnsAt",
     },
     {
-      name: "a slot of a connection is freed, and its place is not",
+      name: "a connection's slot is freed without the gateway's own",
       text: "        isLeft = true;\n        leave();\n",
       wrong: "        isLeft = true;\n",
     },
@@ -154,27 +155,27 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "the requests of a provider are never fewer",
+      name: "a provider that refuses gets as many requests as before",
       text: "        limit.end();\n",
       wrong: "",
     },
     {
-      name: "what runs does not count as use",
+      name: "running requests do not count as use",
       text: "    this.#use.begin(caller, guessMs);\n",
       wrong: "",
     },
     {
-      name: "what has run does not count as use",
+      name: "ended requests do not count as use",
       text: "        this.#use.end(caller, guessMs, tookMs, nowMs);\n",
       wrong: "",
     },
     {
-      name: "a slot is taken beyond what the provider takes",
+      name: "more requests run than the provider accepts",
       text: "    if (!limit.hasRoom) return undefined;\n",
       wrong: "",
     },
     {
-      name: "those who wait are not woken when the gateway stops",
+      name: "waiting requests go on when the gateway stops",
       text:
         "      for (const { woken } of [...this.line]) woken.reject(shuttingDown());\n",
       wrong: "",
@@ -186,17 +187,17 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "    this.line.add(waiter);\n    this.#noteChange(waiter);\n",
     },
     {
-      name: "nobody is given anything any more",
+      name: "free slots are not given out",
       text: "    this.#isGiving = false;\n    this.#startTimer();\n",
       wrong: "    this.#startTimer();\n",
     },
     {
-      name: "no timer gives a slot when a place is due",
+      name: "no timer gives out a slot when a place is due",
       text: "    this.#isGiving = false;\n    this.#startTimer();\n",
       wrong: "    this.#isGiving = false;\n",
     },
     {
-      name: "a slot is kept for nobody",
+      name: "a slot is never kept for a woken request",
       text: "      waiter.keep(key, slot);\n",
       wrong: "",
     },
@@ -206,17 +207,17 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "      waiter.keep(key, slot);\n",
     },
     {
-      name: "who has a slot is not woken",
+      name: "a request with a slot is not woken",
       text: "      waiter.woken.resolve(ROOM);\n",
       wrong: "",
     },
     {
-      name: "a session that has had a turn is as before",
+      name: "a turn does not put its session last",
       text: "      this.line.noteTurn(waiter.session);\n",
       wrong: "",
     },
     {
-      name: "one full connection keeps all others",
+      name: "a full connection blocks the slots of all others",
       text: "        full.add(key);\n        continue;\n",
       wrong: "        break;\n",
     },
@@ -253,13 +254,13 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "news of a line give no slot",
+      name: "changes in another thread's line give out no slot",
       text: "    if (news.turns !== undefined) this.giveOut();\n",
       wrong: "",
       unseen: "each thread tries every 100 ms",
     },
     {
-      name: "a hundred and one of a caller wait",
+      name: "a caller may have a hundred and one waiting requests",
       text: "own.length >= MAX_WAITING_OF_CALLER",
       wrong: "own.length > MAX_WAITING_OF_CALLER",
     },
@@ -269,12 +270,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "this.line.size < 1e9",
     },
     {
-      name: "who gives its place waits on",
+      name: "a request that gives way continues to wait",
       text: "    last.woken.resolve(FULL);\n",
       wrong: "",
     },
     {
-      name: "a full gateway ends no wait",
+      name: "at a full gateway no waiting request gives way",
       text: "      if (last === undefined) return false;\n      this.remove",
       wrong: "      if (last !== null) return false;\n      this.remove",
     },
@@ -284,12 +285,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "turnMs",
     },
     {
-      name: "a time that the provider named does not count",
+      name: "a provider's Retry-After does not count in the wait",
       text: "return Math.max(restMs, (before + 1) * turnMs);",
       wrong: "return (before + 1) * turnMs;",
     },
     {
-      name: "those who wait elsewhere make no line longer",
+      name: "requests at other threads do not lengthen the line",
       text: "    return this.#sharesSlots(deployment)\n      ? this.#shared",
       wrong: "    return this.options === undefined\n      ? this.#shared",
     },
@@ -299,12 +300,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "isShared ? Infinity : Infinity",
     },
     {
-      name: "each look at a deployment forgets what its provider takes",
+      name: "the learned capacity of a provider is lost at each check",
       text: "    this.#limits.set(key, limit);\n",
       wrong: "",
     },
     {
-      name: "the line at a connection is that of another",
+      name: "a request joins the line of another connection",
       text: "        connection.id === connectionId\n",
       wrong: "        connection.id !== connectionId\n",
     },
@@ -324,7 +325,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "background work stands back for ever",
+      name: "background work waits behind people without an end",
       text: "isBackground && nowMs < backUntilMs",
       wrong: "isBackground",
     },
@@ -339,7 +340,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a weight counts the wrong way",
+      name: "a higher weight gives less time",
       text: "this.#use.of(digest, nowMs) / weight",
       wrong: "this.#use.of(digest, nowMs) * weight",
     },
@@ -349,12 +350,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "this.#use.of(digest, nowMs)",
     },
     {
-      name: "who has the fewest in a full line gives way",
+      name: "the caller with the fewest waiting requests gives way",
       text: "      loadOf(one) - loadOf(other) ||\n",
       wrong: "      loadOf(other) - loadOf(one) ||\n",
     },
     {
-      name: "who has the most in a full line keeps all of them",
+      name: "the caller with the most waiting requests does not give way",
       text: "      loadOf(one) - loadOf(other) ||\n",
       wrong: "",
     },
@@ -369,7 +370,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "the first with more in a full line gives way",
+      name:
+        "any caller with more waiting requests gives way, not the one with the most",
       text: "(last ? yields >= 0 : yields > 0)",
       wrong: "last === undefined && yields > 0",
     },
@@ -392,35 +394,35 @@ export const QUEUE_FAULTS: FaultsByFile = {
         ".find(([key, { dueMs }], at) => at === 0 && dueMs <= nowMs && !full.has(key));",
     },
     {
-      name: "a place that is not due yet is given",
+      name: "a slot is given before its place is due",
       text: ".find(([key, { dueMs }]) => dueMs <= nowMs && !full.has(key));",
       wrong: ".find(([key]) => !full.has(key));",
     },
     {
-      name: "the first place that is due sets no timer",
+      name: "the earliest of several due times sets no timer",
       text:
         "        if (dueMs > nowMs) nextMs = Math.min(nextMs, dueMs - nowMs);\n",
       wrong:
         "        if (dueMs > nowMs) nextMs = Math.max(0, dueMs - nowMs);\n",
     },
     {
-      name: "who waits for a limit keeps new requests away",
+      name: "a request that waits for a limit blocks new requests",
       text: "  return (places.get(key)?.dueMs ?? Infinity) <= nowMs;\n",
       wrong: "  return places.has(key);\n",
     },
     {
-      name: "those who wait elsewhere are never before",
+      name: "requests at other threads never come first",
       text: "    return elsewhere.some((other) => order(other, waiter) < 0);\n",
       wrong:
         "    return elsewhere.every((other) => order(other, waiter) > 9);\n",
     },
     {
-      name: "one of a group that waits elsewhere counts",
+      name: "only one request of a caller at another thread counts",
       text: "count += other.count;",
       wrong: "count += 1;",
     },
     {
-      name: "a thread sends nobody who waits",
+      name: "a thread does not publish its waiting requests",
       text: "      .filter((waiter) => isDue(waiter, key, nowMs))\n",
       wrong: "      .filter((waiter) => !isDue(waiter, key, nowMs))\n",
     },
@@ -437,7 +439,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "HALF_LIFE_MS = 100",
     },
     {
-      name: "what runs counts for ever",
+      name: "running requests count as use even after their end",
       text: "Math.max(0, use.runningMs - guessMs)",
       wrong: "use.runningMs",
     },
@@ -452,7 +454,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "only what has ended is a use",
+      name: "the sum of use leaves out running requests",
       text: "faded(use, nowMs) + use.runningMs",
       wrong: "faded(use, nowMs)",
     },
@@ -464,7 +466,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "Math.min(Infinity, this.#most)",
     },
     {
-      name: "a 429 lets as many run as before",
+      name: "a 429 does not lower the learned capacity",
       text: "Math.min(lowered, this.#running - 1)",
       wrong: "Math.min(lowered, this.#running + 1)",
     },
@@ -490,12 +492,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a provider takes one more than it does",
+      name: "the learned capacity is one too high",
       text: "return this.#running < this.most;",
       wrong: "return this.#running <= this.most;",
     },
     {
-      name: "the average of a request is its last",
+      name: "the average duration is that of the last request",
       text: "this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs)",
       wrong: "tookMs",
       unseen: "the time of a line is an estimate",
@@ -518,7 +520,8 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "return [...own]\n",
     },
     {
-      name: "a conversation waits for its own connection all of the time",
+      name:
+        "a conversation waits for its own connection for the whole `max_wait`",
       text: "HOME_SHARE = 0.5",
       wrong: "HOME_SHARE = 1",
     },
@@ -540,13 +543,13 @@ export const QUEUE_FAULTS: FaultsByFile = {
         "  if (coolMs < 0 && !health.isRequestedWait(deployment, caller)) {\n",
     },
     {
-      name: "nobody waits for a 429 of another request",
+      name: "no request waits for the end of another request's 429",
       text:
         "  if (coolMs > 0 && !health.isRequestedWait(deployment, caller)) {\n",
       wrong: "  if (coolMs > 0) {\n",
     },
     {
-      name: "the time that the provider named is not waited for",
+      name: "a request does not wait for the provider's Retry-After",
       text: "Math.max(coolMs, last?.retryAfterMs ?? 0)",
       wrong: "Math.max(coolMs, 0)",
       unseen: "the cool-down after the 429 has the same time",
@@ -571,12 +574,12 @@ export const QUEUE_FAULTS: FaultsByFile = {
   ],
   "gateway/relay/queue/shared_line.ts": [
     {
-      name: "the news of a line are sent once",
+      name: "a change in the line is sent once",
       text: "      if (own.waiting > 0) this.note(key, deployment);\n",
       wrong: "",
     },
     {
-      name: "the news of a line are never sent",
+      name: "changes in the line are never sent",
       text:
         "    this.#cancel ??= deadlines.start(SEND_MS, () => this.send());\n",
       wrong: "",
@@ -607,7 +610,7 @@ export const QUEUE_FAULTS: FaultsByFile = {
       wrong: "nowMs > untilMs);",
     },
     {
-      name: "who waits elsewhere has just come",
+      name: "requests at other threads count as new",
       text: "          sinceMs: nowMs - waitedMs,\n",
       wrong: "          sinceMs: nowMs,\n",
     },

@@ -106,7 +106,7 @@ export const RELAY_FAULTS: FaultsByFile = {
   ],
   "gateway/relay/attempt_admission.ts": [
     {
-      name: "a body that waits gives way to nobody",
+      name: "the body of a waiting request never gives way",
       text: "memory.wait((error) => control.cancel(error))",
       wrong: "() => {}",
     },
@@ -201,7 +201,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: `  overloaded: "nothing"`,
     },
     {
-      name: "a candidate that failed counts as untried",
+      name: "a deployment that failed counts as untried",
       text: "sent.every((other) => other.candidate !== one));",
       wrong: "sent.length > 0 || one !== undefined);",
     },
@@ -216,12 +216,12 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "? [...otherModels, ...same, ...others, ...again]",
     },
     {
-      name: "a silent candidate is not asked again where nobody else can serve",
+      name: "the only deployment gets no second attempt after a silence",
       text: "silent.length === 1\n",
       wrong: "silent.length === 9\n",
     },
     {
-      name: "a silent candidate is asked again after another was silent",
+      name: "a silent deployment gets a second attempt after another silence",
       text: "silent.length === 1\n",
       wrong: "silent.length > 0\n",
     },
@@ -243,7 +243,7 @@ export const RELAY_FAULTS: FaultsByFile = {
   ],
   "gateway/relay/answer_body.ts": [
     {
-      name: "a whole answer whose caller left then counts as left",
+      name: "a whole answer counts as left when its caller leaves after it",
       text: `answerEnd === "whole" && end.kind !== "stalled"`,
       wrong: `answerEnd === "whole" && !signal.aborted`,
     },
@@ -384,7 +384,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "    if (draining",
     },
     {
-      name: "a request that its token may not make stays counted",
+      name: "a request refused by its token's limit stays counted",
       text:
         "      if (leaveCaller === undefined) {\n        counts.requests.remove();\n",
       wrong: "      if (leaveCaller === undefined) {\n",
@@ -406,7 +406,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       unseen: "each place is left once; this guards later code",
     },
     {
-      name: "the gateway never finds its end when it drains",
+      name: "a drain never ends",
       text: "    if (draining && admitted.size === 0) drained.resolve();\n",
       wrong: "",
     },

@@ -4,7 +4,7 @@ import type { FaultsByFile } from "./fault.ts";
 export const ROUTING_FAULTS: FaultsByFile = {
   "gateway/config/selection.ts": [
     {
-      name: "regions are not looked at",
+      name: "regions are not checked",
       text: "  const connectionIds = assignedIds.intersection(inside);\n",
       wrong: "  const connectionIds = assignedIds;\n",
     },
@@ -106,7 +106,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
       wrong: "      this.#forAll.restMs(),\n",
     },
     {
-      name: "tokens' breakers outlive a cool-down for all",
+      name: "a cool-down for all callers keeps the failures of each token",
       text: "    this.#cooledBy = token;\n    this.#dropFailing();\n",
       wrong: "    this.#cooledBy = token;\n",
     },
