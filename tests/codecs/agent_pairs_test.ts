@@ -243,7 +243,7 @@ Deno.test("a refusal or a full context of Claude reaches Codex as a failure, and
 Deno.test("Claude Code's thinking settings become OpenAI's efforts, and visible thinking requests a summary", () => {
   const rows: readonly (readonly [JsonObject, JsonObject | undefined])[] = [
     [{ thinking: { type: "disabled" } }, { effort: "none" }],
-    [{ thinking: { type: "adaptive" } }, undefined],
+    [{ thinking: { type: "adaptive" } }, { effort: "medium" }],
     [{ thinking: { type: "enabled", budget_tokens: 1024 } }, { effort: "low" }],
     [{ thinking: { type: "enabled", budget_tokens: 31_999 } }, {
       effort: "high",

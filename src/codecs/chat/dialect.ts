@@ -17,6 +17,10 @@ import {
 } from "../dialects/chat_rules.ts";
 import { parseClaudeModel } from "../dialects/claude_models.ts";
 import { ALL_EFFORTS } from "../canonical/request/effort.ts";
+import {
+  lacksOf,
+  type OptionalSetting,
+} from "../canonical/request/fit_settings.ts";
 import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
 import type { Effort } from "../canonical/request/request.ts";
 import {
@@ -51,6 +55,8 @@ export interface ChatDialect extends ChatRules {
   readonly openAi: OpenAiModelRules | undefined;
   /** The reasoning settings that the model takes. */
   readonly ability: ReasoningAbility;
+  /** The settings that the provider does not have. */
+  readonly lacks: readonly OptionalSetting[];
   /** The tools and choices that the model takes. */
   readonly choice: ChoiceAbility;
   /** The efforts of the model and the provider's names of them, where they are known. */
@@ -98,6 +104,7 @@ export const dialectOf: (
     ability: abilityOf({ service, model }, rules, known),
     effort,
     choice: choiceOf(rules, thinking),
+    lacks: lackedBy(rules, openAi),
     cache: isUnmarked ? undefined : rules.cache,
     marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
@@ -114,6 +121,24 @@ export const dialectOf: (
         open.byDefault && open.wantsReasoningOfCalls),
   };
 });
+
+/** Returns the settings that a provider does not have. */
+function lackedBy(
+  { openaiSettings, refusesUser, topK }: ChatRules,
+  openAi: OpenAiModelRules | undefined,
+): readonly OptionalSetting[] {
+  return lacksOf({
+    topK: !topK,
+    user: refusesUser,
+    verbosity: !openaiSettings,
+    serviceTier: !openaiSettings,
+    cacheKey: !openaiSettings,
+    metadata: !openaiSettings,
+    cacheOptions: !openaiSettings || openAi?.cacheMarks !== true,
+    cacheRetention: !openaiSettings || openAi?.cacheRetention !== true,
+    safetyIdentifier: !openaiSettings,
+  });
+}
 
 /** Returns the tools and choices that a model takes. */
 function choiceOf(

@@ -34,6 +34,7 @@ export function openAiAbility(
     modes: [],
     efforts: isChat ? efforts.filter((word) => word !== "max") : efforts,
     least: efforts[0],
+    usual: isUnknown || defaultEffort === "none" ? undefined : defaultEffort,
     bars: isChat && refusesChatTools ? ["tools"] : [],
   };
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { lookup } from "@gateway/base/collections";
 import { type JsonObject, type JsonValue, present } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
-import type { TakenSettings } from "../canonical/request/loss.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
 import {
   type CanonicalRequest,
@@ -37,34 +36,10 @@ export function decodeShared(
   };
 }
 
-/**
- * Returns the shared settings that a request to `protocol` holds.
- *
- * @param dialect The settings that the target accepts. Settings from a request in the same protocol go to every target.
- */
-export function takenShared(
-  request: CanonicalRequest,
-  protocol: Protocol,
-  dialect: Readonly<Record<keyof SharedSettings, boolean>>,
-): TakenSettings {
-  return Object.fromEntries(
-    SHARED.map((field) => [
-      field,
-      dialect[field] || request[field]?.protocol === protocol,
-    ]),
-  );
-}
-
 /** Returns the shared settings that the request holds. */
-export function encodeShared(
-  request: CanonicalRequest,
-  taken: TakenSettings,
-): JsonObject {
+export function encodeShared(request: CanonicalRequest): JsonObject {
   return present(Object.fromEntries(
-    SHARED.map((field) => [
-      SHARED_FIELD_NAMES[field],
-      taken[field] ? request[field]?.value : undefined,
-    ]),
+    SHARED.map((field) => [SHARED_FIELD_NAMES[field], request[field]?.value]),
   ));
 }
 

@@ -1,5 +1,9 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import {
+  lacksOf,
+  type OptionalSetting,
+} from "../canonical/request/fit_settings.ts";
 import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
 import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
 import { createStrictRoom } from "../canonical/schema/enforceable_schema.ts";
@@ -27,6 +31,8 @@ import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
+  /** The settings that the provider does not have. */
+  readonly lacks: readonly OptionalSetting[];
   /** The tools and choices that the model takes. */
   readonly choice: ChoiceAbility;
   /** The reasoning settings that the model takes. */
@@ -49,6 +55,22 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
+    lacks: lacksOf({
+      topK: true,
+      seed: true,
+      frequencyPenalty: true,
+      presencePenalty: true,
+      temperature: !rules.limits,
+      topP: !rules.limits,
+      maxOutputTokens: !rules.limits,
+      user: !rules.records,
+      metadata: !rules.records,
+      logprobs: !rules.limits || !rules.hostedTools,
+      cacheOptions: !rules.cacheMarks || known?.cacheMarks !== true,
+      cacheRetention: !rules.records || known?.cacheRetention !== true,
+      safetyIdentifier: !rules.records ||
+        rules.userField !== "safety_identifier",
+    }),
     choice: {
       protocol: "responses",
       allowedList: rules.fullToolset,

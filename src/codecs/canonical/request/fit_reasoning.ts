@@ -21,6 +21,8 @@ export interface ReasoningAbility {
   readonly efforts: readonly EffortWord[] | undefined;
   /** The effort that replaces `none` where nothing stops reasoning; `undefined` for no effort. */
   readonly least?: EffortWord | undefined;
+  /** Its effort when a request sets none; `undefined` when that is unknown, or when it does not reason by default. */
+  readonly usual?: EffortWord | undefined;
   /** True when an effort holds for answers without reasoning, too; absent: false. */
   readonly effortWhenOff?: boolean | undefined;
   /**
@@ -199,7 +201,9 @@ function started(
     reportDropped(unchangeable(fit.ability), fit.losses);
     return { isOn: byDefault };
   }
-  // The model's default is the closest to reasoning without an amount, if it reasons by default.
+  if (fit.ability.usual !== undefined) {
+    return { effort: fit.ability.usual, isOn: true };
+  }
   return byDefault === false || efforts === undefined
     ? { effort: fitEffort(DEFAULT_EFFORT, fit), isOn: true }
     : { isOn: byDefault };

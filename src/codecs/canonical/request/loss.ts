@@ -66,22 +66,8 @@ export function createLosses(options: LossesOptions): Losses {
   };
 }
 
-/** Settings that few targets take. An encoder lists those that it writes in {@linkcode TakenSettings}. */
-const RARE_SETTINGS = [
-  "logprobs",
-  "cacheOptions",
-  "cacheRetention",
-  "safetyIdentifier",
-] as const satisfies readonly RequestField[];
-
-/** The rare settings that a target takes; absent ones are dropped. */
-export type TakenSettings = Readonly<
-  Partial<Record<typeof RARE_SETTINGS[number], boolean>>
->;
-
 /**
- * Reports each extra that belongs to another protocol than `protocol`, by its weight, and each rare setting that the
- * target does not take.
+ * Reports each extra that belongs to another protocol than `protocol`, by its weight.
  *
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
@@ -89,16 +75,7 @@ export function dropForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
   losses: LossReport,
-  taken: TakenSettings = {},
 ): void {
-  for (const field of RARE_SETTINGS) {
-    if (taken[field] === true || !isGiven(field, request)) continue;
-    losses.reportDropped(
-      field,
-      NO_SETTING,
-      field === "logprobs" ? "reject" : "report",
-    );
-  }
   for (const [owner, extras] of Object.entries(request.extras)) {
     if (owner === protocol) continue;
     for (const [extra, { weight }] of Object.entries(extras)) {
@@ -110,16 +87,6 @@ export function dropForeignExtras(
 
 /** The reason for a setting that the target does not have. */
 export const NO_SETTING = "this model's provider has no such setting";
-
-/** Returns true when the request has the setting. A safety identifier that repeats `user` is sent as the user. */
-function isGiven(
-  field: typeof RARE_SETTINGS[number],
-  request: CanonicalRequest,
-): boolean {
-  return field === "safetyIdentifier"
-    ? isOwnIdentifier(request)
-    : request[field] !== undefined;
-}
 
 /** Returns true when the safety identifier is not the same as `user`. */
 export function isOwnIdentifier(

@@ -3,9 +3,7 @@ import {
   dropCacheMarks,
   dropContinuation,
   dropForeignExtras,
-  NO_SETTING,
   ownExtras,
-  type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
@@ -17,7 +15,6 @@ import {
   encodeServiceTier,
   encodeShared,
   shortId,
-  takenShared,
 } from "../../openai/settings.ts";
 import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
 import {
@@ -33,33 +30,40 @@ import {
   fitReasoning,
   type FittedReasoning,
 } from "../../canonical/request/fit_reasoning.ts";
+import {
+  fitSettings,
+  SAMPLING_SETTINGS,
+} from "../../canonical/request/fit_settings.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 
 /** Encodes a Chat Completions request in the dialect of the target's service. */
 export function encodeRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const taken = takenSettings(request, scope);
-  dropForeignExtras(request, "chat", context, taken);
-  if (scope.dialect.cache === undefined) dropCacheMarks(request, context);
-  else if (!scope.dialect.marksTools) dropCacheMarks(request, context, "tools");
-  dropCitations(request.turns, context);
-  if (scope.dialect.openaiSettings) dropContinuation(request, context);
   const schemas = schemaScope(scope);
-  const tooling = encodeTooling(request, schemas, scope);
+  const tooling = encodeTooling(given, schemas, scope);
   const reasoning = fitReasoning(
     {
-      settings: request.reasoning,
+      settings: given.reasoning,
       isForced: tooling.isForced,
       hasTools: tooling.fields.tools !== undefined,
     },
     scope.dialect.ability,
     context,
   );
+  const lacks = isSamplingFixed(scope.dialect, reasoning)
+    ? [...scope.dialect.lacks, ...SAMPLING_SETTINGS]
+    : scope.dialect.lacks;
+  const request = fitSettings(given, { protocol: "chat", lacks }, context);
+  dropForeignExtras(given, "chat", context);
+  if (scope.dialect.cache === undefined) dropCacheMarks(request, context);
+  else if (!scope.dialect.marksTools) dropCacheMarks(request, context, "tools");
+  dropCitations(request.turns, context);
+  if (scope.dialect.openaiSettings) dropContinuation(request, context);
   const format = fitFormat(
     request.format,
     tooling.fields.tools !== undefined,
@@ -87,28 +91,11 @@ export function encodeRequest(
     ...encodeFormat(format.format),
     ...encodeLimit(request, scope),
     ...encodeStops(request, scope),
-    ...encodeSampling(request, reasoning, scope),
+    ...encodeSampling(request.sampling, scope),
     ...encodeReasoning(reasoning, scope.dialect),
-    ...(scope.dialect.openaiSettings
-      ? openaiSettings(request)
-      : commonSettings(request, scope)),
+    ...encodeSettings(request),
     ...encodeLogprobs(request.logprobs),
-    ...encodeShared(request, taken),
-  };
-}
-
-function takenSettings(
-  request: CanonicalRequest,
-  { dialect }: Scope,
-): TakenSettings {
-  const { openaiSettings: isOpenAi, openAi } = dialect;
-  return {
-    logprobs: true,
-    ...takenShared(request, "chat", {
-      cacheOptions: isOpenAi && openAi?.cacheMarks === true,
-      cacheRetention: isOpenAi && openAi?.cacheRetention === true,
-      safetyIdentifier: isOpenAi,
-    }),
+    ...encodeShared(request),
   };
 }
 
@@ -185,46 +172,18 @@ function encodeStops(
 }
 
 function encodeSampling(
-  { sampling }: CanonicalRequest,
-  reasoning: FittedReasoning,
-  { dialect, context }: Scope,
+  sampling: CanonicalRequest["sampling"],
+  { dialect }: Scope,
 ): JsonObject {
-  const { temperature, topP, topK, seed } = sampling;
-  const { frequencyPenalty, presencePenalty } = sampling;
-  if (topK !== undefined && !dialect.topK) {
-    context.reportDropped("topK", NO_SETTING);
-  }
-  const others = {
-    top_k: dialect.topK ? topK : undefined,
-    [dialect.seedField]: seed,
-  };
-  if (!isSamplingFixed(dialect, reasoning)) {
-    return present({
-      temperature,
-      top_p: topP,
-      ...others,
-      frequency_penalty: frequencyPenalty,
-      presence_penalty: presencePenalty,
-    });
-  }
-  for (const field of FIXED_FIELDS) {
-    // A penalty of 0 is the default everywhere.
-    const isGiven = field.endsWith("Penalty")
-      ? (sampling[field] ?? 0) !== 0
-      : sampling[field] !== undefined;
-    if (isGiven) {
-      context.reportDropped(field, "this model's sampling cannot be changed");
-    }
-  }
-  return present(others);
+  return present({
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_k: sampling.topK,
+    [dialect.seedField]: sampling.seed,
+    frequency_penalty: sampling.frequencyPenalty,
+    presence_penalty: sampling.presencePenalty,
+  });
 }
-
-const FIXED_FIELDS = [
-  "temperature",
-  "topP",
-  "frequencyPenalty",
-  "presencePenalty",
-] as const;
 
 function isSamplingFixed(
   { thinking, openAi }: ChatDialect,
@@ -233,38 +192,13 @@ function isSamplingFixed(
   return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
 }
 
-/** Returns the settings that only OpenAI has. */
-function openaiSettings(request: CanonicalRequest): JsonObject {
+function encodeSettings(request: CanonicalRequest): JsonObject {
   const { verbosity, serviceTier, user, conversation, metadata } = request;
   return present({
     verbosity,
-    service_tier: serviceTier === undefined
-      ? undefined
-      : encodeServiceTier(serviceTier, "chat"),
-    user: user === undefined ? undefined : shortId(user),
+    service_tier: serviceTier && encodeServiceTier(serviceTier, "chat"),
+    user: user && shortId(user),
     prompt_cache_key: request.cacheKey ?? conversation,
-    metadata: metadata === undefined ? undefined : { ...metadata },
+    metadata: metadata && { ...metadata },
   });
-}
-
-const OPENAI_FIELDS = ["verbosity", "cacheKey", "metadata"] as const;
-
-/** Returns the settings that other providers support, and reports the rest. */
-function commonSettings(
-  request: CanonicalRequest,
-  { dialect, context }: Scope,
-): JsonObject {
-  for (const field of OPENAI_FIELDS) {
-    if (request[field] !== undefined) {
-      context.reportDropped(field, NO_SETTING);
-    }
-  }
-  const { serviceTier, user } = request;
-  if (serviceTier !== undefined && serviceTier.tier !== "auto") {
-    context.reportDropped("serviceTier", NO_SETTING);
-  }
-  if (user === undefined) return {};
-  if (!dialect.refusesUser) return { user: shortId(user) };
-  context.reportDropped("user", NO_SETTING);
-  return {};
 }

@@ -22,8 +22,10 @@ import {
   encodeServiceTier,
   encodeStops,
   encodeUser,
+  LACKS,
 } from "./settings_encode.ts";
 import { type Draft, encodeTurns } from "./turn_encode.ts";
+import { fitSettings } from "../../canonical/request/fit_settings.ts";
 import { fitReasoning } from "../../canonical/request/fit_reasoning.ts";
 import { encodeThinking } from "./thinking_encode.ts";
 
@@ -32,21 +34,26 @@ const DEFAULT_MAX_TOKENS = 32_000;
 
 /** Encodes a request in the API version `2023-06-01`, which every provider of the protocol supports. */
 export function encodeRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
   const dialect = dialectOf(context.target);
   const scope: Scope = {
     dialect,
     context,
-    cache: createCacheWriter(request),
+    cache: createCacheWriter(given),
     schemas: {
       ability: dialect.schema,
       room: createStrictRoom(),
       losses: context,
     },
   };
-  dropForeignExtras(request, "messages", context);
+  const request = fitSettings(
+    given,
+    { protocol: "messages", lacks: LACKS },
+    context,
+  );
+  dropForeignExtras(given, "messages", context);
   dropSettings(request, scope);
   if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request, "messages");

@@ -1,10 +1,7 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@gateway/base/json";
-import type {
-  CanonicalRequest,
-  RequestField,
-} from "../../canonical/request/request.ts";
-import { NO_SETTING } from "../../canonical/request/loss.ts";
+import type { OptionalSetting } from "../../canonical/request/fit_settings.ts";
+import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 
 /** The maximum length of `metadata.user_id`. */
@@ -22,35 +19,26 @@ export function dropSettings(
       "reject",
     );
   }
-  const { seed, frequencyPenalty, presencePenalty } = request.sampling;
-  const given: Partial<Record<RequestField, boolean>> = {
-    verbosity: request.verbosity !== undefined,
-    metadata: request.metadata !== undefined,
-    seed: seed !== undefined,
-    // A penalty of 0 is the default everywhere.
-    frequencyPenalty: (frequencyPenalty ?? 0) !== 0,
-    presencePenalty: (presencePenalty ?? 0) !== 0,
-    cache: cache.surplus > 0,
-  };
-  for (const field of DROPPABLE_FIELDS) {
-    if (given[field] !== true) continue;
+  if (cache.surplus > 0) {
     context.reportDropped(
-      field,
-      field === "cache"
-        ? "this model's provider accepts at most four marks"
-        : NO_SETTING,
+      "cache",
+      "this model's provider accepts at most four marks",
     );
   }
 }
 
-const DROPPABLE_FIELDS = [
-  "verbosity",
-  "metadata",
+/** The settings that the protocol does not have. */
+export const LACKS: readonly OptionalSetting[] = [
   "seed",
   "frequencyPenalty",
   "presencePenalty",
-  "cache",
-] as const;
+  "verbosity",
+  "metadata",
+  "logprobs",
+  "cacheOptions",
+  "cacheRetention",
+  "safetyIdentifier",
+];
 
 /** Returns the stop strings, without blank ones, which providers reject. */
 export function encodeStops(

@@ -7,18 +7,15 @@ import {
   dropForeignExtras,
   isOwnIdentifier,
   NO_SETTING,
-  type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
-  RequestField,
   Turn,
 } from "../../canonical/request/request.ts";
 import {
   encodeServiceTier,
   encodeShared,
   shortId,
-  takenShared,
 } from "../../openai/settings.ts";
 import {
   dialectOf,
@@ -34,25 +31,38 @@ import {
   fitReasoning,
   type FittedReasoning,
 } from "../../canonical/request/fit_reasoning.ts";
+import { fitSettings } from "../../canonical/request/fit_settings.ts";
 import { encodeReasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
 /** Encodes a Responses request in the dialect of the target. It asks the provider to store nothing. */
 export function encodeRequest(
-  request: CanonicalRequest,
+  given: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
   const reasoning = fitReasoning(
-    { settings: request.reasoning, isForced: false, hasTools: false },
+    { settings: given.reasoning, isForced: false, hasTools: false },
     scope.dialect.ability,
     context,
   );
-  const settings = encodeReasoning(reasoning, request.reasoning, scope);
-  const taken = takenSettings(request, reasoning, scope);
-  dropForeignExtras(request, "responses", context, taken);
-  dropSettings(request, scope);
+  const settings = encodeReasoning(reasoning, given.reasoning, scope);
+  const lacks = isFixed(reasoning, scope.dialect)
+    ? [...scope.dialect.lacks, ...FIXED_SETTINGS]
+    : scope.dialect.lacks;
+  const request = fitSettings(
+    given,
+    { protocol: "responses", lacks },
+    context,
+  );
+  dropForeignExtras(given, "responses", context);
+  if (request.stop !== undefined) {
+    context.reportDropped(
+      "stop",
+      "this model's provider does not support stop strings; the gateway cuts the answer",
+    );
+  }
   dropCacheMarks(
     request,
     context,
@@ -67,10 +77,14 @@ export function encodeRequest(
     ...encodeText(request, scope),
     ...settings,
     ...encodeLogprobs(request.logprobs, settings),
-    ...encodeSampling(request, reasoning, scope),
+    ...present({
+      temperature: request.sampling.temperature,
+      top_p: request.sampling.topP,
+    }),
     ...encodeMaximum(request, scope),
+    ...encodeCacheKey(given),
     ...encodeRecords(request, scope),
-    ...encodeShared(request, taken),
+    ...encodeShared(request),
     store: false,
     ...(request.stream ? { stream: true } : {}),
   };
@@ -81,37 +95,8 @@ export function encodeRequest(
   };
 }
 
-function takenSettings(
-  request: CanonicalRequest,
-  { isOn }: FittedReasoning,
-  { dialect }: Scope,
-): TakenSettings {
-  const { records, model, cacheMarks, userField } = dialect;
-  return {
-    logprobs: dialect.limits && dialect.hostedTools && !isFixed(isOn, dialect),
-    ...takenShared(request, "responses", {
-      cacheOptions: cacheMarks,
-      cacheRetention: records && model?.cacheRetention === true,
-      safetyIdentifier: records && userField === "safety_identifier",
-    }),
-  };
-}
-
-/** Reports the settings that the protocol does not have. */
-function dropSettings(request: CanonicalRequest, { context }: Scope): void {
-  const { topK, seed, frequencyPenalty, presencePenalty } = request.sampling;
-  dropGiven(context, [
-    ["topK", topK],
-    ["seed", seed],
-    ["frequencyPenalty", frequencyPenalty || undefined],
-    ["presencePenalty", presencePenalty || undefined],
-  ]);
-  if (request.stop === undefined) return;
-  context.reportDropped(
-    "stop",
-    "this model's provider does not support stop strings; the gateway cuts the answer",
-  );
-}
+/** The settings that OpenAI's models refuse while they reason. */
+const FIXED_SETTINGS = ["temperature", "topP", "logprobs"] as const;
 
 /** Encodes the input. `instructions` keep their field, and other system turns become messages. */
 function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
@@ -163,23 +148,10 @@ function encodeLogprobs(
 
 /** Returns true when the model reasons in a way that fixes its sampling. */
 function isFixed(
-  isOn: boolean | undefined,
-  dialect: ResponsesDialect,
-): boolean {
-  return isOn === true && dialect.model !== undefined && !dialect.fitsModel;
-}
-
-/** Encodes the sampling settings, which OpenAI's reasoning models reject. */
-function encodeSampling(
-  { sampling: { temperature, topP } }: CanonicalRequest,
   { isOn }: FittedReasoning,
-  { dialect, context }: Scope,
-): JsonObject {
-  if (dialect.limits && !isFixed(isOn, dialect)) {
-    return present({ temperature, top_p: topP });
-  }
-  dropGiven(context, [["temperature", temperature], ["topP", topP]]);
-  return {};
+  { model, fitsModel }: ResponsesDialect,
+): boolean {
+  return isOn === true && model !== undefined && !fitsModel;
 }
 
 function encodeMaximum(
@@ -187,10 +159,6 @@ function encodeMaximum(
   { dialect, context }: Scope,
 ): JsonObject {
   if (requested === undefined) return {};
-  if (!dialect.limits) {
-    dropGiven(context, [["maxOutputTokens", requested]]);
-    return {};
-  }
   const limit = context.target.maxOutputTokens ?? Infinity;
   const tokens = Math.max(dialect.minOutputTokens, Math.min(requested, limit));
   if (tokens !== requested) {
@@ -202,25 +170,25 @@ function encodeMaximum(
   return { max_output_tokens: tokens };
 }
 
-/** Encodes the user, the records and the cache key, which the requests of a user share by default. */
+/** Encodes the cache key, which the requests of a user share by default. */
+function encodeCacheKey(
+  { cacheKey, conversation, user }: CanonicalRequest,
+): JsonObject {
+  const key = cacheKey ?? conversation ?? user;
+  return present({ prompt_cache_key: key && shortId(key) });
+}
+
+/** Encodes the user and the records. */
 function encodeRecords(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const { user, cacheKey, conversation, metadata } = request;
-  const key = cacheKey ?? conversation ?? user;
-  const prompt_cache_key = key === undefined ? undefined : shortId(key);
-  if (!dialect.records) {
-    dropGiven(context, [["user", user], ["metadata", metadata]]);
-    return present({ prompt_cache_key, ...encodePriority(request, context) });
-  }
+  const { metadata, serviceTier } = request;
+  if (!dialect.records) return encodePriority(request, context);
   return present({
-    prompt_cache_key,
     ...encodeUser(request, dialect.userField),
-    metadata: metadata === undefined ? undefined : { ...metadata },
-    service_tier: request.serviceTier === undefined
-      ? undefined
-      : encodeServiceTier(request.serviceTier, "responses"),
+    metadata: metadata && { ...metadata },
+    service_tier: serviceTier && encodeServiceTier(serviceTier, "responses"),
   });
 }
 
@@ -241,20 +209,8 @@ function encodePriority(
   context: RequestContext,
 ): JsonObject {
   if (serviceTier?.tier === "priority") return { service_tier: "priority" };
-  dropGiven(context, [[
-    "serviceTier",
-    serviceTier?.tier === "flex" ? serviceTier : undefined,
-  ]]);
-  return {};
-}
-
-/** Reports the fields that have a value, which the provider does not support. */
-function dropGiven(
-  context: RequestContext,
-  fields: readonly (readonly [field: RequestField, value: unknown])[],
-): void {
-  for (const [field, value] of fields) {
-    if (value === undefined) continue;
-    context.reportDropped(field, NO_SETTING);
+  if (serviceTier?.tier === "flex") {
+    context.reportDropped("serviceTier", NO_SETTING);
   }
+  return {};
 }

@@ -128,15 +128,16 @@ for (const [wish, targets, effort, isNamed] of ALIKE) {
   });
 }
 
-Deno.test("reasoning without an amount is the default of a model that reasons by default, in both protocols", () => {
+Deno.test("reasoning without an amount is the usual effort of an OpenAI model, in both protocols", () => {
   const thinking = { type: "adaptive" };
-  for (const model of ["gpt-5", "gpt-5-pro", "gpt-5.6-sol"]) {
+  const rows = { "gpt-5": "medium", "gpt-5-pro": "high", "o3": "medium" };
+  for (const [model, effort] of Object.entries(rows)) {
     const chat = received("messages", `chat openai ${model}`, { thinking });
     const responses = received("messages", `responses openai ${model}`, {
       thinking,
     });
-    assert.equal(chat.body.reasoning_effort, undefined, model);
-    assert.equal(responses.body.reasoning, undefined, model);
+    assert.equal(chat.body.reasoning_effort, effort, model);
+    assert.deepEqual(responses.body.reasoning, { effort }, model);
     assert.deepEqual([chat.dropped, responses.dropped], [[], []], model);
   }
 });

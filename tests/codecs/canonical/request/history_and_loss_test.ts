@@ -17,6 +17,7 @@ import {
 } from "../../../../src/codecs/canonical/request/loss.ts";
 import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
 import { messagesCodec } from "../../../../src/codecs/messages/mod.ts";
+import { fitSettings } from "../../../../src/codecs/canonical/request/fit_settings.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
 
@@ -196,7 +197,7 @@ Deno.test("dropForeignExtras() reports other protocols' extras by weight, except
   );
 });
 
-Deno.test("dropForeignExtras() reports OpenAI's settings that a target does not accept", () => {
+Deno.test("fitSettings() removes and reports the settings that a target lacks", () => {
   const value = "x";
   const request = requestOf({
     user: "anna",
@@ -206,28 +207,64 @@ Deno.test("dropForeignExtras() reports OpenAI's settings that a target does not 
   });
   const reportOf = (
     one: typeof request,
-    taken: Parameters<typeof dropForeignExtras>[3] = {},
+    lacks: Parameters<typeof fitSettings>[1]["lacks"],
   ) => {
     const losses = createLosses({ strict: false, nameOf });
-    dropForeignExtras(one, "messages", losses, taken);
+    const fitted = fitSettings(one, { protocol: "messages", lacks }, losses);
+    const kept = JSON.stringify({ ...fitted, user: undefined });
+    for (const setting of lacks) assert.doesNotMatch(kept, RegExp(setting));
     return [...losses.dropped];
   };
-  assert.deepEqual(reportOf(request), [
+  const lacks = [
+    "cacheOptions",
+    "cacheRetention",
+    "safetyIdentifier",
+  ] as const;
+  assert.deepEqual(reportOf(request, lacks), [
     "prompt_cache_options",
     "prompt_cache_retention",
     "safety_identifier",
   ]);
-  assert.deepEqual(reportOf(request, { cacheOptions: true }), [
+  assert.deepEqual(reportOf(request, lacks.slice(1)), [
     "prompt_cache_retention",
     "safety_identifier",
   ]);
-  assert.deepEqual(reportOf({ ...request, user: value }, {}), [
+  assert.deepEqual(reportOf({ ...request, user: value }, lacks), [
     "prompt_cache_options",
     "prompt_cache_retention",
   ]);
   const asking = requestOf({ logprobs: {} });
-  assert.throws(() => reportOf(asking), /Cannot pass `logprobs`/);
-  assert.deepEqual(reportOf(asking, { logprobs: true }), []);
+  assert.throws(
+    () => reportOf(asking, ["logprobs"]),
+    /Cannot pass `logprobs`/,
+  );
+  assert.deepEqual(reportOf(asking, []), []);
+});
+
+Deno.test("fitSettings() leaves a raw setting of the target's own protocol", () => {
+  const raw = { protocol: "chat", value: "24h" } as const;
+  const request = requestOf({ cacheRetention: raw });
+  const losses = createLosses({ strict: true, nameOf });
+  const options = { protocol: "chat", lacks: ["cacheRetention"] } as const;
+  assert.equal(fitSettings(request, options, losses), request);
+});
+
+Deno.test("fitSettings() reports no penalty of 0 and no tier that leaves the choice to the provider", () => {
+  const request = requestOf({
+    sampling: { presencePenalty: 0, frequencyPenalty: 0, temperature: 1 },
+    serviceTier: { tier: "auto", raw: { protocol: "chat", value: "auto" } },
+  });
+  const losses = createLosses({ strict: true, nameOf });
+  const { sampling, serviceTier } = fitSettings(request, {
+    protocol: "chat",
+    lacks: ["presencePenalty", "frequencyPenalty", "serviceTier"],
+  }, losses);
+  assert.deepEqual({ ...sampling, serviceTier }, {
+    temperature: 1,
+    presencePenalty: undefined,
+    frequencyPenalty: undefined,
+    serviceTier: undefined,
+  });
 });
 
 const MARK = { cache_control: { type: "ephemeral" } };

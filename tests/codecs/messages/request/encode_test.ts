@@ -111,11 +111,11 @@ Deno.test("encodeRequest() reports settings that Messages lacks, unless they are
     },
   });
   assert.deepEqual(lost, [
-    "n reject",
-    "verbosity report",
-    "metadata report",
     "seed report",
     "frequencyPenalty report",
+    "verbosity report",
+    "metadata report",
+    "n reject",
   ]);
 });
 
