@@ -22,7 +22,7 @@ export async function loadConfigFile(
     readonly tokenFor?: TokenFor | undefined;
     /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
-    /** Called with each pattern of files, and with the files that match it; `undefined` for an unreadable folder. */
+    /** Called with each pattern and the files that match it; `undefined` for an unreadable folder. */
     readonly onList?: (
       files: FilePattern,
       names: readonly string[] | undefined,
@@ -59,13 +59,13 @@ export async function loadConfigFile(
   });
 }
 
-/** A part of a path that begins with a dot. */
+/** A hidden file or folder in a path: its name begins with a dot. */
 const HIDDEN_REGEXP = /(^|[/\\])\./;
 
 /** A path with the wildcards `*` and `?`. */
 export interface FilePattern {
   readonly pattern: string;
-  /** The folder that it is relative to; empty for the working directory. */
+  /** The folder of a relative pattern; empty for the working directory. */
   readonly folder: string;
 }
 
@@ -74,8 +74,8 @@ function isWildcard(pattern: string): boolean {
 }
 
 /**
- * Returns the files that match a pattern, sorted. As in a shell, a wildcard matches no leading dot. A pattern without
- * wildcards is returned itself.
+ * Returns the files that match a pattern, sorted. As in a shell, wildcards match no hidden files. Without wildcards,
+ * it returns the pattern itself.
  *
  * @throws The platform's error when the folder before the first wildcard cannot be read.
  */
@@ -86,7 +86,7 @@ export async function findFiles(
   if (!isWildcard(pattern)) return [wanted];
   const fixed = wanted.replace(/[^/\\]*[*?].*$/, "");
   await Deno.lstat(beside(folder, fixed) || ".");
-  // Most files name no pattern, and this part of the platform delays the start.
+  // Imported late: most configurations have no pattern, and the import delays the start.
   const { glob } = await import("node:fs/promises");
   const names = await Array.fromAsync(glob(wanted, { cwd: folder || "." }));
   return names.filter((name) => !HIDDEN_REGEXP.test(name.slice(fixed.length)))
@@ -136,7 +136,7 @@ export function findConfigPath(
   return option || env("MODEL_GATEWAY_CONFIG") || "gateway.yaml";
 }
 
-/** Formats problems or warnings for people, a line each. */
+/** Formats problems or warnings for people, one per line. */
 export function problemLines(problems: readonly Problem[]): string {
   return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
 }
@@ -151,7 +151,7 @@ export function missingFileHint(
 `;
 }
 
-/** The error of a path to a FIFO, a socket or a device, on which a read may wait forever. */
+/** The error for a FIFO, a socket or a device: reading one may wait forever. */
 class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
 
@@ -160,11 +160,12 @@ class NotRegularFileError extends Error {
   }
 }
 
-/** The descriptors that the program was started with, such as the pipe of a shell's `<(command)`; they are open. */
+/** The descriptors that were open at the start, such as the pipe of a shell's `<(command)`. */
 const OWN_DESCRIPTOR_REGEXP = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
 
 /**
- * Rejects a path whose opening may wait. It accepts a regular file, and a descriptor that the program was started with.
+ * Rejects a path that may block when it is opened. It accepts regular files and descriptors that were open at the
+ * start.
  *
  * @throws {NotRegularFileError} When the path names anything else.
  * @throws {Deno.errors.IsADirectory} When it names a directory.

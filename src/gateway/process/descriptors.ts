@@ -8,10 +8,10 @@ const PER_REQUEST = 2;
 /** The descriptors of the program itself, and of each thread. */
 const OWN = { program: 64, thread: 8 };
 
-/** The most descriptors that are tried. A lower limit is common, and more would delay the start. */
+/** The most descriptors that the check opens. Common limits are lower, and more would delay the start. */
 const MAX_TRIED = 4200;
 
-/** Logs a warning when the process may not open as many descriptors as the configuration can need. */
+/** Logs a warning when the configuration can need more descriptors than the process may open. */
 export function checkDescriptors(
   { maxConcurrentRequests }: Pick<ServerConfig, "maxConcurrentRequests">,
   workers: number,

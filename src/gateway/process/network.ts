@@ -5,17 +5,17 @@ import { VERSION } from "@gateway/base/version";
 import type { Fetch } from "../upstream/call.ts";
 import { createClientFetch } from "../upstream/fetch_client.ts";
 
-/** The gateway's ways over the network. */
+/** The gateway's HTTP clients. */
 interface Network extends ReturnType<typeof openNetworkClient> {
   /** Sends callers' requests to providers. */
   readonly client: HttpClient;
   /**
-   * Sends the program's own requests. Each has a connection to itself: they are rare, and a kept connection may be lost.
+   * Sends the program's own requests, each on a new socket: they are rare, and an idle socket may have been closed.
    */
   readonly fetch: Fetch;
 }
 
-/** Opens the gateway's ways over the network, with the proxies of the environment. */
+/** Opens the gateway's HTTP clients, with the proxies of the environment. */
 export function openNetwork(
   env: (name: string) => string | undefined,
   timers?: Timers,

@@ -19,7 +19,7 @@ import { secretsOf } from "../upstream/secrets.ts";
 import { type FileResult, loadConfigFile } from "./config_file.ts";
 import { openTokenBook } from "./token_book.ts";
 
-/** Reads a configuration file as {@linkcode loadConfigFile} does, and exchanges the platform's tokens. */
+/** Reads a configuration file as {@linkcode loadConfigFile} does, and runs its token exchanges. */
 export async function loadWithTokens(
   path: string,
   { env, fetch }: {
@@ -30,7 +30,7 @@ export async function loadWithTokens(
   const book = openTokenBook({
     path,
     client: createFetchClient(fetch),
-    // A warning of the configuration has the reason.
+    // The warnings of the configuration contain the reason.
     log: { write() {} },
     onChange() {},
   });
@@ -50,9 +50,9 @@ interface ProviderProbe {
 
 interface ProbeOptions {
   readonly fetch: Fetch;
-  /** Begins the timeout of one request. */
+  /** Starts the timeout of one request. */
   readonly deadline: () => AbortSignal;
-  /** Returns the reason of a failed request for people. */
+  /** Describes the error of a failed request for people. */
   readonly reasonOf: (error: unknown) => string;
 }
 
@@ -122,7 +122,7 @@ async function probe(
 ): Promise<ProviderProbe> {
   const { name, auth } = connection;
   if (auth.scheme !== "none" && auth.key === "") {
-    return { name, good: false, finding: "its exchange gives no token" };
+    return { name, good: false, finding: "its token exchange gave no token" };
   }
   const life = auth.scheme === "none" || auth.expiresAtMs === undefined
     ? ""
@@ -172,7 +172,7 @@ function probeHeaders(connection: Connection, vendor: string): Headers {
   return headers;
 }
 
-/** Judges a status. Not every service lists its models, so any other status shows that the service knows the key. */
+/** Judges a status. A status like 404 is good: a service that lists no models has still accepted the key. */
 function judge(status: number): Pick<ProviderProbe, "good" | "finding"> {
   const code = `HTTP ${status}`;
   if (status === 401 || status === 403) {

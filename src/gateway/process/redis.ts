@@ -10,14 +10,14 @@ import {
   type StoreEvents,
 } from "../shared/store/store_link.ts";
 
-/** The timeouts for opening a connection and for its silence, in milliseconds. */
+/** The timeout for opening a connection, and the longest silence of an open one, in milliseconds. */
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
 /** The pauses between attempts to connect; random, so that replicas do not connect at the same time. */
 const PAUSES = { firstMs: 100, mostMs: 5000, random: Math.random };
 
-/** The most commands that may wait for their replies; further ones are rejected as if the store were away. */
+/** The most commands that may wait for their replies; further ones are rejected. */
 const MAX_WAITING = 10_000;
 
 /** The factory of clients. */
@@ -29,7 +29,7 @@ type Client = ReturnType<typeof connect>;
 /**
  * Loads the client of Valkey and Redis, only for a configuration with a store.
  *
- * @param liveConfig Its later credentials replace those of `config`, while it means the same store.
+ * @param liveConfig A new configuration replaces the credentials of `config` if it names the same store.
  * @returns A function that opens connections.
  */
 export async function loadRedis(
@@ -69,7 +69,7 @@ function keepConnected(
       events.onBroken(storeError(error));
       openAgain();
     });
-    // The client also emits the error of this rejection.
+    // The client also emits this error as an event.
     opened.connect().catch(() => {});
     return opened;
   }
@@ -89,7 +89,7 @@ function keepConnected(
       return;
     }
     config = shared;
-    // The store keeps a connection that it has accepted. The next one has the new credentials.
+    // An open connection stays valid. The next one uses the new credentials.
     if (!client.isReady) openAgain({ isNow: true });
   });
 
@@ -137,8 +137,8 @@ function end(client: Client): void {
 }
 
 /**
- * Errors about settings whose code is only `ERR`: a script whose user may not run one of its commands, a password for a
- * store without one (the second form is Redis 5's), and a database that the store does not have.
+ * Matches errors about settings that have only the code `ERR`: a user without permission for a command of the script,
+ * a password for a store without one (the second form is Redis 5's), and an unknown database.
  */
 const WRONG_SETTINGS =
   /^ERR (?:The user executing the script can't run|AUTH <password> called without|Client sent AUTH, but|DB index is|invalid DB index)/;

@@ -27,19 +27,19 @@ interface ReplayLogsOptions {
   readonly completeSince: (sinceMs: number) => void;
   readonly files: LogFiles;
   readonly log: Log;
-  /** The time since which this process counts usage itself, in milliseconds since 1970. */
+  /** The time when this process began to count usage itself, in milliseconds since 1970. */
   readonly untilMs: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Longer than any window whose usage is counted, and than the history of days. */
+/** Longer than each window of a limit, and than the history of days. */
 const KEPT_MS = (HISTORY_DAYS + 1) * DAY_MS;
 
 /**
- * Counts the usage in logs from before this process began to count. It reads the newest files first, so that the short
- * windows are complete early. It writes nothing. An unreadable file is logged, and the counts then stay those since the
- * start.
+ * Counts the usage that the logs contain from before this process began to count. It changes no file. It reads the
+ * newest files first, so that the short windows are complete early. After an unreadable file, which is logged, the
+ * counts are reported as complete only since the start.
  */
 export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
   const { completeSince, log, untilMs } = options;
@@ -83,7 +83,7 @@ interface ReplayFault {
   readonly reason: string;
 }
 
-/** Finds each file once, under any number of names; sorted by time of writing, the newest first. */
+/** Finds each file once, even if it has several names; the last written comes first. */
 async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
   readonly found: readonly LogFile[];
   readonly faults: readonly ReplayFault[];
@@ -95,7 +95,7 @@ async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
       const found = await files.find(pattern);
       for (const file of found) byId.set(file.id, file);
       if (found.length > 0) continue;
-      faults.push({ path: pattern, reason: "finds no file" });
+      faults.push({ path: pattern, reason: "matches no file" });
     } catch (error) {
       faults.push({ path: pattern, reason: readFault(error) });
     }
@@ -112,7 +112,7 @@ interface Replaying extends ReplayLogsOptions {
   readonly keptFromMs: number;
 }
 
-/** The number of searches for a file that a rotation renamed before it was read. */
+/** The most searches for files that a rotation renamed before they were read. */
 const MAX_SEARCHES = 3;
 
 /** Reads each file once, even after a rename, and returns the faults of the unreadable ones. */
@@ -181,13 +181,13 @@ interface StartReplayOptions {
   readonly timers?: Timers;
 }
 
-/** The longest wait of a start for the logs, in milliseconds; the rest is read while requests are served. */
+/** The longest time that the logs delay the start, in milliseconds. Later files are read while requests are served. */
 const WAIT_MS = 10_000;
 
 /**
  * Counts the requests of logs.
  *
- * @returns The sums, when the count is complete or its timeout has passed.
+ * @returns The sums, after the count is complete or its timeout has passed.
  */
 export async function startReplay(
   options: StartReplayOptions,

@@ -29,7 +29,7 @@ import {
   createWatchedConfig,
 } from "./watch/watched_config.ts";
 
-/** What a command line sets for a program that serves. */
+/** The options on the command line of a program that serves. */
 export interface ServeOptions {
   /** The address to listen on; default: that of the configuration. */
   readonly host?: string;
@@ -73,8 +73,8 @@ export async function serveConfig(
 }
 
 /**
- * Serves requests as a configuration file says, and applies its changes while running, until a signal ends it. The log
- * goes to standard output.
+ * Serves requests by a configuration file until a signal ends the program. It applies changes of the file while it
+ * runs. The log goes to standard output.
  */
 export async function serveFile(
   path: string,
@@ -116,7 +116,7 @@ export async function serveFile(
     reload({ isForced: true });
   });
   watched.watch(() => void reload());
-  // A renewed token is a new key of its connection.
+  // A renewed token changes its connection's key, which is a part of the configuration.
   reloadTokens = () => void reload();
   liveConfig.onSwap((config) => book.retain(tokenExchangesIn(config)));
   const server = withOptions(first.config.server, options);
@@ -174,7 +174,7 @@ export function withOptions(
   return { ...server, host: host ?? server.host, port: port ?? server.port };
 }
 
-/** Returns the warnings of the file; a warning about the host follows `--host` when it is given. */
+/** Returns the warnings of the file; with `--host`, a warning about that host replaces the one about the file's. */
 export function startWarnings(
   { config, warnings }: {
     readonly config: Pick<Config, "server">;

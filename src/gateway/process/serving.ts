@@ -30,7 +30,7 @@ export interface ServingOptions {
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
   readonly client?: HttpClient | undefined;
-  /** Returns the number of TLS handshakes with providers that keep their descriptors; default: none do. */
+  /** Returns the number of abandoned TLS handshakes whose descriptors are still open; default: 0. */
   readonly abandonedHandshakes?: () => number;
   readonly log: Log;
   /** True when other threads listen on the same port. */
@@ -48,7 +48,7 @@ export interface Serving {
   replacements(): number;
   /** Returns true while new requests are accepted. */
   isReady(): boolean;
-  /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
+  /** Returns true when an attempt of the last minute failed because this machine lacked resources. */
   hasShortage(): boolean;
   /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
@@ -63,8 +63,8 @@ export interface Serving {
 }
 
 /**
- * The timeout for closing the listener after all requests have ended, in milliseconds. Callers receive their last event
- * in this time, which a busy machine may need.
+ * The timeout for closing the listener after all requests have ended, in milliseconds. On a busy machine, callers
+ * receive their last events in this time.
  */
 const CLOSE_MS = 5_000;
 
@@ -166,22 +166,22 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-/** Returns the maximum of translation threads: one on a shared port. Each may use a core and some hundred MiB. */
+/** Returns the most translation threads; one on a shared port. Each may use a core and some hundred MiB. */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);
 }
 
 /**
- * The age at which a request begins to watch for its caller's disconnect, in milliseconds. A provider's connection is
- * closed within 100 ms of the disconnect. Most requests that end sooner are errors or come from a provider's cache.
+ * The age at which a request begins to watch for its caller's disconnect, in milliseconds. The provider's socket is
+ * closed within 100 ms of the disconnect. Most shorter requests are errors, or answers from a provider's cache.
  */
 const FOLLOW_AFTER_MS = 50;
 
 /** The metrics of one gateway while it runs. */
 interface RunningMetrics {
   readonly metrics: GatewayMetrics;
-  /** Stops the measurements that run beside the requests. */
+  /** Stops the periodic measurements. */
   stop(): void;
 }
 
@@ -206,7 +206,7 @@ const tokenNames = oncePer(({ callers }: Config) =>
   new Set([...callers.values()].map(({ name }) => name))
 );
 
-/** The parts of serving that OpenTelemetry adds. */
+/** The tracers of OpenTelemetry. */
 interface Telemetry {
   readonly tracing: Tracing;
   /** Traces the requests of a client. */
@@ -252,7 +252,7 @@ async function startTelemetry(
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../observe/open_telemetry.ts");
   const { traceClient, traceRequests } = await import("./traces.ts");
-  // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
+  // The caller's `tracestate` is forwarded: it belongs to the same trace, and the platform sends none.
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
     tracing: createTracing({

@@ -29,7 +29,7 @@ export function openTokenBook(
     client,
     local: {
       send(request) {
-        // Without the variables that name proxies.
+        // Without environment variables, so that no proxy is used.
         direct ??= openNetwork(() => undefined, lastingTimers).client;
         return direct.send(request);
       },
@@ -43,7 +43,7 @@ export function openTokenBook(
   });
 }
 
-/** Returns the exchanges of a configuration. */
+/** Returns the token exchanges of a configuration. */
 export function tokenExchangesIn(
   { connections }: Pick<Config, "connections">,
 ): readonly TokenExchangeSettings[] {

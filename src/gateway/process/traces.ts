@@ -12,12 +12,12 @@ import { VERSION } from "@gateway/base/version";
 
 const tracer = trace.getTracer("model-gateway", VERSION);
 
-/** The methods that a span names; others are `_OTHER`, so that callers cannot make up names (OpenTelemetry, HTTP spans). */
+/** The methods that name a span. As OpenTelemetry requires, others become `_OTHER`: callers must not invent names. */
 const METHODS = wordSet("GET HEAD POST PUT DELETE OPTIONS PATCH");
 
 /**
- * Gives each request of a caller a span, which continues the caller's trace and ends with the response. It holds the
- * method and the status, but no path: a path could name what was asked.
+ * Records a span for each request of a caller. It continues the caller's trace and ends with the response. It contains
+ * the method and the status, but not the path, which could reveal the request.
  */
 export function traceRequests(): RequestTracing {
   return {
@@ -47,10 +47,10 @@ export function traceRequests(): RequestTracing {
 }
 
 /**
- * Gives each request to a provider a span of its own, and the provider the headers that continue the trace. The span
- * holds the host, the port and the status, but no path: a path could name what was asked.
+ * Records a span for each request to a provider, and adds the headers that continue the trace. The span contains the
+ * method, the host, the port and the status, but not the path, which could reveal the request.
  *
- * @param added The headers that the propagators of the platform write. The caller's are left out.
+ * @param added The headers that the platform's propagators write. They replace those of the caller.
  */
 export function traceClient(
   client: HttpClient,

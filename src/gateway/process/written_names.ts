@@ -6,20 +6,20 @@ import { beside, findFiles, readText } from "./config_file.ts";
 
 /** The names in a configuration file and in those that it includes, before variables are expanded. */
 export interface WrittenNames {
-  /** The file of each token's name. */
+  /** The file that contains each token, by the name of the token. */
   readonly tokens: ReadonlyMap<string, string>;
-  /** Whether each group has connections. `undefined` when they are not known. */
+  /** True for each group with a `connections` list. `undefined` when the groups are not known. */
   readonly groups: ReadonlyMap<string, boolean> | undefined;
-  /** `undefined` when they are not known. */
+  /** `undefined` when the connections are not known. */
   readonly connections: ReadonlySet<string> | undefined;
 }
 
 /**
- * Reads the names in a configuration file. Included files that cannot be read are skipped: one of them may be the file
+ * Reads the names in a configuration file. It skips included files that cannot be read: one of them may be the file
  * that is being written.
  *
  * @throws The platform's error when the file itself cannot be read.
- * @returns `undefined` when it is no mapping in YAML.
+ * @returns The names; `undefined` when the file is not a mapping in YAML.
  */
 export async function readWrittenNames(
   path: string,

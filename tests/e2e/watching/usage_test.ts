@@ -192,7 +192,7 @@ Deno.test("a gateway that finds no logs to replay logs a warning, serves and cou
     }),
   );
   const { reason, level } = await gateway.line("usage_not_replayed");
-  assert.deepEqual([level, reason], ["warn", "finds no file"]);
+  assert.deepEqual([level, reason], ["warn", "matches no file"]);
   assert.equal((await monthOf(gateway.url)).requests, 0);
 });
 

@@ -503,7 +503,7 @@ Deno.test("check --live makes one token exchange, and prints the token's lifetim
     bad.error,
     /gives no token now: auth\.openai\.com answered with status 400, invalid_grant\./,
   );
-  assert.match(bad.out, /^main: its exchange gives no token$/m);
+  assert.match(bad.out, /^main: its token exchange gave no token$/m);
   await Deno.remove(subject);
 });
 

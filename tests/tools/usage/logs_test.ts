@@ -208,7 +208,7 @@ Deno.test("replayLogs() logs unreadable files, continues, and leaves the counts 
       "a pattern that finds nothing": [
         { files: { good }, patterns: { "none*": [], "*": ["good"] } },
         "none*",
-        "finds no file",
+        "matches no file",
       ],
       "a folder that may not be read": [
         { files: { good }, patterns: { "a/*": denied, "*": ["good"] } },

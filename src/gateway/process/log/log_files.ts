@@ -41,7 +41,7 @@ async function find(pattern: string): Promise<readonly LogFile[]> {
   return files;
 }
 
-/** Describes a file. It returns an entry for a moved file or a broken link, so that the others are still found. */
+/** Describes a regular file. A moved file or a broken link gets an entry too: `read` reports it. */
 async function describe(path: string): Promise<LogFile | undefined> {
   try {
     const info = await Deno.stat(path);
@@ -84,7 +84,7 @@ async function* read({ id, path, size }: LogFile): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Returns the `id` of a log as in {@linkcode LogFile}; `undefined` when there is no file at the path. */
+/** Returns the `id` that a {@linkcode LogFile} at the path has; `undefined` when there is no file. */
 export async function identifyLog(path: string): Promise<string | undefined> {
   try {
     return await identity(await Deno.stat(path), path);
@@ -94,10 +94,10 @@ export async function identifyLog(path: string): Promise<string | undefined> {
 }
 
 /**
- * Opens a log to read all of it; it may be a pipe that a shell opened.
+ * Opens a whole log, which may be a pipe that a shell opened.
  *
  * @param path The path of a file; `undefined` for standard input.
- * @param isWanted Returns true when the file with this id is to be read; called once.
+ * @param isWanted Returns true to read the file with this id; called once.
  * @returns The bytes of the log; `undefined` for a file that is not wanted.
  * @throws {Error} When it cannot be opened, with a reason for people.
  */

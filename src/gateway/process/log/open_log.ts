@@ -45,7 +45,7 @@ export function openLog(
   const writer = createLineWriter(sink, {
     onFailure: (reason) =>
       writeError(
-        `Cannot write the log: ${reason}. The gateway serves on, and counts the lines that are lost.\n`,
+        `Cannot write the log: ${reason}. The gateway keeps serving, and counts the lost lines.\n`,
       ),
     droppedLine(count) {
       let line = "";
@@ -75,14 +75,14 @@ interface LineWriter {
 interface LineWriterOptions {
   /** The longest time that a line waits for others, in milliseconds. */
   readonly delayMs?: number;
-  /** The most text that may wait; further lines are dropped and counted, so that a stuck reader costs no memory. */
+  /** The most text that may wait for a stuck reader. Further lines are dropped and counted. */
   readonly maxWaitingCharacters?: number;
   /** The timeout of a flush, in milliseconds: a stuck reader must not keep the program from ending. */
   readonly flushMs?: number;
   readonly timers?: Timers;
   /** Returns the line, with its line feed, that reports the count of dropped lines. */
   readonly droppedLine: (count: number) => string;
-  /** Called with the reason of the first of successive writes that fail. */
+  /** Called with the reason of the first failed write, and again only after a write has succeeded. */
   readonly onFailure?: (reason: string) => void;
 }
 
@@ -96,7 +96,7 @@ export function createLineWriter(
   const encoder = new TextEncoder();
   let waiting = "";
   let dropped = 0;
-  /** The lines that the sink did not take, which are reported with the next ones. */
+  /** The count of lines that failed to be written; the next write reports it. */
   let lost = 0;
   let isFailing = false;
   let stopTimer: (() => void) | undefined;
@@ -109,7 +109,7 @@ export function createLineWriter(
   async function writeOut(): Promise<void> {
     while (hasMore()) {
       const count = dropped + lost;
-      // A line that was written in part must not spoil the next one.
+      // The failed write may have ended within a line.
       const text = (isFailing ? "\n" : "") + waiting +
         (count > 0 ? options.droppedLine(count) : "");
       const lines = waiting.split("\n").length - 1;

@@ -12,7 +12,7 @@ export interface StartOrder {
   readonly config: Config;
   readonly server: ServerConfig;
   readonly format: LogOutputFormat;
-  /** The counts that it shares with the other threads. */
+  /** The counts that the threads share. */
   readonly share: ThreadShare;
   /** Absent when replicas share no store. */
   readonly sharedStore: StoreCondition | undefined;
@@ -23,7 +23,7 @@ export type Order =
   | StartOrder
   /** A new configuration for later requests. */
   | { readonly kind: "config"; readonly config: Config }
-  /** News from another gateway. */
+  /** A notice from another gateway. */
   | { readonly kind: "notice"; readonly notice: Notice }
   /** The reply to a call of the thread. */
   | { readonly kind: "reply"; readonly reply: CallReply }
@@ -38,9 +38,9 @@ export type Report =
   | { readonly kind: "listening"; readonly url: string }
   /** The reason why the thread cannot listen. */
   | { readonly kind: "refused"; readonly message: string }
-  /** News for the other threads. */
+  /** A notice for the other threads. */
   | { readonly kind: "notice"; readonly notice: Notice }
-  /** A call of the main thread. */
+  /** A call to the main thread. */
   | { readonly kind: "call"; readonly call: Call }
   /** A provider refused the exchanged key of a connection. */
   | { readonly kind: "key_refused"; readonly connectionId: string }
@@ -51,7 +51,7 @@ export type Report =
     readonly id: number;
     readonly snapshots: readonly Snapshot[];
   }
-  /** The thread ends with an uncaught error. Only the error's class is sent: its message may quote a request. */
+  /** The thread died of an uncaught error. Only the error's class is sent: its message may quote a request. */
   | { readonly kind: "died"; readonly error: string }
   | { readonly kind: "stopped" };
 

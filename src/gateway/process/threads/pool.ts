@@ -39,7 +39,7 @@ const GRACE_MS = 3_000;
  * Serves from several threads that share one port. Each thread runs its own gateway. The counts for limits are in
  * shared memory, so that each limit applies to all threads together. All threads receive a new configuration.
  *
- * @throws {ListenError} When a thread cannot listen; all threads are ended then.
+ * @throws {ListenError} When a thread cannot listen; no thread is left running.
  */
 export async function startPool(options: PoolOptions): Promise<Serving> {
   const { liveConfig, server, workers, timers, log } = options;
@@ -66,7 +66,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       startThread: options.startThread,
       timers,
       startOrder() {
-        // The previous thread may have counted until its end.
+        // The previous thread of the slot may have left counts.
         emptyThread(table, thread);
         return {
           kind: "start",
@@ -120,7 +120,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     for (const slot of slots) slot.end();
   }
 
-  // Before any thread starts: a configuration that changes meanwhile must reach those that have begun with the old one.
+  // Before the first thread starts, so that threads receive a configuration that changes while others start.
   liveConfig.onSwap((config) => {
     for (const slot of slots) slot.send({ kind: "config", config });
   });
@@ -163,7 +163,7 @@ interface PoolHubOptions
 /** The sender of a report. */
 interface Sender {
   readonly slot: Slot;
-  /** Sends an order to the thread itself, not to one that replaced it. */
+  /** Sends an order to the sending thread, never to its replacement. */
   reply(order: Order): void;
 }
 
@@ -215,7 +215,7 @@ function createPoolHub(options: PoolHubOptions) {
     broadcast(notice);
   });
   return {
-    /** Handles a report of a thread; ignores reports about other things. */
+    /** Handles the calls and notices of a thread; ignores other reports. */
     take(report: Report, from: Sender): void {
       if (report.kind === "call") answer(report.call, from);
       if (report.kind !== "notice") return;
@@ -226,7 +226,7 @@ function createPoolHub(options: PoolHubOptions) {
       shared.notices?.publish(notice);
       broadcast(notice, from.slot);
     },
-    /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
+    /** Returns true when an attempt of the last minute failed because this machine lacked resources. */
     hasShortage: () => timers.elapsedMs() < shortageUntilMs,
   };
 }

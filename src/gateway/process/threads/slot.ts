@@ -18,7 +18,7 @@ export interface Slot {
    * @throws {ListenError} When the thread cannot listen, or dies first.
    */
   readonly listening: Promise<string>;
-  /** Resolves when its thread has stopped, or has died while stopping. */
+  /** Resolves when the thread has stopped, or has died while stopping. */
   readonly stopped: Promise<void>;
   /** Sends an order to the thread, if there is one. */
   send(order: Order): void;
@@ -36,7 +36,7 @@ interface SlotOptions {
   /**
    * Receives the reports that the slot does not handle itself.
    *
-   * @param reply Sends an order to the thread of the report, even when another has replaced it meanwhile.
+   * @param reply Sends an order to the thread that reported, never to its replacement.
    */
   onReport(report: Report, reply: (order: Order) => void): void;
   /** Called when a thread died; a replacement starts after `retryMs` milliseconds. */
@@ -46,7 +46,7 @@ interface SlotOptions {
 /** The pauses before a replacement. */
 const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
 
-/** The age of a healthy thread, in milliseconds: after its death the pause is short again. */
+/** The age at which a thread counts as healthy, in milliseconds: when it dies, the pauses start short again. */
 const HEALTHY_MS = 60_000;
 
 /** Starts the first thread. */

@@ -37,7 +37,7 @@ export function startTranslationThread(
   return handleOf(worker, { kind: "died" }, onReport, transfersOf);
 }
 
-/** Returns the buffers to transfer: a request's bytes are a copy, and an answer's have no other user. */
+/** Returns the buffers to transfer. Nothing else uses them: a request's bytes are a copy. */
 function transfersOf(order: ThreadOrder): Transferable[] {
   if (order.kind === "request") return [order.job.body.buffer];
   return order.kind === "answer" && order.job.answer instanceof Uint8Array

@@ -17,12 +17,12 @@ globalThis.addEventListener("message", (event) => {
   if (port !== undefined) handleOrders(port);
 }, { once: true });
 
-/** A thread's garbage is collected after bodies of this length together, in bytes: that takes some milliseconds. */
+/** The total length of bodies after which garbage is collected, in bytes. A collection takes some milliseconds. */
 const COLLECT_BYTES = 2 * 1024 * 1024;
 
 const collectGarbage = findCollector();
 
-/** Returns V8's collector of garbage, or a function that does nothing where the platform hides it. */
+/** Returns V8's garbage collector, or a function that does nothing if the platform hides it. */
 function findCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const found: unknown = runInNewContext("globalThis.gc");
@@ -31,12 +31,12 @@ function findCollector(): () => void {
 
 function handleOrders(port: MessagePort): void {
   reportUncaught(() => report({ kind: "died" }));
-  /** The bytes of the bodies since the last collection. */
+  /** The total length of the bodies since the last collection. */
   let bytes = 0;
 
   /**
-   * Returns a function that frees a body that was read, and collects the garbage of long ones before their memory counts
-   * as free. V8 alone would let it grow to several times their length.
+   * Returns a function that frees a body after it was read. After many bytes it also collects the garbage, which V8
+   * alone would let grow to several times the length of the bodies.
    */
   function collectorOf(body: Uint8Array<ArrayBuffer>): () => void {
     const { length } = body;

@@ -107,7 +107,7 @@ async function startGateway(
 /** The state that a thread shares with the others, and the handlers of the pool's orders for it. */
 interface SharedThread {
   readonly state: SharedState;
-  /** Applies news from another gateway. */
+  /** Applies a notice from another gateway. */
   hear(notice: Notice): void;
   /** Accepts the reply to a call of the main thread. */
   take(reply: CallReply): void;
@@ -115,12 +115,12 @@ interface SharedThread {
   flush(): void;
 }
 
-/** The time for which additions are gathered before they are sent to the main thread, in milliseconds. */
+/** The time for which counts are gathered before they are sent to the main thread, in milliseconds. */
 const GATHER_MS = 20;
 
 /**
- * The longest wait of a request for the main thread, in milliseconds. The main thread's own wait for a store is much
- * shorter, so a thread decides by its own counts only on an overloaded machine.
+ * The longest wait of a request for the main thread, in milliseconds. After it, a thread decides by its own counts. The
+ * main thread waits much shorter for a store, so this happens only on an overloaded machine.
  */
 const WAIT_MS = 250;
 
@@ -136,7 +136,7 @@ function createSharedThread(
     (call) => report({ kind: "call", call }),
   );
   const sums = new RemoteSums({
-    // The main thread is always reachable and loses nothing.
+    // Unlike a store, the main thread is always reachable.
     ledger: { ...main, isAway: false },
     clock: systemClock,
     deadlines: createDeadlines(),

@@ -1,17 +1,17 @@
-/** Lists of files by a name of each. */
+/** Lists of files, each under a name. */
 export type WatchedLists = ReadonlyMap<string, WatchedList>;
 
 /** A list of files that may change, such as those that match a pattern. */
 export interface WatchedList {
   /** The list when it was read, as a text. */
   readonly seen: string;
-  /** Returns the list as a text. Never rejects. */
+  /** Reads the list again and returns it as a text. Never rejects. */
   read(): Promise<string>;
 }
 
 /** A running watch of files. */
 interface FilesWatch {
-  /** Replaces the set of watched files, and the lists of files by a name of each. */
+  /** Replaces the watched files and lists. */
   follow(paths: ReadonlySet<string>, lists?: WatchedLists): void;
   /** Ends the watch; resolves when its timers and system resources are released. */
   stop(): Promise<void>;
@@ -22,20 +22,20 @@ interface WatchOptions {
   readonly onChange: () => void;
   /** The first lists of files. */
   readonly lists?: WatchedLists;
-  /** The quiet time after the last sign of a change, in milliseconds, so that a write can end. */
+  /** The quiet time between the last change and `onChange`, in milliseconds, so that a write can end. */
   readonly quietMs?: number;
-  /** The longest time after the first sign, in milliseconds, even while changes continue. */
+  /** The longest time between the first change and `onChange`, in milliseconds, while changes continue. */
   readonly longestMs?: number;
   /** The time between two polls of the files' metadata, in milliseconds. */
   readonly pollMs?: number;
 }
 
 /**
- * Watches files by name. It notices files that are written in place, replaced by renaming, or deleted and created
- * again, and switched symbolic links (as of Kubernetes).
+ * Watches files by name. It notices when a file is written in place, replaced by renaming, or deleted and created
+ * again, and when a symbolic link is switched (as Kubernetes does).
  *
- * Events of their directories report most changes at once. Some changes have no event: behind a link, on a network file
- * system, in a directory that cannot be watched. A poll of each file's inode, size and time every second finds them.
+ * Events of the directories report most changes at once. Some changes have no event: behind a link, on a network file
+ * system, or in a directory that cannot be watched. They are found by polling each file's inode, size and time.
  *
  * @param paths The first set of files.
  */
@@ -75,7 +75,7 @@ export function watchFiles(
   };
 }
 
-/** Calls `action` after a quiet time that follows a touch. */
+/** Calls `action` when a quiet time has passed after the last touch. */
 function createSettle(
   action: () => void,
   { quietMs, longestMs }: {
@@ -110,7 +110,7 @@ function openWatcher(directory: string): Watcher | undefined {
   }
 }
 
-/** The age below which two writes may share a time stamp, in milliseconds. */
+/** The longest time in which two writes may get the same time stamp, in milliseconds. */
 const YOUNG_MS = 2_000;
 
 /** Returns the state of a file as a text. Equal texts mean equal content, except for a file written just now. */
@@ -120,7 +120,7 @@ async function fingerprint(path: string): Promise<string> {
   return `${state} ${young}`;
 }
 
-/** Returns inode, size and time of a file as a text; that of an absent one differs from every other. */
+/** Returns the inode, size and time of a file as a text; "absent" without a file. */
 export async function fileState(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtime } = await Deno.stat(path);
@@ -135,7 +135,7 @@ function pollFiles(
   { pollMs, stateOf, onChange }: {
     /** The time between two polls, in milliseconds. */
     readonly pollMs: number;
-    /** Returns the state of a file as a text; another text means that the file may have changed. Never rejects. */
+    /** Returns the state of a file as a text, which differs after a change. Never rejects. */
     readonly stateOf: (path: string) => Promise<string>;
     readonly onChange: () => void;
   },
@@ -162,7 +162,7 @@ function pollFiles(
 
   let polling = pollAll();
   return {
-    /** Replaces the set of polled files. `states` has those that are known already. */
+    /** Replaces the set of polled files. `states` contains the states that are already known. */
     follow(
       paths: ReadonlySet<string>,
       states: ReadonlyMap<string, string>,
@@ -177,7 +177,7 @@ function pollFiles(
         polling = Promise.all([polling, poll(path)]).then(() => {});
       }
     },
-    /** Ends the poll; resolves when it has ended. */
+    /** Ends the polling; resolves when no poll is running. */
     async stop(): Promise<void> {
       stopped = true;
       clearTimeout(timer);

@@ -18,25 +18,25 @@ import {
   watchFiles,
 } from "./watch_files.ts";
 
-/** Sets the name of a list apart from the path of a file, which holds no NUL. */
+/** Begins the name of a list. No path of a file contains NUL, so the two never clash. */
 const LIST_PREFIX = "\0";
 
-/** The time for which files must stay as they are before they are used, in milliseconds. */
+/** The time for which files must stay unchanged before they are used, in milliseconds. */
 const QUIET_MS = 1000;
 
 /** The maximum number of reads of files that keep changing. */
 const MAX_LOOKS = 10;
 
-/** A configuration file with the files that it names, and the watch of all of them. */
+/** A configuration file and the files that it names, all of them watched. */
 interface WatchedConfig {
   /**
-   * Reads and validates the file; the files that it names are watched from then on. While it is watched, a changed file
-   * is used only if it was the same a second before: its writer may not have finished.
+   * Reads and validates the file, and watches the files that it names from then on. A file that changes while it is
+   * watched is read again until it stays the same for a second: its writer may not have finished.
    */
   load(): Promise<FileResult>;
   /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
   watch(onChange: () => void): void;
-  /** Returns the files that differ since the last call, or since the watch began. */
+  /** Returns the files that have changed since the last call, or since the watch began. */
   changedFiles(): readonly string[];
   /** Ends the watch. */
   stop(): Promise<void>;
@@ -47,7 +47,7 @@ interface WatchedConfig {
  *
  * @param path The path of the configuration file.
  * @param env The values of the file's variables.
- * @param tokenFor Gives the tokens of exchanges.
+ * @param tokenFor Returns the tokens of token exchanges.
  */
 export function createWatchedConfig(
   path: string,
@@ -55,14 +55,14 @@ export function createWatchedConfig(
   timers: Timers = lastingTimers,
   tokenFor?: TokenFor,
 ): WatchedConfig {
-  /** The files and lists of the last load. They alone decide about the outcome of the next one. */
+  /** The files and lists of the last load. Another load has the same outcome until one of them changes. */
   let read = new Set([path]);
   let lists: WatchedLists = new Map();
   let files: ReturnType<typeof watchFiles> | undefined;
 
-  /** The files of the last load, as they were. */
+  /** The states of the files of the last load. */
   let used: ReadonlyMap<string, string> = new Map();
-  /** The same when they were last reported. */
+  /** The states when `changedFiles()` last returned. */
   let reported = used;
 
   async function look(): Promise<ReadonlyMap<string, string>> {
@@ -123,14 +123,14 @@ export function createWatchedConfig(
     },
     async stop() {
       const last = files;
-      // A running load() must not follow any more files.
+      // A running load() must not watch more files.
       files = undefined;
       await last?.stop();
     },
   };
 }
 
-/** Returns true when two reads found the same files. */
+/** Returns true when the files have the same states in both maps. */
 function agrees(
   one: ReadonlyMap<string, string>,
   other: ReadonlyMap<string, string>,
@@ -138,7 +138,7 @@ function agrees(
   return [...one].every(([name, state]) => other.get(name) === state);
 }
 
-/** Returns a list of files as a text; that of an unreadable folder differs from every other. */
+/** Returns a list of files as a text; NUL for an unreadable folder. */
 function listText(names?: readonly string[]): string {
   return names?.join("\n") ?? LIST_PREFIX;
 }
@@ -153,14 +153,14 @@ interface ReloadLog {
 /**
  * Logs the same problems only once: an invalid file is read again whenever another file changes.
  *
- * @param changedFiles Returns the files that an applied configuration came from, as far as they differ.
+ * @param changedFiles Returns the files whose changes led to an applied configuration.
  */
 export function createReloadLog(
   log: Log,
   changedFiles: () => readonly string[],
 ): ReloadLog {
   let logged: readonly Problem[] = [];
-  /** True when an unchanged configuration is logged, too: after an error and after a SIGHUP. */
+  /** True when even an unchanged configuration is logged: after an error or a SIGHUP. */
   let isDue = false;
 
   function reject(problems: readonly Problem[]): void {
