@@ -141,7 +141,7 @@ export function problemLines(problems: readonly Problem[]): string {
   return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
 }
 
-/** Returns the instructions for a missing configuration; empty when there is one. */
+/** Returns instructions when the configuration is missing, else an empty text. */
 export function missingFileHint(
   { missing }: { readonly missing?: string },
 ): string {

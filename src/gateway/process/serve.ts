@@ -45,7 +45,7 @@ interface ProcessIo {
   readonly writeError: (text: string) => void;
 }
 
-/** How a program that serves has ended: after a signal, or without serving at all. */
+/** The end of a program that serves: after a signal, or before it could serve. */
 export type ServeEnding = "stopped" | "invalid_config" | "cannot_listen";
 
 /**

@@ -10,7 +10,7 @@ export interface WrittenNames {
   readonly tokens: ReadonlyMap<string, string>;
   /** True for each group with a `connections` list. `undefined` when the groups are not known. */
   readonly groups: ReadonlyMap<string, boolean> | undefined;
-  /** `undefined` when the connections are not known. */
+  /** The names of the connections. `undefined` when they are not known. */
   readonly connections: ReadonlySet<string> | undefined;
 }
 

@@ -31,8 +31,8 @@ export function outputFormat(
 /**
  * Opens the program's log over a sink.
  *
- * @param writeError Gets a line when the sink takes no more lines, as on a full disk, and again only after it has taken
- * some.
+ * @param writeError Receives a line when a write fails, as on a full disk; the next one only after a write has
+ * succeeded.
  */
 export function openLog(
   sink: ByteSink,

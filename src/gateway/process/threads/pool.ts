@@ -262,7 +262,7 @@ function createPoolMetrics(timers: Timers) {
   }
 
   return {
-    /** Collects the metrics of all listening threads; for a late one, it returns the last snapshot. */
+    /** Collects the metrics of all listening threads; the last snapshot of a thread that is late. */
     async collect(slots: readonly Slot[]): Promise<readonly Snapshot[]> {
       await requestAll(slots.filter(({ isListening }) => isListening));
       return [...await retired, ...[...latest.values()].flat()];
