@@ -7,7 +7,7 @@ type Attribution = Readonly<Record<string, string>>;
 /** Reads the headers that `server.attribution` names. */
 export interface AttributionReader {
   /**
-   * @param caller The digest of the caller, whose values are its share.
+   * @param caller The digest of the caller, by which its new values are counted.
    * @returns `undefined` when the request has no such header.
    */
   read(
@@ -21,8 +21,8 @@ export interface AttributionReader {
 const MAX_LENGTH = 64;
 
 /**
- * The number of values of a header on one day. Further ones are logged as {@linkcode OTHER}, so that sums stay small.
- * For a new value of a caller with fewer, the newest value of the caller with the most gives way.
+ * The most values of a header on one day. Further ones are logged as {@linkcode OTHER}, so that sums stay small. When a
+ * caller with few values sends a new one, the newest value of the caller with the most makes room.
  */
 const MAX_VALUES = 1000;
 
@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
 export function createAttributionReader(
   clock: Pick<Clock, "now">,
 ): AttributionReader {
-  /** The values of the running day, and those that each caller was the first to send, by header. */
+  /** By header: the values of the current day, and for each caller those that it sent first. */
   const seen = new Map<string, ReturnType<typeof emptyDay>>();
   let day = 0;
 

@@ -24,7 +24,7 @@ async function packedCatalog(): Promise<PackedCatalog> {
   return file.default;
 }
 
-/** The minor version of Codex from which on it reads each field of the entries. An older one may reject them all. */
+/** The first minor version of Codex that reads each field of the entries. An older version may reject all entries. */
 const SINCE_MINOR = 169;
 
 /**
@@ -64,8 +64,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 const KIND_REGEXP = /^gpt-(\d+)(?:\.(\d+))?-([a-z]+)/;
 
 /**
- * Returns the known model whose entry fits a newer one: one of the same kind if there is any, and of the nearest version.
- * A model older than all of them has none: it lacks their tools.
+ * Returns the known model whose entry fits a newer one: the nearest version of the same kind, else of any kind. A model
+ * older than all known ones has none, because it lacks their tools.
  */
 function nearestRelative(
   id: string,

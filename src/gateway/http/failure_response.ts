@@ -101,8 +101,8 @@ function upstreamFailureResponse(
 }
 
 /**
- * Sets the facts of an error. Without a reason of its own, only a status above 500 sets the reason: those messages are
- * the gateway's own. The message of an `internal` error (500) is always the same.
+ * Sets the facts of an error. An error without a reason gets its message as the reason if its status is above 500:
+ * those messages are the gateway's own. The message of an `internal` error (500) is always the same.
  */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;

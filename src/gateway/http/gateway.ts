@@ -181,7 +181,7 @@ async function answered(
     : await finish(own, "complete", served);
 }
 
-/** Returns true for a health check, a `HEAD` request of an agent, and a part of the page, which has some forty. */
+/** Returns true for a health check, a `HEAD` request of an agent, and each of the page's forty or so parts. */
 function isUnlogged(
   action: OwnResponseAction | OpenAction,
   path: string,
@@ -191,7 +191,7 @@ function isUnlogged(
       (method === "HEAD" || action.open === page && path !== "/");
 }
 
-/** Returns true for the health of the process or of the instance, which is reported during a drain, too. */
+/** Returns true for a route that reports the health of the process or the instance. It responds during a drain, too. */
 function reportsHealth(action: Route["action"]): boolean {
   return "open" in action &&
     (action.open === live || action.open === ready);

@@ -57,7 +57,10 @@ interface HealthEvidence {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Returns the failure of a connection of which no model may be tried; a wait that its provider asked for is none. */
+/**
+ * Returns the failure of a connection when none of its models may be tried. A wait that the provider asked for is no
+ * failure.
+ */
 function failingOf(
   connectionId: string,
   { caller, config, health, clock }: HealthEvidence,

@@ -12,8 +12,8 @@ export interface TargetSource {
 }
 
 /**
- * Parses the target of a request. Never throws. A server must see to it that the host in the address is one: it is the
- * caller's text, and may hold a path.
+ * Parses the target of a request. Never throws. A server must check the host in the address first, because it is the
+ * caller's text and may hold a path.
  */
 export function requestTarget({ url }: TargetSource): RequestTarget {
   const target = URL_REGEXP.exec(url);

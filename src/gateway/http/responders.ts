@@ -30,7 +30,7 @@ interface AskedByCaller extends
   readonly id: string | undefined;
 }
 
-/** Responds to anyone, without a credential. `undefined`: with this configuration, nothing is at the path. */
+/** Responds to anyone, without a credential. Returns `undefined` when the configuration puts nothing at the path. */
 export type OpenResponder = (
   asked: Asked,
 ) => Response | Promise<Response> | undefined;

@@ -118,8 +118,8 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
   .map((path) => path.slice("/v1".length));
 
 /**
- * Returns the path that a mistyped one means: its prefix is missing, doubled or another, the SDK has added the path to a
- * base URL that already ended in it, or a few letters differ.
+ * Returns the path that a mistyped one means. The prefix may be missing, doubled or another, the path may repeat the
+ * end of the base URL, or a few letters may differ.
  */
 function meantPath(path: string): string | undefined {
   // A comparison takes time for each character.

@@ -28,7 +28,10 @@ import {
   type SmallRequest,
 } from "../upstream/small_request.ts";
 
-/** The paths of the sign-in. Claude Code takes those from its metadata, of the gateway's own origin alone. */
+/**
+ * The paths of the sign-in. Claude Code reads them from the metadata, and accepts only paths of the gateway's own
+ * origin.
+ */
 export const SIGN_IN_PATHS = {
   metadata: "/.well-known/oauth-authorization-server",
   device: "/oauth/device_authorization",
@@ -62,8 +65,8 @@ export interface SignInService {
 
 /**
  * Creates the sign-in of Claude Code at this gateway, by the contract that Anthropic's own gateway serves at
- * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token: both requests
- * go to the issuer, and its tokens to the caller, who is then the one of the token.
+ * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token. It passes both
+ * requests to the issuer, and the issuer's tokens to the caller. These tokens then identify the caller.
  */
 export function createSignIn(clock: Clock): SignInService {
   const bounds = createSignInBounds(clock);
@@ -265,7 +268,9 @@ async function send(
   return { status, text, body: objectOf(parseJson(text)) };
 }
 
-/** The gateway verifies JWTs. Where the access token is none, the ID token is one. */
+/**
+ * Returns the tokens for a caller. The gateway verifies JWTs, so the ID token replaces an access token that is no JWT.
+ */
 function tokensIn(body: JsonObject): JsonObject {
   const { id_token: id, ...rest } = body;
   const isJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(String(body.access_token));

@@ -6,7 +6,7 @@ import { oncePer } from "@gateway/base/memo";
 import { shortDigest } from "@gateway/base/sha256";
 import type { Clock } from "@gateway/base/time/timers";
 
-/** What a network may send of each kind, or a known login: so many at once, and then so many each second. */
+/** The requests that a network may send of each kind, and a known login: `burst` at once, then `perSecond`. */
 const RATES = {
   start: { burst: 30, perSecond: 1 },
   poll: { burst: 60, perSecond: 6 },
@@ -27,7 +27,7 @@ const TTL_MS = { refused: 5 * 60_000, login: 30 * 24 * 3_600_000 };
 /** Limits what networks send to the issuer, because anybody may sign in. */
 export interface SignInBounds {
   /**
-   * Takes the place of a request, or returns why there is none. Call `end` once, with the status of the response and the
+   * Takes a place for a request, or returns why it gets none. Call `end` once, with the status of the response and the
    * login's next refresh token.
    *
    * @param token The refresh token; empty without one.
@@ -40,7 +40,7 @@ export interface SignInBounds {
 
 /** Creates bounds of one thread. A login that it knows has a rate of its own, whatever its network sends. */
 export function createSignInBounds(clock: Clock): SignInBounds {
-  /** What is left to each network or login. */
+  /** The requests left to each network or login. */
   const senders = new TtlCache<string, ReturnType<typeof senderOf>>(clock);
   const running = { start: 0, poll: 0, renewal: 0, login: 0 };
   const tokens = new TtlCache<string, keyof typeof TTL_MS>(clock);
@@ -102,8 +102,8 @@ const trusts = oncePer((server: Pick<ServerConfig, "trustedProxies">) => {
 });
 
 /**
- * Returns the network that a request comes from: an IPv4 address, or the first 64 bits of an IPv6 address, which one
- * machine may vary. Behind trusted proxies, it is that of the last address in `x-forwarded-for` that is none of theirs.
+ * Returns the network of a request: an IPv4 address, or the first 64 bits of an IPv6 address, because one machine may
+ * vary the rest. Behind trusted proxies, the last address in `x-forwarded-for` that is no proxy's counts.
  */
 export function networkOf(
   { peer = "", headers }: Pick<IncomingRequest, "peer" | "headers">,
