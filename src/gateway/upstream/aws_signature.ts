@@ -7,7 +7,7 @@ import type { LongBytes } from "@gateway/base/streams/bytes";
 
 type Headers = [name: string, value: string][];
 
-/** A request that is complete but for its signature. */
+/** A complete request without its signature. */
 interface Unsigned {
   readonly method: "GET" | "POST";
   readonly url: string;
@@ -18,16 +18,16 @@ interface Unsigned {
 /** Returns the headers of a request with its signature. */
 export type Sign = (request: Unsigned) => Promise<Headers>;
 
-/** The derived keys of a day. A new key of AWS is a new `auth`. */
+/** The signing keys that are derived for each day. A new AWS key comes with a new `auth`. */
 const derivedKeysOf = oncePer((_auth: Connection["auth"]) =>
   new Map<string, ArrayBuffer>()
 );
 
 /**
- * Returns the signature of a connection's requests, AWS Signature Version 4
+ * Returns a function that signs a connection's requests with AWS Signature Version 4
  * (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html); `undefined` for a connection
- * that sends its key. It covers the host, the path, the body and the `x-amz-` headers: what else a proxy may change
- * is not signed.
+ * that sends its key. The signature covers the host, the path, the body and the `x-amz-` headers. Other headers are not
+ * signed, because a proxy may change them.
  */
 export function signatureOf(
   { auth }: Connection,
@@ -58,7 +58,7 @@ export function signatureOf(
   };
 }
 
-/** Services that are signed for by the beginning of their host. Sources: npm `@anthropic-ai/bedrock-sdk`, `aws-sdk`. */
+/** Services whose name in a signature is a label of their host. Sources: npm `@anthropic-ai/bedrock-sdk`, `aws-sdk`. */
 const SERVICE_REGEXP = /(?:^|\.)(bedrock-mantle|aws-external-anthropic)\./;
 
 /** Returns the name by which AWS knows the service of an address: `bedrock` for bedrock-runtime. */

@@ -28,7 +28,7 @@ interface UpstreamCall {
   readonly url: string;
   readonly headers: [string, string][];
   readonly body: Uint8Array<ArrayBuffer> | Upload;
-  /** Signs the request, where its connection sends no key. */
+  /** Signs the request; absent when the connection sends its key. */
   readonly sign?: Sign | undefined;
   readonly deadlines: Deadlines;
   /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
@@ -37,7 +37,7 @@ interface UpstreamCall {
   readonly firstByteMs: number;
   /** See {@linkcode HttpRequest}. */
   readonly overNewConnection?: boolean | undefined;
-  /** Ends the exchange, its body included; the reason of its signal is thrown then. */
+  /** Aborts the exchange, including its body. The exchange then throws the reason of the signal. */
   readonly controller: AbortController;
 }
 
@@ -51,7 +51,7 @@ export class Upload {
     this.body = body;
   }
 
-  /** Calls `onThrough` once the client has stopped reading the body, at once if it has already. */
+  /** Calls `onThrough` when the client stops reading the body, or at once if it already has. */
   whenThrough(onThrough: () => void): void {
     if (this.#isThrough) onThrough();
     else this.#onThrough.push(onThrough);
@@ -64,7 +64,7 @@ export class Upload {
   }
 }
 
-/** The reason of a signal that ends a call whose response is late. */
+/** The abort reason of a call whose response is late. */
 const LATE = silentUpstream();
 
 /** A lower status is no final answer (RFC 9110, section 15.2). */

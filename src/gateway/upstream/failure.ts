@@ -125,7 +125,7 @@ export class GatewayShortage extends GatewayError {
   }
 }
 
-/** Returns the error for a caller whose request got no response: of this machine's shortage, or of the upstream. */
+/** Returns the error for a request without a response. Either this machine had a shortage, or the upstream failed. */
 export function unanswered(cause: unknown): GatewayError {
   const shortage = shortageOf(cause);
   return shortage === undefined

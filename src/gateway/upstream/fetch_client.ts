@@ -4,8 +4,8 @@ import { readHeaders } from "@gateway/base/header_fields";
 import { createByteReader, streamOf } from "@gateway/base/streams/byte_reader";
 
 /**
- * A client over a function like `fetch`, for the demo provider and scripts. No network: the platform's `fetch` may send a
- * request twice. It knows no deadline for the connection alone.
+ * Creates a client from a function like `fetch`, for the demo provider and scripts. It is not for the network, because
+ * the platform's `fetch` may send a request twice. It ignores `connectMs`.
  */
 export function createFetchClient(fetch: Fetch): HttpClient {
   return {
@@ -34,7 +34,10 @@ export function createFetchClient(fetch: Fetch): HttpClient {
   };
 }
 
-/** A function like `fetch` over a client, for GET and POST. It follows no redirect, and throws its signal's reason. */
+/**
+ * Creates a function like `fetch` from a client, for GET and POST. It follows no redirect, and throws its signal's
+ * reason.
+ */
 export function createClientFetch(client: HttpClient): Fetch {
   return async (url, init) => {
     const request = new Request(url, init);

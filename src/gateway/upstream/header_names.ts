@@ -28,7 +28,7 @@ export interface HeaderGroup {
   readonly names: readonly string[];
   /** Beginnings of names. */
   readonly prefixes: readonly string[];
-  /** Words of names. It must take linear time, because a name may be as long as a head. */
+  /** Matches words of names. It must take linear time, because a name may be as long as all headers together. */
   readonly words?: RegExp;
 }
 
@@ -185,9 +185,9 @@ const WORD_END = "(?![^._-])";
 const WORD_START = "(?<![^._-])";
 
 /**
- * The words in the names of headers with which a proxy passes on the person that it has signed in, or a credential of
- * that person: those of sign-on proxies, API gateways, service meshes and CI systems, and of the next one. Providers'
- * SDKs and clients send no such names, apart from `user-agent`, `x-token-budget` and their like.
+ * Words in the names of headers by which a proxy passes on a signed-in person or that person's credential. They cover
+ * sign-on proxies, API gateways, service meshes and CI systems, known or new. Providers' SDKs and clients send no such
+ * names, except those like `user-agent` and `x-token-budget`.
  */
 const PERSON: HeaderGroup = {
   reason: "has the name of a credential or of a signed-in person",

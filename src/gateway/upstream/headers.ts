@@ -18,8 +18,8 @@ import { isVertexClaude } from "./vertex_claude.ts";
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
 /**
- * Returns the headers of an upstream request. They are the caller's without the withheld ones, the connection's
- * credential, and its fixed headers, which win.
+ * Returns the headers of an upstream request: those of the caller that are not withheld, the connection's credential,
+ * and its fixed headers. The fixed headers win.
  *
  * @returns Pairs; each name once.
  */
@@ -40,10 +40,10 @@ export function upstreamHeaders(
   return finish(pairs, connection);
 }
 
-/** The beta that each request with an OAuth token of Anthropic names (github.com/anthropics/anthropic-sdk-typescript). */
+/** The beta feature that Anthropic requires with an OAuth token (github.com/anthropics/anthropic-sdk-typescript). */
 const ANTHROPIC_OAUTH = "oauth-2025-04-20";
 
-/** Names the beta of an exchanged token, and removes the values of `headers_drop`. */
+/** Adds the beta feature that an exchanged token requires, and removes the values of `headers_drop`. */
 function finish(
   pairs: [string, string][],
   connection: Connection,
@@ -158,7 +158,7 @@ interface TranslatedHeadersOptions {
   readonly ownHeaders: readonly [name: string, value: string][];
   /**
    * The beginnings of header names that belong to a protocol, in lower case. Pass the same array for every request: the
-   * test made from it is cached by the array.
+   * array is the cache key of the test made from it.
    */
   readonly protocolPrefixes: readonly string[];
   readonly stream: boolean;

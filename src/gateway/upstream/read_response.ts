@@ -54,8 +54,8 @@ export async function readResponseBytes(
 }
 
 /**
- * Returns the declared length of a response's body; `undefined` when there is none. The declared length of a compressed
- * body is that of its compressed form. A length beside chunks does not count (RFC 9112, section 6.3).
+ * Returns the declared length of a response's body, if any. The length of a compressed body does not count, because it
+ * is that of the compressed form. Nor does a length beside chunks (RFC 9112, section 6.3).
  */
 export function declaredBytes(headers: HeaderFields): number | undefined {
   const isOther = headers.has("content-encoding") ||
@@ -64,21 +64,21 @@ export function declaredBytes(headers: HeaderFields): number | undefined {
   return Number.isNaN(length) ? undefined : length;
 }
 
-/** The longest error body that is read, in bytes; of a longer one only the status counts. */
+/** The longest error body that is read, in bytes. If the body is longer, only the status counts. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
 /**
- * The timeout for reading an error body, in milliseconds. A caller waits for the next attempt, and no model needs the
- * time.
+ * The timeout for reading an error body, in milliseconds. It is short, because the caller waits for the next attempt
+ * and no model is at work.
  */
 const MAX_ERROR_MS = 30_000;
 
 /**
- * Reads the body of an upstream's error. Its status alone decides what follows, so that a body that breaks off makes no
- * invalid request valid.
+ * Reads the body of an upstream's error. Only the status decides what follows: a 400 stays a 400 when its body breaks
+ * off.
  *
  * @returns `undefined` when the body is too long or too slow, and when it breaks off.
- * @throws The reason of the controller's signal when somebody else aborts it.
+ * @throws The reason of the controller's signal when anything but the timeout aborts it.
  */
 export async function readErrorBytes(
   answer: ResponseBody,

@@ -33,8 +33,8 @@ const MIN_LENGTH = 8;
 const DISTINCTIVE_LENGTH = 16;
 
 /**
- * Returns the keys of a connection and the values of its fixed headers that are credentials. Those before its last
- * change belong to them, because providers name an old key after a rotation, too.
+ * Returns the keys of a connection and the values of its fixed headers that are credentials. Includes those before its
+ * last change, because a provider may name the old key after a rotation.
  */
 export const secretsOf: (connection: Connection) => Secrets = oncePer(
   (connection) => {
@@ -46,7 +46,7 @@ export const secretsOf: (connection: Connection) => Secrets = oncePer(
   },
 );
 
-/** The secrets of each connection since its last change, and before. */
+/** By connection: its current secrets, then those before its last change. */
 const textsById = new Map<string, (readonly string[])[]>();
 
 const isCredential = nameMatcher([CREDENTIALS]);
@@ -105,7 +105,7 @@ function withoutWords({ status }: Failure): string {
     : `The provider answered with status ${status}`;
 }
 
-/** Returns the texts that reveal a secret: its beginning, and the base64 of that at each offset among other bytes. */
+/** Returns the texts that reveal a secret: its beginning, plain and in base64 at each byte offset. */
 function revealingParts(secret: string): readonly string[] {
   const beginning = secret.slice(0, DISTINCTIVE_LENGTH);
   const encoded = [0, 1, 2].map((before) => {

@@ -3,7 +3,7 @@ import type { HttpClient } from "@gateway/http1";
 import { type Deadlines, within } from "@gateway/base/time/deadlines";
 import { readText } from "@gateway/base/streams/byte_reader";
 
-/** A request to an identity provider or a metadata service, and nothing of a caller. */
+/** A short request to an identity provider or a metadata service, never to a model. */
 export interface SmallRequest {
   /** Default: POST with a body, else GET. */
   readonly method?: "PUT";

@@ -35,7 +35,7 @@ export function operationUrl(
 
 const FIRST_VERSION = "2023-06-01";
 
-/** Google's name of that version. */
+/** Google's name of {@linkcode FIRST_VERSION}. */
 const VERTEX_VERSION = "vertex-2023-10-16";
 
 /** The members of a native body that change. */
@@ -45,9 +45,9 @@ interface VertexMembers {
 }
 
 /**
- * Returns the edits of a native body, the last one first: the version takes the place of the model. A version of the
- * body's own wins, as with the SDK; the later one of both members goes with the comma before it. To count tokens, the
- * body keeps the model.
+ * Returns the edits of a native body, from its end to its start. They replace the model with the version; if the body
+ * has both, they remove the later one. The body's own version wins, as with the SDK. A body that counts tokens keeps
+ * the model.
  *
  * @param version The caller's `anthropic-version`, which newer SDKs for Vertex send in the body.
  */

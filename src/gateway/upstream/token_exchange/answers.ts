@@ -5,7 +5,7 @@ export class TokenExchangeFault extends Error {
   override readonly name = "TokenExchangeFault";
 }
 
-/** The key of a provider, and its life: from the start of its request, or until a time; in milliseconds. */
+/** A provider's key, with its life from the start of the request or the time of its end, in milliseconds. */
 export type NewKey =
   & { readonly key: string }
   & ({ readonly lifeMs: number } | { readonly endsAtMs: number });
@@ -60,7 +60,7 @@ function objectIn(text: string): JsonObject {
   throw new TokenExchangeFault("the response is not JSON");
 }
 
-/** Returns a text of a response, which never goes into an error: it may be a token. */
+/** Returns a text of a response. Its error never quotes the text, which may be a token. */
 function textOf(value: unknown, form = /./): string {
   if (typeof value === "string" && form.test(value)) return value;
   throw new TokenExchangeFault("the response has no token");

@@ -10,7 +10,7 @@ import {
   TokenExchangeFault,
 } from "./answers.ts";
 
-/** A request for a token, or for what leads to one. */
+/** One request of a token exchange. */
 export interface TokenRequest extends SmallRequest {
   /** True for a metadata service, which no proxy reaches. */
   readonly isLocal?: boolean;
@@ -19,7 +19,7 @@ export interface TokenRequest extends SmallRequest {
 /** What an exchange needs next: the text of a file, or of a successful response. */
 type Step = { readonly file: string } | TokenRequest;
 
-/** The steps of an exchange. Each is answered with its text; the end is the key. */
+/** The steps of an exchange. The generator takes the text of each step, and returns the key. */
 type Steps<Result = NewKey> = Generator<Step, Result, string>;
 
 const GOOGLE_METADATA =
@@ -93,7 +93,7 @@ export function* tokenExchangeSteps(exchange: TokenExchangeSettings): Steps {
   );
 }
 
-/** Returns the request of an exchange that has one, or the first of two. */
+/** Returns the main request of an exchange. Only `google` with a `service_account` needs a second one. */
 function requestFor(
   exchange: Exclude<
     TokenExchangeSettings,
@@ -172,7 +172,7 @@ function requestFor(
   }
 }
 
-/** The session that opens the metadata service lives for a minute. */
+/** Reads the keys of an EC2 instance from its metadata service, in a session of one minute. */
 function* instanceSteps(): Steps {
   const session = oneWord(
     yield {

@@ -39,12 +39,12 @@ interface TokenBookOptions {
   readonly onChange: () => void;
 }
 
-/** The least time between two exchanges because of a refused token, in milliseconds. */
+/** The least time between two exchanges that a refused token causes, in milliseconds. */
 const REFUSED_MS = 10_000;
 
 /**
- * A token that would be renewed within `shortMs` is renewed after ever longer pauses, in milliseconds, until a provider
- * refuses one: a request needs it then.
+ * The pauses before the renewal of a token that is due within `shortMs`, in milliseconds. Each pause is longer than the
+ * last, until a provider refuses a token: then a request needs a new one.
  */
 const PAUSES = { shortMs: 30_000, firstMs: 1000, mostMs: 3_600_000 };
 
@@ -61,10 +61,10 @@ interface Entry {
   /** `undefined` until the end of the first exchange. */
   state: ExchangedToken | undefined;
   running: Promise<ExchangedToken> | undefined;
-  /** The time of the last exchange because of a refused token, on the monotonic clock, in milliseconds. */
+  /** The time of the last exchange that a refused token caused, on the monotonic clock, in milliseconds. */
   refusedMs: number;
   failures: number;
-  /** The successive short lives since a token was refused. */
+  /** The number of short-lived tokens in a row since one was refused. */
   shortLives: number;
   cancel: () => void;
 }
