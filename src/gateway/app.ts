@@ -60,11 +60,11 @@ interface GatewaySurroundings {
   readonly log: Log;
   /** Threads for long translations; without them, a translation runs at once and blocks other requests. */
   readonly translationPool?: TranslationPool | undefined;
-  /** Absent where metrics are not enabled. */
+  /** Absent when metrics are disabled. */
   readonly metrics?: Metrics | undefined;
-  /** Absent where traces are not collected. */
+  /** Absent when traces are disabled. */
   readonly tracing?: Tracing | undefined;
-  /** The state that it shares with other gateways; default: none. */
+  /** The state shared with other gateways; default: none. */
   readonly shared?: SharedState | undefined;
   /** Default: this machine's. */
   readonly clock?: Clock;
@@ -83,15 +83,15 @@ interface GatewaySurroundings {
 interface Gateway {
   /** The web-standard handler. */
   readonly handler: Handler;
-  /** The same for the gateway's own server, which takes responses as they are. */
+  /** The handler for the gateway's own server, which takes responses as they are. */
   readonly respond: Respond;
   /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;
   /** Returns the state for the metrics, without a request to a provider. */
   state(): GatewayState;
-  /** Returns true when an attempt of the last minute failed by a shortage of its own machine. */
+  /** Returns true when an attempt of the last minute failed because the gateway's machine had a shortage. */
   hasShortage(): boolean;
-  /** Sends the alerts that wait, before the end of the process. */
+  /** Sends the waiting alerts before the process ends. */
   drainAlerts(): Promise<void>;
   /** Returns the use of limits for the metrics, without a request to a provider. */
   usage(): Promise<UsageState>;
@@ -231,7 +231,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   };
 }
 
-/** Ends the running requests of tokens that leave the configuration, where `server.removed_tokens` is `end`. */
+/** Ends the running requests of tokens that a reload removes, if `server.removed_tokens` is `end`. */
 function endRemovedTokens(liveConfig: LiveConfig, admission: Admission): void {
   let known = liveConfig.current().callers;
   liveConfig.onSwap(({ callers, server }) => {

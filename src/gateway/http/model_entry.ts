@@ -20,9 +20,9 @@ export interface KnownModel {
 
 /**
  * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
- * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (all in
- * which the model is served), `native_protocols` (those without translation) and `regions` are the gateway's own fields.
- * Unknown facts are absent.
+ * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (all in which the model
+ * is served), `native_protocols` (those without translation) and `regions` are the gateway's own fields. Unknown facts
+ * are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
