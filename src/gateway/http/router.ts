@@ -122,7 +122,7 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
  * end of the base URL, or a few letters may differ.
  */
 function meantPath(path: string): string | undefined {
-  // A comparison takes time for each character.
+  // A comparison takes longer for a longer path.
   if (path.length > 128) return undefined;
   const rest = path.replace(/^.*\/v1(?=\/)/i, "").replace(/^(.+)\1$/, "$1");
   // Without `/v1`, the path may follow any prefix. With it, as in `/v1/threads/x/messages`, it belongs to another API.

@@ -105,7 +105,7 @@ export function createSignIn(clock: Clock): SignInService {
     request: IncomingRequest,
     options: PassOptions,
   ): Promise<Response> {
-    // Before it takes a place: a caller that sends nothing must not keep others out.
+    // The form is read before a place is taken: a caller that sends nothing must not keep others out.
     const form = await readForm(request.body, options.deadlines);
     if (form === undefined) {
       return answer(400, INCOMPLETE, { connection: "close" });

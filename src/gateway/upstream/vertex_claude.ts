@@ -28,7 +28,7 @@ export function operationUrl(
     return `${base}${operationPath(operation, model, { stream })}`;
   }
   if (name === "count_tokens") return `${base}/count-tokens:rawPredict`;
-  // The SDK leaves `@` as it is, which precedes the date of a model.
+  // As in the SDK, the `@` before the date of a model is not encoded.
   const segment = encodeURIComponent(model).replaceAll("%40", "@");
   return `${base}/${segment}:${stream ? "streamRawPredict" : "rawPredict"}`;
 }

@@ -128,7 +128,7 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
   }
 
   function renewIn(delayMs: number, entry: Entry): void {
-    // The configuration may have lost the exchange while it ran.
+    // A reload may have removed the exchange while it ran.
     if (entries.get(JSON.stringify(entry.exchange)) !== entry) return;
     const ms = Math.min(delayMs, MAX_DELAY_MS);
     entry.cancel = timers.schedule(ms, () => void renewed(entry));
