@@ -17,9 +17,9 @@ export interface CommandSpec {
   readonly name: string;
   /** The placeholders after the name, such as `new NAME`. */
   readonly operands?: string;
-  /** The words that a shell completes there. */
+  /** The words that shell completion offers for them. */
   readonly words?: readonly string[];
-  /** True when file names may be given there. */
+  /** True when they may be file names. */
   readonly takesFiles?: boolean;
   /** Its effect, in one line. */
   readonly summary: string;

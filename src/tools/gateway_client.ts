@@ -33,7 +33,7 @@ export interface GatewayResponse {
   readonly text: string;
   /** The parsed text; `undefined` when it is not JSON. */
   readonly body: JsonValue | undefined;
-  /** True for an error that no retry helps against. */
+  /** True for an error that a retry cannot solve. */
   readonly isFinal: boolean;
 }
 
@@ -42,7 +42,7 @@ export class NoResponse extends Error {
   override readonly name = "NoResponse";
   /** True when a server is there, but the connection to it failed. */
   readonly isThere: boolean;
-  /** The message with an instruction for a command that reads the address of {@linkcode readGatewayAddress}. */
+  /** The message with advice, for a command that gets the address from {@linkcode readGatewayAddress}. */
   readonly advised: string;
 
   constructor(
@@ -107,7 +107,7 @@ export async function requestGateway(
   }
 }
 
-/** The places of the gateway's address. */
+/** The settings with the gateway's address, as messages name them. */
 const ADDRESS = "the address in --url or MODEL_GATEWAY_URL";
 
 /** The reason for a response that ended too early, as the end of a sentence. */
@@ -282,8 +282,8 @@ export const NO_TOKEN =
   "there is no token. Set MODEL_GATEWAY_TOKEN or use --token";
 
 /**
- * Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path.
- * Returns `undefined` for a text that is no URL, and for a URL with credentials or a query.
+ * Returns an address without the `/v1` or `/limits` at its end. Returns `undefined` for a text that is no URL, and for
+ * a URL with credentials or a query.
  */
 export function gatewayBase(text: string): string | undefined {
   const url = URL.parse(text);

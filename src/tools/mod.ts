@@ -29,7 +29,7 @@ import { RECONCILE, runReconcile } from "./reconcile/command.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "@gateway/gateway/process";
 
-/** What some commands use of this machine, besides that of all. */
+/** The parts of this machine that only some commands use. */
 const MACHINE = {
   deadline: AbortSignal.timeout,
   identify: identifyLog,
@@ -40,7 +40,7 @@ const MACHINE = {
   columns: terminalColumns,
 };
 
-/** Returns a command of this machine. */
+/** Returns a command that runs with this machine's network, clock and terminal. */
 function onMachine(
   run: Run<CliIo & RequestTools & typeof MACHINE>,
 ): Command["run"] {

@@ -67,9 +67,10 @@ export const CHECK: CommandSpec = {
 };
 
 /**
- * `check [--config F] [--live] [--try] [--print] [--quiet]`: prints a summary of the configuration, with `--print` all
- * of it after the summary, or all of its problems. With `--live`, it sends each provider a request to test its address and key, and reads the keys of the identity providers.
- * With `--try`, it also sends small requests to each model. With `--quiet`, it prints only what needs attention.
+ * `check [--config F] [--live] [--try] [--print] [--quiet]`: prints a summary of the configuration, or all of its
+ * problems. With `--print`, the whole configuration follows the summary. With `--live`, it sends each provider a
+ * request to test its address and key, and reads the keys of the identity providers. With `--try`, it also sends small
+ * requests to each model. With `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -132,7 +133,7 @@ export function reportProblems(
   return EXIT.badUsage;
 }
 
-/** Sends the requests that the arguments ask for, perhaps none. */
+/** Sends the requests of `--live` and `--try`; without `--live`, none. */
 async function checkLive(
   config: Config,
   { values, flags }: Arguments,
@@ -190,7 +191,7 @@ function requireOptions({ values, flags }: Arguments): void {
   }
 }
 
-/** Returns the summary of a configuration; before all of it, as comments of YAML. */
+/** Returns the summary of a configuration, as YAML comments when the whole configuration follows. */
 function summary(
   { config, warnings }: Extract<LoadResult, { config: unknown }>,
   path: string,
@@ -210,7 +211,7 @@ function summary(
   return isComment ? text.replaceAll(/^(?=.)/gm, "# ") : text;
 }
 
-/** Returns a line with the secrets that live long, where some connection needs none. */
+/** Returns a line with the long-lived secrets, if some connection exchanges its secret for short-lived tokens. */
 function longLived(config: Config): readonly string[] {
   const { connections, shared } = config;
   const isKeyless = connections.some(({ auth }) =>

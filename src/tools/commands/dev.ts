@@ -29,7 +29,7 @@ export const runDev: Run<CliIo> = command(DEV, async (read, io, args) => {
     : await runDemo(args, io);
 });
 
-/** Returns true when anything is at the path; `serve` reports a path that is not a file. */
+/** Returns true when the path exists, even as a folder: `serve` reports that fault. */
 async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

@@ -18,19 +18,19 @@ import type { StaffEntry } from "./token_files.ts";
 /** The options that apply to each token. */
 export interface TokenAccess {
   readonly group: readonly string[];
-  /** `undefined` for those of the groups. */
+  /** `undefined` when the token uses those of its groups. */
   readonly connections: readonly string[] | undefined;
   readonly models: readonly string[] | undefined;
   readonly expires: string | undefined;
 }
 
-/** The parts of a command that each of its tokens needs. */
+/** The options with which a command creates its tokens. */
 export interface TokenOptions {
   readonly access: TokenAccess;
   readonly written: WrittenNames;
   /** True when unknown columns of a list are skipped. */
   readonly ignoresColumns: boolean;
-  /** The people who get no new token, because they have one in the file that is written. */
+  /** The people who keep their token in the file of `--to`. */
   readonly kept?: ReadonlyMap<string, unknown>;
 }
 
@@ -169,7 +169,7 @@ export function unknownGroups(
   return unknownNames(names, groups && new Set(groups.keys()));
 }
 
-/** Returns a message when a token would have no connections: it names none, and no group of it has some. */
+/** Returns a message when a token would have no connections: neither it nor any of its groups names one. */
 export function unassigned(
   { group, connections }: TokenAccess,
   { groups }: WrittenNames,

@@ -5,7 +5,7 @@ export interface Person {
   /** The location in the list, for messages. */
   readonly place: string;
   readonly name: string;
-  /** The groups of the list's column, perhaps none; `undefined` without that column. */
+  /** The groups in the person's row, perhaps none; `undefined` when the list has no `group` column. */
   readonly groups: readonly string[] | undefined;
 }
 
@@ -17,7 +17,7 @@ interface Columns {
   /** The positions of the columns. */
   readonly name: number;
   readonly group: number | undefined;
-  /** The message for another row. */
+  /** The message for a row that does not fit these columns. */
   readonly rowMessage: string;
 }
 
@@ -87,7 +87,7 @@ const COLUMNS: ReadonlyMap<string, "name" | "group"> = new Map([
 /**
  * Returns the columns that the first line of a list names, or the reasons why it cannot be used.
  *
- * @returns `undefined` for a name, which begins a list without columns.
+ * @returns `undefined` when the line is a person's name: such a list has no columns.
  */
 function headerIn(
   line: string,
@@ -151,7 +151,7 @@ function personIn(
 /**
  * Returns the cells of a line of CSV (RFC 4180, section 2) without outer spaces; `undefined` for a broken quote.
  *
- * @param delimiters The characters of which each ends a cell.
+ * @param delimiters The characters that end a cell.
  */
 function cellsIn(line: string, delimiters: string): string[] | undefined {
   const cells: string[] = [];

@@ -138,7 +138,7 @@ function accessIn(values: ReadonlyMap<string, string>): TokenAccess {
   };
 }
 
-/** Returns the problems of the options, which would otherwise be repeated for each token. */
+/** Returns the problems of the options, once instead of for each token. */
 function optionProblems(
   { access, written }: TokenOptions,
 ): readonly Problem[] {
@@ -188,7 +188,7 @@ async function printMany(
   return EXIT.good;
 }
 
-/** Adds those of the list to a file who are not in it, and writes their tokens to a new file. */
+/** Adds the people of a list to a file, except those already in it, and writes the new tokens to another file. */
 async function addMany(
   path: string,
   options: TokenOptions,

@@ -48,7 +48,7 @@ export async function readStaffFile(path: string): Promise<StaffFile> {
   };
 }
 
-/** Returns the entries in the text of a file; `undefined` when it is not one of tokens. */
+/** Returns the entries in the text of a file; `undefined` when it is not a file of tokens. */
 function entriesIn(text: string): readonly unknown[] | undefined {
   const yaml = readYaml(text);
   return !("problem" in yaml) && isMapping(yaml.value) &&
@@ -81,8 +81,8 @@ export function secretsText(
 }
 
 /**
- * Writes new tokens to a file that does not exist yet, for its owner alone, and adds their entries to the file of
- * people. That one is replaced in one step, with its owner and mode. If it cannot be, there is no file of tokens either.
+ * Writes new tokens to a new file that only its owner can read, and adds their entries to the file of people. The file
+ * of people is replaced in one step, and keeps its owner and mode. If that fails, the file of tokens is removed.
  *
  * @throws {TokenFileFault} When nothing was written.
  */
@@ -122,7 +122,7 @@ function withEntries(
   );
 }
 
-/** A file for its owner alone. */
+/** The mode of a file that only its owner can read. */
 const PRIVATE_MODE = 0o600;
 
 async function writeNew(path: string, text: string): Promise<void> {

@@ -46,7 +46,7 @@ function summaryOf(ask: Ask): string {
   }".`;
 }
 
-/** Returns the turns that hold more than items of the protocol, such as a list of tools. */
+/** Returns the turns, without those that hold only items of the protocol, such as a list of tools. */
 function turnsOf({ turns }: Ask): Ask["turns"] {
   return turns.filter(({ blocks }) =>
     blocks.some(({ kind }) => kind !== "opaque")
@@ -66,7 +66,7 @@ function answerBlocks(ask: Ask): ScriptBlock[] {
     : [{ kind: "text", text: answerText(ask, prompt) }];
 }
 
-/** Matches the question of Claude Code's auto mode (2.1.330) whether an action is to be blocked. */
+/** Matches the prompt in which Claude Code's auto mode (2.1.330) asks whether to block an action. */
 const ACTION_CHECK_REGEXP = /<\/transcript>[^]*<block>/;
 
 function answerText(ask: Ask, prompt: string): string {
@@ -128,8 +128,8 @@ function quote(text: string): string {
 }
 
 /**
- * Cuts an answer at the first stop sequence of its text, which is left out, or earlier at the token limit. A tool call
- * that does not fit is left out as a whole.
+ * Cuts an answer before the first stop sequence in its text, or earlier at the token limit. A tool call that does not
+ * fit is left out as a whole.
  */
 function cut(
   blocks: readonly ScriptBlock[],

@@ -25,7 +25,7 @@ import { type Step, write } from "./speak.ts";
 
 /**
  * The protocols through the program's own codecs: a simulated provider reads and writes as the gateway does for a
- * caller. `tests/support/upstream/strict_provider` has readers and writers that share no code with them, to judge them.
+ * caller. `tests/support/upstream/strict_provider` shares no code with them, so that it can check them.
  */
 export const programCodec: DemoCodec = {
   read(operation, body) {
@@ -131,7 +131,7 @@ function headOf(
     : { kind, id: ids.next("call"), name, namespace };
 }
 
-/** Encodes events as a stream. Each delta is a word, which takes time. */
+/** Encodes events as a stream. Each delta is sent after one word's delay. */
 function* encode(
   events: readonly AnswerEvent[],
   encoder: ReturnType<
@@ -147,7 +147,7 @@ function* encode(
   }
 }
 
-/** Returns a body with the fields that only another operation of its codec has. */
+/** Returns a body with the fields that its codec requires but its operation lacks. */
 function completed(operation: SimulatedOperation, body: JsonObject) {
   if (operation === "count_tokens") return { max_tokens: 1, ...body };
   if (operation !== "compact") return body;

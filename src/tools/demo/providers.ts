@@ -8,7 +8,7 @@ export interface Provider {
   readonly family: SimulatedFamily;
   /** The name of the connection. */
   readonly name: string;
-  /** The host, under `.invalid`, which never resolves: a request that escaped would reach no server. */
+  /** The host, under `.invalid`, which never resolves: a request that left the simulation would reach no server. */
   readonly host: string;
   /** The key that the provider accepts. */
   readonly key: string;
@@ -130,19 +130,19 @@ const REFUSALS: Readonly<Partial<Record<Fault, () => GatewayError>>> = {
     ),
 };
 
-/** Returns the refusal of a fault that replaces the answer; `undefined` for other faults. */
+/** Returns the error that a fault sends in place of the answer; `undefined` for other faults. */
 export function refusalOf(fault: Fault | undefined): GatewayError | undefined {
   return fault && REFUSALS[fault]?.();
 }
 
-/** The failure in the middle of a stream; it replaces a whole answer. */
+/** The error in the middle of a stream, or in place of an answer that is not streamed. */
 export const OVERLOADED = {
   kind: "overloaded",
   message: "Overloaded",
   code: "server_is_overloaded",
 } as const;
 
-/** Adds a fault to the steps of a body, except for one that reports an error. */
+/** Adds a delay, a break or a stall to the steps of a body. Other faults leave the steps unchanged. */
 export function withFault(
   steps: Iterable<Step>,
   fault: Fault | undefined,

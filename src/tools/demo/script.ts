@@ -78,12 +78,12 @@ export interface Script {
 /** A block of an answer. */
 export interface ScriptBlock {
   readonly kind: "reasoning" | "text" | "function_call" | "custom_call";
-  /** The text; of a call, the JSON of the arguments or the input of a custom tool. */
+  /** The text, a call's arguments as JSON, or the input of a custom tool. */
   readonly text: string;
   /** The tool of a call. */
   readonly name?: string;
   readonly namespace?: string | undefined;
-  /** True for reasoning of which the caller sees only a sealed token. */
+  /** True for reasoning that the caller sees only as a sealed token. */
   readonly isHidden?: boolean;
 }
 

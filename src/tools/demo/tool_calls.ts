@@ -14,7 +14,7 @@ interface Callable {
   readonly schema: JsonObject;
 }
 
-/** Returns the tools that the caller runs, those of namespaces among them. */
+/** Returns the tools that the caller runs, including those in namespaces. */
 export function callableTools(tools: CanonicalRequest["tools"]): Callable[] {
   return tools.flatMap((tool): Callable[] => {
     if (tool.kind === "hosted") return [];

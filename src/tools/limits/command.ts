@@ -66,10 +66,10 @@ async function printLimits(
 
 const DEFAULT_REFRESH_SECONDS = 60;
 
-/** A day: a longer wait would not be a watch, and it would overflow the timer. */
+/** One day. A wait of weeks would overflow the timer. */
 const MAX_REFRESH_SECONDS = 86_400;
 
-/** Reads as often as the gateway allows, until a lasting failure, or until the reader of the output has closed it. */
+/** Draws the limits as often as the gateway allows, until a lasting failure or until the output is closed. */
 async function watchLimits(
   options: LimitsOptions,
   tools: LimitsTools,
@@ -93,7 +93,7 @@ function refreshSeconds(
   return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
 
-/** The quotas of the connections, and the limits of the token where the gateway reports them. */
+/** The quotas of the connections, and the limits of the token if the gateway reports them. */
 interface LimitsReading {
   readonly list: QuotaList;
   readonly own?: readonly OwnLimits[] | undefined;

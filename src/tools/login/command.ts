@@ -40,7 +40,7 @@ export const LOGIN: CommandSpec = {
   ],
 };
 
-/** The means of {@linkcode runLogin} besides those of all commands. */
+/** The tools of {@linkcode runLogin}. */
 interface LoginTools extends CliIo, IssuerTools {
   /** True when a person reads standard error. */
   readonly isTyped: () => boolean;
@@ -48,17 +48,20 @@ interface LoginTools extends CliIo, IssuerTools {
 }
 
 /**
- * A token is new enough for so long, in milliseconds, or for half of its life. Claude Code and Codex keep one for five
- * minutes.
+ * A token is printed, not renewed, while it stays valid for longer than this, in milliseconds, or for half of its
+ * lifetime. Claude Code and Codex keep one for five minutes.
  */
 const ENOUGH_MS = 360_000;
 
-/** The longest wait for another process, in milliseconds. With a response behind it, it is less than Codex's five seconds. */
+/**
+ * The longest wait for another process, in milliseconds. With a response after it, the command ends within Codex's five
+ * seconds.
+ */
 const TURN_MS = 500;
 
 /**
- * `login --issuer URL --client ID`: prints a token for the gateway. A known login needs no person: its token is printed,
- * or a new one by its refresh token, which one process gets for all.
+ * `login --issuer URL --client ID`: prints a token for the gateway. A stored login needs no person: its token is
+ * printed, or renewed with the refresh token. One process renews it for all.
  *
  * @returns The exit code.
  */
@@ -92,7 +95,7 @@ async function currentLogin(
 ): Promise<Login> {
   const before = kept.read();
   if (before !== undefined && isNew(before, tools)) return before;
-  // A failed renewal is no reason to stop while the token lives.
+  // When the renewal fails, the old token serves until it expires.
   const lives = before !== undefined && tools.now() < before.untilMs;
   const renewed = await renew(known, kept, tools).catch((error) => {
     if (error instanceof LoginFault && lives) return undefined;
@@ -120,7 +123,7 @@ function renew(
 ): Promise<Login | undefined> {
   const startedMs = tools.now();
   return kept.alone(async () => {
-    // Another process may have done it while this one waited.
+    // Another process may have renewed it while this one waited.
     const login = kept.read();
     if (login === undefined || isNew(login, tools)) return login;
     if (tools.now() - startedMs > TURN_MS) {

@@ -9,7 +9,7 @@ import type { RequestTools } from "../gateway_client.ts";
 import { endSentence, plainText } from "@gateway/base/text";
 import { type Login, type LoginClient, LoginFault } from "./kept_login.ts";
 
-/** What the protocol needs of the machine. */
+/** The network and the clock that a login needs. */
 export interface IssuerTools extends RequestTools {
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<void>;
@@ -18,7 +18,7 @@ export interface IssuerTools extends RequestTools {
 /** The longest wait for a response, in milliseconds. Codex ends a command after five seconds. */
 const RESPONSE_MS = 4000;
 
-/** The life of a token whose response names none, in seconds. */
+/** The lifetime of a token whose response names none, in seconds. */
 const UNKNOWN_LIFE_S = 300;
 
 /**
@@ -141,7 +141,7 @@ function seconds(value: unknown, otherwise: number): number {
   return (found > 0 ? found : otherwise) * 1000;
 }
 
-/** The error codes of OAuth 2.0 hold no secret, and descriptions are for people. */
+/** Returns the fault of a refused login. The issuer's error code and description hold no secret. */
 function refusal(body: JsonObject): LoginFault {
   const words = [body.error, body.error_description].flatMap((one) =>
     nonEmptyText(one) ?? []

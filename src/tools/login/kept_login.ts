@@ -10,7 +10,7 @@ export interface LoginClient {
   readonly issuer: string;
   readonly client: string;
   readonly scope: string;
-  /** Some issuers choose the token's audience by it. */
+  /** The audience to request; some issuers choose the token's by this parameter. */
   readonly audience: string | undefined;
 }
 
@@ -25,10 +25,10 @@ export interface Login {
 
 /** The place of one login on this machine. */
 export interface KeptLogin {
-  /** Returns `undefined` when there is none. @throws {LoginFault} As all of these, when the system refuses. */
+  /** Returns `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system refuses. */
   read(): Login | undefined;
   write(login: Login): Promise<void>;
-  /** Runs a task while no other process does with the same login, where a login can be written. */
+  /** Runs a task under a lock that all processes share for this login, if the login can be written. */
   alone<Result>(task: () => Promise<Result>): Promise<Result>;
 }
 
@@ -43,8 +43,8 @@ export function loginFolder(
 }
 
 /**
- * Opens the file of a login. Its folder and its files are the user's alone (modes 700 and 600). The lock is the system's,
- * so it ends with its process.
+ * Opens the file of a login. Its folder and its files are the user's alone (modes 700 and 600). The system holds the
+ * lock, so it ends with the process.
  */
 export function openLogin(folder: string, known: LoginClient): KeptLogin {
   const path = `${folder}/${nameOf(known)}.json`;
@@ -76,7 +76,7 @@ export function openLogin(folder: string, known: LoginClient): KeptLogin {
       await Deno.mkdir(folder, own).catch(refuse);
       const options = { create: true, write: true, mode };
       using file = await Deno.open(`${path}.lock`, options).catch(refuse);
-      // A lock of an earlier time does not show that the folder takes a new file.
+      // An older lock file does not prove that the folder takes a new file.
       await Deno.remove(await Deno.makeTempFile({ dir: folder }).catch(refuse));
       await file.lock(true);
       return await task();
@@ -85,8 +85,8 @@ export function openLogin(folder: string, known: LoginClient): KeptLogin {
 }
 
 /**
- * Returns the name of the login's file: FNV-1a, because the command would take twice as long with the platform's hashes.
- * The file has the client, too, since two may have one name.
+ * Returns the name of the login's file, a hash of its client. It is FNV-1a, because the platform's hashes would double
+ * the time of the command. The file holds the client, too, because two clients may have the same hash.
  */
 function nameOf(known: LoginClient): string {
   let hash = 0x811c9dc5;
