@@ -139,7 +139,8 @@ const FILLED = "█";
 const EMPTY = "░";
 
 /**
- * Draws a bar that is filled from the left. Any share fills at least one cell, and any rest leaves one empty.
+ * Draws a bar that is filled from the left. A share above 0 fills at least one cell, and a share below 100 leaves at
+ * least one empty.
  *
  * @param percent The filled share; less than 0 counts as 0, and more than 100 as 100.
  * @param options `width` is in characters; `style` is that of the filled cells.

@@ -104,7 +104,9 @@ async function currentLogin(
   if (renewed !== undefined) return renewed;
   if (lives) return before;
   if (!tools.isTyped()) {
-    const state = before === undefined ? "not signed in" : "signed in no more";
+    const state = before === undefined
+      ? "not signed in"
+      : "no longer signed in";
     throw new LoginFault(
       `You are ${state}. Run this in a terminal: ${lineOf(known)}`,
     );

@@ -147,7 +147,7 @@ function refusal(body: JsonObject): LoginFault {
     nonEmptyText(one) ?? []
   );
   const reason = words.length === 0
-    ? "its response is not the one of RFC 8628"
+    ? "its response does not follow RFC 8628"
     : plainText(words.join(": ")).slice(0, 500);
   return new LoginFault(`The issuer refuses the login: ${endSentence(reason)}`);
 }

@@ -137,7 +137,7 @@ interface Billed {
   readonly provider: Provider;
 }
 
-/** Returns the named connection, or all that are to the only provider with a bill. */
+/** Returns the named connection; without a name, all connections to the only provider that reports a bill. */
 function choose(
   all: readonly Connection[],
   name: string | undefined,
@@ -176,7 +176,7 @@ async function readBill(
   if (values.has("export")) return readReport(text);
   const firstMs = tools.now() - (provider.lastDays + 1) * DAY_MS;
   if (Date.parse(days.from) < firstMs) {
-    throw new Error(`it has the last ${provider.lastDays} days alone`);
+    throw new Error(`it reports only the last ${provider.lastDays} days`);
   }
   const [base = ""] = Object.values(endpoints);
   const key = values.get("key-id");

@@ -34,7 +34,7 @@ export const CAUSES = {
 interface Cause {
   readonly cause: keyof typeof CAUSES;
   readonly usd: number;
-  /** The price or the rate, as the configuration has it; empty for other causes. */
+  /** The line to correct in the configuration, or a remark; empty for other causes. */
   readonly detail: string;
 }
 
@@ -53,19 +53,19 @@ interface Cell {
   readonly kind: BilledKind;
   billed: number;
   billedUsd: number;
-  /** The logged tokens that have a cost, and what they cost by the configuration's prices. */
+  /** The logged tokens with a cost, and their cost by the configuration's prices. */
   priced: number;
   pricedUsd: number;
-  /** Those without a cost, and what they would have cost by the configuration's prices; 0 where it has none. */
+  /** The logged tokens without a cost, and their cost by the configuration's prices; 0 without a price. */
   unpriced: number;
   unpricedUsd: number;
-  /** The logged tokens that the gateway estimated, their requests, and the others. */
+  /** The estimated tokens, the number of requests with estimates, and the number of requests without. */
   estimated: number;
   unsure: number;
   exact: number;
 }
 
-/** What is compared: a model on one day. */
+/** One unit of the comparison: a model on one day. */
 interface Row {
   readonly day: string;
   readonly model: string;
@@ -75,7 +75,7 @@ interface Row {
   billedRequests: number | undefined;
   requests: number;
   unsure: number;
-  /** Attempts without a response, for which the provider may want money. */
+  /** Attempts without a response, which the provider may bill. */
   unanswered: number;
 }
 
@@ -184,7 +184,7 @@ const LOGGED = [
   "exact",
 ] as const;
 
-/** Adds logged tokens to the usual price where the bill does not set them apart. */
+/** Moves logged tokens to the usual price when the bill has no tokens at their own. */
 function foldUnknown(row: Row): void {
   const cells = [...row.cells.values()];
   const billed = cells.filter((cell) => cell.billed > 0).map(({ when }) =>
@@ -284,7 +284,7 @@ function explain(row: Row, all: readonly Row[]): Difference {
   return { day, model, providerUsd, logUsd, causes: list };
 }
 
-/** Returns the provider's dollars per token, of another day where it billed none on this one. */
+/** Returns the provider's dollars per token, from another day if it billed none on this day. */
 function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
   const { kind, when } = cell;
   const found = [cell, ...days.map(({ cells }) => cells.get(`${kind} ${when}`))]
@@ -292,12 +292,12 @@ function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
   return found && found.billedUsd / found.billed;
 }
 
-/** Returns true for prices that differ by no more than what rounding makes of them. */
+/** Returns true for prices that differ by no more than rounding explains. */
 function isAlike(one: number, other: number): boolean {
   return one === other || Math.abs(one / other - 1) < 0.001;
 }
 
-/** Names the cause of a price that is `ratio` times that of the configuration, with the line that would mend it. */
+/** Returns the cause of a price that is `ratio` times the configured one, and the line that would correct it. */
 function nameOf(
   { kind, when, priced, pricedUsd }: Cell,
   ratio: number,
@@ -320,7 +320,7 @@ function nameOf(
   return [cause, `${name}: ${perMillion}`];
 }
 
-/** Divides the value of the tokens that only the bill has between other users and requests without usage. */
+/** Divides the cost that only the bill has: a part for requests without usage, the rest for other users. */
 function surplusOf(
   { requests, unsure, unanswered, billedRequests = Infinity }: Row,
   { surplus, logged, noUsage }: Readonly<

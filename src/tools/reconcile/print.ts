@@ -9,9 +9,9 @@ interface Comparison {
   readonly differences: readonly Difference[];
   readonly providerUsd: number;
   readonly logUsd: number;
-  /** The differences of all models, without those that other days of the model balance. */
+  /** The sum of the differences of models, each taken over all its days and without its sign. */
   readonly differencePercent: number;
-  /** The same of what no cause explains. */
+  /** The same sum of the amounts that no cause explains. */
   readonly unexplainedPercent: number;
 }
 
@@ -88,7 +88,7 @@ export function comparisonCsv(
   return [[...head, ...names, "unexplained"], ...rows].map(csvLine).join("");
 }
 
-/** Draws a comparison for people: the models, then the causes, those of the most money first. */
+/** Draws a comparison for people: the models, then the causes, the largest amounts first. */
 export function drawComparison(comparison: Comparison, page: Page): string {
   const { differences, differencePercent, unexplainedPercent } = comparison;
   const models = summedBy(differences, ({ model }) => model, differenceOf);

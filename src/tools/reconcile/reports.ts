@@ -6,7 +6,7 @@ import { requestGateway, type RequestTools } from "../gateway_client.ts";
 import { plainText } from "@gateway/base/text";
 import type { Days } from "../usage/add_logs.ts";
 
-/** What a provider takes money for: tokens of one price, all tokens where it has one sum, or its own tools. */
+/** What a provider bills: tokens of one kind, all tokens in one sum, or its own tools. */
 export type BilledKind = keyof Prices | "all" | "tools";
 
 /** A line of a provider's bill. A provider may count requests in other lines than tokens and dollars. */
@@ -15,7 +15,7 @@ export interface BillLine {
   readonly day: string;
   /** The provider's name of the model; empty for its tools. */
   readonly model: string;
-  /** What sets the price apart, as the `when` of a rate; empty for the usual price. */
+  /** The condition of a special price, as the `when` of a rate; empty for the usual price. */
   readonly when: string;
   readonly kind: BilledKind;
   readonly tokens: number;
@@ -29,17 +29,17 @@ export const DAY_MS = 86_400_000;
 /** A provider that reports what its keys cost. */
 export interface Provider {
   readonly name: string;
-  /** True when its bill sets regions and speeds apart. */
+  /** True when its bill lists regions and speeds separately. */
   readonly isByRegion: boolean;
   /** True when it has a sum for each kind of tokens. */
   readonly isSplit: boolean;
   /** The tokens of a prompt above which its bill has another price. */
   readonly longOver: number;
-  /** The days that it still reports. */
+  /** The number of past days that it reports. */
   readonly lastDays: number;
   /** The paths of its reports, with the part of the query that is always the same. */
   readonly paths: readonly string[];
-  /** Returns the query for these days, the end excluded; absent where it reports all days. */
+  /** Returns the query for these days, the end excluded; absent when it always reports all days. */
   readonly range?: (start: Date, end: Date) => Readonly<Record<string, string>>;
   /** The parameter for the id of a key. */
   readonly keyParameter: string;
@@ -108,7 +108,10 @@ export const PROVIDERS: Readonly<Partial<Record<ServiceName, Provider>>> = {
 const word = z.string().nullish();
 const count = z.number().nullish().transform((value) => value ?? 0);
 
-/** A number or its decimals. Any other value, or one above all bills, is NaN, so that the error can name its line. */
+/**
+ * Parses a number or its decimal text. Any other value, or one too large for a bill, is NaN, so that the error can name
+ * its line.
+ */
 const money = z.unknown().transform((value) => {
   const isDecimal = typeof value === "number" ||
     typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value);
@@ -228,10 +231,10 @@ const pageSchema = z.object({
   next_page: word,
 });
 
-/** The words of providers for what has the usual price. */
+/** The providers' words for the usual price. */
 const USUAL = ["standard", "default", "auto", "global", "not_available"];
 
-/** Returns what sets the price of a usage apart on the bill of a provider, as the `when` of a rate. */
+/** Returns the condition of a usage's price on a provider's bill, as the `when` of a rate. */
 export function whenOf(
   { inputTokens, serviceTier, inferenceGeo, speed }: Usage,
   { longOver, isByRegion }: Provider,
@@ -335,7 +338,7 @@ export async function fetchReport(
       const answer = await requestGateway({ url: url.href, headers }, tools);
       if (answer.status !== 200) {
         const hint = [401, 403].includes(answer.status)
-          ? ". It wants an administrator's key"
+          ? ". It needs an administrator's key"
           : "";
         throw new Error(`${url.pathname} answers ${answer.status}${hint}`);
       }

@@ -93,7 +93,7 @@ export function readSetupOptions(
   return { ...address, client, model, check, tokenCommand, header };
 }
 
-/** Returns the fault of a missing token. The gateway's commands run no program, so the shell must run this one. */
+/** Returns the fault of a missing token. `setup` runs no other program, so the shell must run the token command. */
 function noToken(tokenCommand: string | undefined): string {
   return tokenCommand === undefined
     ? NO_TOKEN

@@ -78,7 +78,7 @@ const RESULT_NAMES = {
   untried: "not tried",
 } as const satisfies Record<TrialResult["result"], string>;
 
-/** Returns a row for each result and reason, with all trials that had it. */
+/** Returns a row for each result and reason, with all its trials. */
 function rowsOf(results: readonly TrialResult[]): readonly string[][] {
   const groups = Map.groupBy(
     results,
@@ -116,7 +116,7 @@ function sumsOf(results: readonly TrialResult[]) {
   };
 }
 
-/** Returns the lines that make lessons permanent, with what the file has already. */
+/** Returns the lines that make lessons permanent. They repeat the lessons that the file has already. */
 function configLines(
   { results, config }: TriedModels,
 ): readonly ConfigLine[] {

@@ -11,17 +11,17 @@ type Body = Readonly<Record<string, JsonValue>>;
 export interface Trial {
   /** What it tries, such as `a tool`. */
   readonly name: string;
-  /** Returns the body; `undefined` when the answer before it has nothing to continue. */
+  /** Returns the body; `undefined` when the previous answer has no call to continue. */
   body(
     before: JsonValue | undefined,
   ): Readonly<Record<string, unknown>> | undefined;
-  /** Returns the reason why an answer with status 200 does not show that it works; `undefined` when it does. */
+  /** Returns the reason why an answer with status 200 fails the trial; `undefined` when it passes. */
   fault?(text: string, answer: JsonValue | undefined): string | undefined;
   /** Lists of lessons to try one after another when the provider's refusal has named no cause. */
   readonly remedies?: readonly (readonly Lesson[])[] | undefined;
 }
 
-/** The most tokens of an answer, enough for a sentence behind some reasoning. */
+/** The most tokens of an answer, enough for a sentence after some reasoning. */
 const MAX_TOKENS = 400;
 
 /** The output limit that coding agents send. */
@@ -50,7 +50,7 @@ const PATTERNS = {
 
 /**
  * Returns the requests that try a model in a caller's protocol. A tool loop follows the request whose answer it
- * continues. What the protocol cannot say is left out.
+ * continues. A request that the protocol cannot express is left out.
  */
 export function trialsOf(
   { connection, model }: Deployment,
@@ -144,7 +144,7 @@ export function trialsOf(
   ];
 }
 
-/** Returns the name of the output limit in Chat Completions of a provider. */
+/** Returns a provider's name of the output limit in Chat Completions. */
 function limitField(target: { service: string; model: string }): string {
   const { body } = translateRequest(
     { model: "m", max_tokens: 1, messages: [{ role: "user", content: "Hi" }] },
@@ -153,10 +153,12 @@ function limitField(target: { service: string; model: string }): string {
   return body.max_tokens === undefined ? "max_completion_tokens" : "max_tokens";
 }
 
-/** Another gateway accepts whatever the protocols have. */
+/** A target that accepts every field of the protocols: another gateway. */
 const PLAIN_TARGET = { service: "gateway", model: "" };
 
-/** Returns a body of Chat Completions in a protocol; `undefined` where the protocol lacks one of its fields. */
+/**
+ * Translates a body of Chat Completions to a protocol. Returns `undefined` when the protocol lacks one of its fields.
+ */
 function written(
   { reasoning_effort, ...chat }: Body,
   protocol: Protocol,

@@ -139,7 +139,7 @@ export function openGateway(
       CODECS[protocol].decodeFailure(code, answer).message,
     );
     return secretsOf(deployment.connection).areIn(words)
-      ? "its words contain a secret"
+      ? "the provider's reason is hidden, because it contains a secret"
       : shorten(words, MAX_REASON);
   }
 }

@@ -23,17 +23,17 @@ export interface TrialResult {
   /** What was tried, such as `a tool`. */
   readonly trial: string;
   /**
-   * `without`: a field was dropped, or a refusal taught the gateway to change one. `untried`: an earlier one failed, or
-   * a bound was reached.
+   * `without`: a field was dropped, or a refusal taught the gateway to change one. `untried`: an earlier trial failed,
+   * or a bound was reached.
    */
   readonly result: "works" | "without" | "refused" | "untried";
   /** The dropped fields. */
   readonly dropped: readonly string[];
   /** The lessons, in the words of the log. */
   readonly lessons: readonly string[];
-  /** The reason, in the provider's words where it refused; "" when it works. */
+  /** The reason, in the provider's words if it refused; "" when it works. */
   readonly reason: string;
-  /** The requests that were sent for it. */
+  /** The number of requests that were sent for the trial. */
   readonly requests: number;
   /** The tokens of the request and the answer, as far as they are known. */
   readonly tokens: number;
@@ -41,7 +41,7 @@ export interface TrialResult {
   readonly costUsd: number;
 }
 
-/** The means and the bounds of {@linkcode tryModels}. */
+/** The options of {@linkcode tryModels}. */
 interface TryOptions extends RequestTools {
   /** Returns milliseconds on a monotonic clock. */
   readonly elapsedMs: () => number;
@@ -51,7 +51,7 @@ interface TryOptions extends RequestTools {
   readonly model?: string | undefined;
 }
 
-/** The most requests, and the time after which none begins. */
+/** The maximum number of requests, and the time after which none begins. */
 const MOST = { requests: 1000, ms: 20 * 60_000 };
 
 /**
@@ -167,19 +167,19 @@ async function* tryPath(
   }
 }
 
-/** Returns the mode of a request by its log line: a model may take a protocol itself for some requests alone. */
+/** Returns the mode in a request's log line: a model may serve only some requests of a protocol natively. */
 function modeOf({ line: { mode } }: Reply): TrialResult["mode"] | undefined {
   return mode === "native" || mode === "translated" ? mode : undefined;
 }
 
-/** A request that was sent, by a gateway. */
+/** A sent request, with the gateway that sent it. */
 interface Sent {
   readonly by: ReturnType<typeof openGateway>;
   readonly answer: Reply;
   readonly result: ReturnType<typeof resultOf>;
 }
 
-/** Finds the first remedy that the provider accepts, with only the parts that it needs. */
+/** Finds the first remedy that the provider accepts, and removes its needless parts. */
 async function heal(
   remedies: readonly (readonly Lesson[])[],
   sendWith: (lessons: readonly Lesson[]) => Promise<Sent | undefined>,
@@ -218,14 +218,14 @@ function remediesOf(
     .map((lesson) => [lesson]);
 }
 
-/** Returns the lessons of a result, or of a model, that may last. */
+/** Returns the lasting lessons of a result or of a model. */
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {
   return lessons.flatMap((text) => readLesson(text) ?? []);
 }
 
-const BOUND = "the most requests or the time are used up";
+const BOUND = "the bound on requests or time was reached";
 
 const NO_CALL = "there was no call to answer";
 

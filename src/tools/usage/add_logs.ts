@@ -27,7 +27,7 @@ export interface LogTools extends Pick<CliIo, "writeError"> {
   readonly isTyped: () => boolean;
 }
 
-/** The first and the last day of what a command compares or adds up, in UTC, such as `2026-11-01`. */
+/** The first and the last day that a command counts, in UTC, such as `2026-11-01`. */
 export interface Days {
   readonly from: string;
   readonly to: string;
@@ -43,7 +43,7 @@ export function dayMs(text: string): number {
 /** The path that names standard input. */
 const STANDARD_INPUT = "-";
 
-/** The targets of the lines of logs. */
+/** The options of {@linkcode addLogs}. */
 interface Adding {
   readonly onRequest: (request: LoggedRequest) => void;
   /** The days whose lines are read; default: all. */

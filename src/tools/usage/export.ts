@@ -28,12 +28,15 @@ export function csvLine(
 }
 
 /**
- * The beginnings of formulas in spreadsheets (https://owasp.org/www-community/attacks/CSV_Injection), also after what some
- * readers take for the end of a cell.
+ * Matches where a spreadsheet may see a formula (https://owasp.org/www-community/attacks/CSV_Injection): at the
+ * beginning of a field, or after a character that some readers take for the end of a cell.
  */
 const FORMULA_REGEXP = /(?<=^|[;|\t\r\n])(?= *[=+\-@\t\r\n＝＋－＠])/g;
 
-/** The characters that could command a terminal, do not show or turn the direction. CSV allows tabs and line ends. */
+/**
+ * Matches characters that control a terminal, are invisible or change the text's direction. CSV allows tabs and line
+ * ends.
+ */
 const HIDDEN_REGEXP = /(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes a field. A text that looks like a formula gets an apostrophe, which marks a text in spreadsheets. */

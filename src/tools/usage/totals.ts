@@ -16,7 +16,7 @@ export const GROUPINGS = [
   "session",
 ] as const;
 
-/** One of {@linkcode GROUPINGS}, or the name of a header of `server.attribution`. */
+/** One of {@linkcode GROUPINGS}, or a header of `server.attribution`. */
 export type Grouping = typeof GROUPINGS[number] | `x-${string}`;
 
 /** Returns true for a text that can group requests. */

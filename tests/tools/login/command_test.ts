@@ -195,11 +195,11 @@ Deno.test("login names its command when a login has ended, and signs in again on
     code: 1,
     out: "",
     error:
-      `You are signed in no more. Run this in a terminal: model-gateway login --issuer ${ISSUER} --client people\n`,
+      `You are no longer signed in. Run this in a terminal: model-gateway login --issuer ${ISSUER} --client people\n`,
   };
   assert.deepEqual(await run(), {
     ...ended,
-    error: ended.error.replace("signed in no more", "not signed in"),
+    error: ended.error.replace("no longer signed in", "not signed in"),
   });
   await run({ isTyped: true });
   issuer.revoke();

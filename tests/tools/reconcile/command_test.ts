@@ -382,7 +382,7 @@ Deno.test("errors of the bill do not show the key", async (t) => {
   const cases: Readonly<Record<string, readonly [Partial<Case>, RegExp]>> = {
     "a usual key": [
       { service: "openrouter" },
-      /^Cannot read the bill of OpenRouter: \/api\/v1\/activity answers 401\. It wants an administrator's key\.\n$/,
+      /^Cannot read the bill of OpenRouter: \/api\/v1\/activity answers 401\. It needs an administrator's key\.\n$/,
     ],
     "a page without the next one": [
       { report: '{"data": [], "has_more": true, "next_page": "2"}' },
@@ -418,7 +418,7 @@ Deno.test("a bill of OpenRouter older than 30 days is refused", async () => {
     service: "openrouter",
     args: ["--from", "2026-10-25", "--to", "2026-10-26"],
   });
-  assert.match(error, /it has the last 30 days alone\.\n$/);
+  assert.match(error, /it reports only the last 30 days\.\n$/);
   assert.equal(code, 1);
 });
 

@@ -430,7 +430,7 @@ Deno.test("check --try begins no request after twenty minutes", async () => {
   });
   assert.equal(results.filter(({ result }) => result !== "untried").length, 3);
   const reasons = new Set(results.slice(3).map(({ reason }) => reason));
-  assert.deepEqual([...reasons], ["the most requests or the time are used up"]);
+  assert.deepEqual([...reasons], ["the bound on requests or time was reached"]);
 });
 
 Deno.test("check --demo tries the simulated provider without a file or a network", async () => {
