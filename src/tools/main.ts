@@ -6,7 +6,7 @@ const [command, ...rest] = Deno.args;
 
 /** Runs every command but `login`. */
 async function runOther(): Promise<number> {
-  // With every permission, as from the source, Deno would then refuse to read /dev/stdin, too.
+  // Only when compiled: from the source, with every permission, Deno would then refuse to read /dev/stdin, too.
   if (Deno.build.standalone && command !== "token") {
     Deno.permissions.revokeSync({ name: "write" });
   }

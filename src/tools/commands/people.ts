@@ -134,7 +134,7 @@ function personIn(
   place: string,
 ): Person | undefined {
   const cells = cellsIn(line, delimiters);
-  // A name may hold a quote, where no cells need to be separated.
+  // A name may hold a quote when the line has no separators.
   const isQuoteInName = count === 1 && !/[,;\t]/.test(line);
   const found = cells ?? (isQuoteInName ? [line.trim()] : []);
   if (found.length !== count) return undefined;

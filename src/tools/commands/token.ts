@@ -36,7 +36,7 @@ export const TOKEN: CommandSpec = {
     summary: "create a token for each name in a file, one a line, or a CSV",
   }, {
     name: "ignore-columns",
-    summary: "with --many: skip the columns that are not name and group",
+    summary: "with --many: skip columns other than name and group",
   }, {
     name: "to",
     value: "FILE",
@@ -64,7 +64,7 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "config",
     value: "FILE",
-    summary: "reject names that it has, and groups without connections",
+    summary: "check the names and groups against this configuration",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",

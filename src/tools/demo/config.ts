@@ -58,7 +58,7 @@ function connectionOf(
       ...modelsOf(family).map((id) => ({
         id,
         price: PRICE,
-        // Agents fill their pickers with what is listed.
+        // Agents offer every listed model, so faulty models are not listed.
         ...faultOf(id, family) !== undefined && { listed: false },
       })),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },

@@ -93,7 +93,7 @@ function connectionSection(
   const health = failing === undefined
     ? []
     : [paint("red", failingText(failing, nowMs))];
-  // The advice about an unreadable quota would deny the failures of requests.
+  // The advice about an unreadable quota says that requests are unaffected, which these failures contradict.
   const isDenied = failing !== undefined && status === "unsupported";
   const windows = limits.length > 0
     ? limits

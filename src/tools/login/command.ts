@@ -23,7 +23,11 @@ export const LOGIN: CommandSpec = {
   summary: "sign in at the company's identity provider, and print a token",
   options: [
     { name: "issuer", value: "URL", summary: "the issuer in gateway.yaml" },
-    { name: "client", value: "ID", summary: "the id of its client for people" },
+    {
+      name: "client",
+      value: "ID",
+      summary: "the id of the issuer's client for people",
+    },
     {
       name: "scope",
       value: "WORDS",

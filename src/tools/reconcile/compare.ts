@@ -140,7 +140,7 @@ export function createComparison(
       if (models === undefined) return;
       for (const use of [request, ...request.others]) {
         const { model = "", costUsd } = use;
-        // A refusal that its rate makes free is not on the bill.
+        // The bill leaves out a refusal whose rate makes it free.
         const isFree = request.refusal !== undefined && costUsd === 0;
         if (isFree || use.inputTokens + use.outputTokens === 0) continue;
         const row = rowOf(day, model);
@@ -257,7 +257,7 @@ function explain(row: Row, all: readonly Row[]): Difference {
       ? cell.pricedUsd / priced
       : undefined;
     const mean = priceOf(cell, all.filter((one) => one.model === model));
-    // One sum for all kinds of tokens has no exact price when others used another mix of them.
+    // A price for all kinds of tokens is inexact when other users sent another mix of kinds.
     const isMix = kind === "all" && billed !== logged && own !== undefined &&
       mean !== undefined && Math.abs(mean / own - 1) < MIX_ERROR;
     const price = isMix ? own : mean ?? own ?? 0;

@@ -263,7 +263,7 @@ function conditions(
  * @throws {Error} When it is no report of these providers, with a reason for people.
  */
 export function readReport(text: string): readonly BillLine[] {
-  // No JSON has a bracket there outside of its texts.
+  // Between two pages: outside of a string, JSON never has `}` before `{`.
   const pages = text.split(/(?<=\})\s*(?=\{)/).map(readPage);
   if (pages.at(-1)?.next) throw new Error("its last page is missing");
   return pages.flatMap(({ lines }) => lines);

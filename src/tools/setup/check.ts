@@ -259,7 +259,7 @@ function advice(
     case 404:
       return "Name one of your models with --model";
     case 429:
-      // The error of a limit of the token names its own way.
+      // The error of a token's limit already names the command that shows it.
       if (message.includes("model-gateway usage")) return "";
       return "Wait, and see the remaining quota with model-gateway limits";
     default:
