@@ -21,7 +21,7 @@ Deno.test("no starter, page or setting names a model that has retired by today",
   assert.deepEqual(retiring(await readPlaces(), now), []);
 });
 
-Deno.test("the texts that are searched name models, of which one at least has a date", async () => {
+Deno.test("the searched texts name models, at least one with a date", async () => {
   const places = await readPlaces();
   const names = places.map(({ name }) => name);
   for (const name of ["README.md", "docs/clients.md", "init", "setup claude"]) {

@@ -59,7 +59,7 @@ export interface ChatDialect extends ChatRules {
   readonly lacks: readonly OptionalSetting[];
   /** The tools and choices that the model takes. */
   readonly choice: ChoiceAbility;
-  /** The efforts of the model and the provider's names of them, where they are known. */
+  /** The known efforts of the model, with the provider's names. */
   readonly effort: EffortRules | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;

@@ -9,7 +9,7 @@ interface Starter {
   readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
-  /** The list price of the model and its date, as in docs/reference/prices.md. Absent where it is unknown. */
+  /** The list price of the model and its date, as in docs/reference/prices.md. Absent if unknown. */
   readonly price?: readonly [date: string, price: string];
   /** Lines of YAML below the connection: required settings, and optional ones as comments. */
   readonly lines?: readonly string[];

@@ -228,7 +228,7 @@ export interface RequestFacts {
   upstreamModel?: string | undefined;
   /** The connection's name. */
   connection?: string | undefined;
-  /** The region of that connection, where it has one. */
+  /** The region of that connection, if it has one. */
   region?: string | undefined;
   mode?: "native" | "translated" | undefined;
   /** Every attempt, in order; the other fields describe the last one. */

@@ -120,7 +120,7 @@ function modelsIn(usage) {
 }
 
 /**
- * Returns the amount of a day or a model; 0 where it is unknown.
+ * Returns the amount of a day or a model; 0 if unknown.
  *
  * @param {Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd">} use
  * @param {Unit} unit

@@ -26,8 +26,8 @@ export interface ReasoningAbility {
   /** True when an effort holds for answers without reasoning, too; absent: false. */
   readonly effortWhenOff?: boolean | undefined;
   /**
-   * The requests in which it cannot reason: those that force a tool call, those with tools, and those that continue the
-   * calls of an answer whose reasoning is not in the history.
+   * The requests in which it cannot reason: with a forced tool call, with tools, or with the results of calls but
+   * without the reasoning before the calls.
    */
   readonly bars?: readonly ("forced_call" | "tools" | "lost_reasoning")[];
 }

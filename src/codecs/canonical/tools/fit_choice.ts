@@ -17,7 +17,7 @@ export interface ChoiceAbility {
   readonly protocol: Protocol;
   /** True when a choice may list the allowed tools; if false, the request offers these alone. */
   readonly allowedList: boolean;
-  /** The calls that a request may force: that of a named tool, that of any tool, or none. */
+  /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
   readonly force: "named" | "any" | "never";
   /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
   readonly forbid: boolean;

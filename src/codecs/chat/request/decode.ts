@@ -79,7 +79,7 @@ function isContinuation(messages: JsonValue | undefined): boolean {
 }
 
 /**
- * Reads the tools. The deprecated `functions` become tools of which the model calls one at a time. When `tools` are
+ * Reads the tools. The deprecated `functions` become tools, and the model calls one at a time. When `tools` are
  * present too, the functions are added to them.
  */
 function decodeTooling(

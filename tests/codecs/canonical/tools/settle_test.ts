@@ -206,7 +206,7 @@ Deno.test("fitId() cuts a long id to the limit", () => {
   assert.notEqual(one, fitId("x".repeat(66), { maxLength: 64 }));
 });
 
-Deno.test("fitId() keeps unusual characters where they are allowed", () => {
+Deno.test("fitId() keeps unusual characters that the target allows", () => {
   const rule = { maxLength: 64, anyCharacter: true };
   assert.equal(fitId("functions.add:0", rule), "functions.add:0");
   assert.equal(fitId("é".repeat(65), rule).length, 64);
