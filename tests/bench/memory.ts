@@ -97,15 +97,30 @@ export async function reportShapes(
     await shoot(gateway.url, shot);
     await resetPeak(gateway.pid);
     const { now } = await memory(gateway.pid);
-    await Promise.all(
-      Array.from({ length: atOnce }, () => shoot(gateway.url, shot)),
+    const served = await Promise.all(
+      Array.from({ length: atOnce }, () => isServed(gateway.url, shot)),
     );
+    const count = served.filter(Boolean).length;
     const { peak } = await memory(gateway.pid);
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
     const { now: rest } = await memory(gateway.pid);
     const ratio = (size: number) =>
-      ((size - now) / (bytes * atOnce)).toFixed(2).padStart(6);
-    console.log(`  ${name.padEnd(44)} ${ratio(peak)} ${ratio(rest)}`);
+      ((size - now) / (bytes * count)).toFixed(2).padStart(6);
+    const refused = count < atOnce ? `  (${atOnce - count} refused)` : "";
+    console.log(
+      `  ${name.padEnd(44)} ${ratio(peak)} ${ratio(rest)}${refused}`,
+    );
+  }
+}
+
+/** Sends a request; returns false for a 503, which says that `max_body_memory` is used up. */
+async function isServed(url: string, shot: Shot): Promise<boolean> {
+  try {
+    await shoot(url, shot);
+    return true;
+  } catch (error) {
+    if (String(error).includes("status 503")) return false;
+    throw error;
   }
 }
 
