@@ -242,7 +242,7 @@ export const LOG_FIELDS = {
   files: number("the number of files that were read"),
   unknown_token: number("requests of tokens that are not in the configuration"),
   late: number("requests that this process had already counted"),
-  other_lines: number("log lines other than these requests"),
+  other_lines: number("log lines that are no requests to count"),
   unreadable_lines: number("lines that are torn or not of this log"),
   complete_since: text("the time at which the first request in the logs ended"),
 } as const;

@@ -153,7 +153,9 @@ export function readUsageOptions(
     return { ...address, json: flags.has("json") };
   }
   if (values.has("url") || values.has("token")) {
-    throw new BadArguments("--url and --token ask a gateway, without a LOG");
+    throw new BadArguments(
+      "--url and --token are for a gateway. Leave them out to add up a LOG",
+    );
   }
   return {
     paths: [...new Set(operands)],

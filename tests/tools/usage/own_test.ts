@@ -209,7 +209,7 @@ Deno.test("usage rejects options for logs without a log, and a gateway with one"
     [{ args: ["--url", "nowhere"] }, /: --url must be the address/],
     [
       { args: ["a.jsonl", "--token", "x"] },
-      /: --url and --token ask a gateway, without a LOG\.\n/,
+      /: --url and --token are for a gateway\. Leave them out to add up a LOG\.\n/,
     ],
   ];
   for (const [run, complaint] of cases) {

@@ -171,7 +171,7 @@ export function unusableAnswer(reason: string): UpstreamFailure {
 /** Returns the error of a body that is no answer of the provider's protocol. */
 export function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider's response is not an answer"),
+    brokenAnswer("The provider's response does not follow its protocol"),
   );
 }
 

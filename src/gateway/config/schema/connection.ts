@@ -213,7 +213,7 @@ const variable = (example: string) =>
 /** The parts of the addresses of some services. */
 const variablesSchema = {
   region: region().optional().describe(
-    "A label for the place of its data, such as eu, which `regions` of tokens and groups name. For services with a region in their addresses: that region.",
+    "Where the provider keeps its data, such as eu. `regions` of tokens and groups name it. For services with a region in their addresses: that region.",
   ),
   resource: variable("my-resource").describe(
     "The Azure resource in the service's addresses, for the services that need one.",
@@ -237,7 +237,7 @@ export const connectionSchema = z.strictObject({
   ),
   ...variablesSchema,
   enabled: flag().default(true)
-    .describe("false: it stays in the file and serves nothing."),
+    .describe("false: it serves no requests."),
   endpoints: z.strictObject(
     mapValues(
       ENDPOINT_NAMES,
@@ -247,7 +247,7 @@ export const connectionSchema = z.strictObject({
     "Base URLs, to which the paths of each protocol are appended. Setting one replaces all of the service's. Default: the service's own.",
   ),
   paths: z.array(z.enum(PROTOCOLS)).default([]).describe(
-    "Protocols in which its models are offered, too, by translation. Default: those of the family.",
+    "Protocols in which callers may use its models. The gateway translates where the provider lacks one. Default: those of the family.",
   ),
   auth: z.strictObject({
     scheme: z.enum(AUTH_SCHEMES).optional()
@@ -275,7 +275,7 @@ export const connectionSchema = z.strictObject({
     .describe("Fields set in translated requests."),
   omit: z.array(text()).default([])
     .describe(
-      "Fields removed from translated requests; `messages[].name` is one of each message.",
+      "Fields removed from translated requests. `messages[].name` removes one from each message.",
     ),
   strict: flag().default(false)
     .describe(
@@ -283,7 +283,7 @@ export const connectionSchema = z.strictObject({
     ),
   quota: quotaSchema.optional().describe("Settings for reading its quota."),
   max_concurrent: concurrency().optional().describe(
-    "The number of requests that it may get at once. Further ones get another connection, or a 503. Default: no limit.",
+    "The number of requests that it may get at once. Further requests go to another connection, or get a 503. Default: no limit.",
   ),
   queue: queueField().describe(
     "Requests wait for their turn while it has no room. Default: that of `defaults`.",

@@ -43,7 +43,7 @@ const ruleSchema = z.strictObject({
 export const identitySchema = z.strictObject({
   issuer: issuerSchema.describe("The `iss` of its tokens, exactly."),
   audience: audienceSchema.describe(
-    "The `aud` of its tokens. Of a list, one must match.",
+    "The accepted `aud` of its tokens. If this is a list, one entry must match.",
   ),
   jwks_url: keysUrlSchema.optional().describe(
     "The URL of its keys. Default: the one in issuer + /.well-known/openid-configuration.",
@@ -55,15 +55,17 @@ export const identitySchema = z.strictObject({
     "The claim that names the caller. Choose one that its users cannot change.",
   ),
   sign_in: z.strictObject({
-    client: text().describe("The id of the issuer's client for people."),
+    client: text().describe(
+      "The id of the client that the issuer has for sign-ins of people.",
+    ),
     scope: text().default("openid offline_access").describe(
-      "The scopes of their tokens.",
+      "The scopes that a sign-in requests.",
     ),
     audience: text().optional().describe(
-      "The audience, for issuers that choose it by a parameter.",
+      "The `audience` parameter of a sign-in, for issuers that need one.",
     ),
   }).optional().describe(
-    "Lets Claude Code sign in at the gateway, which passes it on to the issuer. Default: no sign-in.",
+    "Lets Claude Code sign in at the gateway, which sends people on to the issuer. Default: no sign-in.",
   ),
   rules: z.array(ruleSchema).min(1, {
     error: "must not be empty: without a rule, nobody may use anything.",

@@ -81,7 +81,7 @@ export const serverSchema = z.strictObject({
     "The request headers whose values become columns of the log, such as x-project. They are not sent to providers.",
   ),
   trusted_proxies: z.array(network()).default([]).describe(
-    "The addresses or networks of proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8. Default: none, so a caller's address is the socket's.",
+    "The addresses or networks of proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8. Default: none. The socket then names the caller.",
   ),
   removed_tokens: z.enum(["finish", "end"]).default("finish").describe(
     "What happens to the running requests of a token that leaves the configuration: they finish, or they end at once.",

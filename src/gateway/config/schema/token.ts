@@ -24,7 +24,7 @@ const usageLimitSchema = z.strictObject({
     "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session`, at most a day. Default: the session's entire life.",
   ),
   per: z.literal("session").optional().describe(
-    "With session, each session of a token has this amount for itself. Requests without a session do not count.",
+    "With `session`, the limit holds for each session of a token. Requests without a session do not count.",
   ),
   requests: wholeNumber({ min: 1, max: MAX_COUNT }).optional()
     .describe("The most requests in the window."),
@@ -84,10 +84,10 @@ const groupSchema = z.strictObject({
     "The regions of the connections that its members may reach, whatever else they name. Default: all.",
   ),
   max_concurrent: concurrency().optional().describe(
-    "The max_concurrent of each member that has none of its own.",
+    "The `max_concurrent` of each member without its own.",
   ),
   weight: weight().optional()
-    .describe("The weight of each member that has none of its own."),
+    .describe("The `weight` of each member without its own."),
   limits: usageLimitsSchema.default([])
     .describe("The limits that its members share."),
 });
@@ -184,7 +184,7 @@ export const accessFields = {
     }),
   ], { error: "must be a name or a list of names. Put a number in quotes." })
     .default([]).describe(
-      "An entry of `groups`, or a list of entries. They give what it does not name itself, and all of their limits apply. Members share the limits.",
+      "An entry of `groups`, or a list of entries. Their settings replace those that the token leaves out. Their limits always apply, and their members share them.",
     ),
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",
