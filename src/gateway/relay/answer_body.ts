@@ -128,7 +128,7 @@ export type AnswerEnd = "whole" | "failed" | "cut";
 interface AnswerEnding {
   readonly answerEnd: AnswerEnd;
   readonly record: RequestRecord;
-  /** The failure that ended it, if it names one. */
+  /** The failure that ended the answer, if the answer names one. */
   readonly failure?: Failure | undefined;
   /** The signal of the attempt. */
   readonly signal: AbortSignal;
@@ -136,7 +136,8 @@ interface AnswerEnding {
 
 /**
  * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
- * was served, even if it then disconnects, as Codex does after the last event. A caller that stopped reading was not.
+ * was served, even if it then disconnects, as Codex does after the last event. A caller that stopped reading was not
+ * served.
  */
 export function endingOf(
   end: PassThroughEnd,

@@ -15,7 +15,7 @@ import type { PromptParts } from "./request/prompt_parts.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
 
-/** One request to one connection, the first or after others that failed. */
+/** One request to one connection: the first, or another after failed attempts. */
 export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
@@ -42,7 +42,9 @@ export interface Attempt {
   readonly mayFailOver: boolean;
   /** Returns true while other requests wait for the slot of the connection. */
   readonly isAwaited?: (() => boolean) | undefined;
-  /** Records the failure that an answer reports after some of it was sent. It shows more than the end of the stream. */
+  /**
+   * Records an error that the upstream reports after part of its answer was sent. It shows more than a broken stream.
+   */
   noteFailure(failure: Failure): void;
   /** Records the parts of the translation that the upstream gets. */
   noteSent(parts: PromptParts): void;
@@ -101,8 +103,8 @@ export function quotaHeaders(
 }
 
 /**
- * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. The timeout for the first
- * output includes them.
+ * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, the timeout for
+ * the first output replaces it, unless that one is longer.
  */
 export function firstAnswerMs(attempt: Attempt): number {
   const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;

@@ -30,7 +30,7 @@ interface UnservedRequest {
   /** All failed attempts. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The memory of its body, which may be evicted while the request waits. */
+  /** The memory of the request's body. The body may be evicted while the request waits. */
   readonly memory: Pick<MemoryShare, "wait">;
 }
 
@@ -43,7 +43,7 @@ export class AttemptAdmission {
   readonly #request: UnservedRequest;
   readonly #services: AdmissionServices;
   readonly #place: QueuedRequest;
-  /** The number of failed attempts before the last wait. Rate limits among them no longer count. */
+  /** The number of failed attempts before the last wait. The rate limits of these attempts no longer count. */
   #before = 0;
   #expectedMs: number | undefined;
 
@@ -64,7 +64,7 @@ export class AttemptAdmission {
       );
   }
 
-  /** The time after which the request could be served, in milliseconds, when it is too long to wait. */
+  /** The time until the request could be served, in milliseconds, if this is too long to wait. */
   get expectedMs(): number | undefined {
     return this.#expectedMs;
   }
@@ -133,7 +133,7 @@ export class AttemptAdmission {
    * Returns the attempts that may follow, the best first. After a rate limit, a connection with a queue gets no retry
    * after a pause, because the request waits in the queue instead.
    *
-   * @param home The only place where it may begin.
+   * @param home The only place where the next attempt may begin; `undefined` for any.
    */
   #attempts(
     candidates: RoutedCandidates,
@@ -154,8 +154,8 @@ export class AttemptAdmission {
   }
 
   /**
-   * Begins the first attempt that is allowed now. A connection under a recovery probe is used only if there is no
-   * other. A connection whose provider asked for a long wait is used only if nothing else can serve.
+   * Begins the first attempt that is allowed now. A connection under a recovery probe is used only if no other
+   * connection is left. A connection whose provider asked for a long wait is used only if nothing else can serve.
    *
    * @returns `undefined` when no attempt is allowed.
    */

@@ -52,12 +52,12 @@ const MAX_KEPT_SUMS = 1_000_000;
 /** The most conversations whose pauses are noticed. */
 const MAX_PAUSES = 10_000;
 
-/** The most prompts of one session: its own and those of helpers that have no name. */
+/** The most prompts of one session: the main agent's, and those of helpers without a name. */
 const MAX_LINES = 8;
 
 const RETENTION = "prompt_cache_retention";
 
-/** The checksum of its value in a body that requests a day. */
+/** The checksum of the value of `prompt_cache_retention` that requests a day. */
 const DAY_RETENTION = crc32('"24h"');
 
 /** The state in which a turn left a cache. */
@@ -79,7 +79,7 @@ interface Turn extends CacheState {
   readonly prompt: PromptParts;
   /** The checksums of the translation that the provider got; `undefined` when it got the body itself. */
   readonly sent: PromptParts | undefined;
-  /** The key of its first messages; `undefined` when its opening is too short to be compared. */
+  /** The key of the prompt's first messages; `undefined` when there are too few to compare. */
   readonly opening: string | undefined;
 }
 
@@ -95,12 +95,12 @@ export function createCacheMisses(
 ): CacheMisses {
   /** The sessions by key; the one that was used longest ago comes first. */
   const sessions = new Map<string, Session>();
-  /** The states of sessions whose checksums are gone, by key, in the order of their ends. */
+  /** The last states of sessions whose checksums were dropped, by key. */
   const pauses = new Map<string, CacheState>();
   /** The last prompt of each conversation with an opening to compare, by the key of its first messages. */
   const openings = new Map<string, PromptParts>();
   let sums = 0;
-  /** True for connections and models that report what they write to the cache; false for those that only read. */
+  /** True for a connection and model that report cache writes; false if they report only cache reads. */
   const reportsWrites = new Map<string, boolean>();
 
   function dropOld(nowMs: number): void {
@@ -237,7 +237,7 @@ function lifetimeOf(
 
 /**
  * Returns the key of the conversations that a turn may continue: its session and agent, or else the first message of
- * the user. In protocols whose first message is the system prompt, that is the second message.
+ * the user. If the first message is the system prompt, the second message counts as the user's first.
  */
 function keyOf(
   exchange: Pick<Exchange, "caller" | "record">,
@@ -285,7 +285,7 @@ function likenessOf(one: PromptParts, other: PromptParts): number {
     : 0;
 }
 
-/** Returns the index of the first sum that `later` does not have in the same place; `undefined` when it has all. */
+/** Returns the first index at which `later` has another sum; `undefined` when `later` begins with all of `sums`. */
 function firstDifference(
   sums: readonly number[],
   later: readonly number[],
@@ -309,11 +309,11 @@ interface Cause {
   readonly at?: string;
 }
 
-/** @returns `undefined` when the cause is not known, because the checksums are gone. */
+/** @returns `undefined` when the cause is unknown, because the earlier turn's checksums were dropped. */
 function causeOf(
   { before, last, now, startMs, droppedReasoning = [] }: {
     readonly before: CacheState;
-    /** The earlier turn with its checksums; `undefined` when these are gone. */
+    /** The earlier turn; `undefined` when its checksums were dropped. */
     readonly last: Turn | undefined;
     readonly now: Turn;
     readonly startMs: number;

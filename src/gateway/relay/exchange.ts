@@ -23,7 +23,7 @@ export interface Exchange {
   readonly control: AttemptControl;
 }
 
-/** The functions and resources that a request holds until it ends. `endRequest` has the order in which they end. */
+/** The functions and resources that a request holds until it ends. `endRequest` defines the order in which they end. */
 export class Holds {
   /** Stops listening to the caller. */
   unfollow: (() => void) | undefined = undefined;
@@ -33,7 +33,7 @@ export class Holds {
   place: { release(): void } | undefined = undefined;
   /** Reports to the health of the connection that serves. */
   report: ((ending: Ending) => void) | undefined = undefined;
-  /** The slot of that connection. */
+  /** The slot of the connection that serves. */
   slot:
     | { readonly completed?: (() => void) | undefined; leave(): void }
     | undefined = undefined;
@@ -44,7 +44,7 @@ export class Holds {
   /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
   sent: PromptParts | undefined = undefined;
   tally: Pick<Tally, "end"> | undefined = undefined;
-  /** Notes that its conversation has stayed on the connection until the end. */
+  /** After a long answer, counts the conversation's time on its connection from the answer's end. */
   conversation: (() => void) | undefined = undefined;
   span: RequestSpan | undefined = undefined;
   memory: { close(): void } | undefined = undefined;
@@ -63,7 +63,7 @@ interface FollowOptions {
 
 /**
  * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
- * Listening starts only after `afterMs`, because it takes a quarter of the time of a short request.
+ * Listening starts only after `afterMs`, because starting to listen takes a quarter of the time of a short request.
  */
 export function followCaller(
   request: IncomingRequest,

@@ -85,8 +85,8 @@ export async function tryCandidates(
 }
 
 /**
- * Returns the connection with a newer key after its exchanged one was refused; `undefined` when there is none, and
- * after a second refusal.
+ * Returns the connection with a newer key, if the refused key came from an exchange. Returns `undefined` when there is
+ * no newer key, and after a second refusal.
  */
 async function renewedAfter(
   refused: FailedAttempt,
@@ -103,7 +103,7 @@ async function renewedAfter(
   return isSecond ? undefined : await renewedConnection(connection);
 }
 
-/** Adds the renewed connection of a failed attempt before the refused one. */
+/** Inserts the connection with the renewed key before the one whose key was refused. */
 function withRenewed(
   task: FailoverTask,
   refused: FailedAttempt,
@@ -136,8 +136,8 @@ function isKeyRefused({ failure }: FailedAttempt): boolean {
 }
 
 /**
- * Adds the refusals of the model's other connections, when the translation has refused the request for some and nothing
- * was sent. So the caller is not asked to retry a request that no connection can carry.
+ * If the translation has refused every attempt so far, also checks the model's untried connections, and adds their
+ * refusals. So the caller is not asked to retry a request that no connection can serve.
  */
 async function refuseElsewhere(
   { exchange, task, failed }: Omit<AttemptContext, "failed" | "counted"> & {

@@ -28,7 +28,7 @@ interface FailedRequest {
   /** The failed attempts, and the refusals of the translation. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The time after which it could be served, in milliseconds, if the request may not wait that long. */
+  /** The time until the request could be served, in milliseconds, if this is too long to wait. */
   readonly expectedMs?: number | undefined;
 }
 
@@ -38,7 +38,7 @@ interface FailedRequest {
  * failures of the requested model come first. A refusal by the translation is used in two cases: no candidate can serve
  * the request, or only fallbacks can, and not soon.
  *
- * @returns The upstream's own error, where it may pass unchanged.
+ * @returns The upstream's own error, if it may pass unchanged.
  * @throws Every other failure.
  */
 export function passFailure(

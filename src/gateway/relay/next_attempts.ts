@@ -14,7 +14,7 @@ export interface FailedAttempt {
   readonly thrown: unknown;
   /** True when the deadline of the first output limited its wait. Another wait would exceed that deadline. */
   readonly hadOutputDeadline?: boolean;
-  /** The connection with a newer key, if its exchanged one was refused. */
+  /** The connection with a newer key, if its exchanged key was refused. */
   readonly renewed?: Connection | undefined;
 }
 
