@@ -31,8 +31,8 @@ export interface LimitGate {
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
   /**
-   * Adds a response header with the limits that are nearly used up. In an answer of Responses, Codex is shown the limit
-   * with the least room, if the quota has more room.
+   * Adds a response header with the limits that are nearly used up. In a Responses answer, also makes Codex show the
+   * limit with the least room, unless the provider's quota has less.
    */
   warn(answer: Pick<Response, "headers">, operation: Operation): void;
 }

@@ -39,7 +39,10 @@ export interface NextAttempt {
 /** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/** The longest `Retry-After`, or silence of a lost connection, after which the candidate comes first (milliseconds). */
+/**
+ * The longest `Retry-After` after which the same candidate is asked again, and the longest wait without a byte that
+ * does not count as silence, in milliseconds.
+ */
 const MAX_WAIT_MS = 5000;
 
 /**
@@ -71,7 +74,7 @@ const RETRY_BY_KIND = {
   untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
 
-/** Returns true when an attempt sent its request, and the translation did not refuse it. */
+/** Returns true when an attempt sent its request: the translation did not refuse it. */
 export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
   return kind !== "untranslatable";
 }
@@ -93,7 +96,7 @@ function isSameTranslation(one: Candidate, other: Candidate): boolean {
     translationOf(one.deployment) === translationOf(other.deployment);
 }
 
-/** The settings on which a refusal depends: connections with equal settings refuse the same requests. */
+/** The settings that decide what the translation refuses. With equal settings, it refuses the same requests. */
 const translationOf = oncePer(({ connection, model }: Deployment) => {
   const { service, endpoints, strict, omit } = connection;
   const { upstream, maxOutputTokens = null, omit: omitted } = model;
@@ -110,8 +113,8 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  * other cases an untried connection comes first, then the same one after a pause. The last attempt is reserved for the
  * fallbacks.
  *
- * After the early end of a kept connection the same candidate comes first, at once and as if it were untried: it was
- * not reached, and a conversation stays where it is.
+ * If a kept connection was lost early, the same candidate comes first, at once, as if it were untried. It was not
+ * reached, and the conversation should stay on it.
  *
  * A caller waits for a silent candidate once. All other candidates come first, other keys of its provider last. The
  * silent one is tried again only if its kept connection may have been lost and no other candidate was silent.
@@ -229,7 +232,7 @@ function repeats(
   return [{ ...fresh(candidate), waitMs, isRepeat: true }];
 }
 
-/** The longest extra wait after a `Retry-After`, as a share of it. */
+/** The longest extra wait after a `Retry-After`, as a share of the `Retry-After`. */
 const MAX_LATENESS = 0.1;
 
 /** The longest first pause, in milliseconds. */

@@ -113,7 +113,10 @@ interface ReadTask {
   readonly head: RequestHead;
 }
 
-/** Reads the body and its head. It is a function of its own, so that a waiting request does not hold the scanner. */
+/**
+ * Reads the body and its head. It is a separate function, so that a waiting request does not keep the scanner in
+ * memory.
+ */
 async function readTask(
   exchange: Exchange,
   { maxBodyBytes, ...path }: RelayTask,

@@ -47,8 +47,8 @@ export function ruleFor(
 }
 
 /**
- * Returns the claims that the rules need, but the issuer left out as too long (OpenID Connect Core 1.0, section 5.6.2).
- * Entra ID leaves out the groups of a person who is in more than 200.
+ * Returns the claims that the rules need, but that the issuer left out because they are too long (OpenID Connect Core
+ * 1.0, section 5.6.2). Entra ID leaves out the groups of a person who is in more than 200.
  */
 export function claimsLeftOut(
   claims: Claims,

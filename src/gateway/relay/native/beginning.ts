@@ -84,7 +84,7 @@ function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   };
 }
 
-/** The characters at the start of an answer in which its first keys are found. */
+/** The number of characters at the start of an answer that are searched for its first keys. */
 const HEAD_LENGTH = 256;
 
 /** Returns true when an answer may be a failure. Only then is it worth a few microseconds to parse it. */

@@ -287,7 +287,7 @@ function noteUsage(
 interface OutputEvent {
   /** The length of the text that a model wrote, in characters. */
   readonly textLength: number;
-  /** The length of the rest of its line, in bytes. It is about the same in all events of a stream. */
+  /** The length of the event's line without that text, in bytes. It is about the same in all events of a stream. */
   readonly envelopeBytes: number;
 }
 

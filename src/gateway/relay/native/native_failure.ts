@@ -100,7 +100,7 @@ interface OwnResponse {
   readonly reason?: string | undefined;
 }
 
-/** The options of {@linkcode readNativeFailure}. Its protocol is also that of the path. */
+/** The options of {@linkcode readNativeFailure}. The upstream's protocol is also the protocol of the path. */
 interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
   /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
@@ -132,7 +132,7 @@ interface NativeFailureOptions
 
 /**
  * Creates the failure of an error response with any status, or of an answer with an error in it. The response's text is
- * left out if it is about the gateway's own key, its rights or its account, or if it contains that key.
+ * left out if it is about the gateway's own key or about the key's rights or account, or if it contains the key.
  */
 export function nativeFailure(
   response: HttpResponse,

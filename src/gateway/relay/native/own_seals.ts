@@ -23,12 +23,16 @@ import { targetOf } from "../routing/candidate.ts";
 /** The longest content that is parsed, in bytes. Parsing it takes some 30 ms. */
 const MAX_PARSED_BYTES = 1024 * 1024;
 
-/** The content of a message that would be empty. Without it, two messages of one role would meet, which some refuse. */
+/**
+ * The content of a message that would be empty. Without that message, two of the same role could be adjacent, which
+ * some providers refuse.
+ */
 const NO_CONTENT = '{"type":"text","text":"(no content)"}';
 
 /**
- * Returns the edits that keep the gateway's own seals from the provider of a native attempt, and whether they leave
- * reasoning out. Reasoning that this provider sealed is unwrapped. Another gateway reads such seals itself.
+ * Returns the edits that remove the gateway's own seals from a native request. `isCut` is true when they leave
+ * reasoning out. Reasoning that this provider sealed is unwrapped. If the provider is another gateway, nothing is
+ * edited, because it reads the seals itself.
  */
 export async function sealEdits(
   attempt: Attempt,
@@ -142,7 +146,7 @@ async function markedIn(
   return lists;
 }
 
-/** Scans an object. Other work gets its turn during a long one. */
+/** Scans an object. During a long scan, other work gets its turn. */
 async function scanned(object: HeldBody, scan: JsonObjectScan) {
   if (object.length <= STEP_BYTES) {
     scan.push(bodyPart(object, { start: 0, end: object.length }));
@@ -187,7 +191,7 @@ async function judge(
 
 type Seals = NonNullable<ReturnType<typeof ownSeals>>;
 
-/** Returns the members of an object that matter; `undefined` when one of them can be read in two ways. */
+/** Returns the members that seals need; `undefined` when parsers could read the object in different ways. */
 async function membersOf(object: HeldBody, { keys }: Seals) {
   try {
     return await scanned(object, new JsonObjectScan(keys));
@@ -197,7 +201,7 @@ async function membersOf(object: HeldBody, { keys }: Seals) {
   }
 }
 
-/** Returns true when at most blank text is left of a message's content. Providers refuse such a message. */
+/** Returns true when a message's content is empty or blank after the cuts. Providers refuse such a message. */
 function isEmptied(
   list: MarkedList,
   cut: ReadonlySet<number>,
@@ -212,7 +216,10 @@ function isEmptied(
   );
 }
 
-/** Returns true when the neighbours of an object are objects. No provider accepts other lists, so they stay. */
+/**
+ * Returns true when the neighbours of an object are objects. No provider accepts other lists, so such lists stay as
+ * they are.
+ */
 function isAmongObjects(
   { start, before, next, end }: Marked,
   list: MarkedList,
@@ -224,7 +231,7 @@ function isAmongObjects(
   );
 }
 
-/** @param cutBefore The number of objects of the list that are cut already. */
+/** @param cutBefore The number of objects cut from the list before this one. */
 function cutOf({ index, before, start, next, end }: Marked, cutBefore: number) {
   const span = index > cutBefore
     ? { start: before, end }

@@ -6,8 +6,8 @@ const HEADER = "anthropic-beta";
 const MAX_BETAS = 32;
 
 /**
- * Returns the reason for the log when a provider refuses a beta of a native request, or a field of a beta. It has the
- * line to add to the connection.
+ * Returns the reason for the log when a provider refuses a beta of a native request, or a field of a beta. The reason
+ * contains the line to add to the connection.
  *
  * - Vertex names the beta: "Unexpected value(s) `x` for the `anthropic-beta` header".
  * - Bedrock does not: "invalid beta flag". The line then has all betas of the request.

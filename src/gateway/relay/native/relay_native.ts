@@ -248,7 +248,7 @@ async function passInChunks(
   return new DirectResponse(passOn(source, options), { status, headers });
 }
 
-/** Checks the beginning, and cancels the source if it is a failure. */
+/** Checks the beginning of an answer, and cancels the source if the beginning is a failure. */
 async function rejectFailure(
   response: HttpResponse,
   source: LookAhead,

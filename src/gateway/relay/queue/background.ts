@@ -1,6 +1,6 @@
 import type { Exchange } from "../exchange.ts";
 
-/** The header, and its values, by which a client puts its request behind those that people wait for. */
+/** The header with which a client marks a request that nobody waits for, and the values that do so. */
 const PRIORITY_HEADER = "x-priority";
 const BACKGROUND_PRIORITIES: ReadonlySet<string> = new Set([
   "background",

@@ -48,9 +48,9 @@ export interface QueuedRequest {
    * @throws The reason for which the request was cancelled.
    */
   wait(places: readonly WaitingPlace[]): Promise<WaitResult>;
-  /** Gives back the slot that was kept for the request, if it has not taken it. */
+  /** Frees the slot that was kept for the request, if the request has not taken it. */
   release(): void;
-  /** The time that it has waited, in milliseconds. */
+  /** The time that the request has waited, in milliseconds. */
   readonly waitedMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The half-life of a use, in milliseconds: some turns of an agent. */
+/** The half-life of a use, in milliseconds. An agent makes a few turns in this time. */
 const HALF_LIFE_MS = 120_000;
 
 /** The number of callers that are remembered. */
@@ -38,7 +38,7 @@ export class RecentUse {
     use.runningMs = Math.max(0, use.runningMs - guessMs);
   }
 
-  /** Adds to the use of a caller. A negative time corrects one that was too long. */
+  /** Adds to the use of a caller. A negative time corrects a guess that was too long. */
   add(caller: string, ms: number, nowMs: number): Use {
     const use = this.#useOf(caller);
     use.usedMs = Math.max(0, faded(use, nowMs) + ms);

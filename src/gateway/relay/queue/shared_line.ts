@@ -10,7 +10,7 @@ export interface LineNews extends LineLoad {
   readonly from: string;
   /** The use to add for each caller, in milliseconds, by the digest of the caller. */
   readonly used: Readonly<Record<string, number>>;
-  /** The requests that need only a slot. Only threads send these, because they share the slots. */
+  /** The requests that need only a slot. Only threads send them, because replicas do not share slots. */
   readonly turns?: readonly SentGroup[] | undefined;
   /** The time for which the news counts, in milliseconds. */
   readonly ms: number;

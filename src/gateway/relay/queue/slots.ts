@@ -29,7 +29,7 @@ export interface WaitingPlace {
   /** The known time until it can have room, in milliseconds; 0 when a slot may become free at any moment. */
   readonly restMs: number;
   readonly why: WaitWord;
-  /** The longest time that the request may wait for it in all, in milliseconds. */
+  /** The longest time that the request may wait for the deployment in all, in milliseconds. */
   readonly mostMs: number;
 }
 
@@ -40,13 +40,13 @@ export type WaitResult =
 
 /** A slot of a connection. */
 export interface ConnectionSlot {
-  /** Frees it; only the first call counts. */
+  /** Frees the slot; only the first call counts. */
   leave(): void;
   /** Reports that the provider refused the request by a rate limit. */
   refused?(): void;
   /** Reports that the provider's answer is complete. */
   completed?(): void;
-  /** Returns true while other requests wait for it. */
+  /** Returns true while other requests wait for the slot. */
   readonly isAwaited?: (() => boolean) | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface SlotsOptions {
 
 /** A request that waits. */
 export interface Waiter extends Waiting {
-  /** The time at which its wait must end, on a monotonic clock. */
+  /** The time at which the request's wait must end, on a monotonic clock. */
   readonly untilMs: number;
   readonly woken: PromiseWithResolvers<WaitResult>;
   /** Keeps a slot for the request. */

@@ -20,7 +20,7 @@ interface Ranked {
 export interface SentGroup {
   readonly caller: Ranked["caller"];
   readonly isBackground: boolean;
-  /** The time for which the first of them has waited, in milliseconds. */
+  /** The time for which the first of these requests has waited, in milliseconds. */
   readonly waitedMs: number;
   readonly count: number;
 }
@@ -118,11 +118,11 @@ export class WaitingLine<Waiter extends Waiting> {
   }
 
   /**
-   * Returns the request that gives its place in a full line to a new one. Of the caller with the most requests for its
-   * weight, it is the newest, background work first. Background work takes no place from other work.
+   * Returns the request that gives its place in a full line to a new request. The caller with the most requests for its
+   * weight loses its newest request, background work first. Background work takes no place from other work.
    *
    * @param isOwn True when only a request of the same caller may give way.
-   * @returns `undefined` when the new one gives way.
+   * @returns `undefined` when the new request gives way.
    */
   yielding(newcomer: NewRequest, isOwn = false): Waiter | undefined {
     const { digest } = newcomer.caller;

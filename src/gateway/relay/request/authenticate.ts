@@ -65,7 +65,8 @@ function oneOf(callers: readonly (Caller | undefined)[]): Caller {
 /**
  * Waits for the callers of both credentials.
  *
- * @throws The error of the highest status, when neither has a caller. Only after that one may a retry succeed.
+ * @throws The error with the highest status, when neither credential has a caller. A retry can succeed only after this
+ * error.
  */
 async function settle(
   both: readonly (Caller | Promise<Caller> | undefined)[],
@@ -85,7 +86,7 @@ function toError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** An unforeseen error comes first. */
+/** Returns the error's status. An unforeseen error counts as the highest. */
 function statusOf(error: Error): number {
   return error instanceof GatewayError ? error.status : Infinity;
 }

@@ -165,7 +165,7 @@ async function show(
   }
 }
 
-/** Converts an error of the platform. One that is not recognized means a broken connection. */
+/** Converts an error of the platform. An unrecognized error means a broken connection. */
 function bodyError(
   error: unknown,
   maxBytes: number,

@@ -57,7 +57,10 @@ export interface MemoryOfOthers {
 /** The pause before the next check for free memory, in milliseconds. Other threads free memory without notice. */
 const LOOK_AGAIN_MS = 50;
 
-/** With several threads, waits end beyond this share of the memory: no thread can free the memory of another. */
+/**
+ * With several threads, each evicts waiting bodies once all bodies use more than this share of the memory. No thread
+ * can free the memory of another.
+ */
 const WAITING_SHARE = 0.75;
 
 /** No other thread uses the memory. */
