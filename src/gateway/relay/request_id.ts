@@ -28,8 +28,8 @@ export function withRequestId(
 }
 
 /**
- * Adds the headers of every response that the gateway creates itself, unless they are there. These identify the request
- * and forbid caching, because caches do not know `x-api-key` as a credential.
+ * Adds two kinds of headers to a response that the gateway creates itself, unless the response has them. One kind
+ * identifies the request. The other forbids caching, because caches do not know `x-api-key` as a credential.
  */
 export function stamp(
   response: Response,

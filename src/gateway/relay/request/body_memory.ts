@@ -173,7 +173,7 @@ export class MemoryShare {
     return this.#loans.borrow(bytes, this, signal);
   }
 
-  /** Returns all memory except loans. Later calls of `take` do not count. */
+  /** Returns all memory except loans. Later calls of `take` have no effect. */
   close(): void {
     this.#isClosed = true;
     this.#leave?.();

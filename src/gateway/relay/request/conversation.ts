@@ -89,7 +89,7 @@ export function isNamed(id: string): boolean {
 
 /** A conversation without a name. */
 interface UnnamedConversation {
-  /** A hash of its beginning up to the user's first message. */
+  /** A hash of the conversation's beginning, up to the user's first message. */
   readonly id: string;
   /** True when messages follow that beginning. */
   readonly isContinued: boolean;
@@ -159,7 +159,7 @@ const OPEN_BRACKET = 0x5b;
 
 const USER_REGEXP = /"role"\s*:\s*"user"/;
 
-/** Returns the end of the first item of the user; the length if that item is incomplete. */
+/** Returns the end of the user's first message; the length of `bytes` if that message is incomplete. */
 function endOfOpening(bytes: Uint8Array): number {
   const decoder = new TextDecoder();
   let position = 0;

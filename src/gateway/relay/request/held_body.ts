@@ -97,8 +97,8 @@ export async function* bodyChunks(
 }
 
 /**
- * Returns the caller's bytes with edits, which must not overlap. A long body becomes an upload, which borrows it. Both
- * have a known length.
+ * Returns the caller's bytes with edits, which must not overlap. A long body is returned as an upload that borrows the
+ * bytes. The length of the result is known in both cases.
  */
 export function nativeBody(
   body: KeptBody,

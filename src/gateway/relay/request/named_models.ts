@@ -38,7 +38,7 @@ const FALLBACKS: Place = {
 /** The type of a tool, which decides the purpose of its model. */
 const TOOL_TYPE: Place = { wantsString: true };
 
-/** A model of a drawing tool that writes: `svg.model` of OpenAI's `image_generation`. */
+/** The model with which a drawing tool writes: `svg.model` of OpenAI's `image_generation`. */
 const AUTHOR: Place = { wantsString: true };
 
 /** The models of a tool that form a panel: `analysis_models` of OpenRouter's fusion. */
@@ -71,7 +71,7 @@ const TOOL: Place = {
   },
 };
 
-/** Returns the place of the member `name` of objects. */
+/** Returns the place of objects in which only the member `name` may hold models. */
 function memberOf(name: string, place: Place): Place {
   return { only: { name, place } };
 }
@@ -112,7 +112,8 @@ const FIELDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * The same fields for Messages, whose conversation may define tools. Other protocols' conversations are not scanned.
+ * The fields for Messages: those of {@linkcode FIELDS}, and the tools that a conversation may define. Conversations of
+ * other protocols are not scanned.
  */
 const MESSAGES_FIELDS: ReadonlyMap<string, Place> = new Map([
   ...FIELDS,
@@ -133,7 +134,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 
 const MODEL_REGEXP = /models?(_?ids?|_?names?)?$/;
 
-/** Matches lists that narrow the choice of another field. */
+/** Matches the names of lists that narrow the choice of models in another field. */
 const NARROWING_REGEXP = /^(allowed|excluded|ignored)_/;
 
 function nameOfModel(name: string): Place | undefined {
@@ -163,7 +164,7 @@ export function createNamedModels(
   const fields = fieldsOf(protocol);
   const found: NamedModel[] = [];
 
-  /** One name more than allowed marks that there are too many. */
+  /** Adds a model. If there are too many, adds one without a name as the last. */
   function take(one: NamedModel): void {
     if (found.length < MAX_NAMES) found.push(one);
     else if (found.length === MAX_NAMES) {
@@ -193,9 +194,9 @@ export function createNamedModels(
 
 /** The strings of one tool that concern its models. */
 interface ToolStrings {
-  /** True when one of its types is a drawing tool. */
+  /** True when one of the tool's types is a drawing tool. */
   isDrawing: boolean;
-  /** True when one of its types is not a drawing tool. */
+  /** True when one of the tool's types is not a drawing tool. */
   isAnswering: boolean;
   /** The types of the tool that choose models themselves. */
   readonly choosing: Set<string>;

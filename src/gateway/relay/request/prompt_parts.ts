@@ -33,7 +33,7 @@ export interface PromptParts {
 /** The messages before the first cache mark. Clients move that mark from turn to turn. */
 export interface Opening {
   readonly messages: number;
-  /** The number of bytes, from the beginning of the list. */
+  /** The length of these messages, from the beginning of the list, in bytes. */
   readonly length: number;
   readonly sum: number;
 }

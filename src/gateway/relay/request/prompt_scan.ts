@@ -21,8 +21,8 @@ type Role = "tools" | "system" | "messages" | "setting" | "mark" | "link";
 
 /**
  * The role of each field of the three protocols. A provider renders tools and system prompt before the messages. A
- * change of a setting can invalidate its cache (Anthropic, "Prompt caching": what invalidates the cache), and OpenAI
- * routes by `prompt_cache_key`.
+ * change of a setting can invalidate the provider's cache (Anthropic, "Prompt caching": what invalidates the cache),
+ * and OpenAI routes by `prompt_cache_key`.
  */
 const ROLES: Readonly<Record<string, Role>> = {
   tools: "tools",
@@ -46,12 +46,14 @@ const ROLES: Readonly<Record<string, Role>> = {
   prompt_cache_retention: "setting",
 };
 
-/** A name that no body has. It is as long as the longest field, because a scan keeps names up to its own longest. */
+/**
+ * A key that no body has. It is as long as the longest field, because a scan keeps no name longer than its longest key.
+ */
 export const NO_NAME: string = " ".repeat(
   Math.max(...Object.keys(ROLES).map(({ length }) => length)),
 );
 
-/** The settings that are the reasoning effort, or an object with an `effort`. */
+/** The settings that hold the reasoning effort, as a string or as the member `effort` of an object. */
 const EFFORT_FIELDS: ReadonlySet<string> = new Set([
   "reasoning",
   "reasoning_effort",
@@ -74,7 +76,10 @@ const MARKS = ['"cache_control"', '"prompt_cache_breakpoint"']
   .map((name) => encoder.encode(name));
 const CONTENT = encoder.encode('"content"');
 
-/** The bytes around a text that is summed as a block. Clients send a block with a mark, but a string without one. */
+/**
+ * The bytes around a text that is summed as a block. Clients send a text with a cache mark as a block, and the same
+ * text without a mark as a string.
+ */
 const BEFORE_TEXT = encoder.encode('[{"type":"text","text":');
 const AFTER_TEXT = encoder.encode("}]}");
 
@@ -89,8 +94,9 @@ const LETTER_E = 0x65;
 const NULL = 0x6e;
 
 /**
- * Reads the parts of a prompt from the scan of its body. It copies the sums of messages that an earlier prompt had. One
- * sum over the bytes of all these messages shows that they are equal, and takes far less time than a sum of each.
+ * Reads the parts of a prompt from the scan of its body. If an earlier prompt began with the same messages, it copies
+ * their sums. One sum over the bytes of all these messages shows that they are equal, and takes far less time than one
+ * sum for each message.
  */
 export class PromptPartsReader implements PromptParts, StructureSink {
   tools = 0;
@@ -112,7 +118,10 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   /** The start of the list of messages, in the document. */
   #listStart = 0;
   #listSum = 0;
-  /** The start of the bytes to add to the sum of the list, in the current chunk; -1 outside of it and after a mark. */
+  /**
+   * The start of the bytes to add to the sum of the list, in the current chunk; -1 outside of the list and after a
+   * mark.
+   */
   #listFrom = -1;
   /** The end of the last message, in the current chunk; -1 when it ended earlier. */
   #messageEnd = -1;
@@ -221,7 +230,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     this.quietUntil = this.#listStart + earlier.opening.length;
   }
 
-  /** Takes the sums of an earlier prompt, if the bytes of its opening are the same. */
+  /** Adopts the sums of an earlier prompt, if this prompt opens with the same bytes. */
   #endComparison({ opening, messages }: PromptParts, offset: number): void {
     if (offset !== this.quietUntil || this.#listSum !== opening?.sum) return;
     this.#earlier = undefined;
@@ -312,7 +321,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     this.#contentEnd = offset;
   }
 
-  /** Leaves a mark out of the sum. Returns true when its value is to be skipped. */
+  /** Leaves a mark out of the sum. Returns true when the mark's value is to be skipped. */
   #passMark(bytes: Uint8Array, at: number): boolean {
     // Most names are `content`, which differs from the marks in this letter.
     if (bytes[at - 4] === LETTER_E) return false;
@@ -330,8 +339,8 @@ export class PromptPartsReader implements PromptParts, StructureSink {
 }
 
 /**
- * Returns the parts of the prompt in a JSON body. They have no opening, so the next prompt is not compared with them.
- * If a client edits each turn, only every second body is read twice.
+ * Returns the parts of the prompt in a JSON body. The parts have no opening, so the next prompt is not compared with
+ * them. So if a client edits earlier messages in every turn, only every second body is read twice.
  */
 export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
   const parts = new PromptPartsReader();
@@ -361,7 +370,7 @@ function effortIn(bytes: Uint8Array): string | undefined {
   return typeof effort === "string" ? effort.slice(0, 32) : undefined;
 }
 
-/** Returns true when `text` ends before a position. */
+/** Returns true when the bytes before `end` are `text`. */
 function endsAt(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
   const start = end - text.length;
   for (let index = text.length - 2; index >= 0; index--) {

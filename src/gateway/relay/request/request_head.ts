@@ -270,7 +270,10 @@ function isGiven(value: FoundValue | undefined): boolean {
     (value.text === undefined || valueOf(value) !== null);
 }
 
-/** Parses a value; `undefined` without text, because the value is too long for a model's name or a boolean. */
+/**
+ * Parses a value; `undefined` when the scan kept no text, because the value is too long for a model's name or a
+ * boolean.
+ */
 function valueOf({ text }: FoundValue): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
@@ -328,5 +331,5 @@ async function hasMessages(body: HeldBody): Promise<boolean> {
 
 const MESSAGES = ["messages"];
 
-/** No Chat request has an empty list. */
+/** Matches a value of `messages` that no Chat request has: `null` or an empty list. */
 const EMPTY_REGEXP = /^(?:null|\[\s*\])$/;

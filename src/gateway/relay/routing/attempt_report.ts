@@ -72,7 +72,7 @@ interface AttemptReportOptions {
 /** A cool-down that a failed attempt started, and its cause. */
 export interface AttemptCooling extends Cooling {
   readonly failure: AttemptFailure;
-  /** The wait that the upstream asked for, in milliseconds; `undefined` when it did not. */
+  /** The wait that the upstream asked for, in milliseconds; `undefined` when it asked for none. */
   readonly requestedMs: number | undefined;
 }
 
@@ -95,7 +95,7 @@ export class AttemptReport {
     this.#reportProbe("begun");
   }
 
-  /** True when the attempt tests the recovery of the deployment. No other request goes there meanwhile. */
+  /** True when the attempt tests the recovery of the deployment. No other request goes to the deployment meanwhile. */
   get isProbe(): boolean {
     return isProbe(this.#connectionAttempt) || isProbe(this.#modelAttempt);
   }
@@ -165,7 +165,10 @@ export class AttemptReport {
     this.#options.model.dismissed(this.#modelAttempt);
   }
 
-  /** Providers ask to wait for a model, so only the model's attempt can be such a probe. */
+  /**
+   * Reports a probe of a provider's wait. Providers ask to wait for a model, so only the model's attempt can be such a
+   * probe.
+   */
   #reportProbe(probe: LimitProbe): void {
     const { forAll, own } = this.#modelAttempt;
     if (!forAll.isLimitProbe && !own.isLimitProbe) return;
@@ -202,7 +205,7 @@ const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
 
 /**
  * Records the result for the connection. A response shows that the provider is reachable and accepts the credential.
- * Silence shows neither, and a 403 only the former.
+ * Silence shows neither. A 403 shows only that the provider is reachable.
  */
 function settleConnection(
   connection: BreakerByToken,
@@ -220,13 +223,13 @@ interface QuotaKnowledge {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The maximum age of a window from the headers of the same response, in milliseconds. */
+/** The maximum age of a window that counts as read from the same response, in milliseconds. */
 const FRESH_MS = 1000;
 
 /**
  * Adds the reset of an exhausted window to a limit without a retry time. If the headers of the same response show no
- * exhausted window, there were only too many requests at once. Windows of all models come before those of some. If the
- * response itself names a quota, the windows of `/limits` count, too.
+ * exhausted window, there were only too many requests at once. Windows that count all models come before windows of
+ * some models. If the response itself names a quota, the windows of `/limits` count, too.
  */
 export function withWindow(
   failure: AttemptFailure,

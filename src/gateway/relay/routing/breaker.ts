@@ -3,13 +3,13 @@ import { type CoolDown, type LastingCause, LONG_MS } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
-  /** The number of cool-downs before the attempt. Once another cool-down has begun, its result is ignored. */
+  /** The number of cool-downs before the attempt. Once another cool-down has begun, the attempt's result is ignored. */
   readonly coolDowns: number;
   /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
   /** True when the attempt tests whether the wait that the provider asked for is over. */
   readonly isLimitProbe: boolean;
-  /** True when its request has failed here before. The failures of one request count once. */
+  /** True when the same request has failed here before. The failures of one request count once. */
   readonly isRepeat: boolean;
 }
 
@@ -24,7 +24,7 @@ const FAILURES_TO_COOL = 3;
 const MIN_COOL_MS = 1000;
 const MAX_COOL_MS = 15_000;
 
-/** The time after which twice as many probes may run, while none has a response, in milliseconds. */
+/** The interval at which the number of probes may double while none has a response, in milliseconds. */
 const PROBES_DOUBLE_MS = 250;
 
 /** The time from the first probe until all requests are admitted, in milliseconds, because a response may be slow. */
@@ -39,7 +39,7 @@ const LIMIT_PROBE_MS = 300_000;
 /**
  * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
  * failures, takes a second. Each failed probe doubles it, up to 15 seconds. After a cool-down one probe is admitted,
- * then gradually more while that one has no result.
+ * then gradually more while the first probe has no result.
  *
  * A long wait that the provider asks for may end early: by a probe every five minutes, or by a reading of the quota.
  */
@@ -51,11 +51,11 @@ export class Breaker {
   #coolUntilMs = 0;
   /** The time that the provider named. A cool-down that was capped ends earlier. */
   #requestedUntilMs = 0;
-  /** The time of the next probe of the provider's wait; `undefined` when it has not asked for a long one. */
+  /** The time of the next probe of the provider's wait; `undefined` when the provider has not asked for a long wait. */
   #limitProbeAtMs: number | undefined;
   /** The start of the last cool-down, in milliseconds since 1970. */
   #coolSinceMs = 0;
-  /** The time until which readings end no cool-down, because one may have ended a cool-down too early. */
+  /** The time until which quota readings end no cool-down, because the last reading that did so may have been wrong. */
   #distrustUntilMs = 0;
   /** The time until which a reading with a used-up quota is ignored. */
   #paidUntilMs = 0;
@@ -171,7 +171,7 @@ export class Breaker {
    * Records a failure.
    *
    * @param cause The cause, if only an administrator can fix it.
-   * @returns The length of the cool-down that it starts, in milliseconds; 0 for none.
+   * @returns The length of the cool-down that the failure starts, in milliseconds; 0 for none.
    */
   failed(attempt: BreakerAttempt, cause?: LastingCause): number {
     if (!this.#counts(attempt)) return 0;
@@ -236,7 +236,7 @@ export class Breaker {
     }
   }
 
-  /** Postpones the next probe of the provider's wait, because one has begun. */
+  /** Postpones the next probe of the provider's wait, because a probe has begun. */
   postponeProbe(): void {
     if (this.#limitProbeAtMs === undefined) return;
     this.#limitProbeAtMs = this.#clock.elapsedMs() + LIMIT_PROBE_MS;
@@ -272,8 +272,8 @@ export class Breaker {
   }
 
   /**
-   * Begins a long wait, unless one lasts already. An answered probe prevents it until the window ends, because the
-   * answer shows that the provider takes payment in another way.
+   * Begins a long wait, unless one lasts already. After an answered probe, no such wait begins until the window ends,
+   * because the answer shows that the provider takes payment in another way.
    */
   noteUsedUp(waitMs: number): void {
     if (this.isWaiting || this.#clock.elapsedMs() < this.#paidUntilMs) return;
