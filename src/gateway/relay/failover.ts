@@ -116,7 +116,7 @@ function withRenewed(
     ...refused.candidate,
     deployment: { connection: renewed, model: same },
   };
-  // The refused one stays, so that the order after it is kept.
+  // The refused candidate stays, so that the order of the candidates after it is kept.
   const withIt = (one: Candidate): [Candidate, ...Candidate[]] =>
     one === refused.candidate ? [replacement, one] : [one];
   const { own: [first, ...more], fallbacks, ...rest } = task.candidates;

@@ -150,7 +150,7 @@ function attemptsAfter(
   const last = sent.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  // A rate limit that one request exceeds by itself is that of an account. Another account may serve the request.
+  // A rate limit that a single request exceeds belongs to an account. Another account may serve the request.
   const retry = isOverLimit(failure)
     ? "elsewhere"
     : RETRY_BY_KIND[failure.kind];

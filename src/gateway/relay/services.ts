@@ -33,7 +33,10 @@ export interface RelayServices {
   readonly cacheMisses: CacheMisses;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
-  /** Returns a connection with a newer key after its exchanged one was refused; `undefined` when there is none. */
+  /**
+   * Returns the connection with a newer key after its exchanged key was refused; `undefined` when there is no newer
+   * key.
+   */
   readonly renewedConnection: KeyRenewal;
   /** Sends requests to the providers. */
   readonly client: HttpClient;
@@ -43,7 +46,7 @@ export interface RelayServices {
   readonly quotas: Pick<QuotaService, "known">;
   /** The same quotas, as the headers that Codex reads. */
   readonly codexQuota: CodexQuota;
-  /** Counts the usage of tokens and applies their limits. */
+  /** Counts what each access token uses, and applies its limits. */
   readonly usage: Pick<UsageService, "open" | "refused" | "near" | "watch">;
   readonly deadlines: Deadlines;
   readonly translation: Translation;

@@ -129,7 +129,7 @@ async function markedIn(
         if (last !== undefined) last.next = offset;
         [start, marks] = [offset, walker.marks];
       } else if (event === "element_ends") {
-        // Of a list in the list, only the end is reported.
+        // For a nested list, only the end is reported.
         if (list === undefined || start === undefined) return;
         const before = last?.end ?? list.start + 1;
         const index = list.count++;

@@ -71,7 +71,7 @@ const TOOL: Place = {
   },
 };
 
-/** Returns the place of objects in which only the member `name` may hold models. */
+/** Returns the place of objects in which only the member `name` is searched. */
 function memberOf(name: string, place: Place): Place {
   return { only: { name, place } };
 }

@@ -22,8 +22,8 @@ const MAX_TOKENS = 1000;
  * A {@linkcode Breaker} for each token, and one for all. A token's own requests may cause a failure, so the first token
  * that fails is kept away alone. After a failure of a second token, all are kept away.
  *
- * A token whose probe fails starts a cool-down for all. If its next probe fails too, that counts for this token alone.
- * A busy token could otherwise keep all others away forever.
+ * A token whose probe fails starts a cool-down for all. If the same token's next probe fails too, the failure counts
+ * for this token alone. A busy token could otherwise keep all others away forever.
  */
 export class BreakerByToken {
   readonly #clock: Clock;
@@ -239,7 +239,7 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** Starts a cool-down for all, which replaces those of single tokens. */
+  /** Notes the token that caused a cool-down for all, which replaces the cool-downs of single tokens. */
   #coolDownForAll(token: string | undefined): void {
     this.#cooledBy = token;
     this.#dropFailing();

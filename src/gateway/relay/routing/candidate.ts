@@ -38,7 +38,7 @@ export type Candidate =
 interface BodyFacts {
   /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
-  /** The tools and the effort; without it, the request is assumed to have tools, like those of most clients. */
+  /** The tools and the effort; `undefined` means a request with tools, as most clients send. */
   readonly prompt?: Pick<PromptParts, "toolCount" | "effort"> | undefined;
 }
 
@@ -151,7 +151,7 @@ export function servedProtocols(
 
 /**
  * Returns the protocols in which requests for a model reach its providers unchanged, the first provider's own protocol
- * first. They are common to all deployments. If these have none in common, they are those of the first deployment.
+ * first. The result holds the protocols that all deployments have in common, or else all of the first deployment's.
  */
 export function nativeProtocols(
   [first, ...others]: Deployments,
@@ -183,8 +183,8 @@ function unsupported(operation: Operation): GatewayError {
 }
 
 /**
- * Returns an error with the paths that serve the model, the one of the family's own protocol first. The log also names
- * the option that adds this path.
+ * Returns an error with the paths that serve the model, the path of the family's own protocol first. The log also names
+ * the option that adds the requested path.
  */
 function unservedPath(
   operation: Operation,

@@ -30,7 +30,7 @@ export interface PlacedConversation {
   /** The id of the model. */
   readonly model: string;
   readonly connectionId: string;
-  /** The time for which it stays there, from now, in milliseconds. */
+  /** The time for which the conversation stays on the connection, from now, in milliseconds. */
   readonly ms: number;
 }
 
@@ -48,18 +48,21 @@ interface ConversationsOptions {
 /** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
 const CONVERSATION_MS = 3_600_000;
 
-/** After an answer that took at least this long, in milliseconds, that time counts from the answer's end. */
+/** The least time of a long answer, in milliseconds. After a long answer, `CONVERSATION_MS` counts from its end. */
 const LONG_ANSWER_MS = 60_000;
 
 const MAX_CONVERSATIONS = 10_000;
 
-/** The interval at which others hear that a conversation goes on, in milliseconds. */
+/** The interval at which other threads and replicas learn that a conversation goes on, in milliseconds. */
 const RENEWAL_MS = 600_000;
 
-/** The time for which others keep a conversation, in milliseconds. */
+/** The time for which other threads and replicas keep a conversation, in milliseconds. */
 const NOTICE_LASTS_MS = CONVERSATION_MS + RENEWAL_MS;
 
-/** The delay before others hear of a conversation, in milliseconds, so that no response waits for the sending. */
+/**
+ * The delay before a conversation is sent to other threads and replicas, in milliseconds. So no response waits for the
+ * sending.
+ */
 const NOTICE_MS = 20;
 
 /** The connections of a conversation. */
@@ -68,7 +71,7 @@ interface Stay {
   readonly byModel: Map<string, Place>;
   /** The id of the last connection. A model that is new in the session begins there. */
   latest: string;
-  /** The time at which the others last heard of it, in milliseconds on a monotonic clock. */
+  /** The time at which the conversation was last sent or received, in milliseconds on a monotonic clock. */
   heardMs: number;
 }
 
@@ -76,7 +79,7 @@ interface Stay {
 interface Place {
   /** The id of the connection. */
   readonly id: string;
-  /** The time at which it began, in milliseconds on a monotonic clock. */
+  /** The time since which the conversation is on the connection, in milliseconds on a monotonic clock. */
   readonly sinceMs: number;
 }
 
@@ -141,7 +144,7 @@ export class Conversations {
     if (isByQuota || this.#options.clock.elapsedMs() < untilMs) {
       return await search();
     }
-    // All unnamed conversations are on the first connection, so the search waits until one leaves it.
+    // Until one leaves it, all unnamed conversations are on the first connection, and need no search.
     return {
       ...candidates,
       onServed: (candidate) =>
@@ -161,7 +164,7 @@ export class Conversations {
     this.#keep(placed, known, sentMs).heardMs = nowMs;
   }
 
-  /** @param assumed The id of the connection before, for a conversation that is not remembered. */
+  /** @param assumed The id of the earlier connection, if the conversation is not remembered. */
   #routed(
     request: PoolRequest,
     id: string | undefined,
@@ -198,7 +201,7 @@ export class Conversations {
 
   /**
    * Remembers the connection that serves a conversation. Of several requests at the same time, the first one that moves
-   * it decides.
+   * the conversation decides.
    *
    * @param before The connection when the request was routed.
    * @returns True when the conversation moved.

@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import type { LiveConfig } from "../../config/live_config.ts";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 
-/** Returns a connection with a newer key than this one, whose key was refused; `undefined` when there is none. */
+/** Returns the connection with a newer key than the refused one; `undefined` when there is no newer key. */
 export type KeyRenewal = (
   refused: Connection,
 ) => Promise<Connection | undefined>;
@@ -11,7 +11,7 @@ export type KeyRenewal = (
 interface KeyRenewalOptions {
   readonly liveConfig: LiveConfig;
   readonly deadlines: Pick<Deadlines, "start">;
-  /** Asks the process to exchange a connection's key; absent when it exchanges none. */
+  /** Asks the process to exchange a connection's key; absent when the process exchanges no keys. */
   readonly ask: ((connectionId: string) => void) | undefined;
 }
 

@@ -58,8 +58,8 @@ interface OutlookEvidence {
 }
 
 /**
- * Returns the outlook of a request: that of the candidate that can serve it soonest. If that one is exhausted, returns
- * the outlook of the exhausted candidate that is tried first.
+ * Returns the outlook of the candidate that can serve a request soonest. If this candidate is exhausted, returns the
+ * outlook of the exhausted candidate that is tried first.
  */
 export function outlookOf(
   [first, ...others]: readonly [Candidate, ...Candidate[]],
@@ -99,7 +99,7 @@ function outlookFor(
     : lastingCause(last);
   if (cause !== undefined) return { kind: "lasting", atMs: Infinity, cause };
   const nowMs = clock.now();
-  // A cool-down of a single failure may not have begun, or may be that of another token.
+  // After a single failure, there may be no cool-down yet, or only one for another token.
   const limitWaitMs = last !== undefined && isLimit(last)
     ? last.retryAfterMs ?? 0
     : 0;
@@ -116,7 +116,7 @@ function outlookFor(
     : { kind: "exhausted", atMs };
 }
 
-/** Returns the error of an outlook, for a request whose own failures do not fit it. */
+/** Returns the error of an outlook, for a request whose own failures do not fit the outlook. */
 export function outlookError(outlook: Outlook, nowMs: number): Error {
   switch (outlook.kind) {
     case "soon":
@@ -130,7 +130,7 @@ export function outlookError(outlook: Outlook, nowMs: number): Error {
 
 /**
  * The errors of lasting causes, with the status of the original failure. They use the gateway's own text, because a
- * provider's is about the request of another caller.
+ * provider's text is about the request of another caller.
  */
 const LASTING_ERRORS: Readonly<
   Record<LastingKind, (cause: LastingCause) => Error>

@@ -19,7 +19,7 @@ const ALWAYS = 10;
 
 const PERIOD_MS = 10_000;
 
-/** The requests and retries of a connection since a moment. */
+/** The requests and retries of a connection since `sinceMs`. */
 interface Counts {
   readonly sinceMs: number;
   requests: number;

@@ -32,7 +32,7 @@ export interface TranslatedWatch {
   outputCharacters(): number;
   /** Returns the failure that ended the answer early. */
   failure(): Failure | undefined;
-  /** Ends with the first output, or a failure in its place. */
+  /** Judges the beginning of a stream. The beginning ends with the first output, or with a failure. */
   readonly beginning: BeginningJudge<object>;
   /** Returns the end of the answer so far. */
   end(): AnswerEnd;

@@ -11,7 +11,7 @@ import type { Attempt } from "../attempt.ts";
 import type { Uses } from "../services.ts";
 import type { Wanted } from "./open_request.ts";
 
-/** The lesson that a plainest body is refused like the whole one. It is kept for a while, for its caller alone. */
+/** The lesson that the upstream refuses the plainest body, too. It is kept for a while, for its caller alone. */
 const NO_PLAIN_TRY: Lesson = {
   ...{ move: "plain", field: "body", words: [], cause: "found" },
 };

@@ -63,13 +63,16 @@ interface LessonBookOptions {
 /** The time for which a lesson is kept. Then the provider is asked again, because it may have changed. */
 const KEPT_MS = 86_400_000;
 
-/** After a refused plainest body, the time until another is tried, in milliseconds. It may fail for another reason. */
+/**
+ * The time after a refused plainest body until the next one is tried, in milliseconds. The refusal may have had another
+ * reason.
+ */
 const NO_PLAIN_TRY_MS = 600_000;
 
-/** The most lessons of a caller about a model, far more than any needs. */
+/** The most lessons of a caller about a model, far more than any caller needs. */
 const MAX_LESSONS = 64;
 
-/** The most callers of one lesson; the oldest gives way. Two are enough for it to hold for all. */
+/** The most callers of one lesson; the oldest gives way. With two callers, the lesson holds for all. */
 const MAX_CALLERS = 64;
 
 interface Kept {

@@ -24,8 +24,8 @@ interface TranslatingReaderOptions {
 }
 
 /**
- * Reads a stream of one protocol as one of another. Each chunk of the upstream gives one chunk, which is empty if it
- * adds nothing for the caller.
+ * Reads a stream of one protocol and returns it in another protocol. Each chunk of the upstream gives one chunk, which
+ * is empty if it adds nothing for the caller.
  *
  * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
  * reader itself throws only the errors of `failureOf`, and bugs. After the answer, it reads the rest of the upstream's

@@ -70,14 +70,14 @@ interface RequestOptions extends TranslationOptions {
 
 /** A translated request, which uses memory until it is released. */
 export interface TranslatedBodyLoan extends TranslatedBody {
-  /** Releases the memory, called once. The bytes of a body that is lent must not be read afterwards. */
+  /** Releases the memory, called once. The bytes of a borrowed body must not be read afterwards. */
   release(): void;
 }
 
 /** The longest translated body that is left to the garbage collector, in bytes. */
 const SHORT_BYTES = 64 * 1024;
 
-/** Returns true for a translated body that is lent to its upload, because its release frees the bytes at once. */
+/** Returns true for a translated body that its upload only borrows. Releasing such a body frees the bytes at once. */
 export function isLent({ length }: Uint8Array): boolean {
   return length > SHORT_BYTES;
 }
@@ -94,7 +94,7 @@ const LONG_BYTES = 256 * 1024;
  */
 const COST = { perByte: 5, perValue: 1100 };
 
-/** The memory for each byte of an answer. Its values are not counted. */
+/** The memory for each byte of an answer, in bytes. An answer's objects, arrays and members are not counted. */
 const ANSWER_COST_PER_BYTE = 8;
 
 /**
@@ -164,7 +164,7 @@ export function createTranslation(
 
 /** Work for another thread. */
 interface ThreadWork<Result> extends TranslationOptions {
-  /** The memory that it needs while it runs, in bytes. */
+  /** The memory that the work needs while it runs, in bytes. */
   readonly bytes: number;
   work(place: ReservedThread, loan: MemoryLoan): Promise<Result>;
 }

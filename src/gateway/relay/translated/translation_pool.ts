@@ -56,7 +56,7 @@ const MAX_WAITING = 256;
 /** The time after which an unused thread ends, in milliseconds. */
 const IDLE_MS = 60_000;
 
-/** The longest time for a job, in milliseconds. A longer one means that something is wrong. */
+/** The longest time for a job, in milliseconds. A longer job means that something is wrong. */
 const JOB_MS = 120_000;
 
 /** A thread and the current receiver of its reports. */

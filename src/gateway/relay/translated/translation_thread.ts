@@ -44,7 +44,7 @@ export type StartTranslationThread = (
   onReport: (report: ThreadReport) => void,
 ) => TranslationThread;
 
-/** An error as plain data, because a message between threads loses its class. */
+/** An error as plain data, because a message between threads loses the error's class. */
 type SentError =
   | {
     readonly type: "gateway";
