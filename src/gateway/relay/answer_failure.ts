@@ -18,7 +18,7 @@ export interface AnswerFailureOptions {
 }
 
 /**
- * Decodes an error response. The retry time is that of its headers (RFC 9110, section 10.2.3), or else of its body. A
+ * Decodes an error response. The retry time comes from the headers (RFC 9110, section 10.2.3), or else from the body. A
  * reset becomes a wait; see {@linkcode withWait}.
  *
  * @param body `undefined` when the body cannot be read.
@@ -43,7 +43,10 @@ export function answerFailure(
   );
 }
 
-/** Returns a failure with its reset as a wait from now. Other connections decide whether the failure is final. */
+/**
+ * Returns a failure with the time of its reset as a wait from now. Whether the failure is final depends on other
+ * connections.
+ */
 export function withWait(failure: Failure, nowMs: number): Failure {
   const { resetsAtMs, resetsDaily, retryAfterMs, ...rest } = failure;
   const dailyMs = resetsDaily === undefined

@@ -72,7 +72,7 @@ export class AttemptAdmission {
   /**
    * Admits the next attempt.
    *
-   * @param candidates The request's candidates now: a renewed key adds one.
+   * @param candidates The request's candidates now. A renewed key adds a candidate.
    * @returns `undefined` when no attempt may begin in time.
    * @throws The reason for which the request was cancelled.
    */
@@ -216,7 +216,10 @@ export class AttemptAdmission {
   }
 }
 
-/** The pause of a request that could not use its slot, in milliseconds. Health may refuse its attempts for a while. */
+/**
+ * The pause of a request that could not use its slot, in milliseconds. The health of the connection may refuse attempts
+ * for a while.
+ */
 const PAUSE_MS = 100;
 
 /** Delays a place, so that a request that cannot use its slot does not take it again and again. */

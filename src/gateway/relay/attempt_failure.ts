@@ -15,7 +15,7 @@ import { isLastingKind, type LastingCause } from "./routing/cool_down.ts";
 
 /**
  * The kind of a failed attempt. `untranslatable` means that the gateway rejected the request before it sent anything,
- * `gateway_shortage` that its machine could not open a connection.
+ * `gateway_shortage` that the gateway's machine could not open a connection.
  */
 export type AttemptFailureKind =
   | FailureKind
@@ -29,7 +29,10 @@ export interface AttemptFailure {
   readonly status: number | undefined;
   /** The wait that the upstream asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** True when an `unreachable` upstream had accepted a connection. The request itself may then have ended it. */
+  /**
+   * True when an `unreachable` upstream had accepted a connection. The request itself may then have ended the
+   * connection.
+   */
   readonly wasConnected?: boolean | undefined;
   /** True when a kept connection was lost, which shows nothing about the upstream; see {@linkcode wasLost}. */
   readonly wasLost?: boolean | undefined;
@@ -86,8 +89,8 @@ export function evidenceOf(
 }
 
 /**
- * The statuses of failures that are worth another attempt: those of docs/failover.md, and Cloudflare's for an origin in
- * trouble. A 501 or 505 would only repeat.
+ * The statuses after which another attempt is worthwhile: those of docs/failover.md, and Cloudflare's for an origin in
+ * trouble. Another attempt would only get another 501 or 505.
  */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([
   ...[408, 500, 502, 503, 504, 529],

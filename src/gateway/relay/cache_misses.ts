@@ -16,7 +16,7 @@ export interface CacheMisses {
   /** Returns the function that finds the prompt that a caller's next prompt may continue. */
   findPrompt(caller: Exchange["caller"]): FindPrompt;
   /**
-   * Judges a turn, once its answer's usage is known, and remembers it for the next one.
+   * Judges a turn, once its answer's usage is known, and remembers the turn for the next one.
    *
    * @param ended The end of the request, with the provider's usage.
    * @param sent The parts of the translation that the provider got.

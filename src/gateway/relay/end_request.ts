@@ -12,7 +12,10 @@ type Effect = (
   ended: EndedRequest,
 ) => EndedRequest | void;
 
-/** The effects of a request's end, in their order. Each calls the part of the gateway that added it. */
+/**
+ * The effects of a request's end, in their order. Each calls the part of the gateway that holds the resource or counts
+ * the request.
+ */
 const EFFECTS: readonly Effect[] = [
   ({ holds }) => holds.unfollow?.(),
   ({ holds }) => holds.leave?.(),

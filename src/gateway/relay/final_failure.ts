@@ -33,10 +33,10 @@ interface FailedRequest {
 }
 
 /**
- * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
- * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
- * failures of the requested model come first. A refusal by the translation is used in two cases: no candidate can serve
- * the request, or only fallbacks can, and not soon.
+ * Returns or throws the error for a request that no attempt served. The error must fit the {@linkcode Outlook}: a
+ * client must neither stop nor wait long if its request can soon be served, and must not retry in vain. The last
+ * fitting failure is used; failures of the requested model come first. A refusal by the translation is used in two
+ * cases: no candidate can serve the request, or only fallbacks can, and not soon.
  *
  * @returns The upstream's own error, if it may pass unchanged.
  * @throws Every other failure.

@@ -12,7 +12,7 @@ export interface FailedAttempt {
   /** True when the attempt was a probe of a connection's recovery. */
   readonly wasProbe: boolean;
   readonly thrown: unknown;
-  /** True when the deadline of the first output limited its wait. Another wait would exceed that deadline. */
+  /** True when the deadline of the first output limited the attempt's wait. Another wait would exceed that deadline. */
   readonly hadOutputDeadline?: boolean;
   /** The connection with a newer key, if its exchanged key was refused. */
   readonly renewed?: Connection | undefined;
@@ -116,8 +116,9 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  * If a kept connection was lost early, the same candidate comes first, at once, as if it were untried. It was not
  * reached, and the conversation should stay on it.
  *
- * A caller waits for a silent candidate once. All other candidates come first, other keys of its provider last. The
- * silent one is tried again only if its kept connection may have been lost and no other candidate was silent.
+ * A caller waits for a silent candidate once. All other candidates come first, other keys of the silent candidate's
+ * provider last. The silent candidate is tried again only if its kept connection may have been lost and no other
+ * candidate was silent.
  *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */

@@ -13,7 +13,7 @@ export function idHeaders(
 
 /**
  * Adds the headers that identify the request to an upstream's headers; the upstream's own `request-id` stays. It takes
- * a list, because changing the headers of a `Response` costs as much as making one.
+ * a list, because changing the headers of a `Response` costs as much as creating one.
  */
 export function withRequestId(
   headers: readonly [string, string][],
@@ -47,9 +47,9 @@ export function stamp(
 export const NOT_STORED: [string, string] = ["cache-control", "no-store"];
 
 /**
- * Returns the headers of a stream, with three that keep proxies from holding it back. With `no-transform`, Caddy does
- * not compress it. Caddy 2.6 needs a `content-encoding` for that, and `identity` is enough. With `x-accel-buffering`,
- * nginx passes it at once.
+ * Returns the headers of a stream, with three that keep proxies from holding the stream back. With `no-transform`,
+ * Caddy does not compress it. Caddy 2.6 needs a `content-encoding` for that, and `identity` is enough. With
+ * `x-accel-buffering`, nginx passes it at once.
  */
 export function streamHeaders(
   headers: readonly [string, string][],

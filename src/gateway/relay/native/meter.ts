@@ -43,7 +43,7 @@ const MAX_MISSES = 1000;
 
 /**
  * Creates a meter for an event stream. It reads the first output, the model, the usage and the protocol's last event. A
- * few more events may follow that one: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ * few more events may follow the last one: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
  *
  * @param mayChangeModel True when another model may continue the answer, so that every event must be read.
  */

@@ -49,7 +49,7 @@ export async function sealEdits(
   const body = attempt.body.get();
   const turns = new LoopTurns();
 
-  /** Edits the objects of a list, and returns the positions of those that it leaves out. */
+  /** Edits the objects of a list, and returns the positions of the objects that it leaves out. */
   const edit = async (list: MarkedList): Promise<ReadonlySet<number>> => {
     const cut = new Set<number>();
     for (const one of list.marked) {

@@ -9,7 +9,7 @@ const CROWD_MS = 1_000;
 /** The time without a refusal after which the limit rises, in milliseconds. */
 const RAISE_MS = 10_000;
 
-/** The share of the limit by which it rises, but at least by one request. */
+/** The share by which the limit rises. It rises by at least one request. */
 const INCREASE = 0.05;
 
 /** The time without a refusal after which there is no limit, in milliseconds. */

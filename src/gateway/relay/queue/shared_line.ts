@@ -20,7 +20,7 @@ export interface LineNews extends LineLoad {
 export interface LineLoad {
   /** The number of waiting requests. */
   readonly waiting: number;
-  /** The time until all of them have had their turn, in milliseconds; 0 when it is not known. */
+  /** The time until all waiting requests have had their turn, in milliseconds; 0 when it is not known. */
   readonly expectedMs: number;
 }
 

@@ -26,7 +26,9 @@ import {
 /** A deployment that has no room for a request now. */
 export interface WaitingPlace {
   readonly deployment: Deployment;
-  /** The known time until it can have room, in milliseconds; 0 when a slot may become free at any moment. */
+  /**
+   * The known time until the deployment can have room, in milliseconds; 0 when a slot may become free at any moment.
+   */
   readonly restMs: number;
   readonly why: WaitWord;
   /** The longest time that the request may wait for the deployment in all, in milliseconds. */
@@ -95,7 +97,7 @@ export class Slots {
   readonly #shared: SharedLine;
   readonly #limits = new Map<string, AdaptiveLimit>();
   #isGiving = false;
-  /** The time since which a free slot is left to others, by the deployment's key. */
+  /** The time since which a free slot is left to requests elsewhere, by the deployment's key. */
   readonly #leftMs = new Map<string, number>();
   #cancelTimer: Cancel | undefined;
 

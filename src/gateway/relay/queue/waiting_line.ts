@@ -10,7 +10,7 @@ interface Ranked {
   readonly session: string | undefined;
   /** True for work that nobody watches, such as a subagent's or a batch's. */
   readonly isBackground: boolean;
-  /** The time at which its first wait began, on a monotonic clock. */
+  /** The time at which the request's first wait began, on a monotonic clock. */
   readonly sinceMs: number;
   /** The time until which background work stands back, on a monotonic clock. */
   readonly backUntilMs: number;
@@ -49,9 +49,9 @@ interface RankedCaller {
 /** A deployment that a request waits for. */
 interface DuePlace {
   readonly deployment: Deployment;
-  /** The time from which it may have room, on a monotonic clock. */
+  /** The time from which the deployment may have room, on a monotonic clock. */
   readonly roomMs: number;
-  /** The time from which the line checks it, on a monotonic clock. */
+  /** The time from which the line checks the deployment, on a monotonic clock. */
   readonly dueMs: number;
 }
 
@@ -70,7 +70,7 @@ export const keyOf = oncePer(({ connection, model }: Deployment) =>
   keyOfIds(connection.id, model.id)
 );
 
-/** Returns the same text from the ids of the connection and the model. */
+/** Returns the text that names a deployment, from the ids of its connection and its model. */
 export function keyOfIds(connectionId: string, model: string): string {
   return `${connectionId} ${model}`;
 }

@@ -11,11 +11,14 @@ interface Admitted {
   readonly record: RequestRecord;
   readonly holds: Holds;
   readonly headers: HeaderFields;
-  /** Controls its attempts. */
+  /** Controls the attempts of the request. */
   readonly control: AttemptControl;
 }
 
-/** Ends another request's wait with the error, so that the newcomer gets its place. Returns false if none can end. */
+/**
+ * Ends another request's wait with the error, so that a new request gets the place. Returns false if no wait can be
+ * ended.
+ */
 type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
 
 /** Counts running requests and rejects those that exceed a limit. */
@@ -187,15 +190,15 @@ type Leave = () => void;
 
 /** The number of running requests, with a limit. */
 interface RunningCount {
-  /** Counts one more, unless that would exceed `most`. Returns true when it was counted. */
+  /** Counts one more request, unless the count would exceed `most`. Returns true when the request was counted. */
   add(most: number): boolean;
-  /** Counts one less. */
+  /** Counts one request less. */
   remove(): void;
 }
 
 /** The number of running requests of each key, with limits. */
 export interface RunningCountsByKey {
-  /** Counts one more under `key`; `undefined` when that would exceed `most`. */
+  /** Counts one more request under `key`. Returns `undefined` when the count would exceed `most`. */
   take(key: string, most: number | undefined): Leave | undefined;
 }
 

@@ -50,11 +50,11 @@ const PART_BYTES = 64 * 1024;
 
 /**
  * Reads a caller's whole body and decompresses it (docs/design.md#paths). A body whose length header exceeds the limit
- * is rejected unread. Any other is rejected once it exceeds the limit.
+ * is rejected unread. Any other body is rejected once it exceeds the limit.
  *
  * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `overloaded` when there is no
- * memory for the body. `invalid_request` when it does not match its content encoding or its length, or has a transfer
- * encoding other than chunks.
+ * memory for the body. `invalid_request` when the body does not match its content encoding or its length, or has a
+ * transfer encoding other than chunks.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
 export async function readBody(
@@ -196,7 +196,7 @@ function tooLarge(maxBytes: number): GatewayError {
   );
 }
 
-/** A server checks the length itself, so only a handler without one throws this. */
+/** A server checks the length itself, so only a handler without a server throws this error. */
 function wrongLength(cause: WrongLengthError): GatewayError {
   return new GatewayError(
     "invalid_request",

@@ -10,9 +10,9 @@ import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
 /**
  * Counts the memory of request bodies and rejects those that exceed the limit.
  *
- * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
- * memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted: uploads, and
- * bodies of requests that wait for their turn. So neither uploads nor waits of one caller can keep others out.
+ * Only work on complete bodies waits for memory. An upload never waits, because two uploads could wait for each other.
+ * If no memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted: uploads,
+ * and bodies of requests that wait for their turn. So neither uploads nor waits of one caller can keep others out.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -46,9 +46,9 @@ interface Waiting {
 export interface MemoryOfOthers {
   /** The number of all threads, this one included. */
   readonly threads: number;
-  /** Returns their use, in bytes. */
+  /** Returns the memory that the other threads use, in bytes. */
   usedBytes(): number;
-  /** Returns the number of their loans for work that still runs. */
+  /** Returns the number of the other threads' loans for work that still runs. */
   running(): number;
   /** Publishes the use of this thread to the others. */
   publish(usedBytes: number, running: number): void;
@@ -58,8 +58,8 @@ export interface MemoryOfOthers {
 const LOOK_AGAIN_MS = 50;
 
 /**
- * With several threads, each evicts waiting bodies once all bodies use more than this share of the memory. No thread
- * can free the memory of another.
+ * With several threads, each thread evicts waiting bodies once all bodies use more than this share of the memory. No
+ * thread can free the memory of another.
  */
 const WAITING_SHARE = 0.75;
 
@@ -96,7 +96,7 @@ export class MemoryShare {
   readonly caller: string;
   /** The memory of the request without its loans, in bytes. */
   bytes = 0;
-  /** Defined while its body may be evicted. */
+  /** Defined while the request's body may be evicted. */
   evictable: Evictable | undefined;
   readonly #loans: Loans;
   #leave: TakeOut | undefined;
@@ -302,7 +302,7 @@ class Loans {
     this.#serveWaiting();
   }
 
-  /** Serves waiting work in its order, so that small bodies never pass a large one. */
+  /** Serves waiting work in the order of arrival, so that small bodies never pass a large one. */
   #serveWaiting(): void {
     const [waiting, used] = [this.#waiting, this.used];
     for (let one = waiting.first; one !== undefined; one = waiting.first) {

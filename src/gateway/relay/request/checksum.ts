@@ -15,7 +15,9 @@ const SUMS_OF_BYTES = Uint32Array.from(
   },
 );
 
-/** Returns the CRC-32 of earlier bytes and these. `before` is the CRC-32 of the earlier ones; 0 without any. */
+/**
+ * Returns the CRC-32 of earlier bytes followed by `bytes`. `before` is the CRC-32 of the earlier bytes; 0 without any.
+ */
 export function sumOf(
   bytes: Uint8Array,
   before: number,

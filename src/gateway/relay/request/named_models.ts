@@ -8,7 +8,7 @@ import {
 
 /** A model that a body names beside the requested one. */
 export interface NamedModel {
-  /** The top-level field that contains it. */
+  /** The top-level field that contains the model. */
   readonly param: string;
   /** The name; `undefined` for a value that is too long for a name, or if the upstream chooses the model. */
   readonly name: string | undefined;
@@ -16,7 +16,7 @@ export interface NamedModel {
   readonly isDrawing?: boolean;
 }
 
-/** Finds the models in fields by which an upstream could choose another one. */
+/** Finds the models in fields by which an upstream could choose another model. */
 export interface NamedModels {
   /** Returns the reader of a field's value; `undefined` for a field without models. */
   sinkOf(field: string): ValueSink | undefined;
