@@ -13,8 +13,8 @@ type Effect = (
 ) => EndedRequest | void;
 
 /**
- * The effects of a request's end, in their order. Each calls the part of the gateway that holds the resource or counts
- * the request.
+ * The effects of a request's end, in their order. Most of them call a function that another part of the gateway left in
+ * `holds`.
  */
 const EFFECTS: readonly Effect[] = [
   ({ holds }) => holds.unfollow?.(),

@@ -38,8 +38,8 @@ const LIMIT_PROBE_MS = 300_000;
 
 /**
  * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
- * failures, takes a second. Each failed probe doubles it, up to 15 seconds. After a cool-down one probe is admitted,
- * then gradually more while the first probe has no result.
+ * failures, takes a second. Each failed probe doubles the cool-down, up to 15 seconds. After a cool-down one probe is
+ * admitted, then gradually more while the first probe has no result.
  *
  * A long wait that the provider asks for may end early: by a probe every five minutes, or by a reading of the quota.
  */
@@ -106,7 +106,7 @@ export class Breaker {
 
   /**
    * Returns the wait that a rejected caller may read, in milliseconds. During a cool-down that the provider asked for,
-   * it lasts until the time that the provider named. Otherwise it is {@linkcode Breaker.restMs}.
+   * the wait lasts until the time that the provider named. Otherwise the wait is {@linkcode Breaker.restMs}.
    */
   waitMs(): number {
     const restMs = this.restMs();

@@ -15,7 +15,7 @@ export interface Cooling {
   readonly isForAll: boolean;
 }
 
-/** The number of tokens whose failures are kept. The one that failed first is dropped first. */
+/** The number of tokens whose failures are kept. The token that failed first is dropped first. */
 const MAX_TOKENS = 1000;
 
 /**
@@ -172,7 +172,7 @@ export class BreakerByToken {
 
   /**
    * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
-   * such a response. Of several such times, the one that ends last counts. Only a probe may shorten it.
+   * such a response. Of several such cool-downs, the one that ends last counts. Only a probe may shorten a cool-down.
    */
   coolFor(attempt: TokenAttempt, forMs: number): Cooling {
     const { token, forAll, own } = attempt;

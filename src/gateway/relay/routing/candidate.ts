@@ -43,7 +43,7 @@ interface BodyFacts {
 }
 
 /**
- * Returns a candidate for each deployment that can serve an operation, in their order.
+ * Returns a candidate for each deployment that can serve an operation, in the order of the deployments.
  *
  * @throws {GatewayError} The error of the first deployment, when none can.
  */
@@ -234,7 +234,7 @@ interface ModelQuery extends BodyFacts {
  * Returns the deployments that may serve a model to a caller: its pool in the file's order, then its fallbacks. A
  * fallback that the caller may not use, or that cannot serve the path, is left out.
  *
- * @throws {GatewayError} When the caller may not use the model itself, or it cannot serve the path.
+ * @throws {GatewayError} When the caller may not use the model itself, or the model cannot serve the path.
  */
 export function findCandidates(
   { operation, model, ...facts }: ModelQuery,

@@ -48,7 +48,10 @@ interface ConversationsOptions {
 /** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
 const CONVERSATION_MS = 3_600_000;
 
-/** The least time of a long answer, in milliseconds. After a long answer, `CONVERSATION_MS` counts from its end. */
+/**
+ * The least time of a long answer, in milliseconds. After a long answer, `CONVERSATION_MS` counts from the answer's
+ * end.
+ */
 const LONG_ANSWER_MS = 60_000;
 
 const MAX_CONVERSATIONS = 10_000;
@@ -144,7 +147,7 @@ export class Conversations {
     if (isByQuota || this.#options.clock.elapsedMs() < untilMs) {
       return await search();
     }
-    // Until one leaves it, all unnamed conversations are on the first connection, and need no search.
+    // All unnamed conversations are on the first connection until one of them moves, so no search is needed before.
     return {
       ...candidates,
       onServed: (candidate) =>

@@ -50,8 +50,8 @@ interface HealthOptions {
 export const SHORTAGE_MS = 60_000;
 
 /**
- * Tracks failing connections and keeps requests away from them (docs/design.md#failover). The objects of the
- * configuration are its keys, so a reload clears it.
+ * Tracks failing connections and keeps requests away from them (docs/design.md#failover). Its state belongs to objects
+ * of the configuration, so a reload clears it.
  */
 export class Health {
   readonly #options: HealthOptions;
@@ -197,7 +197,7 @@ export class Health {
     return breaker;
   }
 
-  /** Reads a time of both breakers of a deployment, and returns the longer one. */
+  /** Reads a time from each of a deployment's two breakers, and returns the longer time. */
   #longest(
     read: "restMs" | "waitMs" | "nextTryMs",
     { connection, model }: Deployment,

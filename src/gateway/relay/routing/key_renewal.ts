@@ -19,8 +19,8 @@ interface KeyRenewalOptions {
 const WAIT_MS = 5000;
 
 /**
- * Creates the renewal of exchanged keys. A provider may revoke a key before its end, so a refused key is exchanged
- * again. All requests that wait for a connection share the exchange.
+ * Creates the renewal of exchanged keys. A provider may revoke a key before it expires, so a refused key is exchanged
+ * again. All requests that wait for a newer key of one connection share the exchange.
  */
 export function createKeyRenewal(
   { liveConfig, deadlines, ask }: KeyRenewalOptions,

@@ -17,7 +17,7 @@ import type { Health } from "./health.ts";
  *
  * - `soon`: a connection may serve it within a minute. `isBusy`: the connection has no free slot.
  * - `exhausted`: the quotas of the connections, or the limits of the token, are exhausted.
- * - `lasting`: only an administrator can fix it.
+ * - `lasting`: only an administrator can fix the cause.
  */
 export type Outlook =
   | { readonly kind: "soon"; readonly atMs: number; readonly isBusy: boolean }

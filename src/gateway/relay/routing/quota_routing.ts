@@ -10,7 +10,8 @@ import type { Candidate, Candidates } from "./candidate.ts";
 export interface QuotaRouting {
   /**
    * Orders the connections of a model with `quota_routing`. The one with the conversation comes first if it has any
-   * quota left. Then come the leader and the others, by the rest in their tightest windows. It calls no provider.
+   * quota left. Then come the leader and the other connections, ordered by what is left in their tightest windows. No
+   * provider is called.
    *
    * @param home The id of the connection with the conversation, if there is one.
    */
@@ -101,7 +102,7 @@ function leftOf(
   return shares.length === 0 ? UNKNOWN_LEFT : Math.min(...shares);
 }
 
-/** Returns nothing for a window of unknown use, and for one that does not count models. */
+/** Returns nothing for a window of unknown use, and for a window that does not count models. */
 function shareOf(window: QuotaWindow): readonly number[] {
   const { used_percent } = window;
   if (used_percent === null || !limitsModels(window)) return [];

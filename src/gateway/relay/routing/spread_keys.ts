@@ -11,7 +11,7 @@ export function hasKeys(candidates: readonly Candidate[]): boolean {
  * share of the conversations. The order is the same in every thread and replica. A key that leaves moves only its own
  * conversations.
  *
- * @param id The id of the conversation; without one, that of the caller.
+ * @param id The id of the conversation, or else of the caller.
  */
 export function spreadKeys(
   candidates: readonly Candidate[],

@@ -52,7 +52,7 @@ export class AnswerReader {
   }
 
   /**
-   * Reads a whole answer, or opens it as events if it has them and the caller wants a stream.
+   * Reads a whole answer. If the answer consists of events and the caller wants a stream, opens the events instead.
    *
    * @throws {UpstreamFailure} When the upstream's stream is not an answer.
    * @throws {GatewayError} When the answer breaks off, exceeds a timeout or is too long.
@@ -129,7 +129,7 @@ export class AnswerReader {
     return await this.#wholeOf(bytes);
   }
 
-  /** Reads a complete body. The bytes decide whether it is events, whatever its content type. */
+  /** Reads a complete body. The bytes decide whether the body holds events, whatever its content type. */
   async #wholeOf(
     bytes: Uint8Array<ArrayBuffer> | undefined,
   ): Promise<WholeAnswer> {

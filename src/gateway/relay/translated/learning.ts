@@ -63,7 +63,7 @@ export class Learning {
     this.#teach(learned, !this.#refusal.isConditional);
   }
 
-  /** Returns true when another request may follow after a refusal of this one. */
+  /** Returns true when another request may follow if the upstream refuses this one. */
   mayFollow({ reasoning }: Pick<TranslatedBody, "reasoning">): boolean {
     return this.#mayResend(reasoning) || this.#mayLearn();
   }

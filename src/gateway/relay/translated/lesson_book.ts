@@ -25,13 +25,13 @@ export interface TaughtLesson {
   /** The `tokenDigest` of the caller whose request was refused. */
   readonly token: string;
   readonly lesson: Lesson;
-  /** The time for which it is kept, from now, in milliseconds. */
+  /** The time for which the lesson is kept, from now, in milliseconds. */
   readonly ms: number;
 }
 
 /**
  * Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). A lesson holds
- * for the caller whose request was refused. It holds for all once two callers have learned it, so that no caller
+ * for the caller whose request was refused. It holds for all once two callers have learned it, so that no single caller
  * changes another's requests.
  */
 export interface LessonBook {
@@ -83,7 +83,7 @@ interface Kept {
 /** The lessons of a model, by their subjects and the callers who learned them. */
 type Page = Map<string, Map<string, Kept>>;
 
-/** Creates an empty book. The objects of the configuration are its keys, so a reload clears it. */
+/** Creates an empty book. Its lessons belong to objects of the configuration, so a reload clears the book. */
 export function createLessonBook(
   { clock, log, publish }: LessonBookOptions,
 ): LessonBook {

@@ -10,8 +10,8 @@ interface SealOwner {
 }
 
 /**
- * Keeps the sealed reasoning and signatures of an answer with tool calls until a request brings the results. It serves
- * callers whose protocol or client cannot send them back.
+ * Keeps the sealed reasoning and signatures of an answer with tool calls until a request brings the results. This
+ * serves callers whose protocol or client cannot send the reasoning back.
  */
 export interface ReasoningMemory {
   /** Keeps the reasoning of an answer under each of its tool calls. */
@@ -34,8 +34,8 @@ interface ReasoningMemoryOptions {
   /** The time after which reasoning expires, in milliseconds. */
   readonly ttlMs?: number;
   /**
-   * The maximum size of the memory, in characters. Beyond it, the caller with the most reasoning loses its oldest. So
-   * no caller pushes out the reasoning of one with less.
+   * The maximum size of the memory, in characters. Beyond it, the caller with the most reasoning loses its oldest
+   * reasoning. So no caller pushes out the reasoning of a caller with less.
    */
   readonly maxCharacters?: number;
 }
@@ -119,7 +119,9 @@ export function createReasoningMemory(
     if (owner.inOrder.size === 0) owners.delete(owner.callerSha256);
   }
 
-  /** Returns the caller with the most reasoning. One with more than half of the maximum is found without a search. */
+  /**
+   * Returns the caller with the most reasoning. A caller with more than half of the maximum is found without a search.
+   */
   function largest(first: Owned): Owned {
     if (first.characters > maxCharacters / 2) return first;
     let most = first;

@@ -96,7 +96,7 @@ export class TranslatedAttempt {
    *
    * @throws {GatewayError} When the request cannot be translated, or there is no response.
    * @throws {UpstreamFailure} When the upstream sends an error or fails before any output was sent.
-   * @throws {CallerLeft} When the caller disconnected before that.
+   * @throws {CallerLeft} When the caller disconnected before any output was sent.
    */
   async relay(): Promise<AnyResponse> {
     const { response, translated } = await this.#sendAndLearn();

@@ -18,7 +18,7 @@ import { isTokenRemoved } from "../request/admission.ts";
 
 interface TranslatingReaderOptions {
   readonly translator: ReturnType<typeof openTranslator>;
-  /** Converts the error of an upstream that broke off to a failure. It throws if the caller must not receive one. */
+  /** Converts the error of an upstream that broke off to a failure. Throws if the caller must not receive a failure. */
   readonly failureOf: (cause: unknown) => Failure;
   readonly deadlines: Deadlines;
 }

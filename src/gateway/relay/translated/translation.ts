@@ -27,7 +27,7 @@ export interface Translation {
   /**
    * Translates a request.
    *
-   * @param shape The shape of its body.
+   * @param shape The shape of the request's body.
    * @throws The errors of `translateBody` and of {@linkcode Translation.answer}.
    */
   request(
