@@ -31,7 +31,7 @@ export const TRANSLATED_BYTES: number = 16 * 1024;
 /**
  * Opens a reader of an upstream's body, which masks the gateway's secrets. Only this reader applies the idle timeout.
  *
- * It throws `IdleError` after that timeout, and the reason of the attempt's signal when that aborts.
+ * It throws `IdleError` after that timeout, and the reason of the attempt's signal when the signal aborts.
  */
 export function openBody(
   body: ByteSource,
@@ -52,7 +52,7 @@ export function openBody(
 export interface BeginningJudge<Verdict extends object> {
   /** Takes the next chunk. Returns `undefined` until the beginning can be classified. */
   push(chunk: Uint8Array): Verdict | undefined;
-  /** Classifies an answer that has ended. */
+  /** Classifies an answer that ended before `push` could classify it. */
   end(): Verdict;
 }
 

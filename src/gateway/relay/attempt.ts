@@ -111,7 +111,7 @@ export function firstAnswerMs(attempt: Attempt): number {
   return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
 }
 
-/** Returns true when the deadline of the first output is no later than that of the response headers. */
+/** Returns true when the deadline of the first output is no later than the deadline of the response headers. */
 export function endsAtOutput({ deployment, head }: Attempt): boolean {
   const { firstByteMs, firstOutputMs } = deployment.connection.timeouts;
   return head.stream && firstOutputMs > 0 &&

@@ -40,7 +40,7 @@ const LIFETIME_MS = 5 * MINUTE_MS;
 /** The time for which checksums are kept. */
 const KEPT_MS = HOUR_MS;
 
-/** The longest pause that is noticed. */
+/** The longest pause after which a miss is noticed. */
 const PAUSE_KEPT_MS = DAY_MS;
 
 /** The fewest tokens of a miss. No provider caches a shorter prefix. */
@@ -49,7 +49,7 @@ export const MIN_CACHED_TOKENS = 1024;
 /** The most checksums that are kept, some 10 bytes each. */
 const MAX_KEPT_SUMS = 1_000_000;
 
-/** The most conversations whose pauses are noticed. */
+/** The most conversations in which a miss after a long pause is noticed. */
 const MAX_PAUSES = 10_000;
 
 /** The most prompts of one session: the main agent's, and those of helpers without a name. */

@@ -27,7 +27,7 @@ export interface Exchange {
 export class Holds {
   /** Stops listening to the caller. */
   unfollow: (() => void) | undefined = undefined;
-  /** The places among the running requests of the gateway and of the caller. */
+  /** Frees the places among the running requests of the gateway and of the caller. */
   leave: (() => void) | undefined = undefined;
   /** The place in the queue. */
   place: { release(): void } | undefined = undefined;

@@ -108,7 +108,7 @@ export async function relay(
 /** A request whose body is read. */
 interface ReadTask {
   readonly held: HeldBody;
-  /** The same body, which is released with the request at the latest. */
+  /** Keeps the same body for the attempts. It is released when the request ends, or before. */
   readonly body: KeptBody;
   readonly head: RequestHead;
 }

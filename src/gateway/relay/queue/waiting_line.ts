@@ -112,7 +112,7 @@ export class WaitingLine<Waiter extends Waiting> {
     this.#waiters.add(waiter);
   }
 
-  /** Returns false when the request was not in the line. */
+  /** Removes a request. Returns false when the request was not in the line. */
   remove(waiter: Waiter): boolean {
     return this.#waiters.delete(waiter);
   }
@@ -207,7 +207,7 @@ export class WaitingLine<Waiter extends Waiting> {
     return best;
   }
 
-  /** Returns the number of requests, at a deployment and elsewhere, whose turn comes before that of `waiter`. */
+  /** Returns the number of requests, at a deployment and elsewhere, whose turn comes before the turn of `waiter`. */
   countBefore(
     key: string,
     waiter: Waiting,
@@ -222,7 +222,7 @@ export class WaitingLine<Waiter extends Waiting> {
     return count;
   }
 
-  /** Returns true when the turn of a request elsewhere comes before that of `waiter`. */
+  /** Returns true when the turn of a request elsewhere comes before the turn of `waiter`. */
   isBehind(waiter: Waiting, elsewhere: readonly RankedGroup[]): boolean {
     if (elsewhere.length === 0) return false;
     const order = this.#order(this.#clock.elapsedMs());

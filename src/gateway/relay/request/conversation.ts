@@ -62,7 +62,7 @@ export function namedConversation(
     }`;
 }
 
-/** A look-up takes a fraction of the time of a hash. */
+/** Returns the digest of a session's name. It is remembered, because a look-up takes less time than a hash. */
 const sessionId = memoized(digestOf, 10_000);
 
 /** The length of the part of an id that names its caller, in characters. */
@@ -79,7 +79,7 @@ export function ownerOf(id: string): string {
   return id.slice(start, start + OWNER_LENGTH);
 }
 
-/** The beginning of the ids of conversations that clients name. */
+/** The prefix of the ids of conversations that clients name. */
 const NAMED = "session ";
 
 /** Returns true for the id of a conversation that its client names. */

@@ -65,7 +65,7 @@ interface AttemptReportOptions {
   readonly onCooling: (cooling: AttemptCooling) => void;
   /** Called when the attempt probes the wait that a provider asked for, and when the provider has answered. */
   readonly onLimitProbe: (probe: LimitProbe, isForAll: boolean) => void;
-  /** Called when the gateway's own machine is short of something. */
+  /** Called when the gateway's own machine is short of a resource. */
   readonly onShortage: () => void;
 }
 

@@ -115,7 +115,7 @@ export class Breaker {
       : restMs;
   }
 
-  /** Returns the time until the next request may pass, in milliseconds: the end of the cool-down, or a probe. */
+  /** Returns the time until the next request may pass, after the cool-down or as a probe, in milliseconds. */
   nextTryMs(): number {
     const restMs = this.restMs();
     if (restMs === 0 || this.#limitProbeAtMs === undefined) return restMs;
@@ -144,7 +144,7 @@ export class Breaker {
   /**
    * Records the beginning of a response.
    *
-   * @returns True when that ended the probing.
+   * @returns True when the response ended the probing.
    */
   answered(attempt: BreakerAttempt): boolean {
     if (attempt.isLimitProbe) {

@@ -24,7 +24,7 @@ export interface LastingCause {
 
 /**
  * Returns the digest of a caller's name, which replicas send in place of the name. A replica may not know a caller of
- * an identity provider that another has seen, and a store should hold no names.
+ * an identity provider that another replica has seen, and a store should hold no names.
  */
 export const tokenDigest: (caller: Caller) => string = oncePer(
   ({ name }: Caller) => digestOf(name),

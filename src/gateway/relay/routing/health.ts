@@ -70,8 +70,8 @@ export class Health {
   }
 
   /**
-   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. It
-   * decides whether a quota is used up.
+   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. The
+   * wait decides whether a quota counts as used up.
    */
   waitMs(deployment: Deployment, caller: Caller): number {
     return this.#longest("waitMs", deployment, caller);

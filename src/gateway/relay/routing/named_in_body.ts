@@ -18,8 +18,8 @@ export interface NamedInBody {
 }
 
 /**
- * Restricts the candidates to the models of the caller. Each model that a body names must be the upstream's name of a
- * model that the caller may use on that connection. A candidate whose provider does not receive the names is kept.
+ * Restricts the candidates to the models of the caller. Each name in the body must be the upstream's name of a model
+ * that the caller may use on the candidate's connection. A candidate whose provider does not receive the names is kept.
  *
  * @throws {GatewayError} `invalid_request` with the field, when no connection of the requested model is left.
  */

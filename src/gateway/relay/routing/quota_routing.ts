@@ -41,7 +41,7 @@ export function createQuotaRouting(
   /** The id of the leading connection, by pool. */
   const leaders = new TtlCache<string, string>(clock);
 
-  /** Keeps the leader in front until another has clearly more left. */
+  /** Keeps the leader in front until another connection has clearly more quota left. */
   function lead(ranked: readonly Ranked[]): readonly Ranked[] {
     const [best] = ranked;
     const pool = ranked.map(({ id }) => id).sort().join();

@@ -1,8 +1,8 @@
 import type { Clock } from "@gateway/base/time/timers";
 
 /**
- * Limits the retries on a connection to a fifth of the requests of about ten seconds. A few are always allowed. So a
- * failing provider is not flooded.
+ * Limits the retries on a connection to a fifth of the requests of about ten seconds. A few retries are always allowed.
+ * So a failing provider is not flooded.
  */
 export interface RetryBudget {
   /** Counts a request's first attempt on a connection. */

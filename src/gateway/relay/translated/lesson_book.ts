@@ -89,7 +89,7 @@ export function createLessonBook(
 ): LessonBook {
   const pages = new WeakMap<ConnectionModel, Page>();
 
-  /** Adds a lesson. Returns false when the caller has too many. */
+  /** Adds a lesson. Returns false when the caller has too many lessons. */
   function add(
     model: ConnectionModel,
     { token, lesson, ms }: Pick<TaughtLesson, "token" | "lesson" | "ms">,

@@ -263,7 +263,7 @@ export class TranslatedAttempt {
     });
   }
 
-  /** Sends an answer as a stream. Its end ends the request. */
+  /** Sends an answer as a stream. The end of the stream ends the request. */
   async #stream(
     upstream: ByteReader,
     translated: Accepted,
@@ -389,7 +389,7 @@ const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
   )
 );
 
-/** Replaces characters that a header cannot hold. A caller's field name may contain any. */
+/** Replaces characters that a header cannot hold. A caller's field name may contain any character. */
 function headerSafe(name: string): string {
   return name.replace(/[^\x21-\x7e]|,/g, "?");
 }
