@@ -190,7 +190,9 @@ export class AttemptAdmission {
     return undefined;
   }
 
-  /** Waits before the next request to the same connection. Returns `false` when the retry budget forbids one. */
+  /**
+   * Waits before the next request to the same connection. Returns `false` when the retry budget forbids the request.
+   */
   async #awaitRepeat(
     { candidate: { deployment }, waitMs }: NextAttempt,
   ): Promise<boolean> {

@@ -24,7 +24,7 @@ import type { Uses } from "./services.ts";
 export interface LimitGate {
   /** Returns true when the limits have room for an attempt, and reserves its usage. */
   enter(candidate: Candidate): Soon<boolean>;
-  /** Takes back the last {@linkcode LimitGate.enter}, because its attempt did not begin. */
+  /** Takes back the last {@linkcode LimitGate.enter}, because the attempt did not begin. */
   withdraw(): void;
   /** Returns the time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` for none. */
   limitedUntilMs(candidate: Candidate): number | undefined;
@@ -41,11 +41,11 @@ export interface LimitGate {
 export interface LimitedRequest {
   /** Counts the request against the limits; `undefined` for a request that is not counted. */
   readonly tally: Tally | undefined;
-  /** The models that its body names. */
+  /** The models that the request's body names. */
   readonly named: NamedInBody;
 }
 
-/** Creates the gate of one request. Without a tally it admits every attempt. */
+/** Creates the gate of one request. Without a tally the gate admits every attempt. */
 export function createLimitGate(
   { tally, named }: LimitedRequest,
   { caller, request: { url }, headers, record }: Pick<

@@ -64,15 +64,15 @@ interface VerifyOptions {
 interface VerifiedJwt {
   readonly provider: IdentityProvider;
   readonly claims: Claims;
-  /** The end of the leeway after its expiry, in milliseconds since 1970. */
+  /** The end of the leeway after the JWT's expiry, in milliseconds since 1970. */
   readonly endsAtMs: number;
 }
 
 /**
  * Verifies a JWT: its issuer, algorithm, signature, audience and times.
  *
- * @throws {BadJwt} When it is not accepted.
- * @throws {NoKeys} When the keys of its issuer cannot be read.
+ * @throws {BadJwt} When the JWT is not accepted.
+ * @throws {NoKeys} When the keys of the issuer cannot be read.
  */
 export async function verifyJwt(
   token: string,

@@ -26,7 +26,7 @@ export interface KeySet {
 /** The keys of the identity providers, read when they are first needed. */
 export interface KeySets {
   /**
-   * Returns the keys of an issuer. It reads them when they are not known, or older than an hour.
+   * Returns the keys of an issuer. Reads the keys when they are unknown or older than an hour.
    *
    * @throws {NoKeys} When they cannot be read.
    */

@@ -15,7 +15,7 @@ import type { BeginningJudge } from "../answer_body.ts";
 
 /** The beginning of an answer. */
 export type Beginning =
-  /** Output, or enough bytes to send them now. */
+  /** Output, or bytes that need not be held back any longer. */
   | { readonly kind: "good" }
   /** An error event in place of output. */
   | { readonly kind: "failure"; readonly body: JsonObject }
@@ -30,7 +30,7 @@ const MAX_EVENTS = 64;
 /**
  * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
  *
- * @param isStream True when the headers name an event stream. It counts only if the bytes do not decide.
+ * @param isStream True when the headers name an event stream. The headers count only if the bytes do not decide.
  */
 export function createBeginningJudge(
   watch: AnswerWatch,
@@ -59,8 +59,8 @@ export function createBeginningJudge(
 const decoder = new TextDecoder();
 
 /**
- * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if those may belong to a failure.
- * White space is sent at once, as a sign that the model works.
+ * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if these keys may belong to a
+ * failure. White space is sent at once, as a sign that the model works.
  */
 function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   const seen: Uint8Array[] = [];
