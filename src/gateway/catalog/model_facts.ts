@@ -60,8 +60,9 @@ export function preferFirst(first: ModelFacts, other: ModelFacts): ModelFacts {
 }
 
 /**
- * Merges the facts of two connections that may serve a model: keeps the smaller size and the common abilities if both
- * are known. The name, the date and the Codex entry are the first connection's.
+ * Merges the facts of two connections that may serve a model: keeps the smaller sizes and the common abilities. A fact
+ * that one connection lacks comes from the other one. The name, the date and the Codex entry are the first
+ * connection's.
  */
 export function holdsForBoth(one: ModelFacts, other: ModelFacts): ModelFacts {
   return {

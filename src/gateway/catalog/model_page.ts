@@ -114,7 +114,7 @@ export type PageQuery =
 /** Entries are parsed one by one, because there may be very many. */
 const entriesSchema = z.custom<readonly unknown[]>(Array.isArray);
 
-/** A page is an array, or has one under `data` or `models`. */
+/** A page is an array of entries, or an object that holds the array under `data` or `models`. */
 const pageSchema = z.union([
   entriesSchema.transform((data) => ({ data })),
   z.object({
@@ -295,7 +295,7 @@ function isSupported(value: unknown): boolean {
   return isJsonObject(value) && value.supported === true;
 }
 
-/** Capabilities that the gateway does not offer, because it has no batches. */
+/** Capabilities to leave out, because the gateway does not offer them. */
 const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
 
 function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
@@ -310,7 +310,7 @@ function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The deepest level that is copied. Real capabilities have two levels below their own. */
+/** The most levels of a capability that are copied. Real capabilities have three. */
 const MAX_CAPABILITY_DEPTH = 4;
 
 /** Copies booleans only, so that no other data of the provider is passed on. */

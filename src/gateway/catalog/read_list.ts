@@ -44,7 +44,7 @@ const MAX_PAGES = 10;
 
 type Query = Readonly<Record<string, string>>;
 
-/** The query for the lists of some services. */
+/** The query for a list of models, for services that need a query of their own. */
 const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
   // Its entries are long; this many stay below MAX_PAGE_BYTES.
   openrouter: { limit: "200" },
@@ -53,8 +53,8 @@ const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
 };
 
 /**
- * The query for the lists of other services, by protocol. Anthropic sends 20 entries per page by default and at most
- * 1000 (https://platform.claude.com/docs/en/api/models/list).
+ * The query for a list of models of any other service, by protocol. Anthropic sends 20 entries per page by default and
+ * at most 1000 (https://platform.claude.com/docs/en/api/models/list).
  */
 const QUERY_BY_ENDPOINT: Readonly<Partial<Record<Endpoint, Query>>> = {
   messages: { limit: "1000" },
@@ -65,7 +65,7 @@ const QUERY_BY_ENDPOINT: Readonly<Partial<Record<Endpoint, Query>>> = {
  * calls no URL from the provider, and sends no credential but the connection's.
  *
  * @returns The facts about the connection's own models.
- * @throws {NoModelList} When no base URL has a list; it names the reason at the first one.
+ * @throws {NoModelList} When no base URL has a list. The message is the reason at the first base URL.
  */
 export async function readModelList(
   connection: Connection,
@@ -170,11 +170,12 @@ async function readPage(
   return page;
 }
 
-/** The length of a page that is searched at once, in characters. */
+/** The length of the parts in which a page is searched, in characters. */
 const PART_LENGTH = 64 * 1024;
 
 /**
- * The overlap of two parts, in characters: longer than the part of a key that reveals it, with each character escaped.
+ * The overlap of two parts, in characters. It has room for the revealing beginning of a key, even if each character is
+ * escaped.
  */
 const OVERLAP_LENGTH = 1024;
 

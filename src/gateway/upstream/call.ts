@@ -41,7 +41,7 @@ interface UpstreamCall {
   readonly controller: AbortController;
 }
 
-/** A long body that is lent to a client while it is sent. */
+/** A long request body, lent to an HTTP client until the client stops reading it. */
 export class Upload {
   readonly body: LongBytes;
   readonly #onThrough: (() => void)[] = [];
@@ -76,8 +76,8 @@ const MAX_STATUS = 599;
 /**
  * Sends a request and waits for the head of the response. Redirects are not followed. A content encoding is undone.
  *
- * @throws {GatewayError} `upstream` when there is no valid response or its status is not from 200 to 599, `timeout` when
- * it is late.
+ * @throws {GatewayError} `upstream` when there is no valid response or its status is not from 200 to 599, `timeout`
+ * when the response is late.
  * @throws {CallerLeft} When the caller disconnected.
  */
 export async function callUpstream(
@@ -135,9 +135,10 @@ const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Undoes the content encoding of a response. Some providers compress although they are asked not to, and the caller may
- * not know the encoding. Where `fetch` has undone it already, as in Deno 2.7, the header is gone, too.
+ * not know the encoding. If `fetch` has already decoded the body, as in Deno 2.7, it has also removed the header.
  *
- * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not match it.
+ * @throws {GatewayError} `upstream` when the encoding is unknown. Reading the body throws the same error when the body
+ * does not match the encoding.
  */
 function undoEncoding(response: HttpResponse): HttpResponse {
   const { body, headers } = response;

@@ -18,7 +18,7 @@ export type CallFailureKind = Extract<
   | "oversized"
 >;
 
-/** The error of a failed upstream call. The gateway reads its kind; the caller receives everything else. */
+/** The error of a failed upstream call. `failureKind` is for the gateway, and everything else for the caller. */
 export class UpstreamCallError extends GatewayError {
   readonly failureKind: CallFailureKind;
 
@@ -35,7 +35,7 @@ export class UpstreamCallError extends GatewayError {
   }
 }
 
-/** The error that callers receive for each kind. */
+/** The kind of error that callers receive for each kind of failure. */
 const ERROR_KIND = {
   unreachable: "upstream",
   untrusted: "upstream",
@@ -105,7 +105,7 @@ const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
   ],
 ];
 
-/** Returns the missing resource when a shortage of the gateway's own machine prevented a connection; else `undefined`. */
+/** Returns the resource whose shortage on the gateway's own machine prevented a connection, or `undefined`. */
 export function shortageOf(cause: unknown): string | undefined {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return undefined;

@@ -4,8 +4,8 @@ import { readHeaders } from "@gateway/base/header_fields";
 import { createByteReader, streamOf } from "@gateway/base/streams/byte_reader";
 
 /**
- * Creates a client from a function like `fetch`, for the demo provider and scripts. It is not for the network, because
- * the platform's `fetch` may send a request twice. It ignores `connectMs`.
+ * Creates a client from a function like `fetch`, for the demo provider and scripts. Do not use it for the network,
+ * because the platform's `fetch` may send a request twice. The client ignores `connectMs`.
  */
 export function createFetchClient(fetch: Fetch): HttpClient {
   return {
@@ -35,8 +35,8 @@ export function createFetchClient(fetch: Fetch): HttpClient {
 }
 
 /**
- * Creates a function like `fetch` from a client, for GET and POST. It follows no redirect, and throws its signal's
- * reason.
+ * Creates a function like `fetch` from a client, for GET and POST. The function follows no redirect. After an abort, it
+ * throws the signal's reason.
  */
 export function createClientFetch(client: HttpClient): Fetch {
   return async (url, init) => {

@@ -185,9 +185,9 @@ const WORD_END = "(?![^._-])";
 const WORD_START = "(?<![^._-])";
 
 /**
- * Words in the names of headers by which a proxy passes on a signed-in person or that person's credential. They cover
- * sign-on proxies, API gateways, service meshes and CI systems, known or new. Providers' SDKs and clients send no such
- * names, except those like `user-agent` and `x-token-budget`.
+ * Words in the names of headers by which a proxy passes on a signed-in person or that person's credential. The words
+ * cover sign-on proxies, API gateways, service meshes and CI systems, known or new. Providers' SDKs and clients send
+ * few names with such a word, such as `user-agent` and `x-token-budget`. These do not match.
  */
 const PERSON: HeaderGroup = {
   reason: "has the name of a credential or of a signed-in person",
@@ -301,8 +301,8 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
 const MAX_CACHED = { names: 1024, length: 64 };
 
 /**
- * Returns a function that tests whether a name, in lower case, belongs to one of the groups. It caches results, because the
- * same names come with every message.
+ * Returns a function that tests whether a name, in lower case, belongs to one of the groups. The function caches
+ * results, because every message has the same names.
  */
 export function nameMatcher(
   groups: readonly HeaderGroup[],

@@ -73,8 +73,8 @@ function requireCredential({ auth }: Connection): void {
 }
 
 /**
- * Removes the values of `headers_drop` from lists in headers. A list without such a value stays as it is, and one
- * without any other value is removed.
+ * Removes the values of `headers_drop` from lists in headers. A list without such a value stays unchanged. A list that
+ * becomes empty is removed.
  */
 function withoutListed(
   pairs: [string, string][],
@@ -103,22 +103,22 @@ const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
 
 const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 
-/** The options for filtering an upstream's headers, beside their names. */
+/** The options for filtering the headers of an upstream's response. */
 interface ResponseHeadersOptions {
   /**
-   * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex takes a
-   * different name for a warning about the account.
+   * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex interprets a
+   * name that it did not request as a warning about the account.
    */
   readonly isRenamed: boolean;
-  /** The texts that no value may contain. */
+  /** The secrets that no header's value may contain. */
   readonly secrets: Pick<Secrets, "areIn">;
-  /** The clock for a wait that ends at a date. */
+  /** The clock for a `retry-after` header that holds a date. */
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Returns the headers of an upstream's response for the caller (docs/http.md#headers). It shortens a wait that clients'
- * timers cannot hold, and leaves out one longer than any quota.
+ * Returns the headers of an upstream's response for the caller (docs/http.md#headers). Shortens a `retry-after` that
+ * clients' timers cannot hold, and leaves out one that exceeds the window of any quota.
  */
 export function responseHeaders(
   upstream: HeaderFields,

@@ -26,7 +26,7 @@ interface ReadBytesOptions extends ReadBodyOptions {
 }
 
 /**
- * Reads the body of a successful upstream response. While bytes arrive, it may take as long as the caller waits,
+ * Reads the body of a successful upstream response. While bytes arrive, reading may take as long as the caller waits,
  * because some providers send white space while their model works.
  *
  * @returns `undefined` when the body is longer than `maxBytes`.
@@ -54,8 +54,8 @@ export async function readResponseBytes(
 }
 
 /**
- * Returns the declared length of a response's body, if any. The length of a compressed body does not count, because it
- * is that of the compressed form. Nor does a length beside chunks (RFC 9112, section 6.3).
+ * Returns the declared length of a response's body, if any. The header of a compressed body does not count, because it
+ * declares the compressed length. Nor does the header of a chunked body (RFC 9112, section 6.3).
  */
 export function declaredBytes(headers: HeaderFields): number | undefined {
   const isOther = headers.has("content-encoding") ||
@@ -78,7 +78,7 @@ const MAX_ERROR_MS = 30_000;
  * off.
  *
  * @returns `undefined` when the body is too long or too slow, and when it breaks off.
- * @throws The reason of the controller's signal when anything but the timeout aborts it.
+ * @throws The reason of the controller's signal when anything but the timeout aborts the exchange.
  */
 export async function readErrorBytes(
   answer: ResponseBody,

@@ -33,8 +33,8 @@ const MIN_LENGTH = 8;
 const DISTINCTIVE_LENGTH = 16;
 
 /**
- * Returns the keys of a connection and the values of its fixed headers that are credentials. Includes those before its
- * last change, because a provider may name the old key after a rotation.
+ * Returns the keys of a connection and the values of its fixed headers that are credentials. Includes the secrets
+ * before the connection's last change, because a provider may name the old key after a rotation.
  */
 export const secretsOf: (connection: Connection) => Secrets = oncePer(
   (connection) => {
@@ -64,7 +64,7 @@ function textsOf(
     .filter((text) => text.length >= MIN_LENGTH);
 }
 
-/** Creates functions that find and remove these texts. */
+/** Creates functions that find and mask the given secrets. */
 function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);

@@ -8,7 +8,7 @@ export interface SmallRequest {
   /** Default: POST with a body, else GET. */
   readonly method?: "PUT";
   readonly url: string;
-  /** They add to `accept: application/json`, or replace it. */
+  /** Added to `accept: application/json`. Another `accept` replaces that one. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }

@@ -11,7 +11,7 @@ import {
   OPERATIONS,
 } from "@gateway/base/protocol";
 
-/** Returns true for a connection that takes Messages in this form. */
+/** Returns true for a connection to Claude on Google Cloud. */
 export function isVertexClaude({ service }: Connection): boolean {
   return service === "vertex-claude";
 }
@@ -45,9 +45,9 @@ interface VertexMembers {
 }
 
 /**
- * Returns the edits of a native body, from its end to its start. They replace the model with the version; if the body
- * has both, they remove the later one. The body's own version wins, as with the SDK. A body that counts tokens keeps
- * the model.
+ * Returns the edits of a native body, from its end to its start. The version takes the place of the model. If the body
+ * has both, the earlier member is replaced and the later one removed. The body's own version wins over `version`, as in
+ * the SDK. A body that counts tokens keeps the model.
  *
  * @param version The caller's `anthropic-version`, which newer SDKs for Vertex send in the body.
  */

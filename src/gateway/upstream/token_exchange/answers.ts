@@ -5,14 +5,14 @@ export class TokenExchangeFault extends Error {
   override readonly name = "TokenExchangeFault";
 }
 
-/** A provider's key, with its life from the start of the request or the time of its end, in milliseconds. */
+/** A provider's new key, with its lifetime since the start of the request or its expiry time, in milliseconds. */
 export type NewKey =
   & { readonly key: string }
   & ({ readonly lifeMs: number } | { readonly endsAtMs: number });
 
 /**
- * Reads the response of an OAuth 2.0 token endpoint (RFC 6749, section 5.1). Azure's metadata service writes the seconds
- * as a text. @throws {TokenExchangeFault}
+ * Reads the response of an OAuth 2.0 token endpoint (RFC 6749, section 5.1). Azure's metadata service writes the
+ * seconds as text. @throws {TokenExchangeFault}
  */
 export function accessToken(text: string): NewKey {
   const { access_token, expires_in = 3600 } = objectIn(text);

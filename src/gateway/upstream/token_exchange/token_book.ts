@@ -17,9 +17,9 @@ import { tokenExchangeSteps, type TokenRequest } from "./steps.ts";
 /** The tokens of all exchanges of the process, renewed before they end. */
 export interface TokenBook {
   readonly tokenFor: TokenFor;
-  /** Renews a token that its provider has refused, unless that was just done. */
+  /** Renews a token that a provider has refused, unless a refusal has just renewed it. */
   renew(exchange: TokenExchangeSettings): void;
-  /** Stops the renewal of all other exchanges, and forgets their tokens. */
+  /** Stops the renewal of all exchanges that are not in `exchanges`, and forgets their tokens. */
   retain(exchanges: readonly TokenExchangeSettings[]): void;
 }
 
@@ -43,15 +43,15 @@ interface TokenBookOptions {
 const REFUSED_MS = 10_000;
 
 /**
- * The pauses before the renewal of a token that is due within `shortMs`, in milliseconds. Each pause is longer than the
- * last, until a provider refuses a token: then a request needs a new one.
+ * The pauses before the renewal of short-lived tokens, which are due within `shortMs`, in milliseconds. Each pause is
+ * longer than the last. When a provider refuses a token, the pauses start over, because requests need a new token.
  */
 const PAUSES = { shortMs: 30_000, firstMs: 1000, mostMs: 3_600_000 };
 
 /** The longest delay of a timer, in milliseconds. */
 const MAX_DELAY_MS = 24 * 3_600_000;
 
-/** A token is renewed when a part of its life between these two is left. */
+/** A token is renewed when a random part of its life is left, between `least` and `most`. */
 const RENEW_AT = { least: 0.2, most: 0.3 };
 
 /** The token of one exchange. */
@@ -64,7 +64,7 @@ interface Entry {
   /** The time of the last exchange that a refused token caused, on the monotonic clock, in milliseconds. */
   refusedMs: number;
   failures: number;
-  /** The number of short-lived tokens in a row since one was refused. */
+  /** The number of consecutive short-lived tokens since a provider refused a token. */
   shortLives: number;
   cancel: () => void;
 }
