@@ -24,7 +24,7 @@ export function hasCodexQuota(headers: HeaderFields): boolean {
 /** The lifetime of built headers, in milliseconds. */
 const FRESH_MS = 1000;
 
-/** Codex shows quotas of hours and weeks. A shorter window, such as a rate limit, changes between two responses. */
+/** The shortest window that Codex receives, in minutes. A rate limit per minute would change between two responses. */
 const MIN_MINUTES = 60;
 
 /** Creates a {@linkcode CodexQuota} over the known quotas. */
@@ -101,10 +101,11 @@ function tightest(
 }
 
 /**
- * Replaces the quota by a limit that leaves less room, because the limit stops the caller first.
+ * Replaces the quota in the headers by a limit of the caller that has less room, because such a limit stops the caller
+ * first.
  *
  * @param headers The headers of a response, with the quota of its connection.
- * @param name The limit in words, which Codex reads as its name.
+ * @param name The limit in words, which Codex reads as the limit's name.
  */
 export function showTighter(
   headers: Headers,

@@ -13,11 +13,14 @@ export interface Harvest {
    * without such headers. The headers are not copied: do not change them later.
    */
   observe(connection: Connection, headers: HeaderFields): void;
-  /** Returns the windows of the last response that had any. A window that has reset since then keeps only its limit. */
+  /**
+   * Returns the windows of the last response with quota headers. A window that has reset since then keeps only its
+   * limit.
+   */
   reading(connection: Connection): GoodReading | undefined;
   /** Keeps a reading from another gateway, unless a newer response is known here. */
   learn(connection: Connection, reading: GoodReading): void;
-  /** Returns the latest reading of each connection that has a new one since the last call. */
+  /** Returns the latest reading of each connection with new quota headers since the last call. */
   takeNews(): readonly HarvestNews[];
   /** The number of connections with a kept response. */
   readonly size: number;
@@ -31,7 +34,7 @@ interface HarvestNews {
   readonly reading: GoodReading;
 }
 
-/** The last response of a connection with a quota. */
+/** A connection's last response with quota headers. */
 interface Seen {
   connection: Connection;
   readonly headers: HeaderFields;
@@ -43,7 +46,7 @@ interface Seen {
 /** The dependencies of a {@linkcode Harvest}. */
 interface HarvestOptions {
   readonly clock: Clock;
-  /** Called for a new reading. Not called again before {@linkcode Harvest.takeNews}. Default: none. */
+  /** Called for the first new reading after each {@linkcode Harvest.takeNews}. Default: nothing is called. */
   readonly onNews?: (() => void) | undefined;
 }
 
@@ -125,7 +128,7 @@ function headerQuotaOf({ quota }: Connection): HeaderQuota | undefined {
   return quota && readerOf(quota).headers;
 }
 
-/** Returns true when both read the same quota. A reload creates other connection objects. */
+/** Returns true when a connection still has the quota of the kept response. A reload creates new connection objects. */
 function isSameSource(seen: Seen, connection: Connection): boolean {
   if (seen.connection === connection) return true;
   if (sourceKey(seen.connection) !== sourceKey(connection)) return false;

@@ -62,7 +62,7 @@ export function period(count: number, unit: PeriodUnit): Period {
   };
 }
 
-/** The length in months for units of varying length, in milliseconds for the others. */
+/** The length of a unit: in months for months and years, whose length varies; otherwise in milliseconds. */
 interface PeriodLength {
   readonly ms?: number;
   readonly months?: number;
@@ -121,8 +121,8 @@ const PERIOD_UNITS = [
 const MINUTES_PER_DAY = 24 * 60;
 
 /**
- * Returns the period of a length: 18,000 seconds are five hours, 604,800 a week, 28 to 31 days a month (providers send
- * 2,628,000 for it). The length is rounded to the minute.
+ * Returns the period of a length: 18,000 seconds are five hours, and 604,800 a week. Any 28 to 31 days are a month,
+ * because some providers send 2,628,000 seconds. The length is rounded to the minute.
  *
  * @returns {@linkcode UNKNOWN_PERIOD} unless the length is a positive number of minutes.
  */

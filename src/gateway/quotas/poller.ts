@@ -26,7 +26,7 @@ export interface Poller {
   known(connection: Connection): Reading | undefined;
   /** Keeps a reading of another gateway, unless a newer one is known. */
   learn(connection: Connection, lasting: LastingReading): void;
-  /** Removes every reading that belongs to none of `connections` as now configured. */
+  /** Removes the readings of connections that are not in `connections`, or that have other settings there. */
   retain(connections: readonly Connection[]): void;
 }
 
@@ -62,7 +62,7 @@ const FAILURE_CACHE_MS = 10_000;
 
 const MIN_RETRY_MS = 1000;
 
-/** A read may exceed the budget of GET /limits by this much, so that their deadlines never race. */
+/** A read may take this much longer than the budget of GET /limits, so that the two deadlines never race. */
 const GRACE_MS = 250;
 
 /** Creates a {@linkcode Poller} without readings. */
@@ -71,7 +71,7 @@ export function createPoller(options: PollerOptions): Poller {
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
-  /** The keys of the current configuration. A read for an older one stores nothing. */
+  /** The keys of the connections in the current configuration. A read for an older configuration stores nothing. */
   let current: ReadonlySet<string> = new Set();
   /** The keys of the connections whose last read ran into its deadline. */
   const silent = new Set<string>();
@@ -147,8 +147,8 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, or the provider's pace if it has
- * one. A good but older reading, which shows its time, is better than the 429 that another read would cause.
+ * Returns the lifetime of a reading in milliseconds: the provider's pace if it has one, otherwise the lifetime in
+ * docs/design.md#quotas. A read above the pace would cause a 429. An older reading, which shows its time, is better.
  */
 function lifetime(
   reading: Reading,

@@ -22,8 +22,8 @@ interface ReadOptions {
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * The most elements and members of a quota response. A provider sends some dozens, a gateway some for each of its
- * connections. Checking one value takes as long as parsing hundreds.
+ * The most elements and members of a quota response. A provider sends some dozens, another gateway some for each of its
+ * connections. Validating one value takes as long as parsing hundreds of values.
  */
 const MAX_VALUES = 8 * 1024;
 

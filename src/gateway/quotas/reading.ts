@@ -31,7 +31,7 @@ export interface PlainReading {
   readonly checkedAtMs: number;
   /** Absent when the quota could not be read. */
   readonly windows?: readonly QuotaWindow[] | undefined;
-  /** The failure in that case. */
+  /** Set when the quota could not be read. */
   readonly failure?: PlainFailure | undefined;
 }
 
@@ -98,5 +98,5 @@ export function sourceKey(connection: Connection): string {
   return key;
 }
 
-/** The keys of connections. A connection never changes, because a reload creates others. */
+/** The key of each connection object. The object never changes, because a reload creates new ones. */
 const keys = new WeakMap<Connection, string>();

@@ -171,12 +171,12 @@ function nothingRelayed(): QuotaFailure {
 /**
  * Returns the freshest data for each window, from the quota endpoint and the last relayed response.
  *
- * Headers also replace a failed read while one of their windows still runs, because a token for models may lack the
- * right to read its usage.
+ * The reading of the headers also replaces a failed read of the endpoint, until its last window resets: a token for
+ * models may lack the right to read its own quota.
  *
  * @param polled The reading of the endpoint. Undefined when there is none.
  * @param seen The reading of the headers. Undefined when no response was relayed yet.
- * @returns Undefined when both are missing. `checkedAtMs` is that of the oldest window.
+ * @returns Undefined when both are missing. `checkedAtMs` is the time of the oldest window.
  */
 function freshest(
   polled: Reading | undefined,
@@ -208,13 +208,13 @@ function update(polled: GoodReading, seen: GoodReading): GoodReading {
   };
 }
 
-/** Keeps exhausted windows until they reset, when caches have dropped other windows. */
+/** Keeps exhausted windows until they reset, even after the caches have dropped the readings. */
 interface ExhaustedWindows {
   /** Updates the exhausted windows from a report. A window that the report leaves out stays. */
   learn(connection: Connection, reported: readonly QuotaWindow[]): void;
   /** Returns the windows that are still exhausted. */
   of(connection: Connection): readonly QuotaWindow[];
-  /** Removes every window that belongs to none of `connections` as now configured. */
+  /** Removes the windows of connections that are not in `connections`, or that have other settings there. */
   retain(connections: readonly Connection[]): void;
 }
 

@@ -125,8 +125,8 @@ export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
 }
 
 /**
- * Returns true when requests have room: in every window with known numbers, or in a balance, which pays for use beyond
- * a plan.
+ * Returns true when requests have room: no window with known numbers is exhausted, and there is at least one; or a
+ * balance is left, which pays for use beyond a plan.
  */
 export function hasRoom(windows: readonly QuotaWindow[]): boolean {
   const reported = windows.filter((one) =>
@@ -138,7 +138,9 @@ export function hasRoom(windows: readonly QuotaWindow[]): boolean {
     reported.some((one) => isBalance(one) && !isExhausted(one));
 }
 
-/** Returns {@linkcode exhaustedMs}, or 0 while credits, a budget for extra usage or a balance pay. */
+/**
+ * Returns 0 while credits, a budget for extra usage or a balance pay for requests; otherwise {@linkcode exhaustedMs}.
+ */
 export function usedUpMs(
   windows: readonly QuotaWindow[],
   nowMs: number,
@@ -152,8 +154,8 @@ export function usedUpMs(
 }
 
 /**
- * Returns the time until the last used-up window of all models resets, in milliseconds. Windows of single models or
- * features do not count, because they may not concern a request.
+ * Returns the time until the last exhausted window that limits every model resets, in milliseconds. Windows of single
+ * models or features do not count, because a request may not use that model or feature.
  */
 export function exhaustedMs(
   windows: readonly QuotaWindow[],

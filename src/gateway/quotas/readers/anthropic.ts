@@ -167,7 +167,7 @@ const limit = z.object({
   }).nullish(),
 });
 
-/** Other flat keys are code names that come and go, so only these are read. */
+/** The windows to read. Other keys of windows are code names that come and go. */
 const payload = z.object({
   five_hour: flat,
   seven_day: flat,
@@ -278,7 +278,10 @@ function usageWindow(
   });
 }
 
-/** Returns the paid use beyond the plan, if it is enabled. Responses have one of two fields for it. */
+/**
+ * Returns the window of paid use beyond the plan, if such use is enabled. A response reports it as `extra_usage` or
+ * `spend`.
+ */
 function extraUsage({ extra_usage: extra, spend }: Payload): QuotaWindow[] {
   if (extra?.is_enabled) {
     const places = extra.decimal_places;

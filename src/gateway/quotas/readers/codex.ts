@@ -29,9 +29,7 @@ import type {
   QuotaSource,
 } from "./reader.ts";
 
-/**
- * The quota in the response headers of the Codex back end. The windows have the same types as those of the endpoint.
- */
+/** The quota in the response headers of the Codex back end, with the same types of windows as the usage endpoint. */
 export const codexHeaders: HeaderQuota = {
   probes: [
     "x-codex-primary-used-percent",
@@ -44,7 +42,7 @@ export const codexHeaders: HeaderQuota = {
   ],
 };
 
-/** Headers of another meter hold its name: `x-codex-bengalfox-primary-used-percent`. */
+/** Matches a header of the main meter, or of a meter with a name, as in `x-codex-bengalfox-primary-used-percent`. */
 const USED_REGEXP =
   /^(x-codex(?:-([\w-]+))?-(?:primary|secondary))-used-percent$/;
 

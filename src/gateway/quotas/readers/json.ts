@@ -68,7 +68,7 @@ function request(source: QuotaSource): QuotaRequest {
   return { url, headers: Object.fromEntries(headers) };
 }
 
-/** Adds the credential, if any, in the form that the connection sends it. */
+/** Adds the credential, if any: `quota.key` as a bearer token, or the connection's own in its usual header. */
 function addCredential(
   headers: Headers,
   { connection: { auth }, quota }: QuotaSource,
@@ -95,7 +95,7 @@ function isMet(condition: JsonCondition, body: unknown): boolean {
   return condition.in.some((one) => one === value);
 }
 
-/** A window of a service's own reader, in the form that the kind `json` has. */
+/** A window that a service's own reader describes, as a configuration does for the kind `json`. */
 export type WindowRow =
   & Omit<JsonWindow, "at" | "scale">
   & Partial<Pick<JsonWindow, "at" | "scale">>
@@ -257,7 +257,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
     .reduce(memberOf, value);
 }
 
-/** Returns a member of an object or an array. Only own members count, so not `constructor`. */
+/** Returns an own member of an object or an array. An inherited member, such as `constructor`, counts as absent. */
 function memberOf(value: unknown, part: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, part)?.value;

@@ -83,7 +83,10 @@ function windowsOf(
 const SHARE_REGEXP =
   /^limit_(?:(\d+[hd])|(day|week|month))(?:_(?:total|(\w+)))?$/;
 
-/** Returns the window of a share. Its parts are read from its name, because names vary: `limit_7d`, `limit_week`. */
+/**
+ * Returns the window of a share. The share's name holds the length and the scope, in varying forms: `limit_7d`,
+ * `limit_week`.
+ */
 function shareWindow(
   name: string,
   window: z.output<typeof share>,

@@ -13,7 +13,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
-/** A LiteLLM proxy: the budgets of the key, and those of its user and its team, which also apply to it. */
+/** A LiteLLM proxy: the budgets of the key, of the key's user and of the key's team. All of them limit the key. */
 export const litellm: QuotaReader = {
   poll: {
     requests: (source) => [{
@@ -56,7 +56,7 @@ const key = budget.extend({
 
 type Key = z.output<typeof key>;
 
-/** The key, with or without an envelope: some wrappers leave it out. */
+/** The key in the response: in `info`, or at the top level when a proxy leaves `info` out. */
 const keyPayload = z.union([
   z.object({ info: key }).transform(({ info }) => info),
   key,
@@ -112,7 +112,7 @@ function spendOf(info: Key, duration: string): number | null | undefined {
     : undefined;
 }
 
-/** Returns the budgets of the user and the team. Of a user's teams, only the key's own applies. */
+/** Returns the budgets of the key's user and the key's team, without the user's other teams. */
 function ownerWindows(
   bodies: readonly unknown[],
   { team_id }: Key,

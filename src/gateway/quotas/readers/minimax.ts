@@ -93,7 +93,7 @@ function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   }
 }
 
-/** The status of a meter that stops requests, even if its share lags, and the status of an unlimited meter. */
+/** The status of a meter that stops requests, whatever share it reports, and the status of an unlimited meter. */
 const [EXHAUSTED, UNLIMITED] = [2, 3];
 
 /** Returns the window of a row's short interval, or of its week. */
@@ -129,12 +129,12 @@ function windowOf(
   })];
 }
 
-/** The largest difference between a percentage from counts and the reported whole percentage. */
+/** The largest difference between the percentage computed from counts and the reported one, which is a whole number. */
 const PERCENT_TOLERANCE = 1;
 
 /**
- * Returns the counts of plans that have them. `*_usage_count` is the amount left on most hosts and the amount used on
- * some. The percentage decides which. When neither fits, the counts are ignored.
+ * Returns the counts, if the plan reports counts. `*_usage_count` is the amount left on most hosts and the amount used
+ * on some: the one that fits the reported percentage. When neither fits, the counts are ignored.
  */
 function countsOf(
   total: number,

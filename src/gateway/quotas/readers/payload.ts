@@ -161,7 +161,7 @@ export function bearerHeaders(source: QuotaSource): Record<string, string> {
 }
 
 /**
- * Returns the currency of a service that has a host for each currency and reports it in no other way.
+ * Returns the currency of a service that has a host for each currency. Only the host shows the currency.
  *
  * @param currencies By host name.
  * @returns `currency` when `url` is on none of the service's own hosts.

@@ -14,12 +14,12 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** A platform whose balance has an envelope with a code, and a currency for each region. */
+/** A platform whose response wraps the balance in an envelope with a code. Each region has its own currency. */
 interface PlatformBalance {
   readonly path: string;
-  /** The `code` of a successful response. It may be absent. */
+  /** The `code` of a successful response, which may also lack a code. */
   readonly successCode: number;
-  /** The currency by host. The region decides it, and the body does not report it. */
+  /** The currency by host name. The region of the host decides the currency, which the body does not report. */
   readonly currencies: ReadonlyMap<string, string>;
   /** The amount left, parsed from the whole body. */
   readonly remaining: z.ZodType<number>;

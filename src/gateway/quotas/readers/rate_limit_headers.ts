@@ -52,7 +52,7 @@ export function headerInstant(
 /** The unit of `x-ratelimit-*` headers. */
 type RateLimitUnit = "requests" | "tokens";
 
-/** The periods of a service whose header names do not include them. */
+/** The period of each unit, for a service whose header names lack the period. */
 type UnitPeriods = Readonly<Partial<Record<RateLimitUnit, Period>>>;
 
 /**

@@ -38,7 +38,7 @@ const envelope = z.object({ code: numeric, success: flag, msg: text });
 
 const row = z.object({
   type: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
-  /** Replaces `type` in responses that one client received. */
+  /** Holds the type in responses without `type`, which one client received. */
   name: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
   unit: numeric,
   number: numeric,
@@ -162,7 +162,7 @@ const UNIT_BY_CODE: Readonly<Record<number, PeriodUnit>> = {
   7: "year",
 };
 
-/** Returns the period with the provider's codes. A week may be 6 × 1 or 6 × 7. */
+/** Returns the period with the provider's codes. A week has the unit code 6 and the count 1 or 7. */
 function periodOf(one: Row): Period {
   const code = wholeNumber(one.unit);
   const count = wholeNumber(one.number);
