@@ -7,7 +7,7 @@ export type Deployments = readonly [Deployment, ...Deployment[]];
 /**
  * Returns the deployments of a model that a caller may use: those of the enabled connections assigned to the caller.
  *
- * @param model Its id or an alias. A caller who may use the model may use each of its names.
+ * @param model The id or an alias of the model. A caller who may use the model may use every name of it.
  * @returns `undefined` when there is none.
  */
 export function deploymentsFor(

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "./config.ts";
 import type { Group } from "./usage_limits.ts";
 
-/** The differences between two configurations: paths of names, such as `connections[GLM].auth.key`, without values. */
+/** The differences between two configurations: paths such as `connections[GLM].auth.key`, without values. */
 export interface ConfigChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
 }
 
-/** The most paths of a kind, so that a log line stays short. */
+/** The most added, removed or changed paths to list, so that a log line stays short. */
 const MAX_PATHS = 100;
 
 /** Compares two configurations for the audit of their changes. */
@@ -56,7 +56,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
     Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** Returns a configuration with maps by name in place of its lists, without the parts that repeat its connections. */
+/** Returns a configuration with its lists as maps by name. Leaves out the parts that repeat connections. */
 function namedParts(
   { connections, callers, identity, pools: _, listedModels: __, ...rest }:
     Config,

@@ -33,7 +33,7 @@ export interface Config
   readonly connections: readonly Connection[];
   /** The deployments of each model name on enabled connections, aliases included, in the file's order. */
   readonly pools: ReadonlyMap<string, readonly Deployment[]>;
-  /** The names in lists of models, in the file's order. An alias follows its model. */
+  /** The model names that lists of models show, in the file's order. An alias follows its model. */
   readonly listedModels: readonly string[];
   /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
@@ -63,7 +63,7 @@ export interface SharedConfig {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** PEM text of the certificates that verify the store's. `undefined` uses the system's. */
+  /** PEM text of the certificates that verify the store's certificate. `undefined` uses the system's certificates. */
   readonly ca: string | undefined;
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -108,11 +108,11 @@ export interface Connection extends
   /** Set for one key of several: the secrets of the other keys, because an error of the provider may quote them. */
   readonly otherKeys?: readonly string[];
   readonly family: Family;
-  /** A label for the place of its data. `undefined` when it has none. */
+  /** A label for the place where the provider keeps data. `undefined` when the connection has no label. */
   readonly region?: string | undefined;
   /** Base URLs without a trailing slash. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
-  /** The protocols that it serves by translation, besides those of its family. */
+  /** The protocols that the connection serves by translation, besides the protocols of its family. */
   readonly paths: readonly Protocol[];
   readonly auth: UpstreamAuth;
   /** Headers added to every request to the provider, after all others. Names are in lower case. */
@@ -126,7 +126,7 @@ export interface Connection extends
   readonly omit: readonly string[];
   /** `undefined` when the quota is not read. */
   readonly quota: QuotaConfig | undefined;
-  /** `undefined` when requests do not wait for it. */
+  /** `undefined` when requests do not wait for room on the connection. */
   readonly queue:
     | Renamed<NonNullable<ConnectionFields["queue"]>>
     | undefined;

@@ -6,11 +6,11 @@ import { wholeFileSchema } from "./schema/config_file.ts";
 import { shown } from "./schema/shown.ts";
 
 /**
- * Returns a configuration as YAML for people: the options of the file in its own words, the defaults, and what resolving
- * adds, such as the addresses of a service and the models of a token.
+ * Returns a configuration as YAML for people: the options of the file under their names there, the defaults, and what
+ * resolving adds, such as the addresses of a service and the models of a token.
  *
- * Options that the schema marks as `secret` appear without their values. Any other text with such a value is hidden.
- * URLs lose their user and query.
+ * Options that the schema marks as `secret` appear without their values. Any other text that contains such a value is
+ * hidden. URLs lose their user and query.
  *
  * @param loaded `written` is the tree of the file, with the entries of its included files.
  */

@@ -1,8 +1,8 @@
 import type { IdentityProvider } from "./config.ts";
 
 /**
- * Returns the name of a caller of an identity provider. It ends with the issuer, so that no other issuer and no entry
- * of `tokens` has the same. An issuer has no space, so each name has one issuer.
+ * Returns the name of a caller of an identity provider. The result ends with the issuer, so that no caller of another
+ * issuer and no entry of `tokens` has the same name. An issuer has no space, so the result names one issuer only.
  */
 export function identityCallerName(name: string, issuer: string): string {
   return `${name} (${issuer})`;

@@ -54,8 +54,8 @@ const REJECTION: PropertyDescriptor = {
 };
 
 /**
- * Returns `before` with the keys of `after` when only the keys of exchanges differ, else `after`. Cool-downs and
- * lessons belong to the objects of `before`, so a renewed key does not end them.
+ * If `before` and `after` differ only in the keys of exchanges, returns `before` with the keys of `after`. Otherwise
+ * returns `after`. Cool-downs and lessons belong to the objects of `before`, so a renewed key does not end them.
  */
 function withRenewedKeys(before: Config, after: Config): Config {
   const renewed = new Map<Connection, Connection>();

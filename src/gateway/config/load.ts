@@ -35,7 +35,7 @@ import {
 interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
-  /** Gives the tokens of exchanges; without it, they have none. */
+  /** Returns the tokens of exchanges. Without this function, exchanges have no token. */
   readonly tokenFor?: TokenFor | undefined;
   readonly listFiles: ListFiles;
   /** Milliseconds since 1970, to warn of tokens that have expired. */
@@ -165,7 +165,7 @@ async function readIncludedFile(
 /**
  * Parses the text of a file, which must be a mapping.
  *
- * @param needs The keys that it needs, in words.
+ * @param needs The keys that the mapping needs, in words.
  */
 function readMapping(
   text: string,
@@ -213,7 +213,7 @@ function expandTree(
 const WHOLE_REGEXP =
   /^\$(?:[A-Za-z_][A-Za-z0-9_]*|\([A-Za-z_][A-Za-z0-9_]*\))$/;
 
-/** The same within a longer text, and only in upper case, as most variables are. */
+/** Such a name within a longer text, but only in upper case, as most variables are. */
 const WITHIN_REGEXP =
   /(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*(?![a-z])|\([A-Z_][A-Z0-9_]*\))/;
 
@@ -221,7 +221,7 @@ const ONLY_BRACES = "Only ${NAME} is replaced by an environment variable.";
 
 /**
  * Reports a text that seems to name an environment variable without braces, which would reach a provider unexpanded. In
- * a longer text, or below `force`, it is only a warning, because the text may be meant.
+ * a longer text, or below `force`, it is only a warning, because the text may be meant literally.
  */
 function reportBareVariable(
   text: string,

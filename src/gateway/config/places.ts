@@ -7,9 +7,9 @@ import {
   valueAt,
 } from "@gateway/base/problems";
 
-/** The values of one file as they are written, and their lines. */
+/** The values of one file as written there, and the lines of these values. */
 export interface Source {
-  /** Before its variables are expanded. */
+  /** The values before their variables are expanded. */
   readonly tree: unknown;
   /** Returns the line of a value, or `undefined` for a text of one line. */
   lineOf(path: Path): number | undefined;

@@ -38,10 +38,10 @@ interface ReloadOptions {
   readonly timers?: Timers;
 }
 
-/** The time before a file that removes a name is loaded again, in milliseconds. */
+/** The pause before a second load of a file that removes a name, in milliseconds. */
 const SECOND_LOOK_MS = 2000;
 
-/** The most loads of a file that removes other names each time. */
+/** The most loads of a file that removes names and keeps changing. */
 const MAX_LOOKS = 10;
 
 /** Settings that only a start can change, because listeners and threads depend on them. */
@@ -55,8 +55,9 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 /**
  * Creates the function that file changes and signals call.
  *
- * A file that removes a caller, a connection or a model may be half written. So it must be the same when it is loaded
- * again. One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
+ * A file that removes a caller, a connection or a model may be half written. So it takes effect only when a second load
+ * gives the same result. One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the
+ * latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.liveConfig.current();
@@ -85,7 +86,7 @@ export function createReload(options: ReloadOptions): Reload {
   };
 }
 
-/** @param started The configuration of the listeners and threads. */
+/** @param started The configuration with which the listeners and threads started. */
 async function attemptReload(
   options: ReloadOptions,
   started: Config,

@@ -20,10 +20,10 @@ interface SelectOptions extends Located {
   readonly index: SelectionIndex;
 }
 
-/** What an entry of the file names. Its own lists, not those of its groups. */
+/** What an entry of the file itself names, without the lists of the entry's groups. */
 interface NamedAccess {
   readonly connectionIds: ReadonlySet<string> | undefined;
-  /** `undefined` when it names none, or `*`. */
+  /** `undefined` when the entry names no models, or `*`. */
   readonly models: ReadonlySet<string> | undefined;
 }
 
@@ -56,7 +56,8 @@ export function indexSelection(
 /**
  * Returns the connections and models that a token, rule or group names. Reports names that do not exist.
  *
- * @param inheritedIds The connections of its groups, which serve its models when it names no connections.
+ * @param inheritedIds The connections of the groups of a token or rule. They serve its models when it names no
+ * connections.
  */
 export function selectFor(
   { connections, models: written }: Pick<GroupFields, "connections" | "models">,
@@ -85,7 +86,7 @@ export function selectFor(
   };
 }
 
-/** Returns the regions that a token, rule or group names. Reports those of no connection. */
+/** Returns the regions that a token, rule or group names. Reports regions that no connection has. */
 export function knownRegions(
   regions: readonly string[] | undefined,
   { index: { directory }, path, findings }: SelectOptions,
@@ -103,7 +104,7 @@ export function knownRegions(
 
 /**
  * Divides the connections of a token or rule into those in its regions and the others. A connection without a region is
- * in none. Reports regions that leave it no connection.
+ * outside. Reports regions that leave the token or rule without connections.
  *
  * @param regions `undefined` means all.
  */

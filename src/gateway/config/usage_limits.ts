@@ -7,7 +7,7 @@ import type { Renamed } from "./schema/renamed.ts";
 export type UsageLimit = AmountLimit | ShareLimit;
 
 /**
- * The window of a limit: a calendar window, or a session's life. A life lasts a day at most, from the first request.
+ * The window of a limit: a calendar window, or the whole session. A session ends at most a day after its first request.
  */
 export type LimitWindow = CalendarWindow | "session";
 
@@ -126,8 +126,8 @@ export interface Rate {
 /**
  * Formats a limit in words, such as `5000000 tokens per day for model-a`. It uses only names from the configuration.
  *
- * @param row The model and the connection to name. The others are only counted: they may be many, and the reader may
- * not know them. Default: all are named.
+ * @param row The model and the connection to name. Other models and connections of the limit are only counted, because
+ * they may be many and unknown to the reader. Default: all are named.
  */
 export function limitWords(
   limit: UsageLimit,

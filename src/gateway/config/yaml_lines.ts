@@ -69,14 +69,14 @@ function lineAt(
 interface OpenCollection {
   /** The lines of the nodes directly in it. */
   readonly found: number[];
-  /** The number of those nodes that belong to complete pairs. */
+  /** The number of nodes in `found` that belong to complete pairs. */
   paired: number;
 }
 
-/** Notes the line of each key and item while it reads. */
+/** A YAML reader that notes the line of each key and item. */
 class LinedReader extends YamlReader {
   readonly lines = new WeakMap<object, Map<string | number, number>>();
-  /** The innermost one last. */
+  /** The collections that are being read, the innermost last. */
   readonly #open: OpenCollection[] = [{ found: [], paired: 0 }];
 
   override composeNode(options: unknown): YamlNode | undefined {
@@ -96,7 +96,7 @@ class LinedReader extends YamlReader {
     return this.#noteItems(() => super.readFlowCollection(...place));
   }
 
-  /** Notes the lines of a list's items, unless an empty item has shifted them. */
+  /** Notes the lines of a list's items. Notes none if the list has an empty item, which shifts the lines. */
   #noteItems(read: () => YamlNode | undefined): YamlNode | undefined {
     const { node, found } = this.#collect(read);
     const list = node?.result;
@@ -148,7 +148,7 @@ class LinedReader extends YamlReader {
     }
   }
 
-  /** Returns the line of the key of the latest pair. The parser names it in block mappings only. */
+  /** Returns the line of the key of the latest pair. The parser passes this line for block mappings only. */
   #lineOfKey(startLine: number | undefined): number {
     const open = this.#open.at(-1);
     const line = startLine === undefined

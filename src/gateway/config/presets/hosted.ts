@@ -47,8 +47,8 @@ export const HOSTED = {
     endpoints: endpointsAt("https://api.openai.com/v1", ["chat", "responses"]),
     quotaKind: "openai",
   },
-  // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each omitted field causes a 400
-  // "Unsupported parameter".
+  // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each field in `omit` would cause a
+  // 400 "Unsupported parameter".
   codex: {
     ...PLAIN,
     family: "C",

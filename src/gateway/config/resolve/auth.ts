@@ -126,7 +126,10 @@ export async function resolveAuths(
   return auths.length < found.size ? [] : auths;
 }
 
-/** Resolves an exchange to its present token. An exchange without one is only a warning: it may give one later. */
+/**
+ * Resolves an exchange to its present token. An exchange that gives no token now is only a warning, because it may give
+ * one later.
+ */
 async function resolveTokenExchange(
   exchange: TokenExchangeSettings,
   { fields: { auth = {}, name }, scheme }: {
@@ -167,8 +170,8 @@ async function resolveTokenExchange(
 }
 
 /**
- * The beginning of the OAuth tokens that `claude setup-token` prints. Those of workload identity federation have it, too
- * (platform.claude.com/docs/en/manage-claude/wif-reference).
+ * The beginning of the OAuth tokens that `claude setup-token` prints. Tokens of workload identity federation have the
+ * same beginning (platform.claude.com/docs/en/manage-claude/wif-reference).
  */
 const ANTHROPIC_OAUTH_PREFIX = "sk-ant-oat01-";
 

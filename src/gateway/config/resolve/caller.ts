@@ -101,8 +101,8 @@ function claim(
 /** Resolves what tokens and rules may use. */
 export interface AccessResolver {
   /**
-   * Returns what a token or rule may use. Its groups together give what it does not name, except limits: those come
-   * from the defaults. The limits of all groups also apply.
+   * Returns what a token or rule may use. Settings that it lacks come from its groups together. Limits that it lacks
+   * come from the defaults; the limits of all its groups apply in addition.
    *
    * @param path The path of the token or rule.
    */
@@ -241,8 +241,8 @@ function givesAccess({ connectionIds, models }: Group): boolean {
 }
 
 /**
- * Returns the models that groups give to a member without models of its own; `undefined` for every model of its
- * connections. A group that does not restrict its models gives those of its connections.
+ * Returns the models that a member without own models gets from its groups; `undefined` for every model of the member's
+ * connections. A group that does not restrict models gives all models of the group's connections.
  *
  * @param hasOwnConnections Whether the member's connections replace those of the groups.
  */
@@ -288,7 +288,7 @@ function limitsCost(limit: UsageLimit): limit is AmountLimit {
   return limit.kind === "amount" && limit.unit === "cost";
 }
 
-/** Reports limited costs that cannot be counted: every model that their callers may use needs a price. */
+/** Reports limits of cost that count models without a price, if a caller of the limit may use these models. */
 function reportUnpriced(
   pairs: readonly { readonly limit: AmountLimit; readonly caller: Access }[],
   { connections, path, findings }: Located & {

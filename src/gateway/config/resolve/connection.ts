@@ -34,7 +34,7 @@ interface ResolveConnectionOptions extends ResolveTools {
   readonly tokenFor?: TokenFor | undefined;
 }
 
-/** Body fields that routing reads and writes. */
+/** Body fields that the gateway sets itself. A connection must not set or omit them. */
 const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
 
 /**
@@ -214,7 +214,10 @@ function multiplied(prices: Prices, times: number): Prices {
   );
 }
 
-/** Returns all prices. A missing price equals the price that it defaults to, also when a rate replaces that one. */
+/**
+ * Returns all prices. The default of a price is another one, such as `input` for `cached_input`. In a rate, this is the
+ * rate's own `input`.
+ */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,
 ): Prices {

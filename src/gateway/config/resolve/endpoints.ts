@@ -65,7 +65,7 @@ function presetEndpoints(
   return used;
 }
 
-/** Reports each variable that the service needs and lacks, and each that has no effect. */
+/** Reports each variable that the service needs and the connection lacks, and each variable without effect. */
 function checkVariables(
   fields: ConnectionFields,
   { path, findings }: Located,

@@ -138,7 +138,7 @@ function resolveAmount(
   };
 }
 
-/** The windows of sessions, whose usage is forgotten after a day at most. */
+/** The windows that a session's limit may have. The usage of a session is forgotten after a day at most. */
 const SESSION_WINDOWS = ["minute", "hour", "day"] as const;
 
 /** Sorts the names, so that their order in the file does not matter. */
@@ -188,7 +188,7 @@ function resolveShare(
   return { kind: "share", connection: name, window, share };
 }
 
-/** Services that report a balance without a window. */
+/** The kinds of quota that report a balance without a window. */
 const BALANCE_KINDS: ReadonlySet<string> = new Set([
   "deepseek",
   "moonshot",

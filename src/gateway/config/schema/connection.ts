@@ -38,7 +38,7 @@ const aliasSchema = orBareId(
   }),
 );
 
-/** A reasoning effort of a model. Providers have their own words for them. */
+/** A reasoning effort of a model. Each provider has its own words for efforts. */
 const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
   error: "must be a word such as low, high or max.",
 });

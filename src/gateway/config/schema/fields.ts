@@ -74,7 +74,10 @@ export function flag(): z.ZodType<boolean> {
     .meta(alsoWritten({ enum: ["true", "false"] }));
 }
 
-/** A mapping, or its `id` alone. A number becomes an `id`, too, so that its message asks for text. */
+/**
+ * A mapping, or its `id` alone. A bare number also becomes the `id`, so that the message about the number asks for
+ * text.
+ */
 export function orBareId<Output>(
   mapping: z.ZodType<Output>,
 ): z.ZodType<Output> {
@@ -108,7 +111,7 @@ export function name(): z.ZodType<string> {
 /** One part of a host name (RFC 1123). */
 export const LABEL_REGEXP = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
-/** A region of connections, in lower case. It may be a part of addresses. */
+/** A region of connections, in lower case. A region may be a part of addresses. */
 export function region(): z.ZodType<string> {
   return z.string().regex(LABEL_REGEXP, {
     error:
@@ -217,7 +220,7 @@ function inUnit(unit: Unit): Readonly<Record<string, unknown>> {
 /**
  * Returns the `meta` of an option that may hold a secret: `check --print` shows only a part of it.
  *
- * @param shown Returns the part of a text that is no secret. Default: none is.
+ * @param shown Returns what to show of a text. Default: {@linkcode HIDDEN} for any text.
  */
 export function secret(
   shown: (text: string) => string = () => HIDDEN,

@@ -4,7 +4,10 @@ import { accessFields } from "./token.ts";
 
 const MAX_TEXT = 1024;
 
-/** A URL of an identity provider, or the `iss` of one that is no URL. Spaces and brackets would make names ambiguous. */
+/**
+ * An issuer: the identity provider's URL, or an `iss` that is no URL. Spaces or brackets would make callers' names
+ * ambiguous.
+ */
 const issuerSchema = z.string().max(MAX_TEXT).regex(/^[^\s()\p{Cc}]+$/u, {
   error: "must be the issuer's URL, without spaces and parentheses.",
 });

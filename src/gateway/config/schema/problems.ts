@@ -64,7 +64,10 @@ export function validate<Output>(
   return again.data;
 }
 
-/** Keys of other programs, each with this program's key and a hint. The hint is shown where that key is allowed. */
+/**
+ * Keys of other programs, each with this program's key and a hint. The hint appears where this program's key is
+ * allowed.
+ */
 const FOREIGN_KEYS: readonly (readonly [RegExp, key: string, words: string])[] =
   [
     [
@@ -178,7 +181,9 @@ export function valueHint(given: string, options: readonly string[]): string {
   return words === undefined ? suggestion(given, options) : `. ${words}`;
 }
 
-/** Returns the message that this schema defines, if it does. Zod's own messages begin with a capital letter. */
+/**
+ * Returns the message of this program's schema; `undefined` for zod's own message, which begins with a capital letter.
+ */
 function ownMessage(issue: z.core.$ZodIssue): string | undefined {
   return /^[a-z]/.test(issue.message) ? issue.message : undefined;
 }

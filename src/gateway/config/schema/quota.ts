@@ -100,7 +100,7 @@ export type JsonCondition = z.output<typeof condition>;
 /** The quota of a service without a reader of its own. */
 export interface JsonQuota
   extends Pick<QuotaFields, "success" | "unauthorized"> {
-  /** Headers of the request. An `authorization` header replaces the connection's. */
+  /** Headers of the request. An `authorization` header replaces the connection's credential. */
   readonly headers: Readonly<Record<string, string>>;
   readonly windows: readonly JsonWindow[];
 }

@@ -42,7 +42,7 @@ const SECONDS = "a whole number of seconds, such as 30";
 /** The description of the paths of `cert` and `key`. */
 const PEM_FILE = "path of a PEM file, relative to this file";
 
-/** Twice the longest body of any path. */
+/** Twice the longest request body that any path accepts. */
 const LEAST_BODY_MEMORY_MIB = 64;
 
 /** `server`. */

@@ -8,15 +8,15 @@ import { codeName } from "./renamed.ts";
 /** The most texts that a list shows. The rest are counted. */
 const SHOWN_TEXTS = 50;
 
-/** The shortest secret that is hidden in other options, too. A shorter one may be a common word. */
+/** The shortest secret that is also hidden in the values of other options. A shorter one may be a common word. */
 const SECRET_LENGTH = 16;
 
 interface ShownValue {
-  /** The value in the file; `undefined` when it has none. */
+  /** The value in the file; `undefined` when the file does not set the option. */
   readonly written: unknown;
   /** The resolved value; `undefined` when resolving adds none. */
   readonly resolved: unknown;
-  /** The secrets to hide. Receives those that this call finds. */
+  /** The secrets to hide. The call adds the secrets that it finds. */
   readonly secrets: Set<string>;
 }
 
@@ -80,7 +80,7 @@ export function shown(option: z.core.$ZodType, value: ShownValue): unknown {
   return typeof found === "object" ? HIDDEN : found;
 }
 
-/** Returns the schema of a value among alternatives. */
+/** Returns the alternative of a union that accepts a value. Returns any other schema as it is. */
 function optionFor(
   schema: z.core.$ZodType,
   value: unknown,

@@ -105,7 +105,7 @@ const instantSchema = z.union([
   error: "must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.",
 });
 
-/** More than two are used only while several tokens are being replaced. */
+/** The most tokens of a caller. A caller has more than two only while several are being replaced. */
 const MAX_DIGESTS = 8;
 
 const DIGEST_MESSAGE =
@@ -118,7 +118,7 @@ const DIGEST_FORM: JsonSchema = {
   pattern: "^[0-9a-fA-F]{64}$",
 };
 
-/** This many digits of a token's hash distinguish it from others. */
+/** The digits of a token's hash that `check --print` shows. They distinguish the token from others. */
 const SHOWN_DIGITS = 12;
 
 /** The hashes of a caller's tokens. */
