@@ -147,7 +147,7 @@ export interface QuotaConfig
 /** Another name of a model. */
 interface ModelAlias {
   readonly id: string;
-  /** True when lists of models include it. */
+  /** True when lists of models include the alias. */
   readonly isListed: boolean;
 }
 
@@ -167,13 +167,13 @@ export interface ConnectionModel extends
   /** The name in requests to the provider. */
   readonly upstream: string;
   readonly aliases: readonly ModelAlias[];
-  /** True when lists of models include its id. */
+  /** True when lists of models include the model's id. */
   readonly isListed: boolean;
-  /** The lessons that change its translated requests. Absent when there are none. */
+  /** The lessons that change the model's translated requests. Absent when there are none. */
   readonly lessons?: readonly string[] | undefined;
-  /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
+  /** The reasoning efforts that the model accepts. An empty list means a model without reasoning. */
   readonly efforts: readonly string[] | undefined;
-  /** `undefined` when it is unknown. */
+  /** `undefined` when the price is unknown. */
   readonly price: Price | undefined;
 }
 
@@ -218,7 +218,7 @@ export interface IdentityRule extends Access {
 export interface Caller extends Access {
   readonly name: string;
   /**
-   * The SHA-256 of the caller's first token, or of issuer and name for a JWT. It identifies the caller: 64 lower-case
+   * Identifies the caller: the SHA-256 of the caller's first token, or of issuer and name for a JWT, as 64 lower-case
    * hexadecimal digits.
    */
   readonly sha256: string;
@@ -242,9 +242,9 @@ export interface Access {
   readonly maxConcurrent: number;
   /** Its share of the turns in a queue, relative to the weights of other callers. */
   readonly weight: number;
-  /** The groups whose limits it shares. All of them apply. */
+  /** The groups of the caller. The limits of all groups apply. */
   readonly groups: readonly Group[];
-  /** The settings that come from its groups, because its own entry lacks them. */
+  /** The settings that the caller's groups supply, because the caller's own entry lacks them. */
   readonly inherited?: readonly ("connections" | "models" | "maxConcurrent")[];
   /** The limits of the caller alone. */
   readonly limits: readonly UsageLimit[];

@@ -1,8 +1,8 @@
 import type { UpstreamAuth } from "./config.ts";
 
 /**
- * Returns the header that holds the credential of a connection; `undefined` when it has none, when its requests are
- * signed, or when its exchange gives no token now.
+ * Returns the header that holds the credential of a connection; `undefined` when the connection has no credential,
+ * signs its requests, or has an exchange without a token now.
  */
 export function credentialHeader(
   auth: UpstreamAuth,

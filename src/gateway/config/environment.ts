@@ -7,8 +7,8 @@ import type { Findings, Path } from "@gateway/base/problems";
 export type ReadFile = (path: string) => Promise<string>;
 
 /**
- * Returns the files that match a pattern with `*` and `?`, sorted. A pattern without them is returned as it is. Names and
- * patterns are relative to the configuration file. Rejects when the folder of the pattern cannot be read.
+ * Returns the files that match a pattern with `*` and `?`, sorted. A pattern without either is returned as it is. Names
+ * and patterns are relative to the configuration file. Rejects when the folder of the pattern cannot be read.
  */
 export type ListFiles = (pattern: string) => Promise<readonly string[]>;
 

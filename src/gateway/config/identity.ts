@@ -8,7 +8,7 @@ export function identityCallerName(name: string, issuer: string): string {
   return `${name} (${issuer})`;
 }
 
-/** Returns true when a name is that of a caller of an identity provider of the configuration. */
+/** Returns true when a name belongs to a caller of one of the configuration's identity providers. */
 export function isIdentityCaller(
   name: string,
   identity: readonly Pick<IdentityProvider, "issuer">[],

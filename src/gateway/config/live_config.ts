@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { oncePer } from "@gateway/base/memo";
 import type { Config, Connection, Deployment, UpstreamAuth } from "./config.ts";
 
-/** The configuration in use. A request reads it once and keeps that one until it ends. */
+/** The configuration in use. A request reads it once, and uses that configuration until the request ends. */
 export interface LiveConfig {
   current(): Config;
   /** Replaces the configuration for later requests. */

@@ -324,8 +324,8 @@ export function readYaml(text: string): YamlResult {
 }
 
 /**
- * Returns the number of the first line that a tab indents. YAML forbids such a line, but the parser reads it as one of
- * the outermost level. JSON may use tabs.
+ * Returns the number of the first line that a tab indents. YAML forbids such a line, but the parser reads it as a line
+ * of the outermost level. JSON may use tabs.
  */
 function tabIndentedLine(text: string): number | undefined {
   if (/^\s*[{[]/.test(text)) return undefined;

@@ -24,7 +24,7 @@ export interface QuotaService {
    * error in its own entry and hides no other.
    *
    * @param signal Aborts when the caller disconnects. Ends the wait, but no read.
-   * @throws GatewayError `provider_limits_timeout` (504) when the reads take longer than the budget. Finished ones are
+   * @throws GatewayError `provider_limits_timeout` (504) when the reads take longer than the budget. Finished reads are
    * kept for the next call.
    * @throws The signal's reason when it aborts.
    */

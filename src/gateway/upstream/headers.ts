@@ -165,7 +165,7 @@ interface TranslatedHeadersOptions {
 }
 
 /**
- * Returns the headers of a translated upstream request: those of a native one, without the headers of the caller's
+ * Returns the headers of a translated upstream request: the headers of a native request, without those of the caller's
  * protocol.
  */
 export function translatedHeaders(

@@ -65,7 +65,7 @@ export const CLOUDS = {
     quotaKind: "none",
   },
   // docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html: its example has the key in
-  // `x-api-key`. bedrock-runtime has Messages too, below /anthropic; the page documents no header of a key for it.
+  // `x-api-key`. bedrock-runtime has Messages too, below /anthropic; the page documents no header for its key.
   "bedrock-claude": {
     ...PLAIN,
     family: "B",

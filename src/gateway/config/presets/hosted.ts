@@ -47,8 +47,8 @@ export const HOSTED = {
     endpoints: endpointsAt("https://api.openai.com/v1", ["chat", "responses"]),
     quotaKind: "openai",
   },
-  // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each field in `omit` would cause a
-  // 400 "Unsupported parameter".
+  // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each field in `omit` would cause
+  // a 400 "Unsupported parameter".
   codex: {
     ...PLAIN,
     family: "C",
@@ -121,7 +121,7 @@ export const HOSTED = {
     ...CHAT_SERVICE,
     endpoints: { chat: "https://api.mistral.ai/v1" },
   },
-  // ai.google.dev/gemini-api/docs/openai. A field that it does not know is a 400 "Cannot find field"
+  // ai.google.dev/gemini-api/docs/openai. The API rejects an unknown field with a 400 "Cannot find field"
   // (github.com/Vali-98/ChatterUI/issues/227).
   gemini: {
     ...CHAT_SERVICE,

@@ -31,7 +31,7 @@ export interface ServicePreset {
   /** Corrects a filled URL for regions whose hosts have another form. */
   readonly urlOf?: (filled: string) => string;
   readonly authScheme: AuthScheme | undefined;
-  /** True for a server that may need no key. Without one, its scheme is `none`. */
+  /** True for a server whose key is optional. Without a key, the scheme is `none`. */
   readonly isKeyOptional: boolean;
   /** Headers that the configuration must set, in lower case. */
   readonly requiredHeaders: readonly string[];

@@ -23,7 +23,7 @@ const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 
 /**
  * Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. Without a key, a server
- * that may need none has the scheme `none`.
+ * whose key is optional has the scheme `none`.
  */
 export function schemeOf(
   { auth, service }: ConnectionFields,

@@ -40,8 +40,8 @@ const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
 /**
  * Resolves a connection with its service's preset and its key.
  *
- * @returns A connection for each of its keys. They share nothing, so that each has its own health, quota and requests.
- * None after reporting a problem.
+ * @returns One connection for each key, with its own health, quota and requests. An empty list after reporting a
+ * problem.
  */
 export async function resolveConnection(
   fields: ConnectionFields,

@@ -116,7 +116,7 @@ export function exposureFault(
 
 /**
  * Returns true when a private key does not match a certificate, as happens while both files are being replaced. Returns
- * false for a pair that cannot be parsed: the listener decides about it.
+ * false for a pair that cannot be parsed, because the listener checks such a pair.
  *
  * @param pair PEM texts.
  */

@@ -37,7 +37,7 @@ const includeSchema = z.array(
   }),
 ).max(MAX_PATTERNS);
 
-/** Returns true for a path of one folder, with or without wildcards. */
+/** Returns true for a path or pattern within one folder: `*` is allowed, and `**` is not. */
 export function isIncludePattern(pattern: string): boolean {
   return pattern !== "" && !pattern.includes("**");
 }
@@ -207,7 +207,7 @@ export interface TokenEntry {
   readonly fields: TokenFields | undefined;
 }
 
-/** The keys under which a file has callers. It needs one of them. */
+/** The keys under which a file lists callers. A file needs one of these keys. */
 const CALLER_KEYS = ["tokens", "include", "identity"];
 
 /** Validates the trees of a file and of those that it includes. Problems go to the findings. */

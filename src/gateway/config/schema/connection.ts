@@ -190,7 +190,10 @@ function familiesText(): string {
   }).join(", ");
 }
 
-/** Returns the message of an unknown service. It lists none of them, because there are too many for a line. */
+/**
+ * Returns the message of an unknown service. The message does not list the known services, because they are too many
+ * for a line.
+ */
 function unknownService({ input }: { readonly input?: unknown }): string {
   const kind = QUOTA_KINDS.find((one) => one === input);
   if (kind !== undefined) {

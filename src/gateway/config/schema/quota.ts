@@ -94,7 +94,7 @@ export type QuotaFields = z.output<typeof quotaSchema>;
 /** A window of the kind `json`: fixed texts, and pointers to its numbers. */
 export type JsonWindow = z.output<typeof windowSchema>;
 
-/** A condition of the kind `json`: the value at a JSON pointer is one of a list. */
+/** A condition of the kind `json`: the value at a JSON pointer must be in a list. */
 export type JsonCondition = z.output<typeof condition>;
 
 /** The quota of a service without a reader of its own. */

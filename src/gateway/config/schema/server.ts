@@ -17,7 +17,10 @@ function host(): z.ZodType<string> {
   });
 }
 
-/** A header of the caller's own. Others may hold a secret, or have a meaning for a provider. */
+/**
+ * The name of a header that callers define themselves. Headers with other names may hold a secret, or have a meaning
+ * for a provider.
+ */
 function attributionHeader(): z.ZodType<string> {
   return z.string().regex(
     /^x-(?!.*(?:key|token|auth|secret|cookie|password|signature))[a-z0-9-]{1,62}$/i,

@@ -13,8 +13,9 @@ import {
 import type { QuotaReader } from "./reader.ts";
 
 /**
- * Another Model Gateway. Its list covers all connections of the key. Their windows become windows of this one
- * connection. With several connections, the type includes the name of each.
+ * Another Model Gateway. Its list covers all connections that the key may use. The windows of all of them become
+ * windows of this one connection. If the list has several connections, the type of a window includes its connection's
+ * name.
  */
 export const gateway: QuotaReader = {
   poll: {
@@ -30,7 +31,7 @@ const word = z.string().regex(/^[\w.:-]{1,200}$/);
 
 const count = numeric.default(null);
 
-/** A window as the other gateway reports it. This gateway computes none of its missing numbers. */
+/** A window as the other gateway reports it. Numbers that the other gateway leaves out stay unknown. */
 const window = z.object({
   type: word,
   window: word,
