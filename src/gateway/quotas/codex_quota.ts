@@ -76,7 +76,7 @@ export function codexHeaders(
     : [...slotHeaders("primary", first), ...slotHeaders("secondary", last)];
 }
 
-/** The types of limits on everything, as the gateway and Z.ai name them. */
+/** The types of limits on all use, not on parts such as one model, as the gateway and Z.ai name them. */
 const WHOLE_TYPES: ReadonlySet<string> = new Set([
   QUOTA_TYPES.usage,
   QUOTA_TYPES.credits,

@@ -15,8 +15,8 @@ export interface Period {
 export type PeriodUnit = keyof typeof PERIOD_CODES;
 
 /**
- * The values of `period_unit`. 3 to 6 are Z.ai's own codes, which callers already know. 2 and 7 extend them for other
- * services.
+ * The values of `period_unit`. 3 to 6 are Z.ai's own codes, which callers already know. The gateway adds 2 and 7 for
+ * other services.
  */
 const PERIOD_CODES = {
   minute: 2,

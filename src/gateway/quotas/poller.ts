@@ -49,7 +49,7 @@ interface PollerOptions {
   readonly log: Log;
   /** Returns a signal that aborts after this many milliseconds. Default: `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
-  /** Lets one gateway read for several. Default: each reads for itself. */
+  /** Lets one replica read for all. Default: each replica reads for itself. */
   readonly sharedReadings?: SharedReadings | undefined;
   /** Called with every reading of this gateway. */
   readonly onRead?: (connection: Connection, lasting: LastingReading) => void;
@@ -148,7 +148,7 @@ export function createPoller(options: PollerOptions): Poller {
 
 /**
  * Returns the lifetime of a reading in milliseconds: the provider's pace if it has one, otherwise the lifetime in
- * docs/design.md#quotas. A read above the pace would cause a 429. An older reading, which shows its time, is better.
+ * docs/design.md#quotas. A faster read would cause a 429, so an older reading, which shows its time, is better.
  */
 function lifetime(
   reading: Reading,

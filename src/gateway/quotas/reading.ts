@@ -69,7 +69,7 @@ export interface LastingReading {
   readonly ttlMs: number;
 }
 
-/** The exchange of readings between replicas. They agree on which of them reads a quota. */
+/** Shares readings between replicas, which agree on the replica that reads a quota. */
 export interface SharedReadings {
   /**
    * Finds the reading of another replica. Called before a read. Never rejects.

@@ -125,8 +125,8 @@ export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
 }
 
 /**
- * Returns true when requests have room: no window with known numbers is exhausted, and there is at least one; or a
- * balance is left, which pays for use beyond a plan.
+ * Returns true when requests have room: the plan has windows with known numbers, none of them exhausted; or a balance
+ * is left, which pays for use beyond a plan.
  */
 export function hasRoom(windows: readonly QuotaWindow[]): boolean {
   const reported = windows.filter((one) =>

@@ -186,8 +186,8 @@ const WORD_START = "(?<![^._-])";
 
 /**
  * Words in the names of headers by which a proxy passes on a signed-in person or that person's credential. The words
- * cover sign-on proxies, API gateways, service meshes and CI systems, known or new. Providers' SDKs and clients send
- * few names with such a word, such as `user-agent` and `x-token-budget`. These do not match.
+ * cover sign-on proxies, API gateways, service meshes and CI systems, known or new. Names that providers' SDKs and
+ * clients send, such as `user-agent` and `x-token-budget`, do not match.
  */
 const PERSON: HeaderGroup = {
   reason: "has the name of a credential or of a signed-in person",

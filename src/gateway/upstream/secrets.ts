@@ -46,7 +46,7 @@ export const secretsOf: (connection: Connection) => Secrets = oncePer(
   },
 );
 
-/** By connection: its current secrets, then those before its last change. */
+/** By the connection's id: the current secrets, then the secrets before the last change. */
 const textsById = new Map<string, (readonly string[])[]>();
 
 const isCredential = nameMatcher([CREDENTIALS]);

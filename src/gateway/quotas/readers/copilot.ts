@@ -8,8 +8,8 @@ import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * GitHub Copilot. GitHub's API reports its quota, and only to a GitHub OAuth token. The connection itself uses another
- * endpoint and key, so `quota.key` holds the OAuth token.
+ * GitHub Copilot. GitHub's API reports Copilot's quota, and only to a GitHub OAuth token. The connection itself uses
+ * another endpoint and key, so `quota.key` holds the OAuth token.
  */
 export const copilot: QuotaReader = {
   poll: {

@@ -134,7 +134,7 @@ const PERCENT_TOLERANCE = 1;
 
 /**
  * Returns the counts, if the plan reports counts. `*_usage_count` is the amount left on most hosts and the amount used
- * on some: the one that fits the reported percentage. When neither fits, the counts are ignored.
+ * on some. The reported percentage shows which amount it is. When neither fits, the counts are ignored.
  */
 function countsOf(
   total: number,
