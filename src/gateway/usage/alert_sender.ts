@@ -13,7 +13,7 @@ interface AlertSender {
    * Queues an alert, which is sent soon. Drops it when too many alerts, or too many of its `name`, wait. Never throws.
    */
   send(alert: JsonObject): void;
-  /** Sends the queued alerts, each once more at most, and gives up after four seconds. */
+  /** Tries each queued alert at most once more, and gives up after four seconds. */
   drain(): Promise<void>;
 }
 

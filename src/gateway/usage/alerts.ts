@@ -15,11 +15,11 @@ import { holderText, spanUntil } from "./tables.ts";
 
 /** Warns a person when limits and the providers' windows are nearly used up (docs/observing.md#alerts-for-people). */
 interface Alerts {
-  /** Notes the use of limits by a request of a caller. Does not wait. */
+  /** Notes a request's use of its caller's limits. Does not wait. */
   noteLimits(states: readonly LimitState[], caller: Caller): void;
   /** Notes the quotas that were read. Does not wait. */
   noteQuotas(list: Pick<QuotaList, "data">): void;
-  /** Resolves when the sender has every alert of the noted uses. Other threads and replicas are asked before. */
+  /** Resolves when each alert for the noted uses is with the sender, or was claimed by another thread or replica. */
   settled(): Promise<void>;
 }
 
@@ -93,10 +93,10 @@ export function createAlerts(
   };
 }
 
-/** Twice the most by which reset times of one window differ, in milliseconds: providers' times vary by seconds. */
+/** Twice the largest difference between reset times of one window, in milliseconds. Providers vary by seconds. */
 export const SAME_WINDOW_MS = 30_000;
 
-/** The same for a session's life. Its end moves when an earlier request ends later than others. */
+/** Replaces {@linkcode SAME_WINDOW_MS} for the life of a session, whose end moves when its first request ends late. */
 const SAME_LIFE_MS = 43_200_000;
 
 /** Returns the `sameMs` of {@linkcode isFirst} for a limit. */
@@ -107,7 +107,7 @@ export function sameMsOf({ limit }: Bound): number {
 /**
  * Returns true for the first call with this name and window, in any thread or replica.
  *
- * @param sameMs Twice the most by which reset times of one window differ, in milliseconds.
+ * @param sameMs Twice the largest difference between reset times of one window, in milliseconds.
  */
 export async function isFirst(
   name: string,

@@ -52,13 +52,13 @@ export interface Bounds {
   /** Returns the limits of a group, the same objects as {@linkcode of} returns. */
   ofGroup(group: Group): readonly Bound[];
   /**
-   * Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. The window of a
-   * session without a life begins at that moment.
+   * Returns the usage that a limit counts in the window that contains `atMs`, in milliseconds since 1970. If a session
+   * has no life yet, its window begins at `atMs`.
    */
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
-/** The most remembered rows of connections and models that have left the configuration. */
+/** The most rows to remember for connections and models that are no longer configured. */
 const MAX_FORMER_ROWS = 10_000;
 
 /** Returns true when a token or one of its groups has a limit. */
@@ -82,7 +82,7 @@ export function boundFor(
     : { ...bound, holder: sessionHolder(name, session) };
 }
 
-/** Returns true for a limit with one use, false for a limit on each of many sessions. */
+/** Returns true for a limit on all usage together, false for a limit on each session. */
 export function isOfOne({ limit }: Bound): boolean {
   return limit.kind === "share" || limit.per === undefined;
 }
@@ -163,7 +163,7 @@ function countedBy({ unit, models, connections }: AmountLimit): string {
     : `${unit}\t${JSON.stringify([models ?? null, connections ?? null])}`;
 }
 
-/** Returns the fields of a table of counts that a limit sums. */
+/** Returns the fields that a limit adds up in a table of counts. */
 function fieldsOf(
   limit: AmountLimit,
   rows: ReadonlyMap<string, Row>,
@@ -182,7 +182,7 @@ const MEASURES_BY_UNIT: Readonly<Record<LimitUnit, readonly Measure[]>> = {
   cost: ["cost"],
 };
 
-/** Returns every model on every connection, by a text that names both. */
+/** Returns a row for every model on every connection, by a text with both names. */
 function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
   return new Map(
     connections.flatMap(({ name, models }) =>
@@ -210,7 +210,7 @@ export function boundLabel({ limit }: Bound): string {
   return [...new Set([unit, per, window])].filter(Boolean).join(" ");
 }
 
-/** Returns how much of a limit's unit the counts hold. */
+/** Returns the counted requests, tokens or nano-dollars, depending on the unit. */
 export function amountOf(unit: LimitUnit, counts: Counts): number {
   return unit === "tokens" ? tokensOf(counts) : counts[unit] ?? 0;
 }

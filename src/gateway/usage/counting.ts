@@ -34,27 +34,27 @@ interface Use {
   readonly caller: CountedCaller;
   /** The name of the last connection. */
   readonly connection: string;
-  /** The id of the model that served it. */
+  /** The id of the model that served the request. */
   readonly model: string;
   /** The end of the request, in milliseconds since 1970. */
   readonly atMs: number;
   readonly counts: Counts;
-  /** The client's id of its session. */
+  /** The client's id of the request's session. */
   readonly session?: string | undefined;
   /**
-   * The start of the request, in milliseconds since 1970, at which a session's life may begin; `undefined` when the
-   * request counts in no life.
+   * The start of the request, in milliseconds since 1970. A session's life may begin then. `undefined` when the request
+   * counts in no life.
    */
   readonly startedMs?: number | undefined;
-  /** The dear turns among the requests. */
+  /** The dear turns among the counted requests (docs/usage.md#dear-turns). */
   readonly misses?: readonly CountedMiss[] | undefined;
 }
 
 /** Counts the usage of every token. */
 export interface Counting {
   /**
-   * Counts a request in all windows that contain its end. Windows that are over are skipped, so that old requests can
-   * be counted, too.
+   * Counts a request in all windows that contain the request's end. Skips windows that are over, so that old requests
+   * can be counted, too.
    *
    * @param holds The holds of the request on limits. The same change releases them.
    */
@@ -129,7 +129,7 @@ function sessionAdditions(
   });
 }
 
-/** Returns the limits on each session of a caller, its own and those of its groups. */
+/** Returns the limits per session of a caller and of its groups. */
 export function perSession(
   { limits = [], groups }: CountedCaller,
 ): readonly AmountLimit[] {
@@ -138,7 +138,7 @@ export function perSession(
   );
 }
 
-/** Lists measures one by one, because look-ups by name would take as long as the rest of the function. */
+/** Returns all amounts but 0. The code names each measure, because a loop of look-ups would take twice as long. */
 function amountsIn(
   counts: Counts,
   fields: Readonly<Record<Measure, string>>,
@@ -177,7 +177,7 @@ function missAmounts(
 interface HolderNames {
   readonly digest: string;
   readonly isUnlisted: boolean;
-  /** The tables of its counts, one per window, with the end of the window. */
+  /** The tables of the holder's counts, one per window, with the end of the window. */
   readonly tables: readonly CountsTable[];
   readonly daysTable: CountsTable;
 }
@@ -185,8 +185,8 @@ interface HolderNames {
 type CountsTable = Pick<Addition, "table" | "endsAtMs">;
 
 /**
- * Caches names, because making them costs more than counting: fields for the life of the program, tables for the
- * shortest window.
+ * Caches names, because making names costs more than counting. It keeps names of fields for the life of the program,
+ * and names of tables for the shortest window.
  */
 function createNames() {
   /** Fields by connection, then by model, which are names in configurations. */

@@ -22,7 +22,7 @@ export type Measure = typeof MEASURES[number];
 /**
  * The usage of requests, in whole numbers; an absent measure was never counted. `input` includes `cached_input` and
  * `cache_write`; `output` includes `reasoning`. `cost` is in nano-dollars and absent without a price. `estimated` is
- * the number of requests with estimated tokens, `unpriced` that of requests whose tokens have no price.
+ * the number of requests with estimated tokens, `unpriced` is the number of requests whose tokens have no price.
  */
 export type Counts = Readonly<Partial<Record<Measure, number>>>;
 
@@ -54,7 +54,7 @@ export function countsOf(
   return counts;
 }
 
-/** Returns the parts of a usage. No part exceeds the whole, even where the provider's numbers do. */
+/** Returns the parts of a usage. No part exceeds the whole, even if the provider reports a larger one. */
 function partsOf(usage: Usage) {
   const input = whole(usage.inputTokens);
   const cached = Math.min(whole(usage.cachedInputTokens), input);
@@ -120,7 +120,10 @@ export function tokensByPrice(usage: Usage): Record<keyof Prices, number> {
   };
 }
 
-/** Returns the prices of an answer, in US dollars per million tokens: those of the first rate that applies. */
+/**
+ * Returns the prices of the first rate that applies to an answer, else the usual ones, in US dollars per million
+ * tokens.
+ */
 export function pricesFor(
   usage: Usage,
   price: Price,

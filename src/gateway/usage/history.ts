@@ -16,7 +16,7 @@ export const HISTORY_DAYS = 35;
 const DAY_MS = 86_400_000;
 const DAYS_IN_WEEK = 7;
 
-/** The measures of a day. Their position is part of the field's name, so a new one goes to the end. */
+/** The measures of a day. Add new ones at the end, because a measure's position is part of its field's name. */
 const DAY_MEASURES = [
   "requests",
   "input",
@@ -27,7 +27,7 @@ const DAY_MEASURES = [
   "unpriced",
 ] as const satisfies readonly Measure[];
 
-/** The beginning of the names of these tables, and of no others. */
+/** The prefix of the name of every {@linkcode DaysTable}; no other table has it. */
 const PREFIX = "days\t";
 
 /**
@@ -137,9 +137,7 @@ function dayUsage(
   };
 }
 
-/**
- * The values of a {@linkcode DaysTable} in memory: 8 bytes each, where a `Map` takes 40. It ignores other fields.
- */
+/** The values of a {@linkcode DaysTable} in memory, 8 bytes each; a `Map` would take 40. Ignores other fields. */
 export class DayAmounts implements Iterable<readonly [string, number]> {
   readonly #amounts: (number | undefined)[] = [];
 

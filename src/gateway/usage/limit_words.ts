@@ -22,7 +22,7 @@ export function retryAtMs(
 
 /**
  * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). It names the rejected model and connection,
- * and no other that the limit counts.
+ * but no other model or connection of the limit.
  *
  * @param address The address of the gateway's page, for the caller; `undefined` if it is not known.
  */
@@ -87,8 +87,8 @@ const SESSION_WORDS =
 const CODEX_HEADER = "x-codex-promo-message";
 
 /**
- * Returns the words that lead a refused caller to the limits, without a full stop. A blank ends the address, so that
- * terminals link it.
+ * Returns a sentence, without a full stop, on where a refused caller sees its limits. A space follows the address, so
+ * that terminals link it.
  */
 function wayToNumbers(address: string | undefined): string {
   const page = address === undefined
@@ -120,7 +120,7 @@ function usedWords(refusal: LimitRefusal): string {
 
 /**
  * Returns a warning for a response header, in ASCII: other characters become `?`. It names the request's model and
- * connection, and no other that the limit counts.
+ * connection, but no other model or connection of the limit.
  */
 export function warningWords(state: RequestLimitState): string {
   const words = `${percent(state.ratio)} used of ${

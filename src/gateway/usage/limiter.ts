@@ -42,7 +42,7 @@ export interface LimitState {
 
 /** The current use of a limit that counts a request. */
 export interface RequestLimitState extends LimitState {
-  /** The model and connection of the request that the limit counts. A message may name no others. */
+  /** The model and connection of the request, both counted by the limit. A message may name no other of the limit. */
   readonly row: Row;
 }
 
@@ -50,7 +50,7 @@ export interface RequestLimitState extends LimitState {
 export interface LimitRefusal extends RequestLimitState {
   /** The least that the request needs, in the limit's unit; `undefined` for a share. */
   readonly needed: number | undefined;
-  /** True when only running requests hold the room. It may be free when they end. */
+  /** True when only the holds of running requests fill the limit. There may be room when they end. */
   readonly isHeld: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface LimitRefusal extends RequestLimitState {
 export interface AdmittedUse {
   /** The holds of the request until it ends. */
   readonly holds: readonly Hold[];
-  /** Its limits, with this request counted. */
+  /** The limits of the request, with the request itself counted. */
   readonly states: readonly RequestLimitState[];
 }
 
@@ -70,9 +70,9 @@ export type CallDeployments = readonly [Deployment, ...Deployment[]];
 /** Admits requests within their limits. */
 export interface Limiter {
   /**
-   * Reserves the expected need of a request in all of its limits, or nothing. While no other request holds a part of a
-   * limit, room for the least need is enough: the request then holds the rest of the limit. A limit that counts several
-   * deployments is claimed once, for the largest need.
+   * Reserves the expected need of a request in all of its limits, or in none. If no other request holds a part of a
+   * limit, room for the least need is enough, and the request then holds the rest of the limit. A limit that counts
+   * several deployments is claimed once, for the largest need.
    *
    * @returns A value, or a promise when another process or thread decides.
    */
@@ -238,8 +238,8 @@ function boundClaim(
 }
 
 /**
- * Returns a claim on the rest of a limit when it has less left than the claim and no other request holds a part;
- * otherwise, the same claim.
+ * Shrinks a claim to the rest of its limit, if the rest is smaller and no other request holds a part. Else returns the
+ * claim unchanged.
  */
 function restClaim(
   { claim, least }: BoundClaim,
@@ -251,7 +251,7 @@ function restClaim(
   return left < amount ? { ...claim, amount: left } : claim;
 }
 
-/** Returns the refusal by the full limit that resets last, because no retry before that can succeed. */
+/** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
 function refusalOf(
   wanted: readonly BoundClaim[],
   claims: readonly Claim[],
