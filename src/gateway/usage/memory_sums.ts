@@ -14,7 +14,7 @@ import {
   type Sums,
 } from "./sums.ts";
 
-/** Sums in this thread, which answers without a promise. */
+/** Sums in this thread. Each function returns a value, never a promise. */
 interface MemorySums extends Sums {
   reserve(...args: Parameters<Sums["reserve"]>): Decision;
   uses(limits: readonly Counted[]): readonly LimitUse[];

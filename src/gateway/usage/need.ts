@@ -8,26 +8,26 @@ import type { Row } from "./tables.ts";
 export interface LimitedCall {
   /** The id of the request. */
   readonly id: string;
-  /** The client's id of its session; `undefined` when it names none. */
+  /** The client's id of the request's session; `undefined` when the request names none. */
   readonly session?: string | undefined;
-  /** A rough count of its input tokens. */
+  /** A rough count of the request's input tokens. */
   readonly estimatedTokens: number;
   /** The start of the request, in milliseconds since 1970. */
   readonly startedMs: number;
-  /** The most output tokens that it allows; `undefined` when it sets no bound. */
+  /** The most output tokens that the request allows; `undefined` when the request sets no bound. */
   readonly maxOutputTokens?: number | undefined;
 }
 
 /** The need of a request at one deployment. */
 export interface Need {
   readonly row: Row;
-  /** A rough count of its input, without output, which is not known yet. */
+  /** A rough count of the request's input, without any output. */
   readonly least: Counts;
-  /** The same count with the expected output. */
+  /** A rough count of the request's input and expected output. */
   readonly expected: Counts;
 }
 
-/** Returns the need of a call. @param expectedTokens The expected output of its caller. */
+/** Returns the need of a call. @param expectedTokens The output tokens to expect for the caller. */
 export function needOf(
   { connection, model: { id, price, maxOutputTokens } }: Deployment,
   { estimatedTokens, startedMs, maxOutputTokens: asked }: LimitedCall,

@@ -12,7 +12,7 @@ import type { Holder } from "./tables.ts";
 /** A quota window of a provider and a holder's part of its usage. */
 export interface QuotaShare {
   readonly window: QuotaWindow;
-  /** `undefined` when the provider does not report its start. */
+  /** `undefined` when the provider does not report the window's start. */
   readonly span: TimeSpan | undefined;
   /**
    * The holder's part of the whole window, an estimate: from 0 to 1, and above 1 when the quota is exceeded.
@@ -24,8 +24,7 @@ export interface QuotaShare {
 /** Estimates the parts of providers' windows that each holder used. */
 export interface QuotaShares {
   /**
-   * Returns the known windows of a connection's quota, with a holder's part of each. It sends no request to the
-   * provider.
+   * Returns the known windows of a connection's quota, with a holder's part of each. Sends no request to the provider.
    *
    * @param maxAgeMs The largest age of the token sums, in milliseconds; default 0.
    */
@@ -59,7 +58,7 @@ const MAX_FIRST_READINGS = 10_000;
 interface MeasuredWindow {
   readonly span: TimeSpan;
   readonly usedPercent: number;
-  /** The time from its start to now. */
+  /** The time from the window's start to now. */
   readonly elapsed: TimeSpan;
 }
 
@@ -72,7 +71,8 @@ interface FirstReading {
 /**
  * Creates the estimates. A holder's part is the used part that the provider reports, times the holder's share of the
  * tokens that the gateway relayed since the window began. Use of the same key outside the gateway is therefore divided
- * among all holders. When a window began before the gateway counted, only its usage since its first reading is divided.
+ * among all holders. If a window began before the gateway counted, only the usage since the first reading of the window
+ * is divided.
  */
 export function createQuotaShares(
   { sums, quotas, clock }: QuotaSharesOptions,

@@ -6,7 +6,7 @@ export interface SessionNews {
   readonly session: string;
 }
 
-/** The latest sessions of callers, by the ids that the log has. */
+/** The latest sessions of callers, with the ids that the log shows. */
 interface RecentSessions {
   /** Notes a request in a session. */
   note(news: SessionNews): void;

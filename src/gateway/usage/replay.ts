@@ -21,7 +21,7 @@ interface ReplayCounts {
 export interface Replay {
   /** Adds one request of the log, in any order. */
   add(request: LoggedRequest): void;
-  /** Counts the requests that are still buffered, and the lives of sessions, which need all requests. */
+  /** Counts the buffered requests, then the lives of sessions. Call it after the last request of all logs. */
   end(): void;
   readonly counts: Readonly<ReplayCounts>;
   /** The end of the first request that is not late, in milliseconds since 1970; `undefined` when there was none. */
@@ -41,8 +41,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The spans whose requests are counted together, by their age, the oldest first. Quarters of an hour are kept for 6
- * hours, hours for 8 days (`relayed.ts`).
+ * The lengths of the spans whose requests are counted together, by age, the oldest first. Buckets of 15 minutes are
+ * kept for 6 hours, buckets of an hour for 8 days (`relayed.ts`).
  */
 const SPANS: readonly {
   readonly minAgeMs: number;
@@ -63,7 +63,7 @@ interface Gathered {
   readonly model: string;
   readonly atMs: number;
   readonly session: string | undefined;
-  /** The earliest start of its requests, in milliseconds since 1970. */
+  /** The earliest start of the gathered requests, in milliseconds since 1970. */
   startedMs: number;
   readonly counts: Partial<Record<Measure, number>>;
   readonly misses: CountedMiss[];
@@ -81,7 +81,10 @@ export function createReplay(
   const counts: ReplayCounts = { counted: 0, unknownToken: 0, late: 0 };
   let firstMs: number | undefined;
 
-  /** The usage of sessions whose life counts. It is kept until the end, because logs are read in any order. */
+  /**
+   * The usage of sessions whose life a limit counts. It is kept until all logs are read, because their order is not
+   * known.
+   */
   const lives: Gathered[] = [];
 
   function flush(): void {
@@ -179,7 +182,8 @@ export function createReplay(
 
 /**
  * Creates the function that finds the caller of a logged request. The configuration does not list the callers of
- * identity providers. They are found by the log: by their names, which end with the issuer, and their groups.
+ * identity providers. The function makes such a caller from the log: from the caller's name, which ends with the
+ * issuer, and its groups.
  */
 function createCallerFinder(
   { callers, identity }: ReplayOptions["config"],

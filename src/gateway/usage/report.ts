@@ -31,7 +31,7 @@ export interface UsageReport {
   readonly windows: readonly WindowUsage[];
   /** The usage of each of the last five weeks' days, the oldest first. */
   readonly history: readonly DayUsage[];
-  /** The same history of each group of the token, for all of its members together. */
+  /** The history of each of the token's groups, for all members of the group together. */
   readonly groups: readonly GroupHistory[];
   /** The limits of the token and its group, as far as they can apply to the token. */
   readonly limits: readonly LimitUsage[];
@@ -44,11 +44,10 @@ interface LimitUsage {
   /** The holder whose usage counts: the token, or its group with all members. */
   readonly scope: "token" | "group";
   readonly group: string | null;
-  /** Set when each session of the token has the limit for itself. */
+  /** Set when the limit applies to each session of the token separately. */
   readonly per?: "session";
   /**
-   * With `per`: the client's id of a session, one of those with the least left. Null for a session that has used
-   * nothing.
+   * With `per`: the client's id of one of the sessions with the least left. Null for a session that has used nothing.
    */
   readonly session?: string | null;
   /** For `share`: the part of a connection's quota. */
@@ -211,7 +210,7 @@ export function createUsageReport(
   };
 }
 
-/** Returns a limit's use by the latest sessions of a caller, those with the least left. */
+/** Returns a limit's use by those of a caller's latest sessions that have the least left. */
 async function sessionUsages(
   bound: AmountBound,
   caller: Caller,

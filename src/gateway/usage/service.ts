@@ -166,7 +166,7 @@ export function createUsageService(
 /** The interval between readings of a caller's quotas for alerts, in milliseconds. */
 const QUOTA_READ_MS = 60_000;
 
-/** The ratio from which alerts show a limit that refused a request as used up. */
+/** When a limit refuses a request at this ratio or above, alerts show the limit as used up. */
 const NEARLY_FULL = 0.95;
 
 /** Ignores that a quota cannot be read now: the poller has logged the reason. */

@@ -12,11 +12,11 @@ export interface Sum {
   readonly endsAtMs: number;
   /** True for the usage of a caller whom no configuration lists. The number of such tables is bounded. */
   readonly isUnlisted?: boolean | undefined;
-  /** True for a table that begins with its first addition. If additions name different ends, the earliest holds. */
-  readonly isLife?: boolean | undefined;
   /**
-   * For the usage of one session: the table that counts the caller's further sessions together when it has too many.
+   * True for a table that begins with its first addition. If additions name different ends, the earliest end applies.
    */
+  readonly isLife?: boolean | undefined;
+  /** For the usage of one session: the table that counts further sessions together, once the caller has too many. */
   readonly crowd?: string | undefined;
 }
 
@@ -88,8 +88,8 @@ export interface Decision {
 export type Soon<Value> = Value | Promise<Value>;
 
 /**
- * The lifetime of another process's or thread's hold after its last renewal, in milliseconds. A crash blocks a limit no
- * longer.
+ * The lifetime of a hold of another process or thread after its last renewal, in milliseconds. When a process crashes,
+ * its holds block a limit for no longer than this time.
  */
 export const HOLD_MS = 120_000;
 
@@ -124,7 +124,7 @@ export interface Sums {
   /** Returns the sums of a table by field. */
   table(name: string): Soon<ReadonlyMap<string, number>>;
   /**
-   * Returns true for the first call with the name. It may take long, because no request waits for it.
+   * Returns true for the first call with the name. The call may take long, because no request waits for it.
    *
    * @param endsAtMs The time at which the name may be forgotten, in milliseconds since 1970.
    */

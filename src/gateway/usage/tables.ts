@@ -121,7 +121,7 @@ export function countsField(
 export interface CountedMiss {
   readonly cause: string;
   readonly requests: number;
-  /** Their extra cost, in nano-dollars; `undefined` without a price. */
+  /** The extra cost of these turns, in nano-dollars; `undefined` without a price. */
   readonly nanos?: number | undefined;
 }
 
@@ -175,29 +175,29 @@ const MAX_CROWDED = 200_000;
 /** The part of the free places that the sessions of one caller may take, so that each caller leaves room for others. */
 const CROWD_SHARE = 1 / 8;
 
-/** The number of sessions that every caller has places for. */
+/** The number of session tables that every caller may have at any time. */
 const MIN_CROWD = 16;
 
 /** Tables, each with an end. */
 export interface EndingTables<Table> {
   /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
-  /** Returns a table. For a session without its own, returns the table of its crowd. */
+  /** Returns a table. If a session has no table of its own, returns the table that its crowd shares. */
   find(place: Pick<TablePlace, "table" | "crowd">): Table | undefined;
   /** Returns the end of a table that {@linkcode find} finds, in milliseconds since 1970. */
   endOf(place: Pick<TablePlace, "table" | "crowd">): number | undefined;
   /**
    * Returns a table, created if necessary; `undefined` when it has ended. If calls name different ends, the earliest
-   * holds.
+   * end applies.
    */
   open(place: TablePlace): Table | undefined;
   all(): Iterable<Table>;
 }
 
 interface EndingTablesOptions {
-  /** The number of tables of unlisted callers. The one opened longest ago is dropped first. */
+  /** The most tables of unlisted callers. The table opened longest ago is dropped first. */
   readonly maxUnlisted?: number;
-  /** The number of tables of sessions. */
+  /** The most tables of sessions. */
   readonly maxCrowded?: number;
   /** Whether a caller's further sessions share one table, or drop the caller's oldest table. */
   readonly crowds?: "share" | "drop";

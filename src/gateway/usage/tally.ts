@@ -31,14 +31,14 @@ export interface Tally {
    * @returns The refusal, or `undefined` when the call may be made.
    */
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
-  /** Takes back the last call, which was not made, with its reservation. */
+  /** Takes back the last `enter()`, with its reservation. For a call that was not made. */
   withdraw(): void;
   /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
   /** Returns all limits of the last call. */
   states(): readonly RequestLimitState[];
   /**
-   * Counts the request at its end, if a provider was called, and releases its holds.
+   * Counts the request at its end, if a provider was called, and releases the request's holds.
    *
    * @returns The facts of its answer, with the counted usage and its cost.
    */
@@ -49,9 +49,9 @@ export interface Tally {
 export interface TallyRequest {
   readonly record: RequestRecord;
   readonly caller: Caller;
-  /** A rough count of its input tokens. */
+  /** A rough count of the request's input tokens. */
   readonly estimatedTokens: number;
-  /** The most output tokens that it allows; `undefined` when it sets no bound. */
+  /** The most output tokens that the request allows; `undefined` when the request sets no bound. */
   readonly maxOutputTokens?: number | undefined;
 }
 
@@ -146,8 +146,8 @@ export function openTally(
 }
 
 /**
- * Returns the model that an answer names: one that the body named, or else any of the connection. The name may be a
- * short or dated form of a model's name.
+ * Returns the model that an answer names: a model that the request names, else any model of the connection. The name
+ * may be a short or dated form of a model's name.
  */
 function modelNamed(
   name: string | undefined,
@@ -192,7 +192,7 @@ const formsOf = memoized((name) => {
   };
 }, 1000);
 
-/** Returns true for the name of a model that the request names in no form. */
+/** Returns true when an answer's model name is not a form of any name in the request. */
 function isSubstitute(
   name: string | undefined,
   called: CallDeployments,
@@ -205,7 +205,7 @@ function isSubstitute(
 
 /** The usage of one model by a request. */
 interface Settled {
-  /** Its id. */
+  /** The model's id. */
   readonly model: string;
   readonly counts: Counts;
 }
@@ -268,7 +268,7 @@ function missesOf({ cacheMiss }: AnswerFacts): readonly CountedMiss[] {
   return [{ cause: missCause(why, at), requests: 1, nanos }];
 }
 
-/** Adds the extra cost to a cache miss: what a full cache would have saved. */
+/** Adds the extra cost to a cache miss: the amount that a full cache would have saved. */
 function pricedMiss(
   { cacheMiss }: AnswerFacts,
   used:
@@ -294,7 +294,7 @@ function pricedMiss(
 
 /**
  * Returns the usage of each model: first the model that served, then the models that it called. The usage of an unknown
- * model counts for the first.
+ * model is added to the first.
  */
 function usageByModel(
   { others = [], ...own }: Usage,

@@ -35,7 +35,7 @@ interface MissUsage {
   /** The edited part of the request. */
   readonly part: string | null;
   readonly requests: number;
-  /** Their extra cost; null when no model had a price. */
+  /** The extra cost of these turns; null when no model had a price. */
   readonly cost_usd: number | null;
 }
 
