@@ -13,10 +13,10 @@ interface Reservation {
   readonly claims: readonly Claim[];
 }
 
-/** A name that is used once. */
+/** A name for {@linkcode Ledger.once}. */
 interface OnceName {
   readonly name: string;
-  /** The time at which it may be forgotten, in milliseconds since 1970. */
+  /** The time at which the name may be forgotten, in milliseconds since 1970. */
   readonly endsAtMs: number;
 }
 

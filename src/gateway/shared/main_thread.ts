@@ -109,7 +109,7 @@ function replaced(checkedAtMs: number): CopiedReading {
   return { reading: toPlain({ checkedAtMs, failure }), ttlMs: 0 };
 }
 
-/** The data of a message; its type is that of the called function. */
+/** The argument or the result of the called function. */
 type MessageData = MessageEvent["data"];
 
 /** A call of a function of the main thread. */
@@ -191,7 +191,7 @@ export function createMainReadings(
 
 /** Creates key sets that come from the main thread, so that all threads share each reading, its age and its failure. */
 export function createMainKeySets(main: Pick<MainThread, "keys">): KeySets {
-  /** The latest copies. The same reading stays the same object, because importing its keys is expensive. */
+  /** The latest key sets. An unchanged set stays the same object, because importing its keys is expensive. */
   const known = new Map<string, KeySet>();
 
   async function find(question: KeysQuestion): Promise<KeySet | undefined> {

@@ -26,7 +26,7 @@ export type Notice =
     readonly kind: "polled";
     readonly connectionId: string;
     readonly reading: PlainReading;
-    /** The remaining time for which it is valid, in milliseconds. */
+    /** The remaining time for which the reading is valid, in milliseconds. */
     readonly ttlMs: number;
   }
   /** A quota in the headers of a response. */
@@ -66,7 +66,7 @@ interface NoticeTargets {
   readonly usage?: Pick<UsageService, "follow">;
 }
 
-/** Passes a notice to the parts that it concerns, if the configuration has its connection. */
+/** Passes a notice to the parts that need it. Ignores a notice about a connection that is not configured. */
 export function followNotice(
   notice: Notice,
   { health, poller, harvest, lessonBook, conversations, queue, usage }:

@@ -39,8 +39,8 @@ export interface OutboxOptions {
 const MAX_BATCH = 500;
 
 /**
- * The number of changes of holds that wait while the ledger is away. The oldest are dropped first, because holds expire
- * by themselves.
+ * The most changes of holds that wait while the ledger is away. The oldest are dropped first, because holds expire by
+ * themselves.
  */
 const MAX_WAITING_HOLDS = 10_000;
 
@@ -63,7 +63,7 @@ interface CounterShare {
   readonly amount: number;
 }
 
-/** The changes of this process. They are gathered and sent to the ledger in batches, until it confirms them. */
+/** The changes of this process. They are gathered and sent in batches, until the ledger confirms them. */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #counters: EndingTables<Map<string, Counter>>;
@@ -162,7 +162,7 @@ export class Outbox {
     }
   }
 
-  /** Sends all changes, or only those of some limits while the rest is gathered. */
+  /** Sends all changes. With `limits`, sends only the changes of these limits and gathers the rest. */
   send(limits?: readonly Counted[]): void {
     if (this.#options.ledger.isAway) return;
     for (const sent of this.#failed.splice(0)) this.#post(sent);

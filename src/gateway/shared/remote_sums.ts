@@ -39,7 +39,7 @@ interface CallEnds<Value, Result> {
 }
 
 /**
- * One process's or thread's view of a ledger that several share. Changes are gathered and sent in batches until the
+ * The view of one process or thread on a ledger that several share. Changes are gathered and sent in batches until the
  * ledger confirms them. Reads go to the ledger. While the ledger is away or late, the result is the last reading plus
  * the additions of this process since then.
  */
@@ -280,7 +280,7 @@ class KnownSums {
     );
   }
 
-  /** Updates the counters of a table from the ledger's reply, if there are any, and returns the table's values. */
+  /** Updates a table's counters, if it has any, from the ledger's reply, and returns the table's values. */
   learnTable(
     name: string,
     { values, sinceMs = this.#clock.now() }: Awaited<

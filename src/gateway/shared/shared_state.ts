@@ -10,7 +10,7 @@ import type { Notices } from "./notice.ts";
 export interface SharedState {
   /** The running requests of all threads; absent where this gateway counts only its own. */
   readonly running?: RunningCounts | undefined;
-  /** The memory for bodies that other threads use; absent where there are none. */
+  /** The memory for bodies that other threads use; absent without other threads. */
   readonly memory?: MemoryOfOthers | undefined;
   /** The notices between this gateway and the others. */
   readonly notices?: Notices | undefined;
@@ -18,7 +18,7 @@ export interface SharedState {
   readonly keySets?: KeySets | undefined;
   /** The quotas that the main thread or replicas have read for each other; absent where this gateway is alone. */
   readonly sharedReadings?: SharedReadings | undefined;
-  /** Returns the state of the connection to the replicas' store; absent where there is none. */
+  /** Returns the state of the connection to the replicas' store; absent without a store. */
   readonly store?: (() => StoreCondition) | undefined;
   /**
    * Asks the process for another key after a connection's exchanged key was refused; absent where no process can be

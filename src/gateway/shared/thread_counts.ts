@@ -170,8 +170,8 @@ export function sumOf(table: CountTable, column: number): number {
 }
 
 /**
- * Returns the sum of a column without the cell of one thread. A thread that ended may have decremented a cell after it
- * was emptied, so negative cells count as 0.
+ * Returns the sum of a column without the cell of one thread. A thread that ended may have decremented a cell after the
+ * cell was emptied, so negative cells count as 0.
  */
 export function sumWithout(
   { cells, threads }: CountTable,
@@ -197,7 +197,7 @@ interface Cell {
  * Increments a thread's cell, unless the column's sum would exceed `most`. Each thread increments first and checks
  * then, so that two threads never both take the last place. Two threads that withdraw because of each other try again.
  *
- * @returns True when it was counted.
+ * @returns True when the cell was incremented.
  */
 export function addWithin(
   table: CountTable,

@@ -21,8 +21,8 @@ const GRACE_MS = 3_600_000;
 const MAX_KNOWN_DIGESTS = 50_000;
 
 /**
- * The time for which a batch is known, in milliseconds. It exceeds the life of any sum, so that a batch counts once
- * even when it is sent again much later.
+ * The time for which the store remembers a batch, in milliseconds. It exceeds the life of any sum, so that a batch
+ * counts once even when it is sent again much later.
  */
 const BATCH_MS = 42 * 86_400_000;
 
@@ -34,7 +34,7 @@ export const LEDGER_SCRIPTS: readonly StoreScript[] = [APPLY, RESERVE];
 
 /**
  * Creates a ledger in the store that all replicas share: a hash for each table, and a sorted set for the holds of each
- * limit, which expire by the store's clock. Only the store has these sums, so sums that it loses are lost.
+ * limit. Holds expire by the store's clock. The sums are only in the store, and are lost if it loses them.
  */
 export function createStoreLedger(
   { link, prefix, clock }: StoreLedgerOptions,

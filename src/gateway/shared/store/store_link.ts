@@ -6,7 +6,7 @@ import type { Log } from "../../observe/log.ts";
 /** A script that the store runs atomically. */
 export interface StoreScript {
   readonly lua: string;
-  /** True when it must not be run again with the same arguments. */
+  /** True when the script must not be run again with the same arguments. */
   readonly isOnce?: boolean;
 }
 
@@ -49,8 +49,8 @@ interface StoreLinkOptions {
 }
 
 /**
- * The number of late replies in a row after which the store counts as slow. As many replies in time show that it has
- * recovered.
+ * The number of successive late replies after which the store counts as slow. The same number of replies in time shows
+ * that the store has recovered.
  */
 const MAX_LATE_REPLIES = 3;
 
@@ -80,7 +80,7 @@ class Link implements StoreLink {
   #cancelProbe = () => {};
   #isProbing = false;
   #isClosed = false;
-  /** The last command that the store rejected; the store is away until it accepts it. */
+  /** The last command that the store rejected; the store is away until it accepts this command. */
   #refused: readonly string[] | undefined;
 
   constructor(options: StoreLinkOptions) {
@@ -186,7 +186,9 @@ class Link implements StoreLink {
     this.#cancelProbe = deadlines.start(PROBE_MS, () => this.#probe());
   }
 
-  /** Returns true when the store accepts several writes in a row in time, and then the command that it rejected. */
+  /**
+   * Returns true when the store accepts several successive writes in time, and then the command that it last rejected.
+   */
   async #isHealthy(): Promise<boolean> {
     const { scripts, deadlines, probeKey, waitMs } = this.#options;
     for (const { lua } of scripts) {
@@ -205,7 +207,7 @@ class Link implements StoreLink {
   }
 }
 
-/** Counts late replies in a row. */
+/** Counts successive late replies. */
 class LateReplies {
   #count = 0;
   #lastMs = -Infinity;
@@ -244,7 +246,7 @@ class LinkCondition {
     return this.#isAway;
   }
 
-  /** Returns true when the store was connected until now. */
+  /** Marks the store as away. Returns true when the store was connected until now. */
   markAway(fault: StoreFault): boolean {
     const isNews = fault === "refused" && fault !== this.fault;
     this.fault = fault;

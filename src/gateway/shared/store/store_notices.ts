@@ -54,7 +54,7 @@ const STREAM_BY_KIND = {
   line: "line",
 } as const satisfies Record<StoredNotice["kind"], keyof typeof MAX_KEPT>;
 
-/** The number of notices that wait while the store is away; the oldest are dropped first. */
+/** The most notices that wait while the store is away; the oldest are dropped first. */
 const MAX_WAITING = 1000;
 
 /** The shortest interval between two notices about the same quota in headers, in milliseconds. */
@@ -63,8 +63,8 @@ const HARVEST_PACE_MS = 5000;
 const MAX_READ = 200;
 
 /**
- * Creates notices in streams of the store: cool-downs, quotas, and conversations. A notice holds remaining times, and
- * only the store's clock decides about its age, so that the clocks of replicas may differ.
+ * Creates the notices between replicas, which are entries in streams of the store. A notice holds remaining times, not
+ * moments, and its age is measured by the store's clock, because the clocks of replicas may differ.
  */
 export function createStoreNotices(
   options: StoreNoticesOptions,

@@ -135,7 +135,7 @@ const LOCK_MS = 13_000;
 /** The interval between two checks for another replica's reading, in milliseconds. */
 const POLL_MS = 100;
 
-/** A second run would take the lock without reading, so every reader would wait. */
+/** Finds a quota, or locks it for a read. A second run could lock it without a read, and every reader would wait. */
 const FIND_QUOTA: StoreScript = { lua: findQuotaLua, isOnce: true };
 const PUBLISH_QUOTA: StoreScript = { lua: publishQuotaLua };
 
@@ -203,7 +203,7 @@ function createStoreReadings(
   };
 }
 
-/** Returns true for a reading that other replicas can use. They may reach a provider that this one cannot. */
+/** Returns true for a reading that other replicas can use. They may reach a provider that this replica cannot reach. */
 function isOfProvider(reading: Reading): boolean {
   return isGood(reading) || reading.failure.reason !== "unreachable";
 }

@@ -117,7 +117,7 @@ export function fromStored(
   return found && { ...rest, connectionId: found.id };
 }
 
-/** Returns a notice with its remaining time after some milliseconds; `undefined` when it has expired. */
+/** Reduces a notice's remaining time by `passedMs`; returns `undefined` when the notice has expired. */
 export function leftAfter(
   stored: StoredNotice,
   passedMs: number,
