@@ -106,7 +106,7 @@ export interface AnswerFacts {
   firstOutputMs?: number;
   /** The model's name in the provider's response. */
   model?: string | undefined;
-  /** The same name, if the provider answered with another model than the requested one. */
+  /** The model's name in the provider's response, if it is not the requested model. */
   substitute?: string | undefined;
   /** The model that answered, if the connection has it and another was called. */
   served?: {
@@ -130,7 +130,7 @@ export interface AnswerFacts {
     readonly at?: string;
     /** The input tokens that the cache could have held. */
     readonly tokens: number;
-    /** The extra cost of reading them without the cache, in nano-dollars, where the model has a price. */
+    /** The extra cost of these tokens, in nano-dollars, where the model has a price. */
     readonly costNanos?: number;
   } | undefined;
   /** The approximate length of the model's text, for an estimate when the provider reports no usage. */
@@ -228,7 +228,7 @@ export interface RequestFacts {
   upstreamModel?: string | undefined;
   /** The connection's name. */
   connection?: string | undefined;
-  /** The region of that connection, if it has one. */
+  /** The region of the connection, if it has one. */
   region?: string | undefined;
   mode?: "native" | "translated" | undefined;
   /** Every attempt, in order; the other fields describe the last one. */
@@ -242,15 +242,15 @@ export interface RequestFacts {
   bytesOut: number;
   /** The move of the conversation to another connection; absent when the conversation stayed or is new. */
   moved?: {
-    /** The name of the connection that it left; `undefined` when it is no longer in the configuration. */
+    /** The name of the connection that the conversation left; `undefined` when it is no longer configured. */
     readonly from: string | undefined;
     readonly why: MoveWord;
   };
   /** The time that the request waited for its turn, in milliseconds; absent when it did not wait. */
   waitedMs?: number;
-  /** What it first waited for. */
+  /** What the request first waited for. */
   waitedFor?: WaitWord;
-  /** The facts of the last attempt's response; each attempt begins with none. */
+  /** The facts of the last attempt's response; empty when an attempt begins. */
   answer: AnswerFacts;
   /** The gaps between the chunks of a streamed response; only where metrics are enabled. */
   chunkGaps?: ChunkGaps;

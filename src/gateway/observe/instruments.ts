@@ -29,7 +29,7 @@ export function createInstruments(registry: Registry): Instruments {
   return define(registry);
 }
 
-/** {@linkcode Instruments} is derived from its return type, so that each metric is written once. */
+/** {@linkcode Instruments} is the return type of this function, so that each metric is written once. */
 function define(registry: Registry) {
   const registers = [registry];
   const counter = <Label extends string>(

@@ -202,7 +202,7 @@ type Maybe<Event extends LogEvent> =
 
 type FieldValue<Name extends FieldName> = ValueOf<typeof LOG_FIELDS[Name]>;
 
-/** The fields of an event's line. Absent fields have no value. */
+/** The fields of an event's line. A field of another event is a compile error. */
 export type EventFields<Event extends LogEvent> =
   & { readonly [Name in Always<Event>]: FieldValue<Name> }
   & { readonly [Name in Maybe<Event>]?: FieldValue<Name> | undefined }

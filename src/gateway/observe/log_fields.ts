@@ -60,14 +60,14 @@ function objects<Fields extends Parts>(
   return { type: "objects", meaning, parts };
 }
 
-/** The counts of a usage. */
+/** The name of a count of tokens in the canonical form. */
 export type CountName = Extract<keyof Usage, `${string}Tokens`>;
 
 /** A count of tokens. */
 interface TokenCount extends LogField<number> {
-  /** Its name in the canonical form. */
+  /** The count's name in the canonical form. */
   readonly of: CountName;
-  /** Its name in OpenTelemetry's conventions, after `gen_ai.` or `gen_ai.client.inference.`. */
+  /** The count's name in OpenTelemetry's conventions, after `gen_ai.` or `gen_ai.client.inference.`. */
   readonly traced?: string;
 }
 

@@ -55,7 +55,7 @@ export interface LoggedRequest
   /** The values of attribution headers by name. */
   readonly attribution: JsonObject;
   readonly connection: string;
-  /** The client's id of its session. */
+  /** The client's id of the request's session. */
   readonly session: string | undefined;
   /** True when the caller got an error or an answer that broke off. */
   readonly isFailed: boolean;
@@ -94,7 +94,8 @@ type LogLine = LoggedRequest | "other" | "unreadable";
 const BEGINNING = '{"time":"';
 
 /**
- * Returns a line's text from its time on; `undefined` for a line without a time. It does not parse JSON, which is slow.
+ * Returns a line's text from its time on; `undefined` for a line without a time. Does not parse JSON, because parsing
+ * is slow.
  */
 export function fromTime(line: string): string | undefined {
   const start = line.lastIndexOf(BEGINNING);
@@ -198,7 +199,7 @@ function useOf(
   return use;
 }
 
-/** Returns true for a route that only counts tokens, and so uses none. */
+/** Returns true for a route that only counts tokens. Its requests use no tokens. */
 function isTokenCounting(route: JsonValue | undefined): boolean {
   return typeof route === "string" && route.endsWith("/count_tokens");
 }

@@ -6,17 +6,17 @@ export interface EndedRequest {
   /** The final facts; `answer.usage` is the usage that was counted. */
   readonly facts: Readonly<RequestFacts>;
   readonly ending: Ending;
-  /** The time from its first byte to its last, in milliseconds. */
+  /** The time from the arrival of the request to its end, in milliseconds. */
   readonly totalMs: number;
 }
 
-/** Counts events. Its callers use the configuration's names of connections and tokens. */
+/** Counts events. The names of connections and tokens in them are those of the configuration. */
 export interface Metrics {
   requestEnded(ended: EndedRequest): void;
   /**
    * Counts a cool-down of a connection.
    *
-   * @param failure Its reason, in a word of the log.
+   * @param failure The reason of the cool-down, in a word of the log.
    */
   cooledDown(connection: string, failure: string): void;
   /** Counts a token that came near a limit or was rejected by it. */

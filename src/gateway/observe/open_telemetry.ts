@@ -51,7 +51,7 @@ export function createTracing(names: GenAiNames, optIn = ""): Tracing {
 
 const LATEST = "gen_ai_latest_experimental";
 
-/** Returns true for a failure of the provider or the gateway; a caller who disconnects is not one. */
+/** Returns true when the provider or the gateway failed, false when the caller disconnected. */
 function isFailure(ending: Ending, shared: GenAiAttributes): boolean {
   return "error.type" in shared && ending !== "client_abort";
 }
@@ -260,7 +260,7 @@ function known(
   );
 }
 
-/** Returns the status that the caller received, or the ending where that is more precise. */
+/** Returns the status that the caller received, or the ending if it is more precise. */
 function errorType(
   { status }: Readonly<RequestFacts>,
   ending: Ending,

@@ -165,7 +165,7 @@ function usesOf(facts: RequestFacts) {
   return byModel ?? [{ model: servedModel(facts), usage, costNanos }];
 }
 
-/** Counts every attempt, including those that failed over to another. */
+/** Counts every attempt that was sent, even if another attempt followed. */
 function countAttempts(
   { facts }: EndedRequest,
   { attempts, shortages }: Instruments,

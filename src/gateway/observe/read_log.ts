@@ -153,7 +153,7 @@ export async function* unpack(
   }
 }
 
-/** Yields the same bytes, with enough of them in the first chunk to recognise the format. */
+/** Yields the same bytes, with enough bytes in the first chunk to recognise the format. */
 async function* joinBeginning(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {

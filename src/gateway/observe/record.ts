@@ -84,8 +84,8 @@ type Line = {
 };
 
 /**
- * Returns the facts of a request as the fields of its log line, `REQUEST_FIELDS`. It is one literal in the order of the
- * line: a loop over the rows takes five times as long.
+ * Returns the facts of a request as the fields of its log line, `REQUEST_FIELDS`. The code is one literal in the order
+ * of the line: a loop over the rows takes five times as long.
  */
 function requestLine(
   requestId: string,
@@ -160,9 +160,7 @@ function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
 }
 
-/**
- * Returns the failure of the only attempt, if nothing of it was sent. The log then shows no use for a caller who left.
- */
+/** Returns the failure of the only attempt, if the attempt was not sent. A reader of the log then counts no use. */
 function unsentOnly({ attempts }: RequestFacts): Line["failure"] {
   const [only, ...others] = attempts;
   const why = only?.failed?.why;

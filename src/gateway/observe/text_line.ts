@@ -113,14 +113,14 @@ function notes(fields: EventFields<"request">): readonly string[] {
   ];
 }
 
-/** Created at the first line with a cost, because that takes longer than writing many lines. */
+/** Created at the first line with a cost, because the creation takes longer than writing many lines. */
 const costFormat = memoized((language) =>
   new Intl.NumberFormat(language, {
     maximumSignificantDigits: 3,
     useGrouping: false,
   }), 1);
 
-/** Returns the fields of another event as `name=value`, where a value with spaces is JSON. */
+/** Returns the fields of an event other than `request` as `name=value`. A value with spaces is JSON. */
 function pairs(fields: object): readonly string[] {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
