@@ -7,7 +7,7 @@ type Attribution = Readonly<Record<string, string>>;
 /** Reads the headers that `server.attribution` names. */
 export interface AttributionReader {
   /**
-   * @param caller The digest of the caller, by which its new values are counted.
+   * @param caller The digest of the caller. The reader counts the new values of each caller.
    * @returns `undefined` when the request has no such header.
    */
   read(
@@ -21,8 +21,8 @@ export interface AttributionReader {
 const MAX_LENGTH = 64;
 
 /**
- * The most values of a header on one day. Further ones are logged as {@linkcode OTHER}, so that sums stay small. When a
- * caller with few values sends a new one, the newest value of the caller with the most makes room.
+ * The most values of a header on one day. Further values are logged as {@linkcode OTHER}, so that sums stay small. But
+ * a new value of a caller with few values replaces the newest value of the caller with the most values.
  */
 const MAX_VALUES = 1000;
 
@@ -34,7 +34,9 @@ const DAY_MS = 86_400_000;
 export function createAttributionReader(
   clock: Pick<Clock, "now">,
 ): AttributionReader {
-  /** By header: the values of the current day, and for each caller those that it sent first. */
+  /**
+   * By header: the values of the current day, and for each caller the values that this caller was the first to send.
+   */
   const seen = new Map<string, ReturnType<typeof emptyDay>>();
   let day = 0;
 
@@ -81,7 +83,7 @@ function printable(value: string): string {
   return value.replaceAll(/[^ -~]/g, "").trim().slice(0, MAX_LENGTH).trim();
 }
 
-/** Returns headers without some names, for a request that goes on to a provider. */
+/** Removes the named headers from a request that goes on to a provider. */
 export function withoutHeaders(
   headers: HeaderFields,
   names: readonly string[],

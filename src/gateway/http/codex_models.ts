@@ -12,7 +12,7 @@ const TEXT_KEY = "$text";
 
 /** The catalog of Codex, packed: each long text is there once. */
 interface PackedCatalog {
-  /** The version of Codex that it comes from. */
+  /** The version of Codex that the catalog comes from. */
   readonly version: string;
   readonly models: Readonly<Record<string, JsonObject>>;
   readonly texts: readonly string[];
@@ -53,7 +53,9 @@ export async function ownCodexEntry(
   );
 }
 
-/** The fields that hold for one model alone. Codex has a default for each, or the gateway writes it. */
+/**
+ * The fields that a newer model does not copy from a relative. Codex has a default for each, or the gateway sets it.
+ */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["slug", "display_name", "description", "availability_nux"],
   ...["context_window", "max_context_window"],
@@ -64,8 +66,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 const KIND_REGEXP = /^gpt-(\d+)(?:\.(\d+))?-([a-z]+)/;
 
 /**
- * Returns the known model whose entry fits a newer one: the nearest version of the same kind, else of any kind. A model
- * older than all known ones has none, because it lacks their tools.
+ * Returns the known model whose entry fits an unknown one: the nearest version of the same kind, else of any kind.
+ * Returns `undefined` for a model older than all known ones, because it lacks their tools.
  */
 function nearestRelative(
   id: string,

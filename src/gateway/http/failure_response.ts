@@ -59,13 +59,15 @@ export function failureResponse(
 
 /** The context of a failure when the request has no usable record. */
 interface LastResponseOptions {
-  /** `undefined` when it is not known. */
+  /** The caller's protocol; `undefined` when it is not known. */
   readonly protocol: Protocol | undefined;
   readonly requestId: string;
   readonly log: Log;
 }
 
-/** Returns the last response: the request could not be read, or its failure response failed too. Never throws. */
+/**
+ * Returns the response when the request could not be read, or when {@linkcode failureResponse} failed. Never throws.
+ */
 export function lastResponse(
   thrown: unknown,
   { protocol = DEFAULT_PROTOCOL, requestId, log }: LastResponseOptions,
@@ -101,8 +103,8 @@ function upstreamFailureResponse(
 }
 
 /**
- * Sets the facts of an error. An error without a reason gets its message as the reason if its status is above 500:
- * those messages are the gateway's own. The message of an `internal` error (500) is always the same.
+ * Sets the facts of an error. If an error has no reason and its status is above 500, its message becomes the reason,
+ * because the gateway wrote it. An `internal` error (500) is left out, because its message is always the same.
  */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
@@ -152,7 +154,7 @@ function errorResponse(
 
 /**
  * Returns the log fields of an unforeseen exception: its class and its stack. The message is left out, because it may
- * quote the caller's or the provider's data, as that of `JSON.parse` does.
+ * quote the caller's or the provider's data, as the message of `JSON.parse` does.
  */
 function unforeseenFields(
   thrown: unknown,
@@ -166,7 +168,7 @@ function unforeseenFields(
   };
 }
 
-/** Returns the frames of a stack. The message precedes them, and may have lines that look like frames. */
+/** Returns the frames of a stack. The message precedes the frames, and may have lines that look like frames. */
 function framesOf({ stack = "", message }: Error): readonly string[] {
   const start = stack.indexOf(message);
   if (start === -1) return [];

@@ -41,10 +41,10 @@ import { live, page, ready } from "./responders.ts";
 import type { GatewayParts, Needs, Served } from "./served.ts";
 import { createSignIn } from "./sign_in.ts";
 
-/** The whole gateway. Its own server takes any response; {@linkcode toHandler} serves others. */
+/** The whole gateway. The gateway's own server takes any response; other servers need {@linkcode toHandler}. */
 export type Respond = (request: IncomingRequest) => Promise<AnyResponse>;
 
-/** Returns a response for a server that knows only the platform's. */
+/** Converts a response for a server that knows only the platform's `Response`. */
 export function toResponse(response: AnyResponse): Response {
   if (response instanceof Response) return response;
   const { source, status, headers } = response;
@@ -57,7 +57,7 @@ export function toResponse(response: AnyResponse): Response {
 /** The whole gateway as a web-standard handler. */
 export type Handler = (request: IncomingRequest) => Promise<Response>;
 
-/** Returns the gateway for a server that knows only the platform's responses. */
+/** Converts the gateway for a server that knows only the platform's `Response`. */
 export function toHandler(respond: Respond): Handler {
   return async (request) => toResponse(await respond(request));
 }
@@ -160,7 +160,7 @@ function relayed(
   );
 }
 
-/** Returns a response of the gateway's own, with a line in the log for all but the most frequent. */
+/** Returns a response of the gateway's own, and logs it unless {@linkcode isUnlogged} returns true. */
 async function answered(
   action: OwnResponseAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
@@ -191,7 +191,10 @@ function isUnlogged(
       (method === "HEAD" || action.open === page && path !== "/");
 }
 
-/** Returns true for a route that reports the health of the process or the instance. It responds during a drain, too. */
+/**
+ * Returns true for a route that reports the health of the process or the instance. Such a route responds during a
+ * drain, too.
+ */
 function reportsHealth(action: Route["action"]): boolean {
   return "open" in action &&
     (action.open === live || action.open === ready);

@@ -7,7 +7,7 @@ import type { StoreCondition } from "@gateway/base/store_condition";
  * @param sharedStore The condition of the store that replicas share. It changes no status, because requests are served
  * without the store. `undefined` when there is no store.
  * @param hasShortage True after a shortage of the gateway's own machine. It changes no status either: kept connections
- * still serve, and without the instance the others would have its load.
+ * still serve, and a failing status would move the load of this instance to the others.
  */
 export function healthResponse(
   isHealthy: boolean,

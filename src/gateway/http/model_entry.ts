@@ -12,7 +12,7 @@ const UNKNOWN_DATE_MS = 0;
 
 /** A model under one of its names, with its known facts. */
 export interface KnownModel {
-  /** Its id or an alias. */
+  /** The model's id or an alias. */
   readonly name: string;
   readonly deployments: Deployments;
   readonly facts: ModelFacts;
@@ -20,9 +20,9 @@ export interface KnownModel {
 
 /**
  * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
- * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (all in which the model
- * is served), `native_protocols` (those without translation) and `regions` are the gateway's own fields. Unknown facts
- * are absent.
+ * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (every protocol in which
+ * the model is served), `native_protocols` (the protocols without translation) and `regions` are the gateway's own
+ * fields. Unknown facts are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
@@ -45,7 +45,7 @@ export function modelEntry(
   };
 }
 
-/** Returns the regions in which the model is served, where its connections have some. */
+/** Returns the regions in which the model is served, if its connections have any. */
 function regionsField(deployments: Deployments): JsonObject {
   const regions = new Set(
     deployments.flatMap(({ connection: { region } }) => region ?? []),
@@ -78,7 +78,8 @@ function capabilitiesOf(
 }
 
 /**
- * Returns a capability. One that the configuration denies stays denied. One that it grants gets the provider's details.
+ * Returns a capability. A denied capability stays denied, whatever the provider reports. A granted capability gets the
+ * provider's details.
  */
 function supportedIfKnown(
   name: string,

@@ -225,8 +225,8 @@ function effortsFor(
 }
 
 /**
- * The instructions for models that Codex itself does not know. An entry of its catalog requires them, and without them
- * the model would get none.
+ * The instructions for models that Codex itself does not know. An entry of Codex's catalog must have instructions, and
+ * the model gets no others.
  */
 export const CODEX_INSTRUCTIONS =
   `You are a coding agent. You work in Codex CLI, a terminal program, on the user's own files.

@@ -107,7 +107,7 @@ export async function usageResponse(
 }
 
 /**
- * Rejects a query on a path that takes none. A response that ignored it would not match the caller's request.
+ * Rejects a query on a path that takes none. A response that ignored the query would not match the caller's request.
  *
  * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.

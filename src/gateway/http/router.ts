@@ -62,7 +62,7 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
     }
   }
 
-  /** The matches of paths without parameters, which are few. */
+  /** The matches of paths without parameters. There are few such paths. */
   const known = new Map<string, RouteMatch>();
 
   async function match(input: MatchInput): Promise<RouteMatch | undefined> {
@@ -102,7 +102,10 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   };
 }
 
-/** Returns the error for a path without a route. It names the path that was meant, and never the given one. */
+/**
+ * Returns the error for a path without a route. The error names the path that the caller probably meant, never the
+ * given path.
+ */
 export function unknownPath(path: string): GatewayError {
   const meant = meantPath(path) ?? "one of the paths in the documentation";
   return new GatewayError(
@@ -111,15 +114,15 @@ export function unknownPath(path: string): GatewayError {
   );
 }
 
-/** The paths that a mistyped one may mean, without their prefix. */
+/** The paths that a mistyped path may mean, without the prefix. */
 const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
   .flatMap(({ paths }) => paths)
   .filter((path) => path.startsWith("/v1/") && !path.includes(":"))
   .map((path) => path.slice("/v1".length));
 
 /**
- * Returns the path that a mistyped one means. The prefix may be missing, doubled or another, the path may repeat the
- * end of the base URL, or a few letters may differ.
+ * Returns the path that a mistyped path probably means. The prefix may be missing, doubled or another, the path may
+ * repeat the end of the base URL, or a few letters may differ.
  */
 function meantPath(path: string): string | undefined {
   // A comparison takes longer for a longer path.

@@ -50,7 +50,7 @@ export interface Served {
   readonly signIn: SignInService;
 }
 
-/** The facts of a request that a function reads, and the parts that it may use. */
+/** The facts of a request that a function reads, and the parts of the gateway that the function may use. */
 export type Needs<Fact extends keyof Served, Part extends keyof GatewayParts> =
   & Pick<Served, Fact>
   & { readonly parts: Pick<GatewayParts, Part> };

@@ -42,7 +42,7 @@ const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 const REFRESH_GRANT = "refresh_token";
 
-/** The longest form of a caller, in bytes, and the time for it to arrive, in milliseconds. */
+/** The longest form of a caller, in bytes, and the time for the form to arrive, in milliseconds. */
 const MAX_BYTES = 32 * 1024;
 const FORM_MS = 10_000;
 
@@ -64,9 +64,9 @@ export interface SignInService {
 }
 
 /**
- * Creates the sign-in of Claude Code at this gateway, by the contract that Anthropic's own gateway serves at
- * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token. It passes both
- * requests to the issuer, and the issuer's tokens to the caller. These tokens then identify the caller.
+ * Creates the sign-in of Claude Code at this gateway, by the contract that Anthropic's own gateway serves at `GET
+ * /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token. It passes both
+ * requests of a sign-in to the issuer, and the issuer's tokens to the caller. These tokens then identify the caller.
  */
 export function createSignIn(clock: Clock): SignInService {
   const bounds = createSignInBounds(clock);

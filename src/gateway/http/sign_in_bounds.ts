@@ -6,7 +6,10 @@ import { oncePer } from "@gateway/base/memo";
 import { shortDigest } from "@gateway/base/sha256";
 import type { Clock } from "@gateway/base/time/timers";
 
-/** The requests that a network may send of each kind, and a known login: `burst` at once, then `perSecond`. */
+/**
+ * The requests of each kind that a network may send, and the requests of a known login: `burst` at once, then
+ * `perSecond`.
+ */
 const RATES = {
   start: { burst: 30, perSecond: 1 },
   poll: { burst: 60, perSecond: 6 },
@@ -16,7 +19,7 @@ const RATES = {
 
 export type SignInKind = Exclude<keyof typeof RATES, "login">;
 
-/** The most running requests of a kind, in one thread. One network gets half of the free places. */
+/** The most running requests of a kind, in one thread. One network may have no more places than are free. */
 const MAX_RUNNING = 64;
 
 /** The most networks that are counted, and the most refresh tokens whose digests are kept. */
@@ -38,7 +41,7 @@ export interface SignInBounds {
     | "refused";
 }
 
-/** Creates bounds of one thread. A login that it knows has a rate of its own, whatever its network sends. */
+/** Creates bounds of one thread. A known login has a rate of its own, whatever its network sends. */
 export function createSignInBounds(clock: Clock): SignInBounds {
   /** The requests left to each network or login. */
   const senders = new TtlCache<string, ReturnType<typeof senderOf>>(clock);
@@ -103,7 +106,8 @@ const trusts = oncePer((server: Pick<ServerConfig, "trustedProxies">) => {
 
 /**
  * Returns the network of a request: an IPv4 address, or the first 64 bits of an IPv6 address, because one machine may
- * vary the rest. Behind trusted proxies, the last address in `x-forwarded-for` that is no proxy's counts.
+ * vary the rest. Behind trusted proxies, it is the network of the last address in `x-forwarded-for` that is no trusted
+ * proxy.
  */
 export function networkOf(
   { peer = "", headers }: Pick<IncomingRequest, "peer" | "headers">,
