@@ -33,13 +33,13 @@ interface ReplayLogsOptions {
 
 const DAY_MS = 86_400_000;
 
-/** Longer than each window of a limit, and than the history of days. */
+/** The age from which requests are not counted: longer than any window of a limit and than the history of days. */
 const KEPT_MS = (HISTORY_DAYS + 1) * DAY_MS;
 
 /**
- * Counts the usage that the logs contain from before this process began to count. It changes no file. It reads the
- * newest files first, so that the short windows are complete early. After an unreadable file, which is logged, the
- * counts are reported as complete only since the start.
+ * Counts the logged usage from before this process began to count. It changes no file. It reads the newest files first,
+ * so that the short windows are complete early. An unreadable file is logged, and the counts are then reported as
+ * complete only since the start of the process.
  */
 export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
   const { completeSince, log, untilMs } = options;

@@ -15,15 +15,15 @@ interface ServerRun extends ServingOptions {
   };
   /** Starts the gateway; default: one gateway in this thread. */
   readonly start?: (options: ServingOptions) => Promise<Serving>;
-  /** Called once it listens, before the ready line. */
+  /** Called when the gateway listens, before the ready line. */
   readonly onReady?: (url: string) => void;
 }
 
 /**
- * Serves until SIGTERM or SIGINT, then drains: `/readyz` reports it at once, new requests are rejected, and running
- * ones are cut after `drain_seconds`. A second signal ends the drain at once.
+ * Serves until SIGTERM or SIGINT, then drains: `/readyz` reports the drain at once, new requests are rejected, and
+ * running ones are cut after `drain_seconds`. A second signal ends the drain at once.
  *
- * @returns "cannot_listen" when it never served.
+ * @returns "cannot_listen" when the start of a listener failed.
  */
 export async function runServer(
   run: ServerRun,

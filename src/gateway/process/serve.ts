@@ -31,9 +31,9 @@ import {
 
 /** The options on the command line of a program that serves. */
 export interface ServeOptions {
-  /** The address to listen on; default: that of the configuration. */
+  /** The address to listen on; default: the address in the configuration. */
   readonly host?: string;
-  /** Default: that of the configuration. */
+  /** The port to listen on; default: the port in the configuration. */
   readonly port?: number;
   readonly log: LogFormat;
 }
@@ -174,7 +174,10 @@ export function withOptions(
   return { ...server, host: host ?? server.host, port: port ?? server.port };
 }
 
-/** Returns the warnings of the file; with `--host`, a warning about that host replaces the one about the file's. */
+/**
+ * Returns the warnings of the file. With `--host`, replaces the warning about the file's host by one about the given
+ * host.
+ */
 export function startWarnings(
   { config, warnings }: {
     readonly config: Pick<Config, "server">;

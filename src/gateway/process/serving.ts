@@ -166,7 +166,10 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-/** Returns the most translation threads; one on a shared port. Each may use a core and some hundred MiB. */
+/**
+ * Returns the most translation threads: one if several threads share the port. Each may use a core and some hundred
+ * MiB.
+ */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);

@@ -12,7 +12,10 @@ import { VERSION } from "@gateway/base/version";
 
 const tracer = trace.getTracer("model-gateway", VERSION);
 
-/** The methods that name a span. As OpenTelemetry requires, others become `_OTHER`: callers must not invent names. */
+/**
+ * The methods that name a span. Other methods become `_OTHER`, as OpenTelemetry requires: callers must not invent
+ * names.
+ */
 const METHODS = wordSet("GET HEAD POST PUT DELETE OPTIONS PATCH");
 
 /**
@@ -50,7 +53,8 @@ export function traceRequests(): RequestTracing {
  * Records a span for each request to a provider, and adds the headers that continue the trace. The span contains the
  * method, the host, the port and the status, but not the path, which could reveal the request.
  *
- * @param added The headers that the platform's propagators write. They replace those of the caller.
+ * @param added The names of the headers that the platform's propagators write. The caller's headers of these names are
+ * removed.
  */
 export function traceClient(
   client: HttpClient,

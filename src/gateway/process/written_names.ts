@@ -4,7 +4,7 @@ import { INCLUDE } from "../config/places.ts";
 import { isIncludePattern } from "../config/schema/config_file.ts";
 import { beside, findFiles, readText } from "./config_file.ts";
 
-/** The names in a configuration file and in those that it includes, before variables are expanded. */
+/** The names in a configuration file and in the files that it includes, before variables are expanded. */
 export interface WrittenNames {
   /** The file that contains each token, by the name of the token. */
   readonly tokens: ReadonlyMap<string, string>;

@@ -41,7 +41,10 @@ async function find(pattern: string): Promise<readonly LogFile[]> {
   return files;
 }
 
-/** Describes a regular file. A moved file or a broken link gets an entry too: `read` reports it. */
+/**
+ * Describes a regular file. A moved file or a broken link also gets an entry: `read` fails on it and reports the
+ * reason.
+ */
 async function describe(path: string): Promise<LogFile | undefined> {
   try {
     const info = await Deno.stat(path);

@@ -31,7 +31,7 @@ export function outputFormat(
 /**
  * Opens the program's log over a sink.
  *
- * @param writeError Receives a line when a write fails, as on a full disk; the next one only after a write has
+ * @param writeError Receives a line at the first failed write, as on a full disk, and again only after a write has
  * succeeded.
  */
 export function openLog(

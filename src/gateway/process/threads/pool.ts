@@ -231,7 +231,7 @@ function createPoolHub(options: PoolHubOptions) {
   };
 }
 
-/** The timeout for the threads' snapshots, in milliseconds; shorter than that of a scrape. */
+/** The timeout for the threads' snapshots, in milliseconds; shorter than the timeout of a scrape. */
 const ANSWER_MS = 2_000;
 
 /** Collects the metrics of all threads. */
@@ -262,7 +262,7 @@ function createPoolMetrics(timers: Timers) {
   }
 
   return {
-    /** Collects the metrics of all listening threads; the last snapshot of a thread that is late. */
+    /** Collects the metrics of all listening threads. For a late thread, returns its last snapshot. */
     async collect(slots: readonly Slot[]): Promise<readonly Snapshot[]> {
       await requestAll(slots.filter(({ isListening }) => isListening));
       return [...await retired, ...[...latest.values()].flat()];

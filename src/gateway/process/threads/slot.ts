@@ -46,7 +46,10 @@ interface SlotOptions {
 /** The pauses before a replacement. */
 const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
 
-/** The age at which a thread counts as healthy, in milliseconds: when it dies, the pauses start short again. */
+/**
+ * The age at which a thread counts as healthy, in milliseconds. When a healthy thread dies, the pauses start short
+ * again.
+ */
 const HEALTHY_MS = 60_000;
 
 /** Starts the first thread. */

@@ -74,8 +74,8 @@ function handleOf<Order, Report>(
 }
 
 /**
- * Returns the number of serving threads. Only Linux lets threads share a port. Elsewhere it is one, and a log line
- * reports a higher configured number.
+ * Returns the number of serving threads. Only Linux lets threads share a port. Elsewhere the number is one, and a log
+ * line reports a higher configured number.
  */
 export function workerCount(
   workers: ServerConfig["workers"],

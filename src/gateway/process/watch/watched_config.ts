@@ -18,7 +18,7 @@ import {
   watchFiles,
 } from "./watch_files.ts";
 
-/** Begins the name of a list. No path of a file contains NUL, so the two never clash. */
+/** The prefix of the name of a list. No path of a file contains NUL, so no list has the name of a file. */
 const LIST_PREFIX = "\0";
 
 /** The time for which files must stay unchanged before they are used, in milliseconds. */
