@@ -104,7 +104,7 @@ function upstreamFailureResponse(
 
 /**
  * Sets the facts of an error. If an error has no reason and its status is above 500, its message becomes the reason,
- * because the gateway wrote it. An `internal` error (500) is left out, because its message is always the same.
+ * because the gateway wrote the message. An `internal` error (500) is left out, because its message is always the same.
  */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;

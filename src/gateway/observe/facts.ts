@@ -93,7 +93,7 @@ export const FAILURE_WORD_BY_KIND = {
   FailureWord
 >;
 
-/** Returns true for a failure before anything was sent. Such an attempt does not count as use of the provider. */
+/** Returns true for a failure before the attempt was sent. Such an attempt does not count as use of the provider. */
 export function isUnsent(failure: unknown): boolean {
   return failure === "untranslatable" || failure === "gateway_shortage";
 }

@@ -19,8 +19,8 @@ const tracer = trace.getTracer("model-gateway", VERSION);
 const METHODS = wordSet("GET HEAD POST PUT DELETE OPTIONS PATCH");
 
 /**
- * Records a span for each request of a caller. It continues the caller's trace and ends with the response. It contains
- * the method and the status, but not the path, which could reveal the request.
+ * Records a span for each request of a caller. The span continues the caller's trace and ends with the response. It
+ * contains the method and the status, but not the path, which could reveal the request.
  */
 export function traceRequests(): RequestTracing {
   return {

@@ -74,7 +74,7 @@ const NANOS_PER_TOKEN = 1000;
 /**
  * Returns the cost of an answer, in nano-dollars. Tokens read from a cache, or written to one for minutes or an hour,
  * have their own prices; other input has the input price. The first of the price's rates that applies to the answer
- * replaces all of them.
+ * replaces all these prices.
  *
  * @param startedMs The start of the request, in milliseconds since 1970.
  * @example

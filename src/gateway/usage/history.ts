@@ -63,7 +63,7 @@ export function isDaysTable(name: string): boolean {
   return name.startsWith(PREFIX);
 }
 
-/** Returns the amounts of a request in the {@linkcode DaysTable} of its moment. */
+/** Returns the amounts that a request at `atMs` adds to its {@linkcode DaysTable}. */
 export function dayAmounts(
   counts: Counts,
   atMs: number,

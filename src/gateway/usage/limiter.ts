@@ -42,7 +42,7 @@ export interface LimitState {
 
 /** The current use of a limit that counts a request. */
 export interface RequestLimitState extends LimitState {
-  /** The model and connection of the request, both counted by the limit. A message may name no other of the limit. */
+  /** The request's model and connection, both counted by the limit. A message may name no other model or connection. */
   readonly row: Row;
 }
 

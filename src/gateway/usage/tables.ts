@@ -40,7 +40,7 @@ export function spanUntil(window: LimitWindow, endMs: number): TimeSpan {
     : calendarSpan(window, endMs - 1);
 }
 
-/** The windows that `GET /usage` reports. Usage is counted for these, and per minute for limits. */
+/** The windows that `GET /usage` reports. Usage is counted in these windows, and per minute for limits. */
 export const REPORTED_WINDOWS = ["hour", "day", "week", "month"] as const;
 
 /** One of {@linkcode REPORTED_WINDOWS}. */

@@ -24,7 +24,7 @@ export interface LogFiles {
   /**
    * Reads the first `size` bytes of a file; later bytes are ignored.
    *
-   * @throws When it cannot be read; `NotFound` also when its path names another file now.
+   * @throws When the file cannot be read; `NotFound` also when the path now names another file.
    */
   read(file: LogFile): AsyncIterable<Uint8Array>;
 }

@@ -37,7 +37,7 @@ const GRACE_MS = 3_000;
 
 /**
  * Serves from several threads that share one port. Each thread runs its own gateway. The counts for limits are in
- * shared memory, so that each limit applies to all threads together. All threads receive a new configuration.
+ * shared memory, so that each limit applies to all threads together. A new configuration goes to all threads.
  *
  * @throws {ListenError} When a thread cannot listen; no thread is left running.
  */

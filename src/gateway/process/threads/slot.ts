@@ -9,7 +9,7 @@ import type {
   Thread,
 } from "./messages.ts";
 
-/** A slot in the pool: it holds one thread and replaces it when it dies. */
+/** A slot in the pool: it holds one thread, and starts another when the thread dies. */
 export interface Slot {
   readonly isListening: boolean;
   /**

@@ -35,7 +35,7 @@ interface WatchOptions {
  * again, and when a symbolic link is switched (as Kubernetes does).
  *
  * Events of the directories report most changes at once. Some changes have no event: behind a link, on a network file
- * system, or in a directory that cannot be watched. They are found by polling each file's inode, size and time.
+ * system, or in a directory that cannot be watched. Such changes are found by polling each file's inode, size and time.
  *
  * @param paths The first set of files.
  */

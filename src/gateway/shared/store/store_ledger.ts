@@ -34,7 +34,7 @@ export const LEDGER_SCRIPTS: readonly StoreScript[] = [APPLY, RESERVE];
 
 /**
  * Creates a ledger in the store that all replicas share: a hash for each table, and a sorted set for the holds of each
- * limit. Holds expire by the store's clock. The sums are only in the store, and are lost if it loses them.
+ * limit. Holds expire by the store's clock. The sums are only in the store: if the store loses them, they are lost.
  */
 export function createStoreLedger(
   { link, prefix, clock }: StoreLedgerOptions,

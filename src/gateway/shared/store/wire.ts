@@ -141,7 +141,7 @@ export function leftAfter(
   }
 }
 
-/** The number of digits that detect another credential, far too few to guess the credential. */
+/** The digits of the digest of a credential: enough to notice another credential, too few to guess it. */
 const REVISION_DIGITS = 4;
 
 /**
