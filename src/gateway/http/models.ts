@@ -179,7 +179,7 @@ function entryOf({ name, facts }: KnownModel, details: JsonObject): JsonObject {
 
 /**
  * Returns the entry of a model that is in no provider's catalog. Unknown facts get the defaults that Codex has for
- * unknown models. Fields that have a default are left out. The others are required.
+ * unknown models. Fields with a default in Codex are left out, because Codex requires only the other fields.
  */
 function plainEntry(facts: ModelFacts, version: string): JsonObject {
   const { input, reasons } = facts;

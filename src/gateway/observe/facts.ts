@@ -126,7 +126,7 @@ export interface AnswerFacts {
   /** Why the turn read far less from the prompt cache than its conversation had stored there. */
   cacheMiss?: {
     readonly why: CacheMissWord;
-    /** The part of the request that changed: a field, or one of its entries. */
+    /** The part of the request that changed: a field, or one entry of a field. */
     readonly at?: string;
     /** The input tokens that the cache could have held. */
     readonly tokens: number;
@@ -215,7 +215,7 @@ export interface RequestFacts {
   route?: string;
   /** The protocol of the path; absent for the gateway's own routes. */
   protocol?: Protocol | undefined;
-  /** The protocol of the body, if it is certainly another than the path's. */
+  /** The protocol of the body, if it certainly differs from the protocol of the path. */
   bodyProtocol?: Protocol | undefined;
   /** The model's id if the caller may use the model, else the requested name. */
   model?: string;

@@ -75,7 +75,7 @@ function count(of: CountName, meaning: string, traced?: string): TokenCount {
   return { ...number(meaning), of, ...(traced !== undefined && { traced }) };
 }
 
-/** The counts of tokens, as log lines, totals of the log and spans have them. */
+/** The counts of tokens in log lines, in totals of a log, and in spans. */
 export const TOKEN_COUNTS = {
   input_tokens: count("inputTokens", "all input", "usage.input_tokens"),
   cached_input_tokens: count(

@@ -94,8 +94,8 @@ type LogLine = LoggedRequest | "other" | "unreadable";
 const BEGINNING = '{"time":"';
 
 /**
- * Returns a line's text from its time on; `undefined` for a line without a time. Does not parse JSON, because parsing
- * is slow.
+ * Returns a line's text from the value of `time` on; `undefined` for a line without a time. Does not parse JSON,
+ * because parsing is slow.
  */
 export function fromTime(line: string): string | undefined {
   const start = line.lastIndexOf(BEGINNING);

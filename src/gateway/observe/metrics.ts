@@ -10,7 +10,7 @@ export interface EndedRequest {
   readonly totalMs: number;
 }
 
-/** Counts events. The names of connections and tokens in them are those of the configuration. */
+/** Counts events, by the configured names of connections and tokens. */
 export interface Metrics {
   requestEnded(ended: EndedRequest): void;
   /**

@@ -18,7 +18,7 @@ const SCOPE = "model-gateway";
 
 /**
  * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements each.
- * They go to the SDK that the platform has registered, or nowhere without one.
+ * Spans and measurements go to the SDK that the platform has registered. Without an SDK, they go nowhere.
  *
  * @param optIn The value of `OTEL_SEMCONV_STABILITY_OPT_IN`, a list with commas. With `gen_ai_latest_experimental`, the
  * metrics of clients have the newest names.

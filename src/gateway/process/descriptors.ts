@@ -2,7 +2,7 @@ import { countFree } from "@gateway/http1/deno";
 import type { ServerConfig } from "../config/config.ts";
 import type { Log } from "../observe/log.ts";
 
-/** The descriptors of a request: its caller's connection and its provider's. */
+/** The descriptors of a request: one for the caller's connection, one for the provider's. */
 const PER_REQUEST = 2;
 
 /** The descriptors of the program itself, and of each thread. */

@@ -219,7 +219,7 @@ interface Telemetry {
 }
 
 /**
- * The providers whose names in the conventions differ from those in the configuration
+ * The providers whose names in the conventions differ from the names in the configuration
  * (https://docs.nvidia.com/metropolis/deepstream/dev-guide/sdk-api/namespacesemconv_1_1gen__ai_1_1GenAiProviderNameValues.html).
  */
 const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {

@@ -104,7 +104,7 @@ interface CountTable {
   readonly threads: number;
   /**
    * The keys of the columns after the fixed ones: 64 bits of a digest, or 0 for a free column. A thread that sees a key
-   * first claims a column for it, and all threads find the same one until the process ends.
+   * first claims a column for it, and all threads find the same column until the process ends.
    */
   readonly keys: BigInt64Array<SharedArrayBuffer>;
 }
@@ -112,7 +112,10 @@ interface CountTable {
 /** The number of keyed columns, for several times as many people as most companies have. Unused ones take no memory. */
 const MAX_KEYS = 2 ** 18;
 
-/** The number of columns to try for a key. While less than half of all columns are in use, one of these is free. */
+/**
+ * The number of columns to try for a key. While less than half of all columns are in use, one of the tried columns is
+ * free.
+ */
 const MAX_PROBES = 64;
 
 /** Creates a table in which everything is 0. */

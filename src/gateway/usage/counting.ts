@@ -105,7 +105,7 @@ function sessionWindows({ caller, session }: Use): readonly LimitWindow[] {
   return [...new Set(perSession(caller).map(({ window }) => window))];
 }
 
-/** Returns what the request adds to the usage of its session in some windows. */
+/** Returns the amounts that a request adds to the usage of its session, one addition per window. */
 function sessionAdditions(
   { caller, session = "", atMs, startedMs = atMs }: Use,
   windows: readonly LimitWindow[],

@@ -121,7 +121,7 @@ export function tokensByPrice(usage: Usage): Record<keyof Prices, number> {
 }
 
 /**
- * Returns the prices of the first rate that applies to an answer, else the usual ones, in US dollars per million
+ * Returns the prices of the first rate that applies to an answer, else the usual prices, in US dollars per million
  * tokens.
  */
 export function pricesFor(

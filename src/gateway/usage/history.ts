@@ -86,7 +86,7 @@ function dayOfWeek(atMs: number): number {
   return Math.floor((atMs - calendarSpan("week", atMs).startMs) / DAY_MS);
 }
 
-/** The usage of a day, in UTC. The fields are those of a window in `GET /usage`. */
+/** The usage of a day, in UTC, with the same fields as a window in `GET /usage`. */
 export interface DayUsage
   extends Omit<UsedAmounts, "reasoning_tokens" | "estimated_requests"> {
   /** ISO 8601, such as `2026-11-26`. */

@@ -33,7 +33,7 @@ export interface UsageReport {
   readonly history: readonly DayUsage[];
   /** The history of each of the token's groups, for all members of the group together. */
   readonly groups: readonly GroupHistory[];
-  /** The limits of the token and its group, as far as they can apply to the token. */
+  /** The limits of the token and of its groups, as far as the limits can apply to the token. */
   readonly limits: readonly LimitUsage[];
   /** The known quotas of the token's connections. */
   readonly connections: readonly ConnectionUsage[];
@@ -210,7 +210,7 @@ export function createUsageReport(
   };
 }
 
-/** Returns a limit's use by those of a caller's latest sessions that have the least left. */
+/** Returns the use of a limit by the sessions with the least left, among a caller's latest sessions. */
 async function sessionUsages(
   bound: AmountBound,
   caller: Caller,

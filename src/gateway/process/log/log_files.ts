@@ -59,7 +59,7 @@ async function describe(path: string): Promise<LogFile | undefined> {
 
 /**
  * Returns the identity of a file, independent of its name. It contains the birth time, because a new file may get the
- * inode of a deleted one. On platforms without inodes, it is the real path.
+ * inode of a deleted one. On platforms without inodes, the identity is the real path.
  */
 async function identity(
   { dev, ino, birthtime }: Deno.FileInfo,
@@ -102,7 +102,7 @@ export async function identifyLog(path: string): Promise<string | undefined> {
  * @param path The path of a file; `undefined` for standard input.
  * @param isWanted Returns true to read the file with this id; called once.
  * @returns The bytes of the log; `undefined` for a file that is not wanted.
- * @throws {Error} When it cannot be opened, with a reason for people.
+ * @throws {Error} When the log cannot be opened, with a reason for people.
  */
 export async function openLog(
   path: string | undefined,

@@ -119,8 +119,8 @@ interface SharedThread {
 const GATHER_MS = 20;
 
 /**
- * The longest wait of a request for the main thread, in milliseconds. After it, a thread decides by its own counts. The
- * main thread waits much shorter for a store, so this happens only on an overloaded machine.
+ * The longest wait of a request for the main thread, in milliseconds. After this time, a thread decides by its own
+ * counts. The main thread waits much shorter for a store, so this happens only on an overloaded machine.
  */
 const WAIT_MS = 250;
 

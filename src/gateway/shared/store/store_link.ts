@@ -318,8 +318,8 @@ export interface StoreConnection {
   /**
    * Sends a command, after all earlier ones.
    *
-   * @returns The reply in the types of RESP 2: texts, whole numbers, lists of those, and null.
-   * @throws {StoreError} When the store rejects it, or the connection is away.
+   * @returns The reply in the types of RESP 2: texts, whole numbers, null, and lists of such values.
+   * @throws {StoreError} When the store rejects the command, or the connection is away.
    */
   send(command: readonly string[]): Promise<unknown>;
   /** Closes the connection for good. */
