@@ -110,7 +110,7 @@ export function createRespond(parts: GatewayParts): Respond {
   };
 }
 
-/** Reads the target and the headers of a request. The platform throws when it has closed the request. */
+/** Reads the target and the headers of a request. The platform throws when the request is already closed. */
 function beginRequest(
   request: IncomingRequest,
   requestId: string,

@@ -116,9 +116,9 @@ const VERSION_PARAMETER = "client_version";
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The
- * catalog has the models that are served in Responses, in the order of the list, up to the size limit. Near the limit,
- * an entry has only the known facts of the model. A picker shows each model once, under its first name.
+ * Returns Codex's catalog. Codex knows models only from this catalog, so every field must have the form that Codex
+ * reads. The catalog has the models that are served in Responses, in the order of the list, up to the size limit. Near
+ * the limit, an entry has only the known facts of the model. A picker shows each model once, under its first name.
  *
  * @param version The version of the client.
  */

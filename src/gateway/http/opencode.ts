@@ -30,9 +30,9 @@ const TOKEN_COMMAND = [
 ];
 
 /**
- * Returns the response of `/.well-known/opencode`, which `opencode auth login URL` reads without a token. It has a
- * command that gets a token, and the address of the configuration (https://opencode.ai/docs/config/#remote). It holds
- * no data of any caller: models are listed only for callers who may use them.
+ * Returns the response of `/.well-known/opencode`, which `opencode auth login URL` reads without a token. The response
+ * has a command that gets a token, and the address of the configuration (https://opencode.ai/docs/config/#remote). It
+ * holds no data of any caller: models are listed only for callers who may use them.
  *
  * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
  */

@@ -139,7 +139,7 @@ function servesRequests({ action }: Route): boolean {
   return !("open" in action && action.open === websocket);
 }
 
-/** Narrows itty-router's matches: it ignores trailing slashes, and `all` ignores the method. */
+/** Narrows itty-router's matches, because itty-router ignores trailing slashes and its `all` ignores the method. */
 function matchExactly(
   request: IRequest & MatchInput,
   path: string,

@@ -121,7 +121,7 @@ const INCOMPLETE = {
     "Cannot read the form: it is incomplete, late or longer than 32 KiB. Send it again.",
 };
 
-/** Returns the form of a caller; `undefined` when it is too long, too late or breaks off. */
+/** Returns the form of a caller; `undefined` when the form is too long, too late or incomplete. */
 async function readForm(
   body: IncomingRequest["body"],
   { start }: Deadlines,

@@ -198,7 +198,7 @@ function countCaller(
 
 /**
  * Creates a function that returns the label for a name: the name itself if it is known or among the first `most`
- * unknown ones, else `other`.
+ * unknown names, else `other`.
  */
 function createLabelBound(
   isKnown: (name: string) => boolean,

@@ -180,7 +180,7 @@ function quotaUse(
   };
 }
 
-/** Returns the time at which a window will be used up at its present pace; `undefined` when it ends before. */
+/** Returns the time at which a window will be used up at its present pace; `undefined` when the window ends before. */
 function endsAtMs(
   { percent, span: { startMs, endMs } }: Use,
   nowMs: number,

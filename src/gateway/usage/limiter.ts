@@ -63,7 +63,8 @@ export interface AdmittedUse {
 }
 
 /**
- * The deployments that may serve one call, all on one connection: first the called one, then those that the body names.
+ * The deployments that may serve one call, all on one connection: first the called deployment, then the others that the
+ * body names.
  */
 export type CallDeployments = readonly [Deployment, ...Deployment[]];
 
