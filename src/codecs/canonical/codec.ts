@@ -45,13 +45,16 @@ export interface Codec {
   /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all others. */
   toolSupport(target: Target): ToolSupport;
 
-  /** Returns the most stop strings that the target accepts. The gateway itself cuts the answer at the others. */
+  /**
+   * Returns the most stop strings that the target accepts. The gateway itself cuts the answer at any further stop
+   * strings.
+   */
   maxStops(target: Target): number;
 
   /** The names of the canonical fields in this protocol, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
 
-  /** Other names that callers of this protocol use: older ones, or those of some providers. */
+  /** Other names that callers of this protocol use: older names, or names of some providers. */
   readonly otherNames?: Readonly<
     Partial<Record<RequestField, readonly string[]>>
   >;
@@ -178,7 +181,7 @@ export interface EncodedFailure {
 
 /**
  * Writes canonical events as frames with one line of data. Its `push` throws an {@linkcode UpstreamFailure} when it
- * would hold more than `MAX_HELD_CHARACTERS`. The next event must then be this failure.
+ * would hold more than `MAX_HELD_CHARACTERS`. After that, push this failure as the next event.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
   /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */

@@ -14,7 +14,7 @@ export interface Answer {
   readonly stop: Stop;
   /** Absent when the upstream did not count. */
   readonly usage?: Usage | undefined;
-  /** The upstream's name of the service tier that served it. */
+  /** The upstream's name of the service tier that served the answer. */
   readonly serviceTier?: Raw | undefined;
   /** The upstream's reasons for dropping earlier reasoning of the request; absent when it dropped none. */
   readonly reasoningDropped?: readonly string[] | undefined;
@@ -112,7 +112,7 @@ export interface Usage {
   readonly others?: readonly OtherUsage[];
 }
 
-/** Tokens of an answer that its own counts do not include. */
+/** Tokens that the counts of an answer do not include. */
 export interface OtherUsage {
   /** The provider's name of the model; `undefined` for the model that answered. */
   readonly model: string | undefined;

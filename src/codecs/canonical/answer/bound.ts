@@ -22,7 +22,8 @@ type SaidBefore =
 
 /** Returns the digest of a prefix followed by a text or a call of the same answer. */
 export function prefixBehind(prefix: string, said: SaidBefore): string {
-  // The length alone detects texts that a caller has joined or cut. It takes no time in a stream.
+  // The digest covers only the text's length. A changed length shows that a caller has joined or cut texts. Counting
+  // takes no time in a stream.
   return longerPrefix(
     prefix,
     said.kind === "text" ? `text ${said.length}` : `call ${said.id}`,
@@ -74,18 +75,19 @@ export function bindReasoning(
 
 /** Earlier reasoning of a request, and the prefix before it. */
 export interface ReturningReasoning {
-  /** Its `sealDigest`. */
+  /** The `sealDigest` of the reasoning. */
   readonly digest: string;
-  /** Its binding; `undefined` when it is unknown. */
+  /** The binding of the reasoning; `undefined` when it is unknown. */
   readonly bound: SealBinding | undefined;
-  /** The digest of the prefix before it in the request. */
+  /** The digest of the prefix before the reasoning in the request. */
   readonly prefix: string;
 }
 
 /**
- * Returns the reasoning that a provider with prefix checks accepts. Each must have its original prefix and directly
- * precede the next accepted one. The search begins with the latest, because reasoning may be missing at the beginning,
- * but not between two others (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
+ * Returns the reasoning that a provider with prefix checks accepts. Each accepted block must have its original prefix
+ * and directly precede the next accepted block. The search begins with the latest block, because early blocks may be
+ * missing, but none between two accepted blocks
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  *
  * @param returning The earlier reasoning, in the order of the request.
  */

@@ -3,12 +3,12 @@ import { tokenCount, type Usage } from "./answer.ts";
 
 const READ_REGEXP = /cached|cache_?(?:read|hit)/i;
 const WRITTEN_REGEXP = /cache_?(?:writ|creat)/i;
-/** Matches a count that Claude's protocol does not include in the input. */
+/** Matches the name of a count that Claude's protocol does not include in the input tokens. */
 const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
-/** Matches other facts about a cache, and the counts of the output. */
+/** Matches the names of values that are no input tokens: other facts about a cache, and counts of the output. */
 const OTHER_REGEXP =
   /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl(?!\w*tokens)|_(?:at|ms|s|id|key)$/i;
-/** Matches the same facts in names without underscores. */
+/** Matches the last words of such names in camel case, such as `cacheId`. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
 type Count = readonly [name: string, tokens: number];
@@ -16,7 +16,7 @@ type Count = readonly [name: string, tokens: number];
 /** The levels of details that are read. No real provider has more. */
 const MAX_LEVELS = 3;
 
-/** Returns the counts of a usage and of its details. The parts of a count in an object are added up. */
+/** Returns the counts of a usage and of its details. A cache count that is an object becomes the sum of its parts. */
 function countsIn(usage: JsonObject, level = 1): readonly Count[] {
   return Object.entries(usage).slice(0, 64).flatMap(([name, value]) => {
     if (OTHER_REGEXP.test(name) || CAMEL_REGEXP.test(name)) return [];
@@ -34,9 +34,9 @@ function countsIn(usage: JsonObject, level = 1): readonly Count[] {
 
 /**
  * Reads the counts of the input and its cache by words in the names, because providers name them differently. The
- * largest of several counts applies. If the cache counts exceed the input, and have Claude's names or the total has
- * room for them, they are added to the input. Otherwise they are cut to the input. With `isClaude`, counts with
- * Claude's names are always added.
+ * largest of several counts applies. Cache counts are added to the input if they exceed it and the total has room for
+ * them. Cache counts with Claude's names are added if they exceed the input, if they fill the total exactly, or with
+ * `isClaude`. Otherwise cache counts are cut to the input.
  */
 export function readInput(
   usage: JsonObject,

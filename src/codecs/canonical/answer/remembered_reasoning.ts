@@ -10,8 +10,9 @@ import type { Turn } from "../request/request.ts";
 import type { Sealed } from "../content/sealed.ts";
 
 /**
- * The reasoning before an answer's tool calls. Upstreams require its sealed parts with the results, but some callers'
- * protocols have no field for them. So the gateway stores the reasoning by the ids of the calls.
+ * The reasoning before an answer's tool calls. With the results of the calls, upstreams require the sealed parts of
+ * this reasoning, but some callers' protocols have no field for sealed parts. So the gateway stores the reasoning by
+ * the ids of the calls.
  */
 export interface RememberedReasoning {
   /** The parts of the answer in order, without the text of text blocks; at least one call. */
@@ -49,7 +50,7 @@ export function reasoningToRemember(
 }
 
 interface RecallOptions {
-  /** Returns the stored reasoning of a call. Of each turn, the first call with any is used. */
+  /** Returns the stored reasoning of a call. In each turn, the first call with stored reasoning counts. */
   recall(callId: string): RememberedReasoning | undefined;
   /** Returns true when a sealed part may go to the upstream. */
   maySend(sealed: Sealed): boolean;

@@ -7,7 +7,7 @@ import { isToolCall, type TokenLogprob } from "../content/block.ts";
 /** The most stop strings that the gateway searches for. It searches each chunk of an answer for each string. */
 const MAX_STOPS = 1000;
 
-/** The most characters of these stop strings together. */
+/** The most characters of all stop strings of a request together. */
 const MAX_STOP_CHARACTERS = 64 * 1024;
 
 /** Returns the stop strings at which the gateway cuts; throws `invalid_request`, with `param`, for too many. */

@@ -20,7 +20,7 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
   let head: BlockStartEvent | undefined;
   const held: AnswerEvent[] = [];
   let text = "";
-  /** The closing tag that is awaited; empty after it, and `undefined` before the opening tag. */
+  /** The awaited closing tag: `undefined` before the opening tag, and empty after the closing tag. */
   let closing: string | undefined;
   /** The blocks of reasoning before the text: 0 or 1. */
   let shift = 0;
@@ -110,7 +110,7 @@ export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {
       } else if (closing === undefined) pass([head, ...held, event], emit);
       else {
         if (closing !== "") close(head.index, text, emit);
-        // Without a text, the reasoning takes its index.
+        // Without a text after the reasoning, the next block gets the index that the text would have.
         const isAlone = event.type === "block-end" && shift > 0;
         if (isAlone) shift = 0;
         else whole = "";

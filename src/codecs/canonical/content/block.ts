@@ -39,7 +39,7 @@ export type ResultContent = TextBlock | ImageBlock | FileBlock | OpaqueBlock;
 
 /** A mark that makes the upstream cache the prompt up to and including the marked part. */
 export interface CacheMark {
-  /** The time to keep it; absent means the upstream's default. */
+  /** The time to keep the prompt in the cache; absent means the upstream's default. */
   readonly ttlSeconds?: number | undefined;
 }
 
@@ -49,7 +49,10 @@ export interface MessageHead {
   readonly phase?: string | undefined;
 }
 
-/** Text, in an answer with its citations. It may be empty; encoders omit it when their protocol forbids empty text. */
+/**
+ * A text; in an answer, with its citations. Empty text is allowed here; encoders omit it when their protocol forbids
+ * it.
+ */
 export interface TextBlock {
   readonly kind: "text";
   readonly text: string;
@@ -135,7 +138,7 @@ export interface ReasoningPart {
 export type ReasoningForm = "summary" | "raw";
 
 interface CallBlock {
-  /** The id to which its result refers; never empty, of any length and any characters. */
+  /** The id that the call's result refers to; never empty, of any length and any characters. */
   readonly id: string;
   readonly name: string;
   /** The namespace tool that holds the tool. */
@@ -213,7 +216,7 @@ export interface SearchRun {
 
 /** The source of a part of a text. */
 export interface Citation {
-  /** The page, if the source is one. Only pages are translated to another protocol. */
+  /** The URL of the source, if the source is a web page. Only citations of pages are translated to another protocol. */
   readonly url?: string | undefined;
   readonly title?: string | undefined;
   /** The quoted text of the source. */

@@ -22,13 +22,15 @@ export interface Sealed {
   readonly id?: string | undefined;
   /** The connection that issued it; absent when a caller of the issuer's own protocol sent it. */
   readonly origin?: string | undefined;
-  /** The conversation that its provider binds it to; absent when there is no binding. */
+  /** The conversation to which the provider binds the sealed part; absent when there is no binding. */
   readonly bound?: SealBinding | undefined;
-  /** The digest of its readable text; absent when the returned text is not checked. */
+  /**
+   * The digest of the readable text beside the sealed part; absent when the text that a caller returns is not checked.
+   */
   readonly text?: string | undefined;
-  /** True when its text is the reasoning itself, not a summary, for protocols with both. */
+  /** True when the readable text is the reasoning itself, not a summary. Set only in protocols with both forms. */
   readonly isRaw?: boolean | undefined;
-  /** True when the caller returned it with another text. */
+  /** True when the caller returned the sealed part with another readable text. */
   readonly isAltered?: boolean | undefined;
 }
 
@@ -54,7 +56,7 @@ export function textDigest(
 
 /** The part of a block of sealed reasoning that a caller sees. */
 export interface ShownReasoning {
-  /** Its position among the sealed reasoning of its answer, from 0. */
+  /** The position of the block among the sealed reasoning of its answer, from 0. */
   readonly position: number;
   readonly parts: readonly ShownPart[];
 }
@@ -140,8 +142,8 @@ function isPart(
 }
 
 /**
- * Returns true when `sealed` may be sent to an upstream. The protocol must be the same. So must the text and the
- * issuer, if known.
+ * Returns true when `sealed` may be sent to an upstream. The upstream's protocol must be the one of the sealed part. If
+ * known, the text and the issuer must also be the same.
  *
  * @param target The protocol of the attempt and the connection's id.
  */

@@ -2,9 +2,9 @@ import type { ErrorWords } from "./error_words.ts";
 import { type RefusalRow, refusalRows } from "./refusal_words.ts";
 
 /**
- * All known messages, each with a page that quotes it, and the codes of providers whose messages alone are ambiguous.
- * Providers that run the same server send the same messages. A pattern matches no other error of its provider. The last
- * patterns come from a client. They match servers with their own words.
+ * All known errors for a prompt that is too long, each with a page that quotes it. A row has a code when the message
+ * alone is ambiguous. Providers with the same server software send the same messages. A pattern matches no other error
+ * of its provider. The last patterns come from a client's code, for servers with messages of their own.
  */
 export const OVERFLOW_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:RooCodeInc/Roo-Code/issues/5816 /\bprompt\b.{0,60}\bis too long\b/

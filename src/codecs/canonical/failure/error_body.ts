@@ -43,7 +43,7 @@ function reports(value: JsonValue | undefined, body: JsonObject): boolean {
 
 /** Returns true when the body is an answer or an event of any protocol. */
 function holdsAnswer(body: JsonObject): boolean {
-  // Errors without an envelope have a type, too.
+  // An error without an envelope has a `type`, too: one with the word `error`.
   const isEvent = typeof body.type === "string" && !/error/i.test(body.type);
   return isEvent ||
     ANSWER_KEYS.some((key) =>
@@ -58,7 +58,10 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return SUCCESS_REGEXP.test(String(value ?? ""));
 }
 
-/** The values for success, including the HTTP status 200. The empty string is also the text of an empty list. */
+/**
+ * The values for success, including the HTTP status 200. It matches an empty list, too, which converts to the empty
+ * string.
+ */
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 
 /**

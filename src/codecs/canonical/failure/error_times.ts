@@ -33,7 +33,7 @@ export function readTimes(
     const retryAfterMs = delayIn(text);
     if (retryAfterMs !== undefined) return { retryAfterMs };
     const time = TIME_REGEXP.exec(text)?.[1];
-    // At this time of UTC it is midnight in the zone with the same negative offset.
+    // At 07:00 UTC, for example, it is midnight in the zone `-07:00`.
     if (time !== undefined) return { resetsDaily: `-${time}` };
   }
   return {};
@@ -100,7 +100,7 @@ function instantIn(text: string, isBeijing: boolean): number | undefined {
   return instantOf(instant ?? chinese, isBeijing);
 }
 
-/** Reads seconds or milliseconds since 1970, or a date, in milliseconds since 1970. */
+/** Parses a time given as seconds or milliseconds since 1970, or as a date. Returns milliseconds since 1970. */
 function instantOf(
   value: JsonValue | undefined,
   isBeijing: boolean,

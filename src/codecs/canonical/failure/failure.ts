@@ -16,7 +16,7 @@ export interface Failure {
   readonly param?: string | undefined;
   /** The time to wait before a retry, as the upstream gave it. */
   readonly retryAfterMs?: number | undefined;
-  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before it would fail. */
+  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before that time would fail. */
   readonly resetsAtMs?: number | undefined;
   /** The time zone at whose midnight an exhausted quota resets. */
   readonly resetsDaily?: string | undefined;
@@ -118,7 +118,7 @@ function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
   if (REMEDIES[kind] === "wait") return false;
-  // A provider that asks for a wait serves again after it.
+  // A provider that asks for a wait will accept requests again afterwards.
   if (REMEDIES[kind] === "administrator") return retryAfterMs === undefined;
   // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
@@ -249,7 +249,10 @@ export function asStreamError(failure: Failure): Failure {
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
-/** Returns true for a request that exceeds a rate limit by itself. The other `too_large`, for the body, has 413. */
+/**
+ * Returns true for a request that exceeds a rate limit by itself. The kind `too_large` also means a body that is too
+ * large. Only that failure has the status 413.
+ */
 export function isOverLimit(
   { kind, status }: { readonly kind: string; readonly status?: unknown },
 ): boolean {
@@ -257,7 +260,8 @@ export function isOverLimit(
 }
 
 /**
- * Returns the provider's status; `undefined` if it is no error, or does not fit a limit or a prompt that is too long.
+ * Returns the provider's status for the caller. Returns `undefined` when it is no error status, when the kind is a
+ * limit but the status means another error, and for a prompt that is too long.
  */
 export function shownStatus({ kind, status }: Failure): number | undefined {
   if (status === undefined || status < 400 || status > 599) return undefined;
@@ -289,7 +293,7 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** The status and the type of each kind, where the protocols agree. The status is for errors without one. */
+/** The status and the type of each kind, where the protocols agree. The status is used when a failure has none. */
 export const SHAPE_BY_KIND: Readonly<
   Record<FailureKind, readonly [status: number, type: string]>
 > = {

@@ -12,7 +12,7 @@ import { type Clues, ofAccount, readClues, readRefusal } from "./refusal.ts";
  * Reads an error of any shape, in any protocol, with or without a status. Codes and details decide first, then the
  * provider's own words, then words of any provider, and last the status.
  *
- * @param httpStatus The status of the response; 200 for an error inside an answer, whose body may name another.
+ * @param httpStatus The status of the response; 200 for an error inside an answer, whose body may name another status.
  * @param unexplained The message of an error inside an answer that has none.
  */
 export function readFailure(
@@ -44,7 +44,7 @@ export function readFailure(
     type: words.type === undefined
       ? undefined
       : { protocol, value: words.type },
-    // Clients would repeat the request because of a code about the rate.
+    // The quota is used up, but a code about the rate would make clients repeat the request.
     code: kind === "quota" && namedKind({ code: words.code }) === "rate_limited"
       ? undefined
       : words.code,
@@ -76,14 +76,15 @@ const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
   [undefined, 400, 403, 413, 422, 500, 502],
 );
 
-/** Returns the kind of an error, before its refusals are read. */
+/** Returns the kind of an error by codes, words and status. `readRefusal` may replace it. */
 function kindOf(
   status: number | undefined,
   words: ErrorWords,
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   const named = namedKind(words, clues);
-  // A 401 is about the gateway's credential, which the caller cannot change. Only the code of a quota matters.
+  // A 401 is about the gateway's credential, which the caller cannot change. Only a code about a quota means something
+  // else.
   if (status === 401 && named !== "quota") return "authentication";
   if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
     return "context_too_long";
@@ -122,25 +123,28 @@ function namedKind(
     all.find((kind) => kind === "rate_limited" || kind === "overloaded");
 }
 
-/** MiniMax's code at the end of its message, on the paths of other providers' protocols. */
+/** MiniMax's code at the end of a message, at MiniMax's endpoints for other protocols. */
 const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 
 /** The codes of an account that stays closed after a payment. */
 const CLOSED = wordList("account_deactivated deactivated_workspace");
 
-/** The kinds that a code may name beside some statuses. */
+/** The only kinds that a code may name with one of these statuses. With other statuses, more kinds are possible. */
 const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
   402: new Set(["quota"]),
   403: new Set(["quota", "rate_limited", "permission"]),
   429: new Set(["quota", "rate_limited", "overloaded", "permission"]),
 };
 
-/** Kinds that a 4xx status excludes, and `invalid_request`, which adds nothing to it. */
+/**
+ * Kinds that a code cannot give a 4xx status. The status excludes `overloaded` and `timeout`, and already implies
+ * `invalid_request`.
+ */
 const NO_MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["overloaded", "timeout", "invalid_request"],
 );
 
-/** Kinds that a 5xx status excludes. Relays report a missing model for all their own errors. */
+/** Kinds that a code cannot give a 5xx status. Some relays report a missing model for any error of their own. */
 const MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["invalid_request", "not_found", "too_large"],
 );

@@ -22,7 +22,10 @@ const REACHED_REGEXP = new RegExp(
   "i",
 );
 
-/** The shortest wait that shows a long limit, in milliseconds. No limit of a minute asks for as much. */
+/**
+ * The shortest requested wait that shows a limit of hours or longer, in milliseconds. No limit per minute asks for so
+ * long a wait.
+ */
 const LONG_WAIT_MS = 600_000;
 
 /** A plan or a budget that is used up. */
@@ -31,7 +34,7 @@ const PLAN =
 const PLAN_REGEXP = eitherWay(PLAN, REACHED);
 const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 
-/** An account that has nothing to pay with. */
+/** An account without credit. */
 const CREDIT_REGEXP = new RegExp(
   eitherWay(
     "balance|credits?|funds?|extra usage|spend(?:ing)? (?:limit|cap)s?",
@@ -48,8 +51,8 @@ function eitherWay(one: string, other: string): RegExp {
 }
 
 /**
- * Distinguishes limits of an account. `quota` lasts: a plan is used up, or the credit. `rate_limited` ends in a moment.
- * Both may come with a status of another kind.
+ * Distinguishes the limits of an account. `quota` lasts, because a plan or the credit is used up. `rate_limited` ends
+ * in a moment. Providers may report both with the status of another kind.
  *
  * @param kind The kind by codes and status.
  * @param isNamed True when a code has named it.
@@ -61,7 +64,7 @@ export function limitKind(
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   const named = [...clues.codes].map(asWords).join("\n. ");
-  // OpenRouter has a budget for concurrent requests.
+  // OpenRouter also sends 402 when its budget for concurrent requests is used up.
   if (status === 402) return MOMENT_REGEXP.test(named) ? "rate_limited" : kind;
   const isLimit = kind === "rate_limited" || kind === "quota";
   const isRefused = kind === "forbidden" ||

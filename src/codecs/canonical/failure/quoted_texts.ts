@@ -6,7 +6,7 @@ import { isJsonObject, type JsonValue } from "@gateway/base/json";
  * error, so it is cut out before the error is read.
  */
 
-/** A word of an error or of a text. Scripts without spaces end where a name in Latin letters begins. */
+/** A word of an error or of a request's text. In a script without spaces, a word ends where Latin letters begin. */
 const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\u2025\u2027-\uffff]+/gi;
 
 /** Escapes in which providers quote a text, and the colors of a terminal. */
@@ -17,14 +17,15 @@ const COLOR_REGEXP = /(?:\p{Cc}|\\+(?:u001b|x1b|033))\[[\d;]{0,20}m/giu;
 /** A mark where a provider has cut a text, perhaps within a word. */
 const CUT_REGEXP = /…|\.{3}/;
 
-/** The most words beside cuts that are compared as parts of words. */
+/** The most words next to a cut that may match a part of a word. */
 const MAX_CUTS = 16;
 
-/** The fewest words in a row that count as a quotation from the middle of a text. */
+/** The fewest consecutive words that count as a quotation from the middle of a text. */
 const QUOTED_WORDS = 3;
 
 /**
- * The longest text that is always compared, in characters. A longer one is compared only if it has one of the names.
+ * The longest text that is always compared, in characters. A longer text is compared only if it contains a searched
+ * name.
  */
 const LONG_TEXT = 2000;
 
@@ -95,7 +96,7 @@ function isPartOf(whole: string, word = ""): boolean {
   return part !== whole && whole.includes(part);
 }
 
-/** Returns the places of the words beside the cuts of a message. Each may be a part of a word. */
+/** Returns the indexes of the words next to the cuts of a message. Such a word may be incomplete. */
 function cutsOf(text: string, words: readonly RegExpExecArray[]): number[] {
   if (!CUT_REGEXP.test(text)) return [];
   return [...words.keys()].filter((at) => {
@@ -136,7 +137,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Fields whose value has keys of the caller. */
+/** Fields whose value is an object with keys that the caller chose. */
 const HOLDERS = wordList(`
   parameters input_schema schema metadata logit_bias arguments
 `);

@@ -39,7 +39,8 @@ export function readRefusal(
   if (kind === undefined) return failure;
   if (kind === "filtered") return filtered(failure, httpStatus);
   if (kind !== "too_large") return { ...failure, kind };
-  // A wait does not help, but clients would repeat because of a code about the rate. Only a large body has 413.
+  // A wait does not help, but a code about the rate would make clients repeat the request. Only a body that is too
+  // large has the status 413.
   const { status = 429, message, type, param } = failure;
   return { kind, status, message, type, param };
 }
@@ -87,7 +88,7 @@ function refusedKind(
     : "forbidden";
 }
 
-/** Returns true when content was refused. Codes always count; words only if no account was closed. */
+/** Returns true when content was refused. Codes always count. Words do not count in the error of a closed account. */
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
@@ -127,13 +128,14 @@ function hasWords({ words }: RefusalRow, clues: Marks): boolean {
 const RELAYED_REGEXP =
   /^(?:(?:[\w.]*Error|Error code): )*(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
 
-/** The first mark or word of a part of the request. What follows may be the caller's text. */
+/** The first character or word that begins a part of the request. The text after it may be the caller's. */
 const PART_REGEXP =
   /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b|参数|消息|内容|字段|输入|工具|函数|提示|属性|名称/i;
 
 /**
- * Returns the clues to the state of the account. An error about the request may quote the caller's text, which must not
- * stop the connection for all. Such a message counts only up to the first part of the request that it names.
+ * Returns the clues to the state of the account. An error about the request may quote the caller's text, and a
+ * quotation must not stop the connection for all callers. So the message of such an error counts only up to the first
+ * part of the request.
  */
 export function ofAccount(
   clues: Clues,
@@ -150,7 +152,7 @@ export function ofAccount(
 
 /** The codes, texts and members of an error body, from all its levels. */
 export interface Clues {
-  /** In lower case, whole and up to the first dot. */
+  /** In lower case. A code with a dot is listed twice: whole, and up to its first dot. */
   readonly codes: Set<string>;
   /** Without links. */
   readonly texts: string[];
@@ -163,7 +165,7 @@ export interface Clues {
   isAlibaba: boolean;
 }
 
-/** The fields with codes. `status` is Google's, and `reason` is in its details. */
+/** The fields with codes. `status` and `reason` are Google's; `reason` is in the details of an error. */
 const CODE_KEYS = wordList(
   "code type status reason error_code error_type provider_code",
 );
@@ -177,7 +179,7 @@ const MAX_READ = 4096;
 
 const LINK_REGEXP = /https?:\/\/[^\s"')]+/gi;
 
-/** Z.ai's code at the start of its message, on the paths of other providers' protocols. */
+/** Z.ai's code at the start of a message, at Z.ai's endpoints for other protocols. */
 const TEXT_CODE_REGEXP = /^\[(\d{4})\]/;
 
 /** Collects the clues of an error body. */

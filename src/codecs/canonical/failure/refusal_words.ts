@@ -104,7 +104,7 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
 `),
 ];
 
-/** Errors of a rate limit that a request exceeds by itself, or for which the account lacks the credits. */
+/** Errors for a request that alone exceeds a rate limit, or that costs more credits than the account has. */
 export const SIZE_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:continuedev/continue/issues/10602
     /\brequest (?:is )?too large\b|\b(?:tokens|size|length) must be reduced\b|\breduce your message size\b|\btoo many tokens in (?:this|the|your) (?:request|prompt)\b|\bsingle request\b/
