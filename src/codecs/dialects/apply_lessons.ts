@@ -18,7 +18,7 @@ import { type Lesson, PREFILL } from "./lessons.ts";
 /** A request after the lessons that concern it. */
 interface Taught<Value> {
   readonly value: Value;
-  /** The lessons that changed it. */
+  /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
 }
 
@@ -31,8 +31,8 @@ export function teachBody(
 }
 
 /**
- * Changes a request before it is written, by the lessons about kinds of content. The caller's last message stays as it
- * is, because the caller would miss a picture there; the provider then refuses it.
+ * Changes a request before it is written, by the lessons about kinds of content. The caller's last message does not
+ * change, because its pictures matter to the caller. The provider may then refuse the request.
  *
  * @returns The same request when no lesson concerns it.
  */
@@ -49,8 +49,8 @@ export function concerns(lesson: Lesson, body: JsonObject): boolean {
 }
 
 /**
- * Returns a lesson about strict tools alone, where these caused the refusal of a body. So one caller's strict tool does
- * not change another's ordinary one.
+ * Limits a lesson to strict tools, if the refused body has strict tools that the lesson changes. So one caller's strict
+ * tool does not change another caller's ordinary tool.
  */
 export function narrowest(lesson: Lesson, refused: JsonObject): Lesson {
   const isWide = lesson.move !== "describe" &&
@@ -145,7 +145,9 @@ const ROLE_PATHS: readonly (readonly string[])[] = [
   ["input[]", "role"],
 ];
 
-/** Changes a field wherever the path leads, by `edit` of its object. An object that gets empty goes too. */
+/**
+ * Applies `edit` to each object that has the field at the end of the path. Removes an inner object that becomes empty.
+ */
 function editField(
   holder: JsonObject,
   [step = "", ...rest]: readonly string[],
@@ -191,7 +193,7 @@ function clampLimit(body: JsonObject, name: string, most: number): JsonObject {
     : { ...body, [name]: most };
 }
 
-/** Replaces an effort that is not among `words`. A model that cannot be kept from reasoning gets its lowest effort. */
+/** Replaces an effort that is not among `words` by the nearest of them, and `none` by the lowest of them. */
 function nearestEdit(words: readonly string[]) {
   const known = [...ALL_EFFORTS, "none" as const].filter((word) =>
     words.includes(word)
@@ -217,7 +219,7 @@ function closestWord(
     : closestEffort(asked, known);
 }
 
-/** Returns an edit that takes `strict` from strict tools alone, or from the others alone. */
+/** Returns an edit that removes `strict` from strict tools only, or from all other tools only. */
 function omitStrict({ input }: JsonObject, isStrict = false) {
   return (tool: JsonObject, name: string): JsonObject => {
     if ((tool[name] === true) !== isStrict) return tool;

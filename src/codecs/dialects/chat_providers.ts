@@ -52,7 +52,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: [
       "https://openrouter.ai/docs/api-reference/parameters",
       "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens",
-      // What replaces the signatures of Gemini.
+      // Shows what may replace a lost signature of Gemini.
       "https://github.com/RooCodeInc/Roo-Code/blob/main/src/api/providers/openrouter.ts",
     ],
     rules: {
@@ -219,14 +219,15 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/latest",
       // "Unrecognized request argument supplied: prompt_cache_key", for DeepSeek
       "https://github.com/vectorize-io/hindsight/issues/3518",
-      // Its efforts, and `reasoning_content`
+      // DeepSeek's efforts, and `reasoning_content`
       "https://github.com/earendil-works/pi/issues/9645",
     ],
     rules: { ...OPENAI_CHAT, cache: undefined },
     otherModels: { ...COMPATIBLE_CHAT, reasoningField: undefined },
     models: [
       {
-        // They think, and need the reasoning of their calls. Other makers may refuse the field.
+        // These models think, and need the earlier reasoning of their calls. Models of other makers may refuse the
+        // field.
         models: /^(?:fw-)?(?:deepseek|kimi)/,
         examples: ["DeepSeek-V4-Pro", "FW-Kimi-K2.5"],
         sources: [
@@ -280,7 +281,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
         sources: [
           "https://github.com/symfony/ai/issues/1777",
           "https://github.com/openai/openai-agents-python/issues/656",
-          // Gemini 3 accepts both.
+          // Gemini 3 accepts tools together with a format.
           "https://github.com/simstudioai/sim/pull/4184",
         ],
         rules: { formatsWithTools: false },
@@ -332,7 +333,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     ],
     rules: {
       ...COMPATIBLE_CHAT,
-      // Some of its models answer with a stream alone, and all can.
+      // Some models of DashScope answer only with a stream, and all models can stream.
       maxWholeTokens: -1,
       json: "none",
       schemas: false,

@@ -18,7 +18,7 @@ export interface ChatRules {
   readonly textParts: boolean;
   /** True when custom tools, `allowed_tools` and `refusal` exist. */
   readonly fullToolset: boolean;
-  /** The form of `response_format` without a schema: its own, a schema of any object, or none. */
+  /** The `response_format` for JSON without a schema: a format of its own, a schema of any object, or none. */
   readonly json: "object" | "schema" | "none";
   /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
   readonly schemas: boolean;
@@ -30,7 +30,10 @@ export interface ChatRules {
   readonly namedChoice: boolean;
   /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
-  /** The most tokens of an answer that is not streamed, or -1 for none. Else the gateway gathers a stream. */
+  /**
+   * The highest output limit, in tokens, of a request for a JSON answer; -1 when the provider only streams. Above it,
+   * the gateway requests a stream and gathers it.
+   */
   readonly maxWholeTokens: number;
   /** The part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
   readonly filePart: "file" | "document_url";
@@ -46,7 +49,7 @@ export interface ChatRules {
   readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
   /** The field for the signatures that Gemini 3 demands of earlier calls; `undefined` when nothing replaces lost ones. */
   readonly signatures: "extra_content" | "reasoning_details" | undefined;
-  /** True when all assistant messages need the field as soon as one has it. */
+  /** True when all assistant messages need the field for reasoning as soon as one has it. */
   readonly reasoningOnAll: boolean;
   /** True when the provider rejects a request without a user message. */
   readonly demandsUser: boolean;
@@ -67,7 +70,9 @@ export interface ChatRules {
   readonly openaiSettings: boolean;
   readonly topK: boolean;
   readonly cache: CacheSpelling | undefined;
-  /** The most stop strings; `Infinity` when no limit is known. The gateway cuts the answer at the others. */
+  /**
+   * The most stop strings; `Infinity` when no limit is known. The gateway cuts the answer at any further stop strings.
+   */
   readonly maxStops: number;
   /** The most tools of a request; `Infinity` when no limit is known. */
   readonly maxTools: number;
@@ -145,13 +150,13 @@ export const COMPATIBLE_CHAT: ChatRules = {
   maxTools: Infinity,
 };
 
-/** Kinds of service with the same rules, and the sources of those. */
+/** Kinds of service with the same rules, and the sources of the rules. */
 export interface ChatProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ChatRules;
-  /** The rules of models that are not OpenAI's, where they differ. */
+  /** The rules of other makers' models, if they differ from `rules`. */
   readonly otherModels?: ChatRules;
-  /** The rules of single models, where they differ. */
+  /** The rules of single models that differ from `rules`. */
   readonly models?: readonly ModelRow<Partial<ChatRules>>[];
 }

@@ -328,11 +328,11 @@ interface MessagesProvider {
   /** The host of its endpoint, for connections of any service. */
   readonly host: string;
   readonly sources: readonly string[];
-  /** True when `block_binding` with its beta header makes it drop thinking that fails the check. */
+  /** True when `block_binding` with its beta header makes the provider drop thinking that fails the check. */
   readonly dropsMismatches: boolean;
 }
 
-/** The providers with such features. Requests to other endpoints do not use them. */
+/** The providers with features of their own. Requests to other endpoints use none of these features. */
 export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
   {
     host: "api.anthropic.com",

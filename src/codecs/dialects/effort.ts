@@ -20,7 +20,9 @@ export function knownEfforts({ words }: EffortRules): readonly EffortWord[] {
   return EFFORT_WORDS.filter((word) => words[word] !== undefined);
 }
 
-/** Returns the efforts that all rows have. A row without efforts is of another kind of model, and counts for nothing. */
+/**
+ * Returns the efforts that all rows have. Rows without efforts are skipped, because they are for another kind of model.
+ */
 export function commonEfforts(
   rows: readonly (readonly EffortWord[])[],
 ): readonly EffortWord[] {
@@ -30,7 +32,10 @@ export function commonEfforts(
   );
 }
 
-/** The `strictest` of the tables of efforts. Makers have no names of their own for them. */
+/**
+ * Joins rows to the efforts that all of them have, by the efforts' own names, because makers do not rename them. It is
+ * the `strictest` for {@linkcode rulesFor}.
+ */
 export function strictestEffort(rows: readonly EffortRules[]): EffortRules {
   return effortRules(commonEfforts(rows.map(knownEfforts)));
 }
@@ -42,7 +47,7 @@ export function strictestEffort(rows: readonly EffortRules[]): EffortRules {
 export interface ModelRow<Rules> {
   /** The ids of the row, as {@link bareId} returns them. */
   readonly models: RegExp;
-  /** Ids that match this row and no row above it. The rules of unknown models come from the closest of them. */
+  /** Ids that match this row and no row above it. An unknown model gets the rules of the closest examples. */
   readonly examples: readonly string[];
   /** The provider's documentation, or reports of people who tested the model. */
   readonly sources: readonly string[];
@@ -50,11 +55,13 @@ export interface ModelRow<Rules> {
 }
 
 /**
- * Returns the rules of the first row for `model`, whatever its case and its host's spelling; else `undefined`.
+ * Returns the rules of the first row that matches `model`; `undefined` for none. The case of the id and the spelling of
+ * its host do not matter.
  *
- * With `strictest`, which joins rows to one that cannot stop reasoning, the table of a maker has rules for any name. An
- * unknown version gets what the rows of the closest earlier version and of its own variant (`pro`) both allow. A name
- * without a version moves from one generation to the next, and gets what all rows allow, or those of its variant.
+ * With `strictest`, which joins rows to their strictest common rules, an unknown model of the maker also gets rules. An
+ * unknown version gets the common rules of the closest earlier version, and of the closest one of its variant (`pro`).
+ * A name without a version may move to a new generation, so it gets the common rules of its variant, or else of all
+ * rows.
  */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],

@@ -55,7 +55,7 @@ export const MISTRAL_MODELS: EffortModels = [
 
 const GEMINI_PAGE = "https://ai.google.dev/gemini-api/docs/openai#thinking";
 
-/** The models of Gemini, there and on Vertex. */
+/** Gemini's models, at the Gemini API and on Vertex. */
 export const GEMINI_MODELS: EffortModels = [
   {
     // "Thinking level MEDIUM is not supported for this model."

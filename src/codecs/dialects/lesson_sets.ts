@@ -33,7 +33,10 @@ export function strictest(
   );
 }
 
-/** Returns the stricter one of two lessons about a subject: an error may name only one of the refused efforts. */
+/**
+ * Returns the stricter of two lessons about one subject. Of efforts, only those in both lessons remain, because an
+ * error may name only one of the refused efforts.
+ */
 function stricter(earlier: Lesson, later: Lesson): Lesson {
   if (later.move === "clamp") {
     return Number(earlier.words[0]) < Number(later.words[0]) ? earlier : later;

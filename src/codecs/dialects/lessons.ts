@@ -12,17 +12,17 @@ import { EFFORT_WORDS } from "../canonical/request/effort.ts";
 /** A change that a connection's model needs in translated requests. */
 export interface Lesson {
   /**
-   * - `omit`: leave the field out, or only beside the field in `words`.
-   * - `respell`: write the field, or the role, as the only one of `words`.
+   * - `omit`: leave the field out, always or only beside the field in `words`.
+   * - `respell`: write the name of the field, or the role, as the only entry of `words`.
    * - `nearest`: replace an effort by the nearest of `words`.
    * - `clamp`: lower the limit of the answer to the number in `words`.
    * - `describe`: move the keyword of schemas into the description beside it.
    * - `mention`: replace content of the kind, in earlier messages and results, by a text that mentions it.
    * - `disable`: switch thinking off. It may be on by default, so leaving the field out is not enough.
    * - `stream`: always request a stream.
-   * - `plain`: after a refusal that names nothing, do not leave out all suspects: such a body was refused, too.
-   * - `rename`: send names of tools of only letters, digits and `_`, and at most as long as `words` says. Only a trial
-   *   finds it, no refusal.
+   * - `plain`: do not leave out all suspected fields, because a body without them was refused, too.
+   * - `rename`: send names of tools of only letters, digits and `_`, and at most as long as `words` says. The gateway
+   *   learns this by a trial, never from a refusal.
    */
   readonly move:
     | "omit"
@@ -121,12 +121,14 @@ export const LIMIT_FIELDS: readonly string[] = [
 ];
 
 /**
- * The field of the lesson about a prefill: the beginning of an answer that the model should continue. Only a trial
- * finds it, no refusal.
+ * The field of the lesson about a prefill: the beginning of an answer that the model should continue. The gateway
+ * learns this by a trial, never from a refusal.
  */
 export const PREFILL = "prefill";
 
-/** Returns the suspected fields of the first part of the request that has any. They are sent again together. */
+/**
+ * Returns the suspected fields of one part of the request: the first part with a suspect. They are sent again together.
+ */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
   const part = ({ move, field }: Lesson) =>
     move === "omit" ? field.split(/[_.[]/, 1)[0] : move;

@@ -208,7 +208,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     sources: [
       SAMPLING_SOURCE,
       "https://github.com/goruck/home-generative-agent/releases/tag/v3.46.0-beta.1",
-      // 6.2 has no `none`. That it has no `max` either, as this page says, is not confirmed: it is sent as asked.
+      // Version 6.2 has no `none`. This page says that it has no `max` either. That is not confirmed, so `max` is sent.
       "https://dev.to/routerbase_com/4-request-validation-gotchas-when-migrating-openai-clients-to-gpt-62-reasoning-models-1aoc",
     ],
     rules: UP_TO_MAX,
@@ -225,13 +225,16 @@ export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
 const OPENAI_IDS =
   /^(?:(?:chat)?gpt-\d|o\d(?!\d)|(?:chat|codex|computer-use|davinci|babbage)(?:-|$))/;
 
-/** The services at which a name without a version, such as `gpt-latest`, is of OpenAI. */
+/** The services at which a name without a version, such as `gpt-latest`, means a model of OpenAI. */
 const OPENAI_SERVICES = /^(?:openai|azure|codex)/;
 const OPENAI_ALIAS = /^gpt(?:$|-(?!oss))/;
 
 type ModelAt = Pick<Target, "service" | "model">;
 
-/** Returns a model's bare id. A deployment of Azure may contain that of its model: `prod-gpt-5.5`, `gpt4o`, `gpt-41`. */
+/**
+ * Returns a model's bare id. The name of an Azure deployment may contain the id of its model: `prod-gpt-5.5`, `gpt4o`,
+ * `gpt-41`.
+ */
 function idOf({ service, model }: ModelAt): string {
   const id = bareId(model);
   if (!service.startsWith("azure")) return id;
@@ -257,8 +260,8 @@ const hasResponsesOnly = oncePer((target: ModelAt) =>
 );
 
 /**
- * Returns the protocol that translated requests for a model should have, where its connection has that endpoint;
- * `undefined` for the protocol of the connection's family.
+ * Returns the protocol to prefer for translated requests to a model, if the connection has an endpoint for it. Returns
+ * `undefined` to keep the protocol of the connection's family.
  */
 export function endpointFor(target: ModelAt): Protocol | undefined {
   const isBetter = hasResponsesOnly(target) ||
@@ -267,8 +270,8 @@ export function endpointFor(target: ModelAt): Protocol | undefined {
 }
 
 /**
- * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or those with tools
- * while it reasons. A request without an `effort` has the model's own.
+ * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or those with
+ * tools while it reasons. Without an `effort`, the model's default counts.
  */
 export function refusesChat(
   target: ModelAt,
@@ -285,7 +288,7 @@ function strictest(rows: readonly OpenAiModelRules[]): OpenAiModelRules {
   const efforts = rows.map((row) => row.efforts);
   const common = commonEfforts(efforts);
   return {
-    // Only variants such as `pro` lack `low`. For one of them behind another name, a refusal teaches its lowest effort.
+    // Only variants such as `pro` lack `low`. If such a variant has another name, a refusal teaches its lowest effort.
     efforts: common.length > 0
       ? common
       : commonEfforts(efforts.filter((words) => words.includes("low"))),

@@ -192,7 +192,7 @@ function effortLessons(
   const isListed = listed.some((one) => one === value);
   const isWhole = listed.length === 0 && WORDS.NO_EFFORT_REGEXP.test(text);
   if (field === undefined || isListed || isWhole) return [];
-  // If the list names no effort but `default`, the nearest is to leave the field out.
+  // If the list names no effort but `default`, leaving the field out is the nearest choice.
   if (accepted.includes("default") && listed.every((one) => one === "none")) {
     return [{ move: "omit", field, words: [] }];
   }
@@ -208,7 +208,7 @@ function effortLessons(
 
 function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
   const messages = listOf(sent.messages ?? sent.input).map(objectOf);
-  // An error that names no role means the newest: `developer`.
+  // An error that names no role means the newest role: `developer`.
   const isNewest =
     /^(?!.*\b(?:user|assistant|tool)\b).*\b(?:value|unexpected)\b/is
       .test(text) && messages.some(({ role }) => role === "developer");

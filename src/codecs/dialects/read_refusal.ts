@@ -155,7 +155,7 @@ function relayedParam(message: string, sent: JsonObject): string {
 
 /** Returns a lesson for each part of a body that may be left out. Any of them may be the cause of the refusal. */
 function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
-  // Without its options, a stream may not report the usage.
+  // Without `stream_options`, a stream may lack the usage.
   const fields = (OMITTABLE[protocol] ?? [])
     .filter((field) => field !== "stream_options")
     .map((field) =>

@@ -52,7 +52,7 @@ export function effortAbility(rules: EffortRules): ReasoningAbility {
 }
 
 /**
- * Returns the reasoning settings that OpenRouter takes for a model. It fits the efforts to the model.
+ * Returns the reasoning settings that OpenRouter takes for a model. OpenRouter itself fits efforts to the model.
  *
  * @param mandatory The efforts of a model that always reasons.
  */

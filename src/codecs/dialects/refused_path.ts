@@ -12,7 +12,7 @@ const ORDINARY_NAMES = [
   ...["minimum", "maximum"],
 ];
 
-/** The characters before and after a name that are searched for such words. */
+/** The number of characters before and after a name that are searched for a word such as `parameter`. */
 const BESIDE = 40;
 
 /** The most names that are read in one sentence. */

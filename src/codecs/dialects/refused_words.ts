@@ -68,7 +68,7 @@ export const STRICT_REGEXP =
 export const SUBJECT_REGEXP =
   /[`'"]\w|\w_\w|\w\.\w|\[\d|\d{3}|\b(?:messages?|content|tools?|prompt|tokens?|context|schemas?|formats?|models?|keys?|accounts?|images?|files?|roles?|json|length|empty|missing|required|credits?|balance|quota|billing|limit|permissions?|subscription|access|overloaded|regions?)\b|余额|欠费|[模型消息图片内容角色]{2}/i;
 
-/** Words about what a server compiles schemas to. Such an error does not name the caller's schema. */
+/** Words about the compiled form of schemas, such as a grammar. Such an error does not name the caller's schema. */
 export const COMPILED_REGEXP =
   /\bgrammar\b|\bschema\b.{0,40}\b(?:compil|conver)/i;
 

@@ -37,7 +37,10 @@ export interface ThinkingRules {
 
 type Rows = readonly ModelRow<ThinkingRules>[];
 
-/** Returns the rules of an unknown model that is like the models of all rows. Nothing turns its thinking off. */
+/**
+ * Joins rows to their strictest common rules, for an unknown model that may resemble any of them. Its thinking counts
+ * as always on.
+ */
 export function strictestThinking(
   rows: readonly [ThinkingRules, ...ThinkingRules[]],
 ): ThinkingRules {
@@ -184,7 +187,7 @@ const GLM: ThinkingRules = {
 const GLM_TOOLS_SOURCE =
   "https://github.com/vectorize-io/hindsight/issues/4246";
 
-/** The models of Z.ai, on both hosts. */
+/** The models of Z.ai, at the hosts of Z.ai and BigModel. */
 export const GLM_MODELS: Rows = [
   {
     models: /^glm-5\.3/,
@@ -292,8 +295,8 @@ const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
 /**
  * Returns the rules of a Kimi or DeepSeek model, by its id, that hold at every host of open models; else `undefined`.
  * The hosts reject a history without the reasoning of its calls, as the models' own providers do
- * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366). They
- * take the efforts of Kimi K3 that Moonshot takes (https://docs.together.ai/docs/kimi-k3-quickstart).
+ * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366). For
+ * Kimi K3, these hosts accept the same efforts as Moonshot (https://docs.together.ai/docs/kimi-k3-quickstart).
  */
 export function openRules(model: string): ThinkingRules | undefined {
   const id = bareId(model);
@@ -336,7 +339,7 @@ export function mandatoryEfforts(
 }
 
 /**
- * Returns true for a model that begins its text with its reasoning in a tag, where the host does not separate it
+ * Returns true for a model whose text begins with reasoning in a tag, unless the host separates the reasoning
  * (promptfoo/promptfoo#9587, deepseek-ai/DeepSeek-R1#342, RooCodeInc/Roo-Code#8989, sgl-project/sglang#22637).
  */
 export const writesTags = (model: string): boolean =>

@@ -23,7 +23,7 @@ export interface ReasoningAbility {
   readonly least?: EffortWord | undefined;
   /** Its effort when a request sets none; `undefined` when that is unknown, or when it does not reason by default. */
   readonly usual?: EffortWord | undefined;
-  /** True when an effort holds for answers without reasoning, too; absent: false. */
+  /** True when an effort also applies to answers without reasoning; absent: false. */
   readonly effortWhenOff?: boolean | undefined;
   /**
    * The requests in which it cannot reason: with a forced tool call, with tools, or with the results of calls but
@@ -41,7 +41,7 @@ interface ReasoningNeeds {
   readonly hasTools: boolean;
   /** True when the history ends with the results of calls, without the reasoning before the calls; absent: false. */
   readonly lacksReasoning?: boolean | undefined;
-  /** The output limits, in tokens, where a budget must leave room for the answer; absent: it need not. */
+  /** The output limits, in tokens, when a thinking budget must leave room for the answer; absent when it need not. */
   readonly limits?: OutputLimits | undefined;
 }
 
@@ -85,7 +85,8 @@ export function fitReasoning(
     ? obstacleFor(mode, needs, ability)
     : undefined;
   if (obstacle !== undefined) {
-    // All requests of an agent have tools: only what the caller asked for is named there.
+    // Every request of an agent has tools. So the obstacle is reported only if the caller asked for reasoning, or
+    // forces a call.
     if (wanted || obstacle === FORCED_CALL) reportDropped(obstacle, losses);
     return canStop(ability)
       ? stopped(settings, ability, losses)

@@ -25,7 +25,7 @@ const OPTIONAL_SETTINGS = [
 /** One of the settings that only some targets take. */
 export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
 
-/** The settings that OpenAI's sampling has, and that its reasoning models refuse. */
+/** OpenAI's sampling settings, which its reasoning models refuse. */
 export const SAMPLING_SETTINGS = [
   "temperature",
   "topP",
@@ -33,7 +33,7 @@ export const SAMPLING_SETTINGS = [
   "presencePenalty",
 ] as const satisfies readonly OptionalSetting[];
 
-/** Returns the settings that are true in a table of what a target lacks. */
+/** Returns the names that are true in a table of settings that a target lacks. */
 export function lacksOf(
   table: Readonly<Partial<Record<OptionalSetting, boolean>>>,
 ): readonly OptionalSetting[] {
@@ -71,7 +71,7 @@ export function fitSettings(
     ...request,
     ...removed,
     sampling: { ...request.sampling, ...removed },
-    // The conversation replaces a cache key.
+    // An encoder would send `conversation` in place of a missing cache key.
     ...(lost.includes("cacheKey") ? { conversation: undefined } : {}),
   };
 }
@@ -85,7 +85,7 @@ function isRawOf(
     setting === "safetyIdentifier") && request[setting]?.protocol === protocol;
 }
 
-/** Returns true for a setting that the target would have to obey. */
+/** Returns true when the request has the setting, and without it the answer may differ. */
 function isGiven(
   request: CanonicalRequest,
   setting: OptionalSetting,
@@ -103,7 +103,7 @@ function isGiven(
     case "serviceTier":
       return (request.serviceTier?.tier ?? "auto") !== "auto";
     case "safetyIdentifier":
-      // One that repeats `user` is sent as the user.
+      // An identifier that equals `user` is sent as `user`.
       return isOwnIdentifier(request);
     default:
       return request[setting] !== undefined;

@@ -18,7 +18,9 @@ interface AwaitedCall {
   result: ToolResultBlock | undefined;
 }
 
-/** The calls with one id in the latest turn that has the id. Those from `next` on have no result yet. */
+/**
+ * The calls that share an id, in the latest turn with that id. The calls from the index `next` on have no result yet.
+ */
 interface Queue {
   readonly calls: AwaitedCall[];
   next: number;

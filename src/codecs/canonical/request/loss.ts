@@ -105,9 +105,9 @@ export function dropContinuation(
 }
 
 /**
- * Reports a block that a message of its role cannot hold. A block that only its own protocol has brings its weight.
+ * Reports a block that a message of its role cannot hold. A block that only one protocol has carries its own weight.
  *
- * @param protocol The target's protocol, for people.
+ * @param protocol The target's protocol, as the message names it.
  * @param weight The weight of other blocks. Losing the model's own content weighs less than losing the caller's.
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */

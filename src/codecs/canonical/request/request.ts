@@ -84,8 +84,8 @@ export type OutputFormat =
     readonly name?: string | undefined;
     readonly description?: string | undefined;
     /**
-     * Absent when the caller did not set it; `wanted` when its protocol promises it. A target that cannot enforce the
-     * schema rejects `true`, and reports `wanted`.
+     * `wanted` when the caller did not set it, but the caller's protocol promises strict schemas. For a target that
+     * cannot enforce the schema, `true` rejects the request, and `wanted` is reported as dropped.
      */
     readonly strict?: boolean | "wanted" | undefined;
   };
@@ -117,7 +117,7 @@ export interface ReasoningSettings {
   /** Present only with mode `budget`. */
   readonly budgetTokens?: number | undefined;
   readonly effort?: Effort | undefined;
-  /** The form in which the caller wants to read it; absent: the upstream's default. */
+  /** The form in which the caller wants to read the reasoning; absent: the upstream's default. */
   readonly summary?: "none" | "auto" | "concise" | "detailed" | undefined;
 }
 

@@ -46,7 +46,8 @@ class OpenSchemaError extends Error {
 function close(schema: JsonObject): JsonObject {
   const kept: JsonObject = {};
   const moved: string[] = [];
-  // `prefixItems` moves away. Alone, `items` would apply to the first items, too.
+  // `prefixItems` moves to the description, together with `items`. Without `prefixItems`, `items` would also apply to
+  // the first items.
   const isTuple = schema.prefixItems !== undefined;
   for (const [keyword, value] of Object.entries(schema)) {
     const isKnown = keyword === "format"
@@ -59,7 +60,7 @@ function close(schema: JsonObject): JsonObject {
     else moved.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   const isUnknown = String(schema.description).includes(UNKNOWN_REFERENCE);
-  // Each closed part would forbid the properties of the other.
+  // If both parts were closed, each would forbid the other's properties.
   const isJoined = COMBINED.filter((word) => word in schema).length > 1;
   if (isUnknown || isJoined || "allOf" in schema) throw new OpenSchemaError();
   if (isObjectSchema(kept)) closeObject(schema, kept);
@@ -121,7 +122,7 @@ export interface StrictRoom {
 
 /**
  * Returns the room for the strict schemas of one request: at most 20 tools. Together they may have 24 optional
- * parameters (https://github.com/elizaOS/eliza/issues/16499) and 16 of several types
+ * parameters (https://github.com/elizaOS/eliza/issues/16499) and 16 parameters of several types
  * (https://github.com/ENTERPILOT/GoModel/pull/963). A definition counts once for each use.
  */
 export function createStrictRoom(): StrictRoom {

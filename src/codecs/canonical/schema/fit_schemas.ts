@@ -15,7 +15,7 @@ export interface SchemaAbility {
    * `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
    */
   readonly enforces: "openai" | "any" | "closed" | "none";
-  /** The form of a format without a schema: its own, a schema of any object, or none. */
+  /** The format for JSON without a schema: a format of its own, a schema of any object, or none. */
   readonly json: "object" | "schema" | "none";
   /** True when a format may have a schema. */
   readonly formatSchemas: boolean;
@@ -113,7 +113,9 @@ function closedFormat(
   return instructed(format, "cannot enforce this schema", scope);
 }
 
-/** Returns the format with `strict` where the schema allows it, unless the request sets it to false. */
+/**
+ * Returns the format, with `strict` when the schema allows strictness and the request does not set `strict` to false.
+ */
 function schemaFormat(
   format: SchemaFormat,
   { ability, losses }: SchemaScope,
@@ -138,7 +140,10 @@ function schemaFormat(
   return { ...format, schema, strict: undefined };
 }
 
-/** Returns the schema of a tool's arguments that a target takes, and its `strict`, without which any tool works. */
+/**
+ * Returns the schema of a tool's arguments in the form that a target takes, and `strict`. When the target cannot
+ * enforce the schema, `strict` is dropped, because the tool works without it.
+ */
 export function fitFunction(
   { name, parameters, strict }: FunctionTool,
   { ability, room, losses }: SchemaScope,

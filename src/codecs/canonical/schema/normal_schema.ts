@@ -224,7 +224,10 @@ class Normalizer {
     return CHECKS.get(keyword)?.(value) === false ? undefined : value;
   }
 
-  /** Writes an inner schema; `undefined` for any other value. An empty list is PHP's empty object. */
+  /**
+   * Writes an inner schema; `undefined` for any other value. An empty list counts as an empty object, because PHP
+   * writes it so.
+   */
   #writeInner(place: Place): JsonValue | undefined {
     const { schema, isDefinition = false } = place;
     if (typeof schema === "boolean") return schema;
@@ -301,7 +304,7 @@ function modern(schema: JsonObject): JsonObject {
     [nullable === true && type !== undefined, {
       type: [type ?? [], "null"].flat(),
     }],
-    // Up to draft 4, these are flags of the other bounds.
+    // Up to draft 4, the exclusive bounds are flags beside `minimum` and `maximum`.
     [rest.exclusiveMinimum === true, {
       minimum: undefined,
       exclusiveMinimum: rest.minimum,

@@ -80,7 +80,10 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
   return first;
 }
 
-/** As {@linkcode strictFault}, for a format that the caller did not call strict. Its root must also be an object. */
+/**
+ * Like {@linkcode strictFault}, for a format without the caller's `strict`. The root of its schema must also be an
+ * object.
+ */
 export function promiseFault(schema: JsonObject): string | undefined {
   const isObject = schema.type === "object" && schema.anyOf === undefined;
   return isObject ? strictFault(schema) : "a strict schema must be an object";

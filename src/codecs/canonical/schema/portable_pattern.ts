@@ -53,7 +53,7 @@ export function isGrammarPattern(pattern: string): boolean {
   for (const one of bare) {
     if (one === "(") depth++;
     if (one === ")") depth--;
-    // An alternative outside of a group has only one of the anchors.
+    // With a `|` outside of a group, each alternative has only one of the two anchors.
     if (one === "|" && depth === 0) return false;
   }
   return true;

@@ -39,9 +39,9 @@ const MAX_CHARACTERS = 256 * 1024;
 
 /**
  * Returns the schema of a function's arguments with an object at its root, without a reference or a choice there. A
- * choice becomes one object with the properties of all. A property is required when all of them require it. OpenAI
- * rejects 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the root (https://github.com/langchain-ai/langchainjs/issues/9804).
- * The last two move into the description.
+ * choice becomes one object with the properties of all alternatives. A property is required when all alternatives
+ * require it. OpenAI rejects 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the root
+ * (https://github.com/langchain-ai/langchainjs/issues/9804). `enum` and `not` move into the description.
  */
 export function rootObject(schema: JsonObject | undefined): JsonObject {
   const normal = normalSchema(schema ?? { properties: {} });

@@ -140,7 +140,10 @@ class Limiter {
   }
 }
 
-/** Returns the keywords that add no level. Moonshot counts no levels in others, such as `not`. These do not change. */
+/**
+ * Returns the keywords with schemas on the same level. Moonshot counts no levels in other keywords, such as `not`, so
+ * they do not change.
+ */
 function valuesIn(schema: JsonObject): JsonObject {
   const { items, additionalProperties, anyOf } = schema;
   return present({ items, additionalProperties, anyOf });

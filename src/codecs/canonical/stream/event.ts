@@ -102,7 +102,7 @@ export interface BlockEndEvent {
   readonly index: number;
 }
 
-/** The answer is complete. It has `reasoningDropped` when the upstream sends that only at the end. */
+/** The answer is complete. It has `reasoningDropped` when the upstream sends the reasons only at the end. */
 export interface EndEvent
   extends Omit<Answer, "id" | "model" | "createdAtMs" | "blocks"> {
   readonly type: "end";

@@ -163,7 +163,7 @@ function plainText(json: string): string | undefined {
 /** A text that no provider sends. It checks where an event's JSON has its text. */
 const PROBE = "(model-gateway: text)";
 
-/** The most templates in a row without a match. After that, no template is made. */
+/** The most consecutive templates without a match. After them, no template is made. */
 const MAX_USELESS = 8;
 
 /** The longest event that becomes a template, in characters. A template of megabytes is slower than the parser. */

@@ -13,7 +13,7 @@ import {
 
 /** The tools and choices that a target takes. */
 export interface ChoiceAbility {
-  /** The target's protocol, because a hosted tool of another one does not run there. */
+  /** The target's protocol. Hosted tools of other protocols do not run at the target. */
   readonly protocol: Protocol;
   /** True when a choice may list the allowed tools; if false, the request offers these alone. */
   readonly allowedList: boolean;
@@ -51,7 +51,7 @@ export function fitChoice(
     : allowedTools(request.tools, given);
   const runnable = offered.filter((tool) => isRunnable(tool, ability, losses));
   const wanted = choiceFor(given, runnable, ability, losses);
-  // A model that must call any tool calls the only one.
+  // With one tool in the request, forcing a call of any tool forces a call of this tool.
   const only = ability.force === "any" && wanted?.type === "tool"
     ? wanted.tool.name
     : undefined;

@@ -102,7 +102,7 @@ const MAX_OPENING_LENGTH = 64;
 /** A run of characters, one complete escape of a JSON string, or a backslash that begins no escape. */
 const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
 
-/** Reads the arguments of a call as they arrive, and returns those of the caller's tool. */
+/** Converts the arguments of a call, while they arrive, to the arguments of the caller's tool. */
 interface CallInput {
   /** Returns the next part of the input, which may be empty. */
   push(fragment: string): string;

@@ -52,7 +52,7 @@ const INVALID_ARGUMENTS =
  * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
  *
  * @param isWhole True for an answer that was not streamed. Its calls have no limits, because its body has one.
- * @param ids The source of ids that are unique in the session; absent: calls keep theirs.
+ * @param ids The source of ids that are unique in the session; absent: calls keep their ids.
  */
 export function settleCalls(
   isWhole = false,

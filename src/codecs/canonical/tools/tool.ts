@@ -99,7 +99,10 @@ export type ToolChoice =
     readonly value: JsonObject;
   };
 
-/** Returns the tools that the choice allows, for targets without a list of allowed tools; all when it has no list. */
+/**
+ * Returns the tools that the choice allows, for targets without a list of allowed tools; all tools when the choice has
+ * no list.
+ */
 export function allowedTools(
   tools: readonly Tool[],
   choice: ToolChoice | undefined,

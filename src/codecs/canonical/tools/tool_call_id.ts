@@ -81,7 +81,7 @@ export function createUniqueIds(
   taken: readonly string[] = [],
 ): (id: string, forms?: readonly string[]) => string {
   const used = new Set(taken);
-  /** The attempts for each id so far. They keep equal ids as fast as distinct ones. */
+  /** The number of attempts for each id so far. So repeated ids take no longer than distinct ones. */
   const tries = new Map<string, number>();
   return (id, forms = [fitId(id, CALLER_RULE)]) => {
     let assigned = forms.find((form) => !used.has(form));
@@ -95,7 +95,7 @@ export function createUniqueIds(
   };
 }
 
-/** The rule for the ids that callers of a protocol with few legal characters get. */
+/** The rule for ids to callers whose protocol allows few characters. */
 export const CALLER_RULE = { maxLength: 128 };
 
 /** Returns the calls of a history without their arguments. {@linkcode createAnswerIds} reads only the ids. */
