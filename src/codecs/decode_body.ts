@@ -39,7 +39,7 @@ export function createBodyDecoder(
         kind = bodyKind(bytes);
         if (kind === "json") {
           chosen = wholeDecoder(codec, ids);
-          // The beginning of the mark may have come before, alone.
+          // The first bytes of the byte order mark may have arrived before these bytes.
           return chosen.push(bytes.subarray(markBytes(bytes)), emit);
         }
       }

@@ -3,8 +3,8 @@ import type { CallerCodec } from "./canonical/codec.ts";
 import type { CanonicalRequest } from "./canonical/request/request.ts";
 
 /**
- * The most that is kept of a request for its answer. Some streams repeat it in every event, so a larger one would
- * delay other requests. A thousand tools with a hundred values each fit.
+ * The limits of the part of a request that is kept for its answer. Some streams repeat that part in every event, so a
+ * larger part would delay other requests. A thousand tools with a hundred values each fit.
  */
 const MAX_KEPT = { values: 100_000, characters: 8 * 1024 * 1024 };
 

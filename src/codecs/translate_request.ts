@@ -41,7 +41,7 @@ interface RequestTranslation {
   readonly streamOnly: boolean;
   /** Fields to set in the upstream's body, after all others. */
   readonly force: Readonly<JsonObject>;
-  /** Fields to remove from the upstream's body; `messages[].name` removes one from each message. */
+  /** Fields to remove from the upstream's body; `messages[].name` removes the name of each message. */
   readonly omit: readonly string[];
   /** The lessons of earlier refusals; default: none. A strict request gets none. */
   readonly lessons?: readonly Lesson[] | undefined;

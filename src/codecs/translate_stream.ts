@@ -21,7 +21,7 @@ import { settleCalls } from "./canonical/tools/settle_calls.ts";
 /**
  * Returns the stage between the decoder and the encoder of an answer.
  *
- * @param ids The source of ids for calls whose own are not unique.
+ * @param ids The source of ids for calls whose own ids are not unique.
  * @param isWhole True for an answer that was not streamed, whose calls have no limits of their own.
  */
 export function editAnswer(

@@ -65,7 +65,7 @@ export interface ChatDialect extends ChatRules {
   readonly reasoningOfCalls: boolean;
   /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
   readonly marksTools: boolean;
-  /** True for a Claude behind a provider that passes the tools on to it. */
+  /** True for a Claude model at a provider that passes the tools on to Claude. */
   readonly isClaude: boolean;
   /** The schemas of tools and formats that the provider takes. */
   readonly schema: SchemaAbility;
@@ -180,7 +180,7 @@ function abilityOf(
       : maxEffort === "max"
       ? ALL_EFFORTS
       : COMMON_EFFORTS,
-    // A model that does not reason refuses any effort.
+    // At other providers, the model may be one without reasoning, which refuses any effort.
     least: openaiSettings ? "low" : undefined,
   };
 }

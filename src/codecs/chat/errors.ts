@@ -37,8 +37,8 @@ export function encodeFailure(failure: Failure): EncodedFailure {
 }
 
 /**
- * Returns an error of the gateway. An exhausted limit has the code at which clients stop, and its own code as `type`.
- * Kimi Code 2.1.0 waits for any other `retry-after`, without a message.
+ * Returns an error of the gateway. For an exhausted limit, it has the code at which clients stop, and the gateway's
+ * code as `type`. With any other code, Kimi Code 2.1.0 waits for the time in `retry-after` without a message.
  */
 export function encodeError(error: GatewayError): object {
   const { error: shown } = encodeOpenAiError(error);

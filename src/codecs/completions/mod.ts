@@ -42,7 +42,7 @@ function completionEncoder(chat: StreamEncoder): StreamEncoder {
   };
 }
 
-/** The fields that the translation does not support, with their values that have no effect. */
+/** The fields that the translation does not support, each with the values that have no effect. */
 const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
   n: [1],
   best_of: [1],
@@ -91,7 +91,7 @@ function completionOf(chat: JsonObject): JsonObject {
   return completionObject(chat, (choice) => textAt(choice.message));
 }
 
-/** Converts a Chat chunk into a legacy one; `undefined` without text, end or usage. Errors are the same. */
+/** Converts a Chat chunk into a legacy one; `undefined` without text, end or usage. Error frames do not change. */
 function completionFrameOf(frame: SseFrame): SseFrame | undefined {
   const chunk = parseJson(frame.data);
   if (!isJsonObject(chunk) || chunk.object !== "chat.completion.chunk") {

@@ -57,7 +57,7 @@ export interface WrittenAnswer {
 /**
  * Translates a whole answer.
  *
- * @throws {UpstreamFailure} When it reports an error, or is not an answer.
+ * @throws {UpstreamFailure} When the body reports an error, or is not an answer.
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const answer = foldAnswer(

@@ -12,7 +12,7 @@ import { summaryIn } from "../responses/request/opaque_item.ts";
 
 /** Opens the gateway's own seals in the native requests of a protocol, for one target. */
 interface OwnSeals {
-  /** The fields that lead to the objects with seals, each a list. */
+  /** The path to the objects with seals. Each of its fields holds a list. */
   readonly path: readonly [outer: string, inner?: string];
   /** The fields of such an object that are read. */
   readonly keys: readonly string[];
@@ -68,8 +68,9 @@ const KEYS = ["type", "id", ...Object.keys(FORMS)];
 const MAX_LENGTH = 1024 * 1024;
 
 /**
- * Returns the opener of the gateway's own seals in native requests for a target. It unwraps what this target sealed.
- * `undefined` when the protocol has no seals, and for another gateway, which opens them itself.
+ * Returns the opener of the gateway's own seals in native requests for a target. The opener unwraps the seals of this
+ * target. Returns `undefined` for a protocol without seals, and for a target that is another gateway, which opens the
+ * seals itself.
  */
 export function ownSeals(
   protocol: Protocol,

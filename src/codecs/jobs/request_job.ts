@@ -58,7 +58,9 @@ export interface RequestJob extends CallerForm {
   readonly omit: readonly string[];
   /** The lessons of earlier refusals. */
   readonly lessons: readonly Lesson[];
-  /** The refusal of the body that `lessons` gave. The lessons in the refusal are applied, too. */
+  /**
+   * The refusal of an earlier body, to which `lessons` were applied. The lessons from this refusal are applied, too.
+   */
   readonly refusal?: FieldRefusal | undefined;
   /** True to send one suspected part again, to find the cause of an earlier refusal; default: false. */
   readonly probes?: boolean | undefined;

@@ -40,7 +40,7 @@ interface TranslatedRequest {
   /**
    * Translates a whole answer.
    *
-   * @throws {UpstreamFailure} When it reports an error, or is not an answer.
+   * @throws {UpstreamFailure} When the body reports an error, or is not an answer.
    */
   answer(bytes: Uint8Array<ArrayBuffer>, sources: Sources): Uint8Array;
   /**
@@ -112,7 +112,9 @@ function transformOf(
   });
   const writer = steps.writable.getWriter();
 
-  /** Runs a step. An error is a bug of the gateway. It ends the answer as an error of the provider does. */
+  /**
+   * Runs a step. An exception is a bug of the gateway. It ends the answer in the same way as an error of the provider.
+   */
   function translated(step: () => string): string {
     try {
       return step();

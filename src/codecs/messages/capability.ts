@@ -5,8 +5,8 @@ const UNSUPPORTED_REGEXP =
   /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found|not a multimodal|text-only|非法|不支持/i;
 
 /**
- * The subjects of refusals after which Claude Code repeats its request without the subject, in the order in which it
- * looks for them. The classes and their order are those of the protocol reference in Claude Code's program (`claude
+ * The subjects of refusals that Claude Code recognizes, in the order of its checks. It repeats the request without the
+ * refused subject. The classes and their order come from the protocol reference in Claude Code's program (`claude
  * gateway`, "Errors"), which https://code.claude.com/docs/en/llm-gateway-protocol describes.
  */
 const CLASSES: readonly (readonly [name: string, subject: RegExp])[] = [

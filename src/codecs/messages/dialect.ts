@@ -60,7 +60,9 @@ const GATEWAY: MessagesRules = {
   maxNameLength: 128,
 };
 
-/** Returns the rules of a target: those of its Claude model, on any connection, or the compatible ones. */
+/**
+ * Returns the rules of a target: the rules of its Claude model at any provider, or else those of compatible servers.
+ */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,
 ) => MessagesDialect = oncePer((target) => {

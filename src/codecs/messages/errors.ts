@@ -13,7 +13,7 @@ import {
 import { readFailure } from "../canonical/failure/failure_kind.ts";
 import { withCapability } from "./capability.ts";
 
-/** Returns the status and the type of a kind, in Anthropic's words. The status is for errors without one. */
+/** Returns the status and the type of a kind, in Anthropic's words. The status is used when an error has none. */
 function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
   if (kind === "quota") return [402, "billing_error"];
   const [status, type] = SHAPE_BY_KIND[kind];
@@ -51,7 +51,7 @@ export function encodeFailure(
     ? shownFailure(failure)
     : { ...failure, kind: "invalid_request" as const, status: 400, message };
   return {
-    // Claude Code recognizes a prompt that is too long only by 400.
+    // Claude Code recognizes the error for a prompt that is too long only with the status 400.
     status: shownStatus(shown) ?? shapeOf(shown.kind)[0],
     body: { type: "error", error: errorObject(shown), request_id: requestId },
   };

@@ -29,7 +29,10 @@ export function openAiType({ kind }: Failure): string {
 /** The code of an exceeded context, on which clients of both protocols shorten their conversation. */
 export const OVERFLOW_CODE = "context_length_exceeded";
 
-/** Returns the provider's status, or a default when it has none that callers may see, or one of another protocol. */
+/**
+ * Returns the provider's status. A default replaces a status that callers must not see, and 529, which only Messages
+ * has.
+ */
 export function openAiStatus(failure: Failure): number {
   const status = shownStatus(failure);
   return status === undefined || status === 529

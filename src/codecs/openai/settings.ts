@@ -99,7 +99,9 @@ interface WireSchema {
   readonly strict?: boolean | null | undefined;
 }
 
-/** Parses the output format at `field`, alike in both protocols; throws `invalid_request` for an unknown type. */
+/**
+ * Parses the output format at `field`, which both protocols spell alike; throws `invalid_request` for an unknown type.
+ */
 export function decodeOutputFormat(
   type: string | undefined,
   wire: WireSchema,

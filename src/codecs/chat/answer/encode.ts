@@ -120,7 +120,7 @@ interface Layout {
   readonly places: ReadonlyMap<AnswerBlock, TextRange>;
 }
 
-/** Joins consecutive texts directly, and all others with a paragraph break. */
+/** Joins consecutive texts directly, and all other blocks with a paragraph break. */
 function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
   const places = new Map<AnswerBlock, TextRange>();

@@ -251,10 +251,10 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
 }
 
 /**
- * Google accepts this in place of a signature that is lost, or that another model's call never had. The Gemini API also
- * documents `context_engineering_is_the_way_to_go` (ai.google.dev/gemini-api/docs/thought-signatures, FAQs); Vertex
- * documents only this one (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call
- * of a step needs one.
+ * Google accepts this text in place of a lost signature, and for calls of other models, which never had a signature.
+ * The Gemini API also documents `context_engineering_is_the_way_to_go`
+ * (ai.google.dev/gemini-api/docs/thought-signatures, FAQs); Vertex documents only this text
+ * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs one.
  */
 const LOST_SIGNATURE = "skip_thought_signature_validator";
 

@@ -54,7 +54,7 @@ function decodeUsage(
   };
 }
 
-/** Reads the `usage` of an answer or a chunk. Groq sends some of them only in `x_groq`. */
+/** Reads the `usage` of an answer or a chunk. Groq may send `usage` only inside `x_groq`. */
 export function usageIn(
   { usage, x_groq, service_tier }: JsonObject,
 ): Usage | undefined {

@@ -36,7 +36,7 @@ export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
     .filter((part) => part !== undefined);
 }
 
-/** Puts the context of a file before it. */
+/** Adds the `context` of a file as a text before the file. */
 function withContext(block: Block): Block[] {
   if (block.kind !== "file" || block.context === undefined) return [block];
   if (block.source.type === "text") return [block];

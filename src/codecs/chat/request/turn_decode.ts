@@ -20,7 +20,9 @@ import {
 import { decodeParts, resultContents } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
-/** Reads each message as a turn, results in a row as one; throws `invalid_request`, which names the message. */
+/**
+ * Reads each message as a turn, and consecutive results as one turn; throws `invalid_request`, which names the message.
+ */
 export function decodeMessages(
   messages: readonly WireMessage[],
 ): readonly Turn[] {
@@ -90,7 +92,10 @@ function decodeMessage(
   }
 }
 
-/** Reads the content. The message's cache mark applies to its last block. Calls and results are in their own roles. */
+/**
+ * Reads the content. The message's cache mark applies to its last block. Rejects calls and results in messages of other
+ * roles.
+ */
 function decodeContent(message: WireMessage, param: string): readonly Block[] {
   const blocks = decodeParts(message.content ?? undefined, {
     param: `${param}.content`,
@@ -121,7 +126,7 @@ function decodeAssistant(
     ...content,
     ...(refusal === "" ? [] : [{ kind: "refusal", text: refusal } as const]),
     ...decodeAudio(message),
-    // Some clients send the same call in both forms.
+    // Some clients send the same call twice: in the content and in `tool_calls`.
     ...decodeCalls(message, param).filter(({ id }) => !known.has(id)),
   ];
 }

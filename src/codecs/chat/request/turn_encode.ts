@@ -31,7 +31,7 @@ import {
   textOf,
 } from "./part_encode.ts";
 
-/** The rule for call ids: OpenAI limits their length, and some models need theirs (`functions.name:0`). */
+/** The rule for call ids. OpenAI limits their length. Some models need their own ids, such as `functions.name:0`. */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /** Encodes turns as `messages`. */
@@ -48,7 +48,7 @@ export function encodeTurns(
   return fitMessages(messages, scope);
 }
 
-/** Reduces a system message to text. Some providers reject a list of parts there, and others reject an empty one. */
+/** Reduces a system message to text. Some providers reject a list of parts there, and others reject an empty list. */
 function asSystemText(turn: Turn, scope: Scope): Turn {
   return { ...turn, blocks: systemText(turn.blocks, scope) };
 }
@@ -68,7 +68,7 @@ function hasContent(block: Block): boolean {
     (textOf(block) ?? "").trim() !== "";
 }
 
-/** Returns true for audio that the model generated, which its provider still has. */
+/** Returns true for audio that a model generated earlier. Its provider still has the audio. */
 function isOwnAudio(
   block: Block,
 ): block is OpaqueBlock & { readonly protocol: "chat" } {

@@ -127,7 +127,7 @@ export class ChunkReader {
     this.#readEnd(choice, emit);
   }
 
-  /** Reads the finish reason. A good one does not replace an earlier bad one. */
+  /** Reads the finish reason. A good reason does not replace an earlier bad one. */
   #readEnd(choice: JsonObject, emit: Emit<AnswerEvent>): void {
     const end = decodeEnd(choice);
     if (end === undefined) return;
@@ -164,8 +164,8 @@ function startOf(chunk: JsonObject): StartEvent {
 }
 
 /**
- * Returns true for the first choice, the only one that the gateway reads. Choices without an index are parts of it:
- * GitHub Copilot splits an answer of text and calls in this way.
+ * Returns true for the first choice, the only one that the gateway reads. Choices without an index are parts of the
+ * first choice: GitHub Copilot splits an answer of text and calls in this way.
  */
 function isFirstChoice(choice: JsonValue): choice is JsonObject {
   return isJsonObject(choice) && (choice.index ?? 0) === 0;

@@ -71,7 +71,7 @@ export class DeltaReader {
     this.#checkHeld(emit);
   }
 
-  /** Ends the answer. Cites the `pages` that the provider lists beside it for the whole last text. */
+  /** Ends the answer. Cites the `pages` that the provider lists beside the answer, for the whole last text. */
   finish(
     reason: StopReason,
     pages: readonly Citation[],
@@ -193,7 +193,7 @@ interface BlockEmitter {
     text: JsonValue | undefined,
     emit: Emit<AnswerEvent>,
   ): void;
-  /** Adds a citation to the open text, or begins one. */
+  /** Adds a citation to the open text, or begins a text for it. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
   /** Closes the open block and begins one. Ends the answer and returns `undefined` when there are too many blocks. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;

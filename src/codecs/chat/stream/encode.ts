@@ -31,7 +31,7 @@ import { encodeUsage } from "../answer/usage.ts";
 import { errorObject } from "../errors.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 
-/** Encodes a Chat Completions stream. Each event becomes one chunk or none. The end becomes several. */
+/** Encodes a Chat Completions stream. Each event becomes one chunk or none. The end becomes several chunks. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   const deltas = new DeltaWriter(context);
   let chunks: ChunkWriter | undefined;

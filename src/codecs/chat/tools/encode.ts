@@ -38,7 +38,7 @@ export function encodeTooling(
   };
 }
 
-/** Returns the tools without `strict`, where the provider accepts it only on all of them and some have it. */
+/** Removes `strict` from the tools, if only some of them have it and the provider accepts it only on all of them. */
 function sameStrictness(
   tools: readonly Tool[],
   { dialect, context }: Scope,

@@ -62,7 +62,8 @@ export function refusalBefore(
 }
 
 /**
- * Encodes the same fields. With a refusal block, the reason is `refusal`, because the block becomes plain text.
+ * Encodes the fields that {@linkcode decodeStop} reads. With a refusal block, the reason is `refusal`, because the
+ * block becomes plain text.
  *
  * @param refusal The text of the answer's refusal blocks, or empty when it has none.
  */

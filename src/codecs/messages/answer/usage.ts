@@ -54,7 +54,9 @@ export function encodeUsage(usage: Usage): JsonObject {
   };
 }
 
-/** Merges decoded counts as {@linkcode mergeUsage} does, but each part of the input on its own. */
+/**
+ * Merges decoded counts as {@linkcode mergeUsage} does, but merges fresh, cached and written input tokens separately.
+ */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
   const fresh = freshTokens(later) || freshTokens(before);
@@ -74,9 +76,9 @@ function freshTokens(usage: Usage): number {
 
 /**
  * Merges the counts of a stream, which arrive in several events. Each event counts the whole answer so far
- * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative). Later counts replace earlier
- * ones, but zero and missing counts replace nothing. Some providers send 0 first and the actual count last, and others
- * do the reverse.
+ * (docs.anthropic.com, "Streaming messages": the counts of `message_delta` are cumulative). Later counts replace
+ * earlier ones, but zero and missing counts replace nothing. Some providers send 0 first and the actual count last, and
+ * others do the reverse.
  */
 export function mergeUsage(
   before: JsonObject | undefined,

@@ -43,7 +43,8 @@ export function decodeThinking(block: JsonObject): ReasoningBlock {
   const sealed = isWrapped(signature)
     ? unwrapSealed(signature)
     : sealedOfSignature(signature);
-  // OpenAI accepts its text as a summary alone: https://github.com/router-for-me/CLIProxyAPI/issues/5825
+  // OpenAI accepts the text of its own reasoning only as a summary:
+  // https://github.com/router-for-me/CLIProxyAPI/issues/5825
   const form = sealed?.protocol === "responses" && sealed.isRaw !== true
     ? "summary"
     : "raw";
@@ -82,7 +83,7 @@ export function thinkingText(parts: readonly ReasoningPart[]): string {
  * keep it and send it back.
  *
  * @param origin The connection that issued it.
- * @param isRaw True when its text is no summary.
+ * @param isRaw True when the text of the reasoning is not a summary.
  */
 export function signatureForCaller(
   sealed: Sealed | undefined,
@@ -130,7 +131,7 @@ export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
   return { kind: "opaque", protocol: "messages", type, value, weight };
 }
 
-/** Returns a block that only Messages has, of an earlier answer. Other models receive it as text. */
+/** Returns a block of an earlier answer that only Messages has. Other models receive it as text. */
 export function historyBlock(value: JsonObject): OpaqueBlock {
   const block = opaqueBlock(value, "report");
   const text = textOf(value);
@@ -207,7 +208,7 @@ export function decodeCitation(wire: JsonObject): Citation {
     url: optionalText(wire.url),
     title: optionalText(wire.title),
     quote,
-    // Without its index, `encodeCitation` made the citation, and no provider accepts it back.
+    // A citation with an empty index comes from `encodeCitation`, and no provider accepts it.
     raw: wire.encrypted_index === "" ? undefined : raw,
   };
 }

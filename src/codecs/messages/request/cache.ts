@@ -40,12 +40,15 @@ interface Prefix<Message> {
   readonly messages: readonly Message[];
 }
 
-/** The user messages at the end that get a mark. The second one finds the entry of the previous request, after long answers. */
+/**
+ * The number of user messages at the end that get a mark. After long answers, the second mark finds the cache entry of
+ * the previous request.
+ */
 const MARKED_MESSAGES = 2;
 
 /**
- * Marks the prefix for a caller with a cache key and without marks of its own. OpenAI caches prefixes by itself, Claude
- * none without a mark: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+ * Marks the prefix for a caller with a cache key and without marks of its own. OpenAI caches prefixes by itself, but
+ * Claude caches only marked prefixes: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  */
 export function markKeyedPrefix<
   Message extends { readonly role: string; readonly content: JsonObject[] },
@@ -77,7 +80,10 @@ function markLast(blocks: readonly JsonObject[]): JsonObject[] {
 export interface CacheWriter {
   /** The number of marks that are left out, because providers reject more than four. */
   readonly surplus: number;
-  /** Writes a mark as {@linkcode encodeCache} does. Later marks cover the first ones of a surplus. */
+  /**
+   * Writes a mark as {@linkcode encodeCache} does. Leaves out the first marks of a surplus, because the prefixes of
+   * later marks include theirs.
+   */
   write(cache: CacheMark | undefined): JsonObject;
 }
 

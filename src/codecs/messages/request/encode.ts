@@ -57,7 +57,7 @@ export function encodeRequest(
   dropSettings(request, scope);
   if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request, "messages");
-  // The format is strict before any tool is, because the caller parses the answer.
+  // The format takes its room for strict schemas before the tools, because the caller parses the answer.
   const { format, instruction } = fitFormat(
     request.format,
     request.tools.length > 0,

@@ -2,9 +2,9 @@ import { isJsonObject } from "@gateway/base/json";
 import type { WireMessage, WireRequest } from "../wire.ts";
 
 /**
- * Returns the effort for the next answer. A system message among the others may change the effort of the request. It
- * applies to the answer to the user's turn before it, or else from the user's next turn with new input. Tool results
- * are not new input.
+ * Returns the effort for the next answer. A system message between other messages may change the effort. Directly after
+ * a user message with new input, it applies to the answer to that message. Otherwise it applies from the next user
+ * message with new input. Tool results are not new input.
  *
  * Source: https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */

@@ -41,7 +41,7 @@ const RESULT_FIELDS = wordSet(
 /**
  * Parses a block of a system text. The note for Anthropic's billing is kept only for providers of this protocol.
  *
- * @throws {GatewayError} `invalid_request`, which names the field. All functions here throw it.
+ * @throws {GatewayError} `invalid_request`, which names the field. All functions of this file throw this error.
  */
 export function decodeSystemBlock(block: JsonObject, param: string): Block {
   if (block.type !== "text") {
@@ -182,7 +182,7 @@ function rejectsOversize({ transformations }: JsonObject): boolean {
 
 /**
  * Parses a `document` block. A document whose source is a list of blocks is kept unchanged, since no other protocol has
- * one. Its text can be read.
+ * such a source. Other models can read its text.
  *
  * @throws {GatewayError} `invalid_request`, which names the field.
  */

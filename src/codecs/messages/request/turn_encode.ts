@@ -17,10 +17,10 @@ interface Conversation {
   readonly messages: readonly Draft[];
 }
 
-/** The placeholders for an empty user message, and for one before an answer, which must not be first. */
+/** The content of an empty user message, and of the user message before an answer that would be the first message. */
 const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
 const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
-/** The message after an answer that the model does not continue without one. */
+/** The user message after a last answer, for a model that does not continue an answer by itself. */
 const CONTINUE: JsonObject = { type: "text", text: "Continue." };
 
 /**
@@ -36,7 +36,7 @@ export function encodeTurns(
   const settled = openForeignBlocks(settleHistory(turns), "messages");
   const first = settled.findIndex((turn) => !isSystem(turn));
   const count = first < 0 ? settled.length : first;
-  // The system text comes first in the request, which decides the surplus of cache marks.
+  // The system text is encoded first, as in the request: the order decides which cache marks are surplus.
   const system = settled.slice(0, count).flatMap(({ blocks }) =>
     encodeBlocks(blocks, encodeTextualBlock, scope)
   );

@@ -58,7 +58,7 @@ export function createStreamedBlock(takeIndex: () => number): ContentBlock {
 
 /**
  * Creates a block that goes into the content of a JSON answer when it ends. A call whose input was cut off is dropped,
- * because it would differ from the model's.
+ * because it would differ from the call that the model meant.
  */
 export function createWholeBlock(
   content: JsonObject[],

@@ -208,8 +208,8 @@ export class EventReader {
   }
 
   /**
-   * Reads a `message_delta`. The last one with a reason counts, because some providers send the usage in another one
-   * without a reason.
+   * Reads a `message_delta`. The last one with a reason counts, because some providers send the usage in a further
+   * `message_delta` without a reason.
    */
   #pushEnding(event: JsonObject): void {
     const delta = isJsonObject(event.delta) ? event.delta : {};

@@ -74,7 +74,7 @@ export class ContentWriter {
     this.#options = { context, createBlock, idFor };
   }
 
-  /** Writes an event of a block. Only one may be open at a time. Other events are ignored. */
+  /** Writes an event of a block. Only one block may be open at a time. Other events are ignored. */
   push(event: AnswerEvent, emit: Emit<SseFrame>): void {
     if (event.type === "block-start") {
       const { block } = event;

@@ -108,7 +108,7 @@ export function responseObject(
     incomplete_details: null,
     model: context.model,
     output: [],
-    // OpenAI writes null until the counts are known. A gateway behind this one must not count an estimate.
+    // OpenAI writes null until the counts are known. So another gateway that reads this answer counts no estimate.
     usage: null,
     ...settingsOf(context.request),
     ...changes,

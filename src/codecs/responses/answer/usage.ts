@@ -7,8 +7,8 @@ import {
 import { readInput } from "../../canonical/answer/cache_counts.ts";
 
 /**
- * Reads the `usage` of a response, and the tier that served it. `input_tokens` includes cached tokens. A discounted
- * window of background work is the tier `background_2h` or `background_8h`
+ * Reads the `usage` of a response, and the tier that served the response. `input_tokens` includes cached tokens. A
+ * discounted window of background work is the tier `background_2h` or `background_8h`
  * (developers.openai.com/api/docs/guides/background).
  *
  * @returns `undefined` when it has no counts.

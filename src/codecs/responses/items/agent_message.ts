@@ -46,7 +46,7 @@ export function decodeAgentMessage(
   };
 }
 
-/** Returns the parts, and the types of those that only OpenAI can read. */
+/** Returns the parts that other models can read, and the types of the parts that only OpenAI can read. */
 function readParts(
   content: JsonValue | undefined,
   param: string,
@@ -75,7 +75,7 @@ function asText(part: JsonValue): JsonValue {
  */
 const CIPHERTEXT = /^gAAAAA[\w-]{92,}={0,2}$/;
 
-/** Returns a line that names the sender, unless the text names it, as most messages of Codex do. */
+/** Returns a line that names the sender, unless the text already does, as in most messages of Codex. */
 function senderOf(
   { author, recipient }: JsonObject,
   parts: readonly Readable[],

@@ -170,7 +170,7 @@ function encodeMaximum(
   return { max_output_tokens: tokens };
 }
 
-/** Encodes the cache key, which the requests of a user share by default. */
+/** Encodes the cache key. Without one, the conversation or else the user is the key. */
 function encodeCacheKey(
   { cacheKey, conversation, user }: CanonicalRequest,
 ): JsonObject {
@@ -178,7 +178,7 @@ function encodeCacheKey(
   return present({ prompt_cache_key: key && shortId(key) });
 }
 
-/** Encodes the user and the records. */
+/** Encodes the user, the metadata and the service tier, as far as the provider has them. */
 function encodeRecords(
   request: CanonicalRequest,
   { dialect, context }: Scope,

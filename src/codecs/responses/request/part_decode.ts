@@ -172,7 +172,9 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   };
 }
 
-/** Returns a citation as an annotation, for all of `text` without offsets; `undefined` if it has no page. */
+/**
+ * Returns a citation as an annotation; `undefined` for one without a page. Without offsets, it covers all of `text`.
+ */
 export function encodeAnnotation(
   citation: Citation,
   text: string,
@@ -189,7 +191,10 @@ export function encodeAnnotation(
   };
 }
 
-/** Returns the facts of a message item that other protocols support. `isFirst`: no block precedes it. */
+/**
+ * Returns the facts of a message item that other protocols support. `isFirst` is true when no block precedes the
+ * message.
+ */
 export function messageHead(
   { phase }: JsonObject,
   isFirst: boolean,

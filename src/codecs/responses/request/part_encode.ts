@@ -11,7 +11,9 @@ import { dropBlock, type LossWeight } from "../../canonical/request/loss.ts";
 import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
-/** Encodes the content of a message or a result as `input_…` parts, and reports blocks without one. */
+/**
+ * Encodes the content of a message or a result as `input_…` parts, and reports blocks for which there is no such part.
+ */
 export function encodeInputParts(
   blocks: readonly Block[],
   scope: Scope,
@@ -21,7 +23,7 @@ export function encodeInputParts(
   ).filter((part) => part !== undefined);
 }
 
-/** Puts the context of a file before it. */
+/** Adds the `context` of a file as a text before the file. */
 function withContext(block: Block): Block[] {
   return block.kind === "file" && block.context !== undefined
     ? [{ kind: "text", text: block.context }, block]
@@ -54,12 +56,15 @@ function bareInputPart(block: Block, scope: Scope): JsonObject | undefined {
   }
 }
 
-/** Returns a text part. An empty one is left out, because some providers reject it. */
+/** Returns a text part. An empty text is left out, because some providers reject it. */
 function inputText(text: string): JsonObject | undefined {
   return text === "" ? undefined : { type: "input_text", text };
 }
 
-/** Encodes the model's content as `output_text` and `refusal` parts, the only ones that its messages may hold. */
+/**
+ * Encodes the model's content as `output_text` and `refusal` parts, the only parts that a message of the model may
+ * hold.
+ */
 export function encodeOutputPart(
   block: Block,
   scope: Scope,

@@ -70,7 +70,7 @@ function decodeParts(item: JsonObject): ReasoningPart[] {
 
 /**
  * Returns the form of an item's summary. Clients show and repeat only summaries, so the gateway sends raw reasoning as
- * one, in an item with an envelope.
+ * a summary, in an item with an envelope.
  */
 export function summaryForm(item: JsonObject): ReasoningPart["form"] {
   const { encrypted_content: value } = item;

@@ -46,7 +46,9 @@ export function encodeFormat(
   };
 }
 
-/** Parses `reasoning`. The effort `none` is the mode `off`. Codex has one effort above the highest. */
+/**
+ * Parses `reasoning`. The effort `none` is the mode `off`. Codex sends one more effort, `ultra`, which counts as `max`.
+ */
 export function decodeReasoning(
   wire: WireRequest["reasoning"],
 ): ReasoningSettings | undefined {
@@ -58,13 +60,13 @@ export function decodeReasoning(
   return { effort, summary };
 }
 
-/** Returns the effort of a word, or `undefined` for none and for an unknown word. */
+/** Returns the effort of a word, or `undefined` for a missing or unknown word. */
 function decodeEffort(word: string | null | undefined): Effort | undefined {
   if (word === "ultra") return "max";
   return isEffort(word) ? word : undefined;
 }
 
-/** Returns the summary of a word, or `undefined` for none and for an unknown word. */
+/** Returns the summary of a word, or `undefined` for a missing or unknown word. */
 function decodeSummary(
   word: string | null | undefined,
 ): ReasoningSettings["summary"] {
@@ -87,7 +89,7 @@ export function encodeReasoning(
   return Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-/** Parses `service_tier`, with Codex's own word for the highest. */
+/** Parses `service_tier`. Codex's own word `ultrafast` counts as the tier `priority`. */
 export function decodeServiceTier(
   word: string | null | undefined,
 ): ServiceTier | undefined {

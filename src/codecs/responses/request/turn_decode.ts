@@ -117,7 +117,7 @@ function createReader(): Reader {
     else turns.push({ role, blocks: [historyItem(item)] });
   }
 
-  /** Adds the tools of an item, but not those that the provider runs: `additional_tools` reports them. */
+  /** Adds the caller's tools of an item. Hosted tools are reported as `additional_tools`. */
   function pushLoaded({ type, tools }: JsonObject, param: string): void {
     const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
     const decoded = decodeTools(list, `${param}.tools`);

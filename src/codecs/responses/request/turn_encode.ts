@@ -110,8 +110,8 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 /**
- * Removes reasoning at the end of a turn, as of an answer that broke off. OpenAI rejects it "without its required
- * following item": https://github.com/openai/openai-agents-python/pull/3207
+ * Removes reasoning at the end of a turn, such as that of an answer that broke off. OpenAI rejects such reasoning
+ * "without its required following item": https://github.com/openai/openai-agents-python/pull/3207
  */
 function withoutLastReasoning(
   items: JsonObject[],

@@ -141,7 +141,7 @@ function createTypedWriter(
       input += text;
     },
     close(status) {
-      // A call that was cut off would differ from the model's.
+      // A call with incomplete arguments would differ from the call that the model meant.
       if (parseArguments(input) === undefined) {
         context.drop(tool.callType);
         return undefined;

@@ -31,7 +31,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** Returns the type of an event. An error body counts as an error without that type. */
+/** Returns the type of an event. An error body has the type `error`, even if it names another type or none. */
 function typeOf(event: JsonObject, name: string | undefined): string {
   if (name === "error" || isErrorBody(event)) return "error";
   const type = textOf(event.type) || name;

@@ -91,7 +91,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   };
 }
 
-/** Returns true for a request of Codex, which alone sends the field. */
+/** Returns true for a request of Codex, the only client that sends `client_metadata`. */
 function isCodex({ request }: AnswerContext): boolean {
   return request.extras.responses?.client_metadata !== undefined;
 }

@@ -82,7 +82,7 @@ export function createMessageReader(
     return known(event) ?? begin(kind, event.content_index);
   }
 
-  /** Returns the part that an event extends. A new part replaces a closed one and one of another kind. */
+  /** Returns the part that an event extends. A new part replaces a part that is closed or of another kind. */
   function openPart(kind: PartKind, event: JsonObject): PartReader {
     const part = known(event);
     return part?.kind === kind && part.isOpen

@@ -27,7 +27,7 @@ import { encodeStop } from "../answer/stop.ts";
 interface OutputWriter {
   /** Writes the next event. Only one block may be open at a time. */
   push(event: AnswerEvent): void;
-  /** Closes the open item; throws an {@linkcode UpstreamFailure} when a required one has no content. */
+  /** Closes the open item; throws an {@linkcode UpstreamFailure} when a required item has no content. */
   finish(stop: Stop): void;
   /** The complete items. */
   readonly items: JsonObject[];

@@ -167,7 +167,7 @@ export function encodeToolChoice(
   }
 }
 
-/** Returns the names of the functions that are typed tools here. */
+/** Returns the names of the functions that this protocol declares as typed tools. */
 function typedNames(tools: readonly Tool[]): ReadonlySet<string> {
   const typed = tools.filter((tool) => tool.kind === "function")
     .filter((tool) => encodeTypedTool(tool) !== undefined);

@@ -138,7 +138,7 @@ const TYPED_TOOLS: readonly TypedTool[] = [
   APPLY_PATCH,
 ];
 
-/** Returns the typed tool that `item` declares, or `undefined` for one that the provider runs. */
+/** Returns the typed tool that `item` declares, or `undefined` for a tool that the provider runs. */
 export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
   const tool = TYPED_TOOLS.find(({ type }) => type === item.type);
   if (tool === undefined || !tool.isRunByCaller(item)) return undefined;
