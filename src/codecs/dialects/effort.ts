@@ -33,8 +33,8 @@ export function commonEfforts(
 }
 
 /**
- * Joins rows to the efforts that all of them have, by the efforts' own names, because makers do not rename them. It is
- * the `strictest` for {@linkcode rulesFor}.
+ * Joins a maker's rows to the efforts that all rows have; the `strictest` for {@linkcode rulesFor}. The efforts keep
+ * their own names, because makers do not rename efforts.
  */
 export function strictestEffort(rows: readonly EffortRules[]): EffortRules {
   return effortRules(commonEfforts(rows.map(knownEfforts)));

@@ -8,7 +8,7 @@ const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
 /** Matches the names of values that are no input tokens: other facts about a cache, and counts of the output. */
 const OTHER_REGEXP =
   /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl(?!\w*tokens)|_(?:at|ms|s|id|key)$/i;
-/** Matches the last words of such names in camel case, such as `cacheId`. */
+/** Matches the last word of such names in camel case, such as `Id` in `cacheId`. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
 type Count = readonly [name: string, tokens: number];

@@ -51,7 +51,7 @@ export interface MessageHead {
 
 /**
  * A text; in an answer, with its citations. Empty text is allowed here; encoders omit it when their protocol forbids
- * it.
+ * empty text.
  */
 export interface TextBlock {
   readonly kind: "text";

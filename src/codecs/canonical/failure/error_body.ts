@@ -59,8 +59,8 @@ function isEmpty(value: JsonValue | undefined): boolean {
 }
 
 /**
- * The values for success, including the HTTP status 200. It matches an empty list, too, which converts to the empty
- * string.
+ * Matches the values for success, including the HTTP status 200. An empty list matches, too, because it converts to the
+ * empty string.
  */
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 

@@ -81,8 +81,8 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
 }
 
 /**
- * Like {@linkcode strictFault}, for a format without the caller's `strict`. The root of its schema must also be an
- * object.
+ * Like {@linkcode strictFault}, for a format whose `strict` the caller did not set. The root of its schema must also be
+ * an object.
  */
 export function promiseFault(schema: JsonObject): string | undefined {
   const isObject = schema.type === "object" && schema.anyOf === undefined;
