@@ -37,7 +37,7 @@ export interface Lesson {
     | "rename";
   readonly field: string;
   readonly words: readonly string[];
-  /** True when it applies only to strict tools and formats; absent for others. */
+  /** True when the lesson applies only to strict tools and formats; absent for other lessons. */
   readonly isStrict?: true | undefined;
   /** Set after a refusal that named nothing: `suspected` until a later request shows that this field was the cause. */
   readonly cause?: "suspected" | "found" | undefined;
@@ -170,7 +170,7 @@ export function subjectOf({ move, field, words, isStrict }: Lesson): string {
 
 const CAUSES: readonly unknown[] = ["suspected", "found"];
 
-/** Returns true when a value from another gateway is a lesson of these tables. */
+/** Returns true when a value from another gateway is a lesson that these tables allow. */
 export function isLesson(value: unknown): value is Lesson {
   if (typeof value !== "object" || value === null) return false;
   if (!("move" in value && "field" in value && "words" in value)) return false;

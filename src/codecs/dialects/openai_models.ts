@@ -270,8 +270,8 @@ export function endpointFor(target: ModelAt): Protocol | undefined {
 }
 
 /**
- * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or those with
- * tools while it reasons. Without an `effort`, the model's default counts.
+ * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or requests with
+ * tools while the model reasons. Without an `effort`, the model's default counts.
  */
 export function refusesChat(
   target: ModelAt,

@@ -39,7 +39,7 @@ interface Reading {
   readonly sent: JsonObject;
 }
 
-/** Returns the lessons of a message, including those of words that it quotes from the request. */
+/** Returns the lessons of a message, including lessons from words that the message quotes from the request. */
 export function readLessons(reading: Reading): readonly Lesson[] {
   const { text, sent, protocol, place } = reading;
   const content = contentLessons(reading);

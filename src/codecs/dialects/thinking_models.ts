@@ -304,7 +304,7 @@ export function openRules(model: string): ThinkingRules | undefined {
   return rows && rulesFor(rows, id, strictestThinking);
 }
 
-/** The makers of models with an effort, and those with a switch. */
+/** The makers of models with an effort, and the makers of models with a switch. */
 const EFFORT_MAKERS = [
   [/^gemini-/, GEMINI_MODELS],
   [/^grok-/, XAI_MODELS],
@@ -317,8 +317,9 @@ const SWITCH_MAKERS = [
 ] as const;
 
 /**
- * Returns the efforts of a model whose maker cannot stop its reasoning, from low to high; `undefined` for others. At a
- * router, "Reasoning is mandatory for this endpoint and cannot be disabled".
+ * Returns the efforts, from low to high, of a model that always reasons at its maker; `undefined` for other models. If
+ * a request stops the reasoning of such a model, a router answers: "Reasoning is mandatory for this endpoint and cannot
+ * be disabled".
  */
 export function mandatoryEfforts(
   target: Pick<Target, "service" | "model">,

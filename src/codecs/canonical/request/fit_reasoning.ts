@@ -13,21 +13,27 @@ type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
 
 /** The reasoning settings that a model takes. */
 export interface ReasoningAbility {
-  /** True when it reasons unless a request prevents that; `undefined` when that is unknown. */
+  /** True when the model reasons unless a request prevents that; `undefined` when unknown. */
   readonly byDefault: boolean | undefined;
   /** The modes that a request may set beside an effort. The first one replaces any that is missing. */
   readonly modes: readonly ReasoningMode[];
-  /** The efforts that it accepts, from low to high, with `none` where that stops it; `undefined` for all of them. */
+  /**
+   * The efforts that the model accepts, from low to high, with `none` if this stops reasoning; `undefined` for all
+   * efforts.
+   */
   readonly efforts: readonly EffortWord[] | undefined;
-  /** The effort that replaces `none` where nothing stops reasoning; `undefined` for no effort. */
+  /** The effort to send in place of `none` when nothing stops reasoning; `undefined` to send no effort. */
   readonly least?: EffortWord | undefined;
-  /** Its effort when a request sets none; `undefined` when that is unknown, or when it does not reason by default. */
+  /**
+   * The model's effort when a request sets none; `undefined` when unknown, or when the model does not reason by
+   * default.
+   */
   readonly usual?: EffortWord | undefined;
   /** True when an effort also applies to answers without reasoning; absent: false. */
   readonly effortWhenOff?: boolean | undefined;
   /**
-   * The requests in which it cannot reason: with a forced tool call, with tools, or with the results of calls but
-   * without the reasoning before the calls.
+   * The requests in which the model cannot reason: with a forced tool call, with tools, or with the results of calls
+   * but without the reasoning before the calls.
    */
   readonly bars?: readonly ("forced_call" | "tools" | "lost_reasoning")[];
 }

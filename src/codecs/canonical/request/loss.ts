@@ -178,7 +178,7 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
 
 /**
  * Reports the cache marks of a request for a provider that knows none, because it caches automatically or never. With
- * `onlyOn` set to `tools`, it reports the marks of tools alone.
+ * `onlyOn` set to `tools`, it reports only the marks of tools.
  *
  * @throws {GatewayError} When the connection is strict.
  */

@@ -11,8 +11,8 @@ import { fitArguments, fitSchema, type SchemaSubset } from "./schema_subset.ts";
 export interface SchemaAbility {
   readonly subset: SchemaSubset;
   /**
-   * The strict schemas that it takes. `openai`: those with OpenAI's conditions. `any`: all, by its own conditions.
-   * `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
+   * The strict schemas that the target takes. `openai`: those with OpenAI's conditions. `any`: all, by the target's own
+   * conditions. `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
    */
   readonly enforces: "openai" | "any" | "closed" | "none";
   /** The format for JSON without a schema: a format of its own, a schema of any object, or none. */

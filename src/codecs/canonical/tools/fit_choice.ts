@@ -107,7 +107,7 @@ function isRunnable(
   return false;
 }
 
-/** Returns the choice in the target's terms; `undefined` for a hosted tool that does not run there. */
+/** Returns the choice in the target's terms; `undefined` for a hosted tool that does not run at the target. */
 function choiceFor(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],

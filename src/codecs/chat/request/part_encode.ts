@@ -154,8 +154,8 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
 const DETAILS: readonly unknown[] = ["auto", "low", "high"];
 
 /**
- * The closest accepted resolutions for those of other protocols: `original` is Codex's, `xhigh` is Doubao's. Sources:
- * https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
+ * The closest accepted resolution for each resolution of another protocol: `original` is Codex's, `xhigh` is Doubao's.
+ * Sources: https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
  */
 const CLOSEST_DETAIL: Readonly<Record<string, string>> = {
   original: "high",

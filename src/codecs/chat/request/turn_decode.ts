@@ -50,7 +50,7 @@ export function decodeMessages(
   return turns;
 }
 
-/** Returns the results in a user's message as a turn of their own before the rest. */
+/** Moves the results in a user's message to a separate turn before the other blocks. */
 function splitResults(turn: Turn): readonly Turn[] {
   const results = turn.blocks.filter(({ kind }) => kind === "tool_result");
   if (turn.role !== "user" || results.length === 0) return [turn];
@@ -225,7 +225,9 @@ function decodeResults(
   }];
 }
 
-/** Returns an id for the deprecated `function_call`, which has none. Its result names the function. */
+/**
+ * Returns an id for a deprecated `function_call`, which has no id. The result of such a call names only the function.
+ */
 function legacyId(name: string): string {
   return `function_${name}`;
 }

@@ -110,8 +110,8 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 }
 
 /**
- * Returns the text, and the refusal in its own field when the provider has one. That field has no place among the texts,
- * so a refusal before a text becomes text.
+ * Returns the text, and the refusal in its own field when the provider has one. In its own field, a refusal has no
+ * position among the texts. So a refusal before a text becomes text.
  */
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const first = blocks.findIndex(({ kind }) => kind === "refusal");

@@ -35,8 +35,8 @@ export class ObjectExtent {
   }
 
   /**
-   * Reads a piece; returns the number of its UTF-16 code units that belong to the object, or to other text in its
-   * place.
+   * Reads a piece. Returns the number of its UTF-16 code units that belong to the object, or to a text that replaces
+   * it.
    */
   push(piece: string): number {
     if (this.#state === "closed") return 0;

@@ -195,7 +195,9 @@ interface BlockEmitter {
   ): void;
   /** Adds a citation to the open text, or begins a text for it. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
-  /** Closes the open block and begins one. Ends the answer and returns `undefined` when there are too many blocks. */
+  /**
+   * Closes the open block and begins another. Ends the answer and returns `undefined` when there are too many blocks.
+   */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Emits a complete block. */
   emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;

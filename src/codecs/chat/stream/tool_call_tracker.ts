@@ -210,9 +210,9 @@ interface CallsSoFar {
 }
 
 /**
- * Returns the call that a piece belongs to, or `undefined` when it begins another one. Neither ids nor indexes are
- * reliable. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give all
- * calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
+ * Returns the call that a piece belongs to, or `undefined` when the piece begins another call. Neither ids nor indexes
+ * are reliable. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give
+ * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
  * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.
  */
 function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
@@ -229,7 +229,7 @@ function isTentative({ current }: CallsSoFar, piece: CallDelta): boolean {
     current.name === piece.name && isBlank(piece);
 }
 
-/** Returns the call with the piece's id, at its index if there is one. */
+/** Returns the call with the piece's id. Of several such calls, the one at the piece's index is preferred. */
 function ownDraft(
   drafts: readonly CallDraft[],
   { id, index }: CallDelta,

@@ -113,7 +113,7 @@ export function encodeSealedThinking(
   };
 }
 
-/** The fields of server tools' results that a model can read. The others are encrypted, or concern the format. */
+/** The fields of server tools' results that a model can read. The other fields are encrypted, or concern the format. */
 const READABLE_FIELDS = wordSet(`
   title url source text data content stdout stderr return_code error_code
   tool_name tool_references lines

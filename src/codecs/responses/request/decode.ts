@@ -25,7 +25,7 @@ import { parseRequest, type WireRequest } from "../wire.ts";
  * Parses a Responses request.
  *
  * @throws {GatewayError} `invalid_request` with `param`, also for state that the gateway does not keep:
- * `previous_response_id`, `conversation`, `background`, `prompt` and items that only refer to others.
+ * `previous_response_id`, `conversation`, `background`, `prompt` and items that only refer to other items.
  */
 export function decodeRequest(body: JsonObject): CanonicalRequest {
   const wire = parseRequest(body);

@@ -111,7 +111,7 @@ function partsOf(
 /**
  * Returns sealed data for a caller: the protocol's own unchanged, other data in an envelope.
  *
- * @param origin The connection that issued it.
+ * @param origin The connection that issued the data.
  * @param parts The readable parts, which the caller must return unchanged.
  */
 export function encodeSealed(

@@ -172,7 +172,7 @@ function messageMetadata(item: JsonObject): Turn["providerMetadata"] {
   return ownMetadata(rest === undefined ? undefined : { message: rest });
 }
 
-/** Adds the start of a message and its other fields to the first block of an assistant message. */
+/** Marks the first block of an assistant message as its start, and adds the other fields of the message. */
 function withMessageStart(
   blocks: readonly PartBlock[],
   item: JsonObject,

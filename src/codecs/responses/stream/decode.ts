@@ -108,9 +108,7 @@ const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
   cancelled: "failed",
 };
 
-/**
- * Returns the worse ending of those that an event and its response name; `undefined` for an event that ends nothing.
- */
+/** Returns the worse of the endings that an event and its response name; `undefined` for an event that ends nothing. */
 function endingOf(
   type: string,
   { status, incomplete_details }: JsonObject,

@@ -45,7 +45,7 @@ export interface WriterScope {
   readonly outputIndex: number;
 }
 
-/** A writer without effects, as a base for others. */
+/** A writer without effects, as a base for other writers. */
 export const idleWriter: Omit<ItemWriter, "close"> = {
   join: () => false,
   part() {},
