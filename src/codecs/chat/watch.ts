@@ -22,7 +22,7 @@ export const chatWatch: AnswerWatch = {
   writtenKeys: wordSet(`
     arguments content reasoning reasoning_content refusal text thinking
   `),
-  /** Finds the error. OpenRouter puts it into the choice that it ends. */
+  /** Finds the error. OpenRouter puts an error into the choice that the error ends. */
   failureOf(body) {
     return [body, ...choices(body)].find(isErrorBody);
   },

@@ -22,7 +22,7 @@ interface Taught<Value> {
   readonly lessons: readonly Lesson[];
 }
 
-/** Changes a body by the lessons about its fields; returns the same one when none concerns it. */
+/** Changes a body by the lessons about its fields; returns the same body when no lesson concerns it. */
 export function teachBody(
   body: JsonObject,
   lessons: readonly Lesson[],

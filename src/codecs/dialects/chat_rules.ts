@@ -37,7 +37,10 @@ export interface ChatRules {
   readonly maxWholeTokens: number;
   /** The part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
   readonly filePart: "file" | "document_url";
-  /** True when pictures and files of a tool's result may follow it in a user message; if false, a text names them. */
+  /**
+   * True when pictures and files of a tool's result may follow the result in a user message; if false, a text names
+   * each picture and file.
+   */
   readonly mediaOfResults: boolean;
   /** The models of a provider with a switch. */
   readonly models: readonly ModelRow<ThinkingRules>[];

@@ -308,7 +308,7 @@ export interface MessagesRules {
   readonly forcedCalls: boolean;
   /** True when messages may have `role: "system"`. */
   readonly systemAnywhere: boolean;
-  /** True when it continues an assistant message at the end; if false, it rejects one. */
+  /** True when the model continues an assistant message at the end of a request; if false, it rejects the request. */
   readonly prefill: boolean;
   /** True when a schema can be enforced for answers and tool arguments. */
   readonly schemas: boolean;

@@ -29,7 +29,7 @@ export interface ThinkingRules {
   readonly forcedTools: "always" | "without_thinking" | "any_tool" | "never";
   /** True when it accepts `tool_choice: "none"`; if false, the request must omit the tools instead. */
   readonly forbidsTools: boolean;
-  /** True when, while thinking, it rejects assistant messages with tool calls but without their reasoning. */
+  /** True when the model, while thinking, rejects assistant messages that have tool calls but lack their reasoning. */
   readonly wantsReasoningOfCalls: boolean;
   /** True when sampling is fixed and other values are rejected. */
   readonly fixedSampling: boolean;

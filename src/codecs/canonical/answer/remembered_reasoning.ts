@@ -171,7 +171,10 @@ function holds(
   );
 }
 
-/** Returns the turn's blocks with the reasoning at its original place; `undefined` if they differ from the answer. */
+/**
+ * Returns the turn's blocks with the reasoning at its original place; `undefined` if the blocks differ from the stored
+ * answer.
+ */
 function interleaved(
   pieces: readonly RememberedBlock[],
   blocks: readonly Block[],

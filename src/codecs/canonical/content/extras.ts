@@ -12,7 +12,10 @@ export type Weight = "reject" | "report" | "ignore";
 /** A request field that only one protocol has, with its original value. */
 export interface Extra {
   readonly value: JsonValue;
-  /** The weight of dropping it. The decoder sets it, because encoders of other protocols do not know the field. */
+  /**
+   * The weight of dropping the field. The decoder sets the weight, because encoders of other protocols do not know the
+   * field.
+   */
   readonly weight: Weight;
 }
 

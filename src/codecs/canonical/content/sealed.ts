@@ -20,7 +20,7 @@ export interface Sealed {
   readonly value: string;
   /** The issuer's id of the reasoning, when the issuer wants it back. */
   readonly id?: string | undefined;
-  /** The connection that issued it; absent when a caller of the issuer's own protocol sent it. */
+  /** The connection that issued the sealed part; absent when a caller of the issuer's own protocol sent the part. */
   readonly origin?: string | undefined;
   /** The conversation to which the provider binds the sealed part; absent when there is no binding. */
   readonly bound?: SealBinding | undefined;

@@ -63,8 +63,8 @@ export type FailureKind =
   | "oversized";
 
 /**
- * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
- * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
+ * The remedy for each failure: waiting, another request, or an administrator. The remedy decides whether clients may
+ * repeat the request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
 export const REMEDIES = {
   unreachable: "wait",

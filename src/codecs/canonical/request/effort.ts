@@ -63,7 +63,7 @@ function effortOfBudget(budgetTokens: number): Effort {
   return budgetTokens <= 32_768 ? "high" : "xhigh";
 }
 
-/** Returns the effort of a request, or the closest to its budget; `undefined` when it sets neither. */
+/** Returns the effort of a request, or the effort closest to its budget; `undefined` when the request sets neither. */
 export function effortOf(
   { effort, budgetTokens }: ReasoningSettings,
 ): Effort | undefined {

@@ -267,7 +267,7 @@ function fitEnum(values: readonly JsonValue[], type: string): JsonObject {
   return kept.length === 0 ? {} : { enum: kept };
 }
 
-/** Converts a tuple to a list of any of its schemas. The description lists them. */
+/** Converts a tuple to a list whose items may match any of the tuple's schemas. The description lists these schemas. */
 function withoutTuples(
   { prefixItems, ...rest }: JsonObject,
   definitions: Definitions,

@@ -126,7 +126,7 @@ function comparable(value: JsonValue): string {
   return JSON.stringify(Array.isArray(value) ? value.map(unmarked) : value);
 }
 
-/** Returns a block without the cache marks of it and its inner blocks. */
+/** Returns a block without cache marks, also in its inner blocks. */
 function unmarked(value: JsonValue): JsonValue {
   if (!isMarked(value) || !isJsonObject(value)) return value;
   const { content } = value;

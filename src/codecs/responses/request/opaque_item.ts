@@ -121,7 +121,7 @@ export function roleOfItem(item: JsonObject): Role {
   return lookup(ROLE_BY_TYPE, textOf(item.type) ?? "") ?? "assistant";
 }
 
-/** Returns an MCP call and its result as text. It is the only hosted tool whose result later turns need. */
+/** Returns an MCP call and its result as text. MCP is the only hosted tool whose result later turns need. */
 function mcpText(item: JsonObject): string | undefined {
   const { name, arguments: callArguments, output, error } = item;
   const result = textOf(output) ??

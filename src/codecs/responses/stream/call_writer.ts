@@ -127,7 +127,10 @@ function unencryptedMark(
   return isDeclared ? { encrypted_function_args: [] } : {};
 }
 
-/** Creates a writer for a typed call. It is written when complete, because the protocol has no events for its input. */
+/**
+ * Creates a writer for a typed call. The call is written when complete, because the protocol has no events for the
+ * input of typed calls.
+ */
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,

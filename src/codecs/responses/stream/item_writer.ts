@@ -24,7 +24,7 @@ export function placeText(fields: JsonObject): string {
 
 export type ItemStatus = "completed" | "incomplete";
 
-/** Writes one output item, and keeps it to write it complete at the end. */
+/** Writes one output item step by step, and collects it to write the complete item at the end. */
 export interface ItemWriter {
   /** Begins another block of the item. Returns false when the block needs a separate item. */
   join(kind: string, isMessageStart: boolean): boolean;

@@ -74,7 +74,7 @@ function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
   };
 }
 
-/** Writes one content part of a message, and keeps it to write it complete at the end. */
+/** Writes one content part of a message step by step, and collects it to write the complete part at the end. */
 interface PartWriter {
   delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
