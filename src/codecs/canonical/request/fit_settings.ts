@@ -85,7 +85,7 @@ function isRawOf(
     setting === "safetyIdentifier") && request[setting]?.protocol === protocol;
 }
 
-/** Returns true when the request has the setting, and without it the answer may differ. */
+/** Returns true when dropping the setting would lose something that the request asks for. */
 function isGiven(
   request: CanonicalRequest,
   setting: OptionalSetting,
