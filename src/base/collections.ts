@@ -1,8 +1,8 @@
 import type { Clock } from "./time/timers.ts";
 
 /**
- * A cache whose values expire. There is no timer: an expired value is dropped when it is next read. Its owner bounds
- * the size with {@linkcode TtlCache.retain} or the `maxSize` of {@linkcode TtlCache.set}.
+ * A cache whose values expire. There is no timer: an expired value is dropped when it is next read. To bound the size,
+ * use {@linkcode TtlCache.retain} or the `maxSize` of {@linkcode TtlCache.set}.
  */
 export class TtlCache<Key, Value> {
   readonly #entries = new Map<

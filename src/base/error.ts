@@ -1,6 +1,6 @@
 /**
  * The kind of an error, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors). Each
- * protocol spells it differently in a body.
+ * protocol spells the kinds differently in a body.
  */
 export type ErrorKind = keyof typeof STATUS_BY_KIND;
 
@@ -33,9 +33,7 @@ export interface GatewayErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Response headers that belong to the error, such as `retry-after` or `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * The time at which the exhausted limit or quota resets, in milliseconds since 1970. A retry before it is useless.
-   */
+  /** The time at which the exhausted limit or quota resets, in milliseconds since 1970. An earlier retry is useless. */
   readonly resetsAtMs?: number | undefined;
   /** The limit that rejects the request, in words; for the log only. */
   readonly limit?: string;

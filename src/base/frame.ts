@@ -1,6 +1,6 @@
 /** One server-sent event: the lines of a stream between two blank lines. */
 export interface SseFrame {
-  /** The value of its `event:` line; absent or empty when it has none. */
+  /** The value of its `event:` line; absent or empty when the event has no such line. */
   readonly event?: string | undefined;
   /** The values of its `data:` lines, joined by line feeds. */
   readonly data: string;

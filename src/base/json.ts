@@ -60,7 +60,7 @@ export function present(object: JsonObject): JsonObject {
 
 /**
  * The most elements and members of a text that is parsed while other requests wait. Such a text parses within 50 ms. A
- * text of this many characters cannot have more.
+ * text of at most this many characters has no more values than that.
  */
 const MAX_VALUES = 64 * 1024;
 

@@ -7,7 +7,7 @@ export interface Problem {
    * the path.
    */
   readonly place?: string;
-  /** The problem and its remedy. Follows the path as a predicate, and holds no secret. */
+  /** The problem and its remedy. The rest of a sentence that begins with the path. It holds no secret. */
   readonly message: string;
 }
 

@@ -34,13 +34,13 @@ export const PROTOCOLS: readonly Protocol[] = namesOf(MAIN_OPERATIONS);
 /** The protocols that a connection serves. */
 interface ServedPaths {
   readonly family: Family;
-  /** The protocols outside its family whose main operation the connection serves by translation. */
+  /** Protocols outside the family. The connection serves their main operations by translation. */
   readonly paths: readonly Protocol[];
 }
 
 /**
- * Returns how a connection serves an operation. In a protocol of its `paths`, it serves the main operation by
- * translation, and no other: those are never guessed.
+ * Returns how a connection serves an operation. In a protocol of its `paths`, the connection serves the main operation
+ * by translation. Other operations of that protocol are never guessed.
  */
 export function servingOf(
   operation: Operation,

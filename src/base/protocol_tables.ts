@@ -142,7 +142,7 @@ export interface OperationRow<
   Protocol extends string,
   Endpoint extends string,
 > {
-  /** The endpoint of a connection that serves it. */
+  /** The endpoint of a connection that serves the operation. */
   readonly endpoint: Endpoint;
   readonly protocol: Protocol;
   /**

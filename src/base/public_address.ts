@@ -1,6 +1,9 @@
 import type { HeaderFields } from "./header_fields.ts";
 
-/** A name or an address, with or without a port. A URL would also allow quotes, brackets and the like in a host. */
+/**
+ * A name or an address, with or without a port. Stricter than the parser of URLs, which also accepts quotes, brackets
+ * and the like in a host.
+ */
 const HOST_REGEXP = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
 /**

@@ -95,9 +95,9 @@ function dateMs(value: string): number {
  * - `x-should-retry: false` stops the SDKs of OpenAI and Anthropic, Claude Code at 429 and 5xx, and Qwen Code over
  *   Responses.
  * - Codex retries nearly every error 5 to 30 times and waits for any `retry-after` each time. opencode retries 429 and
- *   5xx 5 times and prefers `retry-after-ms`. Short waits end both within seconds. The wait is one second rather than
- *   none, because versions of opencode before 1.18 retry without limit.
- * - Claude Code retries 401 and 403 10 times when a command supplies its token, as our settings do. It stops only at a
+ *   5xx 5 times and prefers `retry-after-ms`. With a short wait, Codex and opencode give up within seconds. The wait is
+ *   one second rather than none, because versions of opencode before 1.18 retry without limit.
+ * - Claude Code retries a 401 or 403 10 times when a command supplies its token, as our settings do. It stops only at a
  *   `retry-after` of more than a minute.
  */
 export function stopHeaders(

@@ -39,7 +39,7 @@ export interface Page {
   readonly paint: Paint;
 }
 
-/** The width of a line in a file, enough for one line a window and for most tables. */
+/** The width of a line in a file. Most tables fit, and so does a quota window in one line. */
 const COLUMNS_OF_A_FILE = 120;
 
 /** Returns the page that a command draws on. */

@@ -5,8 +5,8 @@ interface SyncSink {
 }
 
 /**
- * Matches the codes that commands send to a terminal, as a group, or a character that could control it, hide or reverse
- * text.
+ * Matches, as a group, a code that commands send to a terminal. Also matches any other character that could control the
+ * terminal, or hide or reverse text.
  */
 const CONTROL_REGEXP = new RegExp(
   String

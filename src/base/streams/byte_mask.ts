@@ -39,9 +39,9 @@ const NOTHING = new Uint8Array();
 /** A secret, prepared for many bodies. */
 interface MaskedText {
   readonly secret: Uint8Array;
-  /** The beginning that identifies it. */
+  /** The beginning that identifies the secret. */
   readonly needle: Uint8Array;
-  /** Finds that beginning. */
+  /** Finds the needle. */
   readonly find: Finder;
 }
 
@@ -67,14 +67,14 @@ export function prepareMaskedText(text: string): MaskedText {
 export function createByteMask(
   { secret, needle, find }: MaskedText,
 ): ByteMask {
-  /** The end of the last chunk, if the text may begin in it. */
+  /** The end of the last chunk, if the secret may begin there. */
   let held = NOTHING;
   /** The number of held bytes that were already forwarded, being harmless. */
   let passed = 0;
-  /** The number of masked bytes of a text that continues in the next chunk. */
+  /** The number of masked bytes of a secret that continues in the next chunk. */
   let masked = 0;
 
-  /** Masks the text from `start` on, after the `masked` bytes of earlier chunks. */
+  /** Masks the rest of the secret from `start` on, after the `masked` bytes of earlier chunks. */
   function mask(bytes: Uint8Array, start: number): number {
     const end = maskRun(bytes, start, secret.subarray(masked));
     masked += end - start;
@@ -114,9 +114,9 @@ export function createByteMask(
 }
 
 /**
- * Masks the results of a reader's reads, one after another. While a chunk is held, its read returns an empty one, which
- * shows that the source is active. At the end of the source, a read returns the held bytes, and the next one is the
- * end.
+ * Masks the results of a reader's reads, one after another. While a chunk is held, its read returns an empty chunk,
+ * which shows that the source is active. At the end of the source, a read returns the held bytes, and the next read
+ * returns the end.
  */
 export function maskReads(mask: ByteMask): ReadChange {
   return ({ done, value, text }) => {
@@ -126,7 +126,7 @@ export function maskReads(mask: ByteMask): ReadChange {
   };
 }
 
-/** Masks the text in complete bytes. */
+/** Masks the secret in a whole body. */
 export function maskBytes(
   bytes: Uint8Array,
   { secret, find }: MaskedText,
@@ -182,7 +182,7 @@ export type Finder = (text: string, from: number) => number;
 /** The longest text that V8 finds at memory speed, by its first character. */
 const PROBE_LENGTH = 6;
 
-/** The frequent characters of text and JSON, the most frequent first. Keys have many other characters. */
+/** The frequent characters of text and JSON, the most frequent first. API keys also have many rarer ones. */
 const FREQUENT = '"etaoinsrlhdcu:,{}mfpgwybv.-0123456789';
 
 /** Returns the position of the rarest character of a text, the first one of several. */

@@ -9,10 +9,10 @@ interface ByteReaderOptions {
 }
 
 /**
- * Creates a reader of a body's chunks as they arrive. Its user may keep the chunks.
+ * Creates a reader of a body's chunks as they arrive. The caller may keep the chunks.
  *
- * Other requests get their turn between the chunks. Every provider's response is read through it, so that no large one
- * can block the event loop.
+ * Other requests get their turn between the chunks. Every provider's response passes through such a reader, so a large
+ * response cannot block the event loop.
  *
  * @throws {TypeError} When the body already has a reader.
  */
@@ -55,8 +55,8 @@ function costOf(bytes: number, maxChunkBytes: number): number {
 }
 
 /**
- * Reads a body chunk by chunk. Each stream has several readers in a row, which wait most of the time. They use `then`:
- * an `async` function that waits takes a quarter of a KiB more, for each reader and each chunk.
+ * Reads a body chunk by chunk. A stream passes through several readers, which mostly wait. They use `then`, because a
+ * waiting `async` function takes 256 more bytes of memory per reader and chunk.
  */
 export interface ByteReader
   extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {

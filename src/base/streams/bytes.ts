@@ -1,6 +1,9 @@
 import { Buffer } from "node:buffer";
 
-/** Bytes in several arrays. One array would be a copy in fresh memory, which costs more than all other work on them. */
+/**
+ * Bytes in several arrays. Copying them into one array would allocate memory, which costs more than all other work on
+ * the bytes.
+ */
 export class LongBytes {
   /** The arrays in their order; they must not be changed. */
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
@@ -67,7 +70,10 @@ export function joinBytes(
   return whole;
 }
 
-/** Returns bytes that share their memory with no others, so that a stream may take it: a copy, if they share it. */
+/**
+ * Returns bytes that share their memory with no others, so that a stream may take the memory. Copies bytes that share
+ * theirs.
+ */
 export function ownBytes<Memory extends ArrayBufferLike>(
   bytes: Uint8Array<Memory>,
 ): Uint8Array<Memory | ArrayBuffer> {

@@ -5,11 +5,14 @@ import { END_BYTES, LineBuffer, LONG_BYTES } from "./line_buffer.ts";
 
 /** The receiver of data lines. */
 interface DataLineSink {
-  /** Returns true while each data line is wanted. After that, only lines with `needle` are wanted, if there is one. */
+  /**
+   * Returns true while each data line is wanted. After that, only lines with the `needle` are wanted; without a needle,
+   * none.
+   */
   wantsEvery(): boolean;
   /**
-   * Receives the value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}: `last` keeps only the
-   * ends of such a line.
+   * Receives the value of each wanted `data:` line. Also receives each line longer than {@linkcode LONG_BYTES}, because
+   * `last` keeps only the two ends of a long line.
    */
   line(data: string): void;
 }

@@ -110,7 +110,7 @@ export interface Inflater {
   /**
    * Takes the next compressed bytes, and yields their content as it is read.
    *
-   * @throws The decompressor's error when they are not valid, or when more follows their end.
+   * @throws The decompressor's error when the bytes are not valid, or when more bytes follow their end.
    */
   push(piece: Uint8Array): AsyncGenerator<Uint8Array>;
   /**

@@ -16,20 +16,23 @@ export type PassThroughEnd =
   /** The source ended before its content was complete. */
   | { readonly kind: "unfinished" }
   /**
-   * The reader is still connected but has stopped reading. `forOthers` is true when other requests waited for it to
-   * end.
+   * The reader is still connected but has stopped reading. `forOthers` is true when other requests waited for the body
+   * to end.
    */
   | { readonly kind: "stalled"; readonly forOthers?: boolean };
 
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** Returns true while other requests wait for it to end. A reader is then cut off after a minute, not after ten. */
+  /**
+   * Returns true while other requests wait for the body to end. A stalled reader is then cut off after a minute, not
+   * after ten.
+   */
   readonly isAwaited?: (() => boolean) | undefined;
   /** Returns the bytes that a reader receives after {@linkcode KEEP_ALIVE_MS} of silence; default: none. */
   readonly keepAlive?: () => Uint8Array;
   /**
-   * Receives each chunk after it was sent; it must not keep or change it. `text` is the result of `byteText` for the
-   * chunk, if known.
+   * Receives each chunk after it was sent, and must not keep or change the chunk. `text` is the result of `byteText`
+   * for the chunk, if known.
    */
   readonly onChunk: (chunk: Uint8Array, text?: string) => void;
   /** Returns true when the sent bytes are complete. Called after the source has ended; default: true. */
@@ -220,10 +223,14 @@ export class PassThrough implements ByteReader {
 const END: Promise<ByteRead> = Promise.resolve({ done: true });
 
 /**
- * The longest time without a read before the caller is cut off, in milliseconds; then that while other requests wait.
+ * The longest time without a read before the caller is cut off, in milliseconds. The second value applies while other
+ * requests wait.
  */
 export const STALL_MS = 600_000;
 const AWAITED_STALL_MS = 60_000;
 
-/** The interval at which it checks for waiting requests, in milliseconds. The times above are multiples of it. */
+/**
+ * The interval of the checks for waiting requests, in milliseconds. Both limits of a stall are multiples of this
+ * interval.
+ */
 const LOOK_AGAIN_MS = 5_000;

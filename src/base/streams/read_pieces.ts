@@ -34,7 +34,7 @@ interface ReadPiecesOptions {
   readonly pieceBytes: number;
   /** Counts the memory of the pieces. */
   readonly memory: PiecesMemory;
-  /** Receives the bytes of each read, and must not keep them. The next read waits for it. */
+  /** Receives the bytes of each read, and must not keep them. The next read waits until `onBytes` is done. */
   readonly onBytes: (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Ends the reading when it aborts. */
   readonly signal: AbortSignal;
@@ -80,7 +80,10 @@ export async function readPieces(
   }
 }
 
-/** Opens a reader. For a body of a known length, `onBytes` lets other requests run; else the reader does. */
+/**
+ * Opens a reader. Between chunks, other requests must get their turn. For a body of known length, `onBytes` sees to
+ * that; else the reader does.
+ */
 function openReader(body: ByteSource, isKnown: boolean): ByteReader {
   if (!(body instanceof ReadableStream)) return body;
   return isKnown ? body.getReader() : createByteReader(body);

@@ -134,8 +134,7 @@ export class FrameWriter {
 
 /**
  * The characters that JSON allows in strings but some readers take for the end of a line. One such reader is Python's
- * `str.splitlines` (https://github.com/openai/openai-python/issues/1230). Nothing but the strings of the data contains
- * them.
+ * `str.splitlines` (https://github.com/openai/openai-python/issues/1230). They occur only in the strings of the data.
  */
 const LINE_END_ESCAPES = [
   ["\u0085", "\\u0085"],

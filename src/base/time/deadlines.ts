@@ -12,7 +12,7 @@ export interface Deadlines {
    * Calls `onPassed` after `ms` milliseconds, unless the deadline is cancelled first.
    *
    * @param ms At most 24 days, or `Infinity` for no deadline. A deadline of 0 or less passes after a millisecond, so
-   * that one that restarts itself blocks nothing.
+   * that a deadline that restarts itself does not block the event loop.
    * @param sinceMs A value that {@linkcode Deadlines.elapsedMs} has just returned, to save a second read; default: the
    * clock is read.
    */
@@ -162,8 +162,8 @@ export async function wait(
 }
 
 /**
- * Waits for a promise that other code settles. When the signal aborts, it calls `onAbort` and rejects with the signal's
- * reason, so that no value goes to a caller that has left. A value from before the abort counts.
+ * Waits for a promise that other code settles. When the signal aborts, calls `onAbort` and rejects with the signal's
+ * reason, so that no value goes to a caller that has left. A promise that is already settled keeps its result.
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,

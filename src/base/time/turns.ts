@@ -35,8 +35,8 @@ export class EventLoop {
   }
 
   /**
-   * Lets other work run between two steps of long work. All long work pauses together, because the event loop is never
-   * idle while some of it runs.
+   * Lets other work run between two steps of long work. A pause ends only when the event loop has been idle, so all
+   * long work must pause together.
    *
    * @param sinceMs The start of the work, on the clock of {@linkcode EventLoop.elapsedMs}.
    */
