@@ -3,9 +3,7 @@ import { type Framing, parseFields } from "./head.ts";
 import type { ByteRead, ByteReader } from "@gateway/base/streams/byte_reader";
 import { byteText } from "@gateway/base/streams/bytes";
 
-/**
- * Finds the payload of a body in the bytes of a connection. Takes bytes as they arrive, in pieces of any length.
- */
+/** Finds the payload of a body in the bytes of a connection, which may arrive in pieces of any length. */
 export interface BodyDecoder {
   /** True when the body is complete; no more bytes belong to it. */
   readonly isDone: boolean;
@@ -14,7 +12,7 @@ export interface BodyDecoder {
    *
    * @param bytes At least one byte; the decoder may move payload within them.
    * @returns The payload in them, in the same memory, and the number of bytes that belong to the body.
-   * @throws {MalformedMessage} When they break the framing.
+   * @throws {MalformedMessage} When the bytes break the framing.
    */
   push(bytes: Uint8Array<ArrayBuffer>): Decoded;
   /** Returns true when the end of the connection completes the body. */
@@ -96,8 +94,8 @@ const SIZE_LINE_REGEXP =
   /^([0-9A-Fa-f]{1,13})[\t ]*(;[\t\x20-\x7e\x80-\xff]*)?$/;
 
 /**
- * A chunked body (RFC 9112, section 7.1). It joins the payload of all chunks in one input, so that the reader gets a
- * burst of small chunks in one read.
+ * A chunked body (RFC 9112, section 7.1). The decoder joins the payload of all chunks in one input, so that the reader
+ * gets a burst of small chunks in one read.
  */
 class ChunkedDecoder implements BodyDecoder {
   #state: "size" | "data" | "dataEnd" | "trailer" | "done" = "size";
@@ -201,7 +199,7 @@ class ChunkedDecoder implements BodyDecoder {
 const MAX_PLAIN_DIGITS = 7;
 
 /**
- * Reads a chunk's size line without an extension, the usual form. A stream has one for each event.
+ * Reads a chunk's size line without an extension, the usual form. A streamed answer has about one such line per event.
  *
  * @returns The size, and the position after the line; `undefined` for any other or incomplete line.
  */

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers";
 
 /**
- * The number of reads that make a turn of the event loop crowded. The platform completes at most 128 in a turn. It then
- * serves sockets whose bytes arrive during the turn before the others that are ready.
+ * The number of reads that make a turn of the event loop crowded. The platform completes at most 128 reads in a turn.
+ * Sockets whose bytes arrive during the turn are then served before sockets that were ready earlier.
  */
 const MANY_READS = 64;
 
@@ -13,13 +13,14 @@ const SOME_READS = 32;
 const MAX_TURNS = 8;
 
 /**
- * The sockets of an event loop that have bytes to read. While there are many, nothing is written: the other side would
- * answer at once, and its socket would be served before all that wait. So the same few would be served again and again.
+ * The sockets of an event loop that have bytes to read. While there are many, nothing is written. The other side would
+ * answer a write at once, and its socket would be served before all waiting sockets, so that the same few would be
+ * served again and again.
  */
 export interface Crowd {
   /** Counts a read that has ended. */
   countRead(): void;
-  /** Resolves when writes may go on; `undefined` when they need not wait. */
+  /** Resolves when writes may go on; `undefined` when writes need not wait. */
   readonly end: Promise<void> | undefined;
 }
 

@@ -64,7 +64,7 @@ function isResponseStart(text: string): boolean {
   return text === PROTOCOL.slice(0, text.length);
 }
 
-/** Rejects bytes at once that cannot become a head: waiting for its end would time out. */
+/** Rejects at once bytes that cannot become a head. Waiting for the end of such a head would time out. */
 function refuseHopeless(
   bytes: Uint8Array,
   from: number,
@@ -82,7 +82,7 @@ function refuseHopeless(
 
 const CR = 0x0d;
 
-/** An LF without a CR, or a CR without an LF; the LF of a CR at the end may still arrive. */
+/** An LF without a CR, or a CR without an LF. A CR at the very end is accepted, because its LF may still arrive. */
 const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
 
 const STATUS_LINE_REGEXP =
@@ -91,10 +91,10 @@ const STATUS_LINE_REGEXP =
 const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The lower-case form of each spelling of a name. It is cached, because names repeat in every message. */
+/** The lower-case form of each known spelling of a name: a cache, because names repeat in every message. */
 const knownNames = new Map<string, string>();
 
-/** The most names that are cached, and the longest of them. */
+/** The most names that are cached, and the greatest length of a cached name. */
 const MAX_KNOWN = { names: 1000, length: 64 };
 
 /** Returns true when a field is valid in a head. */
@@ -120,7 +120,7 @@ function lowerName(name: string): string | undefined {
  *
  * @param bytes The head with its empty line.
  * @param method The method of the request, which decides whether there is a body.
- * @throws {MalformedMessage} When it breaks a rule.
+ * @throws {MalformedMessage} When the head breaks a rule.
  *
  * @example
  * ```ts
@@ -281,7 +281,7 @@ export interface OutgoingHead {
 
 const TARGET_REGEXP = /^[\x21-\x7e]+$/;
 
-/** Headers that only the client may write: a second one would mean another body or another host. */
+/** Headers that only the client may write. A second header of the name could mean another body or another host. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   "content-length",
   "host",

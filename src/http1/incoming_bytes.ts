@@ -2,8 +2,8 @@ import type { BodyDecoder } from "./body_decoder.ts";
 import type { Crowd } from "./crowd.ts";
 
 /**
- * The size of the buffer that waits for bytes. When a read fills it, more bytes are waiting, so the next buffer is the
- * largest: fewer reads and writes cost less. It shrinks when bytes come slowly.
+ * The size of the buffer that waits for bytes. When a read fills the buffer, more bytes are waiting, so the next buffer
+ * is the largest, to save reads and writes. When bytes come slowly, the next one is smaller.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
@@ -21,8 +21,8 @@ const SMALL_SHARE = 1 / 4;
 const SHARED_BYTES = 8 * 1024;
 
 /**
- * The longest payload that is copied into shared memory, in bytes. While it is kept, all of that memory is. Its user
- * must not transfer it.
+ * The longest payload that is copied into shared memory, in bytes. A payload that is kept keeps all of the shared
+ * memory. Its user must not transfer it.
  */
 const MAX_SHARED_BYTES = SHARED_BYTES / 8;
 

@@ -6,8 +6,8 @@ interface Size {
 }
 
 /**
- * An event fits into the first size, most heads with a short body into the next ones, the pieces of a long body into
- * the last. A write to a slow reader keeps its buffer for long, so the buffer must not be much too large.
+ * An event fits into the first size, most heads with a short body into the second or third, and the pieces of a long
+ * body into the last. A write to a slow reader keeps its buffer for long, so the buffer must not be much too large.
  */
 const SIZES: readonly Size[] = [
   { bytes: 1024, mostSpare: 256, spare: [] },
@@ -22,8 +22,8 @@ const inUse = new WeakMap<ArrayBufferLike, Size>();
 /**
  * Joins a text, some parts, and a text after them for one write. Each character of a text is one byte (ISO 8859-1).
  *
- * Allocating memory takes as long as writing a short message. So {@linkcode reuseWritten} keeps the memory for other
- * writes.
+ * After the write, give the memory back with {@linkcode reuseWritten}: allocating memory takes as long as writing a
+ * short message.
  */
 export function joinForWrite(
   before: string,

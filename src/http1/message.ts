@@ -32,7 +32,7 @@ export interface HttpClient {
   /**
    * Sends a request and waits for the head of its response.
    *
-   * @throws {Http1Failure} When the client is that of `createHttp1Client` and the exchange fails.
+   * @throws {Http1Failure} When the exchange fails, if the client is from `createHttp1Client`.
    * @throws The error of any other client; the signal's reason when it aborts.
    */
   send(request: HttpRequest): Promise<HttpResponse>;
@@ -43,11 +43,14 @@ export interface IncomingRequest
   extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
   readonly headers: HeaderFields;
   /**
-   * Reads the body without a stream of the platform. Use either it or `body`, once. The next read may overwrite a
-   * chunk, unless it is the last one.
+   * Reads the body without a stream of the platform. Use either `openBody` or `body`, once. The next read may overwrite
+   * a chunk, unless it is the last one.
    */
   readonly openBody?: (() => ByteReader) | undefined;
-  /** Takes a body that has arrived completely with its head, in place of `bytes`; returns `undefined` for any other. */
+  /**
+   * Takes a body that has arrived completely with its head, instead of `openBody`. Returns `undefined` for any other
+   * body.
+   */
   readonly takeArrived?:
     | (() => Uint8Array<ArrayBuffer> | undefined)
     | undefined;

@@ -21,7 +21,10 @@ export interface Origin {
 /** An open socket, and how to send requests over it. */
 interface Dialed {
   readonly duplex: Duplex;
-  /** Set when the other end is a proxy that forwards plain HTTP. It needs whole URLs as targets, and these headers. */
+  /**
+   * The headers for a proxy that forwards plain HTTP; `undefined` for any other end. Such a proxy also needs whole URLs
+   * as targets.
+   */
   readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;
 }
 
@@ -59,7 +62,7 @@ interface Address {
  * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request twice.
  *
  * When a reused socket is lost before any byte of a response, it also closes the sockets that were idle when the
- * request was sent: a firewall, for example, has probably dropped all of them.
+ * request was sent. Their connections are probably lost as well, for example because a firewall dropped all of them.
  */
 export function createHttp1Client(
   { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
@@ -192,8 +195,8 @@ export function createHttp1Client(
 }
 
 /**
- * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that comes
- * later.
+ * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that is opened
+ * after the abort.
  */
 function unlessAborted(
   dialed: Promise<Dialed>,
@@ -235,13 +238,13 @@ class Loan {
     this.#readers++;
   }
 
-  /** Notes that a socket has stopped reading it. */
+  /** Notes that a socket has stopped reading the body. */
   end(): void {
     this.#readers--;
     this.#giveBack();
   }
 
-  /** Notes that no further socket will read it. Called once. */
+  /** Notes that no further socket will read the body. Called once. */
   settle(): void {
     this.#isSettled = true;
     this.#giveBack();

@@ -2,13 +2,16 @@ import type { Socket } from "./socket.ts";
 import { setImmediate } from "node:timers";
 import type { Cancel, Deadlines } from "@gateway/base/time/deadlines";
 
-/** The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
+/**
+ * The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop idle connections after
+ * 60 s.
+ */
 const IDLE_MS = 30_000;
 
-/** The age from which a socket serves no more requests, in milliseconds: its host may have moved. */
+/** The age from which a socket serves no more requests, in milliseconds: the host may have another address by then. */
 const MAX_AGE_MS = 300_000;
 
-/** How long before the provider's announced close a socket is closed, in milliseconds. */
+/** A socket is closed this long before the time at which the provider announced to close it, in milliseconds. */
 const MARGIN_MS = 1000;
 
 /** A socket that is idle. */
@@ -24,13 +27,16 @@ export interface PooledSocket extends Socket {
   proxyHeaders?: readonly (readonly [string, string])[] | undefined;
   openedMs?: number;
   /**
-   * Resolves when the turn ends in which the socket became idle. Until then, the provider may close it or send surplus
-   * bytes.
+   * Resolves at the end of the event loop's turn in which the socket became idle. Until then, the provider may close
+   * the socket or send surplus bytes.
    */
   rest?: Promise<void> | undefined;
 }
 
-/** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
+/**
+ * The idle sockets of a client, by origin. The socket that became idle last serves first, so that unneeded sockets grow
+ * old and close.
+ */
 export class IdleSockets {
   readonly #byOrigin = new Map<string, Idle[]>();
   /** The requests that wait for a socket of each origin, the oldest first. */

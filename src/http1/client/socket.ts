@@ -41,12 +41,12 @@ interface SocketResponse extends HttpResponse {
 const MAX_INTERIM = 8;
 
 /**
- * A socket that serves one request after another (RFC 9112). One read is always under way: while it is idle, to notice
- * that the provider closes it; while a request is sent, to notice an early response. It never sends a request twice. If
- * the end of a response is in doubt, it is closed.
+ * A socket that serves one request after another (RFC 9112). One read is always under way. It notices when the provider
+ * closes an idle socket, or responds while the request is still being sent. A socket never sends a request twice, and
+ * closes if the end of a response is in doubt.
  */
 export class Socket {
-  /** True after it has sent a request or been idle. */
+  /** True after the socket has sent a request or been idle. */
   isReused = false;
   /** The longest idle time that the last response announced, in milliseconds; `undefined` if it announced none. */
   announcedIdleMs: number | undefined;
@@ -76,12 +76,12 @@ export class Socket {
     this.#incoming = new IncomingBytes((into) => duplex.read(into), crowd);
   }
 
-  /** True when it can serve no more requests. */
+  /** True when the socket can serve no more requests. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Closes it. Pending reads and writes fail. */
+  /** Closes the socket. Pending reads and writes fail. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -93,9 +93,9 @@ export class Socket {
   }
 
   /**
-   * Watches it while it is idle.
+   * Watches the socket while it is idle.
    *
-   * @param onGone Called when the provider closes it, or sends bytes without a request.
+   * @param onGone Called when the provider closes the socket, or sends bytes without a request.
    */
   watchIdle(onGone: () => void): void {
     this.#isIdle = true;
@@ -110,7 +110,7 @@ export class Socket {
   }
 
   /**
-   * Sends a request and waits for the head of its response. It may still be sending the body of the request then.
+   * Sends a request and waits for the head of its response, which may come before the whole request is sent.
    *
    * @throws {Http1Failure} When there is no valid response.
    * @throws {TypeError} When the request cannot be formatted.
@@ -161,7 +161,7 @@ export class Socket {
     }
   }
 
-  /** Waits for the report of the first write, because it may come later than that of the socket's end. */
+  /** Waits until the platform reports the first write, because it may report the end of the socket earlier. */
   async #learnSent(uploaded: Promise<unknown>): Promise<void> {
     if (this.#sent !== "nothing") return;
     let isReported = false;

@@ -19,7 +19,7 @@ export interface ListenerLog {
 
 /** How the sockets of a listener are handled. */
 export interface AcceptTerms<Socket> {
-  /** Takes a socket. If it returns a promise, the next socket is accepted after that resolves. */
+  /** Takes a socket. If the function returns a promise, the next socket is accepted once the promise resolves. */
   readonly onSocket: (socket: Socket) => Promise<void> | void;
   /** Called each time that the platform fails to accept a socket; default: nothing happens. */
   readonly onShortage?: (() => void) | undefined;
@@ -35,8 +35,8 @@ export interface Accepting {
 }
 
 /**
- * Accepts all sockets of a listener until it is closed. While the platform refuses, usually for lack of descriptors,
- * connections wait for the next attempt.
+ * Accepts all sockets of a listener until it is closed. While the platform refuses to accept, usually for lack of
+ * descriptors, connections wait for the next attempt.
  */
 export function acceptAll<Socket extends object>(
   listener: Pick<Deno.Listener<Deno.Conn, Deno.NetAddr>, "addr" | "close"> & {

@@ -21,17 +21,17 @@ export function alternate(found: readonly FoundAddress[]): string[] {
     .flatMap((one) => one === undefined ? [] : [one.address]);
 }
 
-/** Opens a connection to an address; gives it up when the signal aborts. */
+/** Opens a connection to an address; gives up when the signal aborts. */
 type Connect<Connection> = (
   address: string,
   signal: AbortSignal,
 ) => Promise<Connection>;
 
 /**
- * Connects to the first of a host's addresses that answers. It tries them in order: the next one when the last one
- * fails or is slow. Closes all connections but one.
+ * Connects to the first of a host's addresses that answers. Tries the addresses in order: each one when the address
+ * before it fails or is slow. Closes all connections but one.
  *
- * @throws When all fail: the first reason that is not `EADDRNOTAVAIL`, else the first.
+ * @throws When all addresses fail: the first reason other than `EADDRNOTAVAIL`, else the first reason.
  */
 export async function raceAddresses<Connection extends { close(): void }>(
   addresses: readonly string[],

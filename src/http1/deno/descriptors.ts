@@ -1,6 +1,6 @@
 /**
- * Counts free descriptors: opens some, and closes them again. Deno can read the limit in `/proc` only with all
- * permissions.
+ * Counts free descriptors by opening some and closing them again, because Deno reads their limit in `/proc` only with
+ * all permissions.
  *
  * @returns The number that could be opened; `undefined` when `enough` are free.
  */

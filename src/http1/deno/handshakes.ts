@@ -40,9 +40,10 @@ export interface Handshakes {
 }
 
 /**
- * Creates the handshakes. Deno keeps the descriptor of an unanswered one until the other end closes it, whatever the
- * gateway does. So connections to a server that may be silent take a detour through a local connection, whose other end
- * the gateway can close. Servers that answer are connected directly, because the detour copies every byte.
+ * Creates the handshakes. Deno keeps the descriptor of an unanswered handshake until the other end closes the
+ * connection, whatever the gateway does. So connections to a server that may be silent take a detour through a local
+ * connection, whose other end the gateway can close. Servers that answer are connected directly, because the detour
+ * copies every byte.
  */
 export function createHandshakes(timers: Timers = systemTimers): Handshakes {
   const unanswered = new Map<string, Set<Unanswered>>();

@@ -53,7 +53,7 @@ interface ListenSettings {
 const SETTINGS = { host: "host", port: "port" };
 
 interface ListenOptions {
-  /** The timers of its deadlines; default: this machine's. */
+  /** The timers of the listener's deadlines; default: this machine's. */
   readonly timers?: Timers;
   /** Receives an event when the platform stops accepting connections, and when it accepts again; default: none. */
   readonly log?: ListenerLog | undefined;
@@ -156,7 +156,7 @@ function addressFault(
 export interface LastingListener extends Listener {
   /**
    * Opens a new listener with another certificate and key. Running requests continue. New connections are accepted
-   * without a pause if the platform lets two listeners share a port, else after a short one.
+   * without a pause if the platform lets two listeners share a port, else after a short pause.
    */
   renew(tls: Tls): void;
 }
@@ -273,7 +273,9 @@ export function keepListening(
 interface TlsFault {
   /** The setting, such as `tls.key`. */
   readonly path: string;
-  /** Follows the path as a predicate, and holds no secret. */
+  /**
+   * The rest of a sentence that begins with the path, such as "is not the key of the certificate." It holds no secret.
+   */
   readonly message: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Leads a connection through a local TCP connection, for `Deno.startTls`. That accepts no TLS connection, and only the
- * other end of a connection can end its handshake. Copies every byte.
+ * Leads a connection through a local TCP connection, for `Deno.startTls`. That function accepts no TLS connection, and
+ * only closing the other end can end its handshake. Copies every byte.
  *
  * @param far Closed together with the result. When it ends its writes, so does the result.
  */
@@ -64,8 +64,7 @@ export async function carryBoth(
 const BUFFER_BYTES = 32 * 1024;
 
 /**
- * Copies bytes until they end. Goes on reading when they cannot be written, because the other direction may still have
- * bytes.
+ * Copies bytes until they end. Goes on reading when a write fails, because the other direction may still have bytes.
  */
 async function carry(from: Deno.Conn, to: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(BUFFER_BYTES);

@@ -38,7 +38,7 @@ const encoder = new TextEncoder();
  * Asks a SOCKS5 proxy for a connection (RFC 1928). The proxy looks names up.
  *
  * @param connection An open connection to the proxy. It carries the bytes of the provider afterwards.
- * @throws {ProxyFailure} When the proxy refuses, closes the connection or speaks something else.
+ * @throws {ProxyFailure} When the proxy refuses, closes the connection or does not speak SOCKS5.
  */
 export async function openSocksTunnel(
   connection: Duplex,

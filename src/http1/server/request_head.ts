@@ -30,8 +30,8 @@ const REQUEST_LINE_REGEXP =
   /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
 
 /**
- * The first bytes that any request has: a method in capitals, as all methods are. An empty line before it is skipped (RFC
- * 9112, section 2.2), because some clients send one after a body.
+ * The first bytes of any request: a method, which is always in capitals. An empty line before the method is skipped
+ * (RFC 9112, section 2.2), because some clients send one after a body.
  */
 const START_REGEXP = /^(?:\r$|(?:\r\n)?[A-Z]*(?: |$))/;
 
@@ -109,7 +109,10 @@ function checkedHead(
   };
 }
 
-/** Checks the host (RFC 9112, section 3.2): another server on the way may route by it, and read it differently. */
+/**
+ * Checks the host strictly (RFC 9112, section 3.2), because another server on the way may route by the host and read it
+ * differently.
+ */
 function checkHost(host: string | undefined, isOld: boolean): void {
   if (host === undefined && !isOld) {
     throw new MalformedMessage("it has no host header. Send one");

@@ -124,11 +124,12 @@ async function writeParts(
 const NO_BYTES = new Uint8Array();
 
 /**
- * The turns of the microtask queue that reading a waiting part from the provider's socket takes: six, and some spare.
+ * The turns of the microtask queue in which a waiting part can be read from the provider's socket. Six suffice; the
+ * rest are spare.
  */
 const READY_TURNS = 8;
 
-/** Returns true when a promise settles within {@linkcode READY_TURNS}, so without a further event of the platform. */
+/** Returns true when a promise settles within {@linkcode READY_TURNS}, without waiting for an event of the platform. */
 async function isReady(promise: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   const settle = () => isSettled = true;
@@ -177,7 +178,7 @@ class OutgoingBytes {
     this.#bodyBytes += part.length;
   }
 
-  /** Takes the waiting bytes when more of the body follows. */
+  /** Takes the waiting bytes while more of the body will follow. */
   take(): Uint8Array {
     let head = "";
     if (!this.#isBegun) {

@@ -100,7 +100,7 @@ export class ServedRequest implements IncomingRequest {
     this.#onLeft?.();
   }
 
-  /** Reads ahead after the request, because the end of the socket means that the caller left. */
+  /** Reads ahead after the request, to notice the end of the socket: the caller has left. */
   async #watch(): Promise<void> {
     const { incoming } = this.#source;
     incoming.expect(0);
@@ -127,8 +127,8 @@ export class ServedRequest implements IncomingRequest {
    * Reads more of the body.
    *
    * @param isLent True when the next read may overwrite the bytes, unless they are the last ones.
-   * @returns `undefined` at its end.
-   * @throws {MalformedMessage} When its chunks are malformed.
+   * @returns `undefined` at the end of the body.
+   * @throws {MalformedMessage} When the chunks of the body are malformed.
    * @throws When the socket ends first.
    */
   async read(isLent = false): Promise<Uint8Array<ArrayBuffer> | undefined> {

@@ -52,8 +52,8 @@ const HEAD_MS = 30_000;
 const WRITE_MS = STALL_MS + 60_000;
 
 /**
- * The most bytes of a body that are dropped so that the caller receives the response: twice the largest limit of a
- * path.
+ * The most bytes of an unread body that are read and dropped, so that the caller receives the response. This is twice
+ * the largest body that any path accepts.
  */
 const MOST_DROPPED_BYTES = 64 * 1024 * 1024;
 
@@ -96,7 +96,7 @@ export class ServedSocket {
     this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
   }
 
-  /** Closes the socket after the request that it serves; at once when it serves none. */
+  /** Closes the socket after the current request; at once when there is none. */
   end(): void {
     this.#isClosing = true;
     if (this.#isIdle) this.#close();

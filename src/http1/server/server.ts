@@ -7,7 +7,7 @@ interface Http1Server {
   serve(duplex: Duplex): void;
   /** Closes the sockets that have waited for a request for `ms` milliseconds or longer, to free descriptors. */
   closeIdle(ms: number): void;
-  /** Ends idle sockets at once and the others after their response; resolves when all have ended. */
+  /** Ends idle sockets at once, and busy sockets after their response. Resolves when all have ended. */
   close(): Promise<void>;
 }
 
