@@ -11,14 +11,14 @@ export const FIRST_STEP = 192;
 const FAULT = FIRST_STEP;
 
 /**
- * The number of states at the beginning of a character of a string. They are the lowest, so that one comparison
- * identifies them.
+ * The number of states that stand at the beginning of a character in a string. These states have the lowest numbers, so
+ * that one comparison identifies them.
  */
 export const TEXT_STATES = 5;
 
 const BYTES = 256;
 
-/** The result of a byte, at `state * 256 + byte`: the next state, or a step with further work. */
+/** The result of a byte in a state, at `state * 256 + byte`: the next state, or a step with further work. */
 export const NEXT: Uint8Array = new Uint8Array(FIRST_STEP * BYTES).fill(FAULT);
 
 let states = TEXT_STATES;
@@ -113,7 +113,7 @@ function allowCharacters(text: number): void {
   }
 }
 
-/** The states before a character of the seal mark. They are not among the lowest. */
+/** The states before a character of the seal mark. They are not among the lowest {@linkcode TEXT_STATES}. */
 const beforeMark = new Set<number>();
 
 /**
@@ -145,7 +145,7 @@ function allowMark(text: number): number {
 
 /** The states of a value in one place of the grammar. */
 interface Place {
-  /** The states in which it may begin. */
+  /** The states in which the value may begin. */
   readonly begin: readonly number[];
   readonly text: number;
   /** The result of the last byte of a string or a literal. */
@@ -229,16 +229,16 @@ export const END_CONTAINER = FIRST_STEP + 3;
 /** The quotes around the name of an outermost member. */
 export const BEGIN_NAME = FIRST_STEP + 4;
 export const END_NAME = FIRST_STEP + 5;
-/** The first byte of an outermost member's value, which is read again. */
+/** The first byte of an outermost member's value. The walker reads this byte again, as part of the value. */
 export const BEGIN_VALUE = FIRST_STEP + 6;
 /** The last byte of an outermost value that is not a container. */
 export const END_VALUE = FIRST_STEP + 7;
-/** The byte after an outermost number, which is read again. */
+/** The byte after an outermost number. The walker reads this byte again, as part of what follows. */
 export const END_NUMBER = FIRST_STEP + 8;
 
 /** The closing quote of the name of an inner member. */
 export const END_INNER_NAME = FIRST_STEP + 9;
-/** The last byte of a mark at the beginning of an inner member's text. */
+/** The last byte of a seal mark at the beginning of an inner member's text. */
 export const AFTER_MARK = FIRST_STEP + 10;
 
 /** The name of an outermost member. */
@@ -248,7 +248,7 @@ const NAME_TEXT = 2;
 export const MEMBER_TEXT = 3;
 const ELEMENT_TEXT = 4;
 
-/** Before any byte; some senders put a byte order mark there. */
+/** Before the first byte, which may begin a byte order mark. */
 export const VERY_START: number = newState();
 /** Only white space so far. */
 const START = newState();

@@ -35,8 +35,8 @@ export function matchKey(
 const CASE_BIT = 0x20;
 
 /**
- * The two characters beyond ASCII whose other case is an ASCII letter. Some parsers, such as Go's, match them with
- * it.
+ * The two characters beyond ASCII whose other case is an ASCII letter. Some parsers, such as Go's, match such a
+ * character with the letter.
  */
 const LONG_S = 0x017f;
 const KELVIN = 0x212a;
@@ -48,7 +48,7 @@ function isOtherCase(unit: number, wanted: number): boolean {
   return lower >= 0x61 && lower <= 0x7a && (unit ^ wanted) === CASE_BIT;
 }
 
-/** The first byte of each in UTF-8. */
+/** The first bytes of the two characters in UTF-8. */
 const LEAD_OF_LONG_S = 0xc5;
 const LEAD_OF_KELVIN = 0xe2;
 

@@ -30,16 +30,18 @@ export interface FoundValue {
 /** The longest value that is kept, in bytes. */
 const MAX_VALUE_BYTES = 4096;
 
-/** Receives the checked bytes of a value, chunk by chunk; must not keep them. */
+/** Receives the checked bytes of a value, chunk by chunk. It must not keep the bytes. */
 export interface ValueSink {
   push(chunk: Uint8Array): void;
 }
 
 /** Receives events about the structure of the members that it wants. */
 export interface StructureSink {
-  /** Returns true for a member whose events it wants; `undefined` stands for a name longer than any watched one. */
+  /**
+   * Returns true for a member whose events are wanted. The name is `undefined` if it is longer than any watched key.
+   */
   wants(name: ByteRun | undefined): boolean;
-  /** The offset before which it receives no events, except the ends of chunks. */
+  /** Before this offset, only the ends of chunks are reported. */
   readonly quietUntil: number;
   /**
    * Receives an event of a wanted member. It must not keep the bytes.
@@ -103,7 +105,7 @@ export class JsonObjectScan {
   /**
    * @param keys The names without escapes; printable ASCII.
    * @param sinkOf Returns the sink for the value of a key, if it has one.
-   * @param structure Receives the structure of the members that it wants. Those may occur twice.
+   * @param structure Receives the structure of the members that it wants. Such members may occur twice.
    * @throws {TypeError} When a key is not printable ASCII.
    */
   constructor(
@@ -118,7 +120,7 @@ export class JsonObjectScan {
   }
 
   /**
-   * Scans the next chunk, and keeps only short values of it.
+   * Scans the next chunk, and keeps only the short values in it.
    *
    * @throws {JsonScanError} When the chunks so far cannot begin a valid object. The scan is over then.
    */
@@ -281,7 +283,10 @@ function requireAscii(key: string): void {
   );
 }
 
-/** Some parsers, such as Go's, take such a name for the key itself. */
+/**
+ * Rejects a name that differs from a watched key only in case, because some parsers, such as Go's, accept it as the
+ * key.
+ */
 function failOtherCase(key: string, offset: number): never {
   const fault =
     `a key at offset ${offset} differs from "${key}" only in case. ` +

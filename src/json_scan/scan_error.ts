@@ -22,8 +22,8 @@ interface JsonScanErrorOptions {
 }
 
 /**
- * The error for bytes that are not exactly one JSON object. The message may be sent to the caller: of the body it
- * contains only an offset and the name of a watched key.
+ * The error for bytes that are not exactly one JSON object. The message may be sent to the caller, because it quotes
+ * nothing of the body but the name of a watched key.
  */
 export class JsonScanError extends SyntaxError {
   override readonly name = "JsonScanError";

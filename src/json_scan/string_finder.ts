@@ -9,7 +9,7 @@ export interface Place {
   readonly isUnit?: true;
   /** Returns the place of a member of an object here. `name` is in lower case, because some parsers ignore case. */
   readonly member?: (name: string) => Place | undefined;
-  /** The same for a single name in lower case, which is found much faster. It replaces `member`. */
+  /** Replaces `member` when only one name, in lower case, has a place. A single name is found much faster. */
   readonly only?: { readonly name: string; readonly place: Place };
 }
 
@@ -18,7 +18,7 @@ export interface FoundString {
   readonly place: Place;
   /** The string; `undefined` when it is too long or nested in too many lists. */
   readonly text: string | undefined;
-  /** The innermost unit around it, counted from 1; 0 outside of units. */
+  /** The number of the innermost unit around the string, from 1; 0 outside of units. */
   readonly unit: number;
 }
 
@@ -33,7 +33,7 @@ interface Open {
   /** True for an object, false for a list. */
   readonly isObject: boolean;
   readonly place: Place;
-  /** The unit around it. */
+  /** The unit around the container. */
   readonly unit: number;
   /** True when the next string is the name of a member. */
   expectsName: boolean;
@@ -240,7 +240,7 @@ const SHORT_TEXT_BYTES = 32;
 /**
  * Returns the position of the closing quote of a short string without escapes.
  *
- * @param start The position of the opening quote. It is returned for any other string.
+ * @param start The position of the opening quote. The function returns `start` for any other string.
  */
 function endOfShortText(chunk: Uint8Array, start: number): number {
   const last = Math.min(chunk.length - 1, start + SHORT_TEXT_BYTES);

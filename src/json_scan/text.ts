@@ -1,4 +1,7 @@
-/** The position in a character beyond ASCII: `text` between characters, the others after some of its bytes. */
+/**
+ * The position in a character beyond ASCII. `text` means between characters; any other state means after some bytes of
+ * one.
+ */
 export type CharacterState =
   | "text"
   | "oneMore"
@@ -61,7 +64,7 @@ const QUOTE = 0x22;
  * memory at each use, which costs a third of the speed or more.
  */
 
-/** The byte is not handled here; this state has no transitions. */
+/** The automaton stops at the byte; this state has no transitions. */
 const STOP = 0;
 /** At the beginning of a character. */
 const TEXT = 1;
@@ -151,13 +154,13 @@ export function skipText(text: TextBytes, start: number): number {
   }
 }
 
-/** The maximum length of a character or escape that the automaton's range cuts off. */
+/** The greatest number of bytes of a character or escape that the end of the automaton's range leaves over. */
 const MAX_UNFINISHED_BYTES = 3;
 
 /**
  * Skips plain bytes, four at a time.
  *
- * @returns The offset of another byte, or of one of the last three.
+ * @returns The offset of the first byte that is not plain, or of one of the last three bytes.
  */
 function skipPlain({ bytes, words }: TextBytes, start: number): number {
   const lastWord = bytes.length - 4;
@@ -170,8 +173,8 @@ function skipPlain({ bytes, words }: TextBytes, start: number): number {
 }
 
 /**
- * Sets the highest bit of each byte that is a quote, a backslash, a control character or beyond ASCII. A borrow may
- * also mark a wrong byte, but only above a right one.
+ * Sets the highest bit of each byte that is a quote, a backslash, a control character or beyond ASCII. The borrow of a
+ * subtraction may also mark a byte by mistake, but only above a byte that is marked rightly.
  */
 function markSpecial(word: number): number {
   // Flipping one bit swaps the quote and the space, so that the quote comes right after the control characters.
@@ -208,7 +211,9 @@ function skipCharacters(
   }
 }
 
-/** Returns the beginning of the character whose byte at `position` is not its last. */
+/**
+ * Returns the beginning of the character to which the byte at `position` belongs, if the character goes on after it.
+ */
 function beginOfCharacter(bytes: Uint8Array, position: number): number {
   let begin = position;
   while (((bytes[begin] ?? 0) & 0xc0) === 0x80) begin--;

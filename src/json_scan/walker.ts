@@ -35,7 +35,7 @@ const INITIAL_WORDS = 32;
 
 /** A stack of booleans of any depth, one bit each. The first 32 need no allocation. */
 export class BitStack {
-  /** The upper bits, with the top of the stack in the lowest: 1 to 32, or none when the stack is empty. */
+  /** The uppermost 1 to 32 booleans, the top of the stack in the lowest bit; none when the stack is empty. */
   #upper = 0;
   /** All bits below `#upper`, in full words. */
   #lower: Int32Array | undefined;
@@ -83,9 +83,10 @@ export class BitStack {
 }
 
 /**
- * An event in the outermost object of a document. An element is an object in a list that is the value of an outermost
- * member. `inner_name_ends` comes after a name that may be an element's own `content`, or a deeper `cache_control` or
- * `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode JsonWalker.skip} awaits.
+ * An event in the outermost object of a document. An element is an object in a list, and the list is the value of an
+ * outermost member. `inner_name_ends` comes after a name that may be an element's own `content`, or a deeper
+ * `cache_control` or `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode
+ * JsonWalker.skip} awaits.
  */
 export type JsonEvent =
   | "name_begins"
@@ -163,7 +164,10 @@ export class JsonWalker {
     return this.#depth;
   }
 
-  /** The position of the last event in the current chunk: the first byte of a beginning, the byte after an end. */
+  /**
+   * The position of the last event, in the current chunk. For a beginning, this is the first byte; for an end, the byte
+   * after it.
+   */
   get at(): number {
     return this.#at;
   }
@@ -196,7 +200,7 @@ export class JsonWalker {
     }
   }
 
-  /** After `inner_name_ends`, awaits the end of the member's value, which must be a container. */
+  /** After `inner_name_ends`, awaits the end of the member's value. The value must be a container. */
   skip(): void {
     this.#skipSize = this.#open.size;
   }
@@ -350,7 +354,7 @@ export class JsonEnd {
   readonly #walker = new JsonWalker();
   #isObject = true;
 
-  /** Reads the next bytes. It keeps none of them and never throws. */
+  /** Reads the next bytes. It keeps no bytes and never throws. */
   push(bytes: Uint8Array): void {
     if (!this.#isObject) return;
     this.#walker.feed(bytes);
