@@ -17,9 +17,9 @@ export interface CommandSpec {
   readonly name: string;
   /** The placeholders after the name, such as `new NAME`. */
   readonly operands?: string;
-  /** The words that shell completion offers for them. */
+  /** The words that shell completion offers for the operands. */
   readonly words?: readonly string[];
-  /** True when they may be file names. */
+  /** True when the operands may be file names. */
   readonly takesFiles?: boolean;
   /** Its effect, in one line. */
   readonly summary: string;

@@ -60,12 +60,12 @@ export class NoResponse extends Error {
 
 /**
  * The longest response that is read, in bytes. A list of 10,000 models has some 8 MB, so a longer response does not
- * come from a gateway; its text is left empty.
+ * come from a gateway. The text of such a response is left empty.
  */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends a request to a gateway. It follows no redirect, so that the token reaches this address only.
+ * Sends a request to a gateway. Follows no redirect, so that only this address receives the token.
  *
  * @throws {NoResponse} When no response comes.
  */
@@ -273,7 +273,7 @@ export function readGatewayAddress(
 export const BAD_URL =
   `--url must be the address of a gateway (for example ${DEFAULT_URL})`;
 
-/** A header can hold no other characters. */
+/** The fault of a token with characters that a header cannot hold. */
 const BAD_TOKEN =
   "the token must consist of printable ASCII characters without spaces";
 

@@ -5,7 +5,10 @@ import { type Page, type Style, widthOf, wrapWords } from "@gateway/base/text";
 export interface Column<Row> {
   readonly heading: string;
   readonly text: (row: Row) => string;
-  /** True for words: they begin at the left and need no heading beside them. Numbers end at the right. */
+  /**
+   * True for words, false for numbers. Words begin at the left and need no heading beside them; numbers end at the
+   * right.
+   */
   readonly isWords?: boolean;
 }
 
@@ -43,7 +46,7 @@ interface TableOptions<Row> extends Page {
   readonly names: readonly Column<Row>[];
   /** The columns with the facts about a row. */
   readonly facts: readonly Column<Row>[];
-  /** Returns true for a row with the sum of the others, which is drawn bold. */
+  /** Returns true for the row with the sum of the other rows. That row is drawn bold. */
   readonly isTotal?: (row: Row) => boolean;
   /** The spaces before each line under the headings. */
   readonly indent?: string;

@@ -105,7 +105,7 @@ export const runCheck: Run<CliIo & RequestTools> = command(
   },
 );
 
-/** Checks the demo's configuration before its simulated provider, without a network. */
+/** Checks the demo's configuration against the simulated provider, without a network. */
 async function checkDemo(
   read: Arguments,
   io: CliIo & RequestTools,

@@ -18,7 +18,7 @@ import type { StaffEntry } from "./token_files.ts";
 /** The options that apply to each token. */
 export interface TokenAccess {
   readonly group: readonly string[];
-  /** `undefined` when the token uses those of its groups. */
+  /** `undefined` when the token uses the connections of its groups. */
   readonly connections: readonly string[] | undefined;
   readonly models: readonly string[] | undefined;
   readonly expires: string | undefined;
@@ -30,7 +30,7 @@ export interface TokenOptions {
   readonly written: WrittenNames;
   /** True when unknown columns of a list are skipped. */
   readonly ignoresColumns: boolean;
-  /** The people who keep their token in the file of `--to`. */
+  /** The people who are already in the file of `--to`, and so keep their token. */
   readonly kept?: ReadonlyMap<string, unknown>;
 }
 
@@ -136,7 +136,7 @@ export function createEntry(
   return problems.length > 0 ? { problems } : { token, entry };
 }
 
-/** Returns a message when the configuration has a token of this name. */
+/** Returns a message when the configuration already has a token of this name. */
 export function takenName(
   name: string,
   { tokens }: WrittenNames,

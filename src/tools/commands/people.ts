@@ -37,10 +37,9 @@ interface ListOptions {
 }
 
 /**
- * Parses a list of people: a name on each line, or a table (CSV) whose first line names its columns, `name` and
- * perhaps `group`. It skips empty lines and those that begin with `#`. Several groups in a cell have commas or
- * semicolons between them. A line that it does not understand is a problem: a misread name or group would give access
- * to the wrong people.
+ * Parses a list of people: a name on each line, or a table (CSV) whose first line names its columns, `name` and perhaps
+ * `group`. It skips empty lines and those that begin with `#`. Commas or semicolons separate several groups in a cell.
+ * A malformed line is a problem, because a misread name or group would give access to the wrong people.
  *
  * @returns The people in order, and the problems of the list.
  */

@@ -138,7 +138,7 @@ function accessIn(values: ReadonlyMap<string, string>): TokenAccess {
   };
 }
 
-/** Returns the problems of the options, once instead of for each token. */
+/** Returns the problems of the options once, so that they are not repeated for each token. */
 function optionProblems(
   { access, written }: TokenOptions,
 ): readonly Problem[] {

@@ -15,9 +15,9 @@ export interface StaffEntry {
 /** The file that people are added to. */
 interface StaffFile {
   readonly path: string;
-  /** Its text; `undefined` for a file that does not exist. */
+  /** The text of the file; `undefined` if the file does not exist. */
   readonly text: string | undefined;
-  /** The groups of each person in it. */
+  /** The groups of each person in the file. */
   readonly groupsByName: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -46,7 +46,7 @@ function summaryOf(ask: Ask): string {
   }".`;
 }
 
-/** Returns the turns, without those that hold only items of the protocol, such as a list of tools. */
+/** Returns the turns that hold more than items of the protocol, such as a list of tools. */
 function turnsOf({ turns }: Ask): Ask["turns"] {
   return turns.filter(({ blocks }) =>
     blocks.some(({ kind }) => kind !== "opaque")

@@ -16,7 +16,7 @@ const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
 
 /**
  * Returns the demo's configuration as the YAML of a `gateway.yaml` (docs/configuration.md): the three simulated
- * providers, and one token that may use them all. In addition to its own models, each provider serves `demo-any`. The
+ * providers, and one token that may use all three. In addition to its own models, each provider serves `demo-any`. The
  * model `demo-fallback` always fails, and its fallback `demo-any` serves its requests.
  *
  * @param tokenSha256 The SHA-256 of the token, 64 hexadecimal digits.

@@ -20,7 +20,7 @@ const CREATED_AT = 1_767_225_600;
 const CONTEXT_TOKENS = 200_000;
 const OUTPUT_TOKENS = 64_000;
 
-/** What both OpenAI protocols do otherwise than Messages, apart from requests and answers of models. */
+/** The rules that both OpenAI protocols share and Messages does not, apart from requests and answers of models. */
 const OPENAI = {
   /** True when the key may be in `x-api-key`. */
   takesApiKey: false,

@@ -30,7 +30,7 @@ interface ModelCall {
 const MAX_DELAY_MS = 3000;
 
 /**
- * Serves one request to a model, as a stream, or as JSON after the delay of all its words.
+ * Serves one request to a model: as a stream, or as JSON after the total delay of the answer's words.
  *
  * @throws {GatewayError} When the provider rejects the request.
  * @throws The reason of the request's signal, when it aborts before the headers are sent.

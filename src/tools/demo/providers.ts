@@ -17,7 +17,7 @@ export interface Provider {
   readonly plainProtocol: SimulatedProtocol;
   /** The response header with the model's name, if any. */
   readonly modelHeader: string | undefined;
-  /** The path of its quota, on the same host. */
+  /** The path at which the provider reports its quota, on the same host. */
   readonly quotaPath: string;
 }
 
@@ -187,8 +187,8 @@ export function isThinkingModel(model: string): boolean {
 }
 
 /**
- * Returns all models of a family, such as `demo-b`, `demo-b-think` and, for each fault, one like `demo-b-slow`. The
- * faulty models of family A have no letter: `demo-slow`.
+ * Returns all models of a family, such as `demo-b` and `demo-b-think`, and a model for each fault, such as
+ * `demo-b-slow`. The faulty models of family A have no letter: `demo-slow`.
  */
 export function modelsOf(family: SimulatedFamily): string[] {
   const plain = `demo-${family.toLowerCase()}`;

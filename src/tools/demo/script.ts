@@ -101,7 +101,7 @@ export function piecesOf({ kind, text }: ScriptBlock): string[] {
     : text.match(new RegExp(`[\\s\\S]{1,${FRAGMENT_LENGTH}}`, "gu")) ?? [];
 }
 
-/** The protocols as the simulated providers speak them. */
+/** The simulated providers' way to read and write each protocol. */
 export interface DemoCodec {
   /**
    * Parses the body of a request.
@@ -138,6 +138,6 @@ export interface RenderContext {
 interface Rendering {
   /** Returns the whole answer, for requests without a stream. */
   whole(): object;
-  /** Returns the answer as a stream, or one that fails in the middle. Absent for an operation without streams. */
+  /** Returns the answer as a stream, or a stream that fails in the middle. Absent for an operation without streams. */
   steps?: (options: { readonly isFailing: boolean }) => Iterable<Step>;
 }

@@ -93,7 +93,7 @@ function refreshSeconds(
   return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
 
-/** The quotas of the connections, and the limits of the token if the gateway reports them. */
+/** The quotas of the connections. Also the limits of the token, if the gateway reports limits. */
 interface LimitsReading {
   readonly list: QuotaList;
   readonly own?: readonly OwnLimits[] | undefined;

@@ -168,7 +168,7 @@ function drawSections(
 
 const GAP = "  ";
 
-/** The texts of a window, beside its bar. */
+/** The texts beside a window's bar. */
 interface Row {
   readonly name: string;
   readonly left: string;

@@ -52,20 +52,20 @@ interface LoginTools extends CliIo, IssuerTools {
 }
 
 /**
- * A token is printed, not renewed, while it stays valid for longer than this, in milliseconds, or for half of its
- * lifetime. Claude Code and Codex keep one for five minutes.
+ * A token that stays valid for longer than this, in milliseconds, is printed and not renewed. So is a token in the
+ * first half of its lifetime. Claude Code and Codex keep a printed token for five minutes.
  */
 const ENOUGH_MS = 360_000;
 
 /**
- * The longest wait for another process, in milliseconds. With a response after it, the command ends within Codex's five
- * seconds.
+ * The longest wait for another process, in milliseconds. Even with a request after the wait, the command ends within
+ * the five seconds that Codex allows.
  */
 const TURN_MS = 500;
 
 /**
  * `login --issuer URL --client ID`: prints a token for the gateway. A stored login needs no person: its token is
- * printed, or renewed with the refresh token. One process renews it for all.
+ * printed, or renewed with the refresh token. Of several processes, one renews the token for all.
  *
  * @returns The exit code.
  */

@@ -5,12 +5,12 @@ export class LoginFault extends Error {
   override readonly name = "LoginFault";
 }
 
-/** A program that people sign in to, as the issuer knows it. */
+/** A program that people sign in to, under its names at the issuer. */
 export interface LoginClient {
   readonly issuer: string;
   readonly client: string;
   readonly scope: string;
-  /** The audience to request; some issuers choose the token's by this parameter. */
+  /** The audience to request; some issuers choose the token's audience by this parameter. */
   readonly audience: string | undefined;
 }
 
@@ -25,7 +25,10 @@ export interface Login {
 
 /** The place of one login on this machine. */
 export interface KeptLogin {
-  /** Returns `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system refuses. */
+  /**
+   * Returns the login; `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system
+   * refuses.
+   */
   read(): Login | undefined;
   write(login: Login): Promise<void>;
   /** Runs a task under a lock that all processes share for this login, if the login can be written. */

@@ -47,7 +47,7 @@ export interface Difference {
   readonly causes: readonly Cause[];
 }
 
-/** The tokens of one price. */
+/** The tokens of one kind at one price. */
 interface Cell {
   readonly when: string;
   readonly kind: BilledKind;
@@ -56,7 +56,9 @@ interface Cell {
   /** The logged tokens with a cost, and their cost by the configuration's prices. */
   priced: number;
   pricedUsd: number;
-  /** The logged tokens without a cost, and their cost by the configuration's prices; 0 without a price. */
+  /**
+   * The logged tokens without a cost, and what they cost by the configuration's prices; 0 for a model without a price.
+   */
   unpriced: number;
   unpricedUsd: number;
   /** The estimated tokens, the number of requests with estimates, and the number of requests without. */
@@ -173,7 +175,7 @@ export function createComparison(
   };
 }
 
-/** The amounts that the log has. */
+/** The fields of a cell with the log's amounts. */
 const LOGGED = [
   "priced",
   "pricedUsd",
@@ -184,7 +186,7 @@ const LOGGED = [
   "exact",
 ] as const;
 
-/** Moves logged tokens to the usual price when the bill has no tokens at their own. */
+/** Moves logged tokens at a special price to the usual price, if the bill has no tokens at that special price. */
 function foldUnknown(row: Row): void {
   const cells = [...row.cells.values()];
   const billed = cells.filter((cell) => cell.billed > 0).map(({ when }) =>
@@ -223,10 +225,13 @@ function cellOf({ cells }: Row, when: string, kind: BilledKind): Cell {
   }));
 }
 
-/** The smallest cause: costs are rounded to nano-dollars, and bills to parts of a cent. */
+/**
+ * The smallest amount that counts as a cause, in dollars. Smaller ones come from rounding: costs to nano-dollars, bills
+ * to parts of a cent.
+ */
 const MIN_USD = 0.0001;
 
-/** The share by which another mix of tokens may change the mean price of a token. */
+/** The relative change of a token's mean price that may come from another mix of tokens. */
 const MIX_ERROR = 0.03;
 
 /** Returns the difference of a row with its causes. */

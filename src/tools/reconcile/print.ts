@@ -9,9 +9,9 @@ interface Comparison {
   readonly differences: readonly Difference[];
   readonly providerUsd: number;
   readonly logUsd: number;
-  /** The sum of the differences of models, each taken over all its days and without its sign. */
+  /** The sum of the models' absolute differences. A model's difference is taken over all days. */
   readonly differencePercent: number;
-  /** The same sum of the amounts that no cause explains. */
+  /** The sum of the absolute amounts per model that no cause explains. */
   readonly unexplainedPercent: number;
 }
 

@@ -9,7 +9,7 @@ import type { Days } from "../usage/add_logs.ts";
 /** What a provider bills: tokens of one kind, all tokens in one sum, or its own tools. */
 export type BilledKind = keyof Prices | "all" | "tools";
 
-/** A line of a provider's bill. A provider may count requests in other lines than tokens and dollars. */
+/** A line of a provider's bill. A provider may report requests in lines without tokens and dollars. */
 export interface BillLine {
   /** The day in UTC, such as `2026-11-21`. */
   readonly day: string;
@@ -31,15 +31,15 @@ export interface Provider {
   readonly name: string;
   /** True when its bill lists regions and speeds separately. */
   readonly isByRegion: boolean;
-  /** True when it has a sum for each kind of tokens. */
+  /** True when the bill has a sum for each kind of tokens. */
   readonly isSplit: boolean;
-  /** The tokens of a prompt above which its bill has another price. */
+  /** A prompt of more tokens than this has another price on the bill. */
   readonly longOver: number;
-  /** The number of past days that it reports. */
+  /** The number of past days that the provider reports. */
   readonly lastDays: number;
-  /** The paths of its reports, with the part of the query that is always the same. */
+  /** The paths of the provider's reports, with the constant part of the query. */
   readonly paths: readonly string[];
-  /** Returns the query for these days, the end excluded; absent when it always reports all days. */
+  /** Returns the query for these days, the end excluded. Absent when the provider always reports all days. */
   readonly range?: (start: Date, end: Date) => Readonly<Record<string, string>>;
   /** The parameter for the id of a key. */
   readonly keyParameter: string;
@@ -260,7 +260,7 @@ function conditions(
 /**
  * Reads the pages of a report, one JSON object after the other.
  *
- * @throws {Error} When it is no report of these providers, with a reason for people.
+ * @throws {Error} With a reason for people, when the pages are no report of these providers.
  */
 export function readReport(text: string): readonly BillLine[] {
   // Between two pages: outside of a string, JSON never has `}` before `{`.
@@ -298,7 +298,7 @@ const MAX_LINES = 1_000_000;
 /**
  * Fetches all pages of a provider's reports.
  *
- * @throws {Error} When a page cannot be read, or there is no end of them, with a reason for people.
+ * @throws {Error} With a reason for people, when a page cannot be read, or there are too many pages.
  */
 export async function fetchReport(
   { provider, base, days, key, adminKey }: {

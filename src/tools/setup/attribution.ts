@@ -1,6 +1,8 @@
 import { PROVIDER_ID, type Snippet } from "@gateway/page/wording";
 
-/** The variable with the value of the header; the recipe sets it to the name of the git repository. */
+/**
+ * The environment variable with the value of the header. The printed settings set it to the name of the git repository.
+ */
 const PROJECT = "PROJECT";
 
 const RECIPE =
@@ -36,7 +38,7 @@ function javaScript(header: string): string {
   return `// one more option of the client\ndefaultHeaders: { "${header}": "billing" }`;
 }
 
-/** Returns how a client sends a header of `server.attribution`; `undefined` when that is not known. */
+/** Returns how a client sends a header of `server.attribution`; `undefined` when the client's way is not known. */
 export function attributionSnippet(
   clientId: string,
   header: string,

@@ -67,8 +67,8 @@ const STEPS: readonly Step[] = [
 const NAME_WIDTH = Math.max(...STEPS.map(({ name }) => name.length));
 
 /**
- * `setup CLIENT --check`: sends the gateway the client's requests, step by step up to the first failure, and prints a
- * line for each step.
+ * `setup CLIENT --check`: sends the client's requests to the gateway, one step after another until the first failure.
+ * Prints a line for each step.
  *
  * @returns The exit code.
  */

@@ -43,7 +43,7 @@ export function tryReport(tried: TriedModels): string {
   ].join("\n");
 }
 
-/** Returns the same as {@linkcode tryReport} as one line of JSON. */
+/** Returns the report of {@linkcode tryReport} as one line of JSON. */
 export function tryJson(tried: TriedModels): string {
   const { requests, tokens, costUsd } = sumsOf(tried.results);
   const results = tried.results.map((
@@ -116,7 +116,7 @@ function sumsOf(results: readonly TrialResult[]) {
   };
 }
 
-/** Returns the lines that make lessons permanent. They repeat the lessons that the file has already. */
+/** Returns the lines that make lessons permanent. These lines repeat the lessons that the file already has. */
 function configLines(
   { results, config }: TriedModels,
 ): readonly ConfigLine[] {

@@ -9,7 +9,7 @@ type Body = Readonly<Record<string, JsonValue>>;
 
 /** One small request to a model. */
 export interface Trial {
-  /** What it tries, such as `a tool`. */
+  /** The feature that the request tries, such as `a tool`. */
   readonly name: string;
   /** Returns the body; `undefined` when the previous answer has no call to continue. */
   body(
@@ -153,11 +153,12 @@ function limitField(target: { service: string; model: string }): string {
   return body.max_tokens === undefined ? "max_completion_tokens" : "max_tokens";
 }
 
-/** A target that accepts every field of the protocols: another gateway. */
+/** A target that accepts every field of the protocols, as another gateway does. */
 const PLAIN_TARGET = { service: "gateway", model: "" };
 
 /**
- * Translates a body of Chat Completions to a protocol. Returns `undefined` when the protocol lacks one of its fields.
+ * Translates a body of Chat Completions to a protocol. Returns `undefined` when the protocol lacks one of the body's
+ * fields.
  */
 function written(
   { reasoning_effort, ...chat }: Body,
@@ -186,7 +187,7 @@ const FORMAT = {
   json_schema: { name: "number", strict: true, schema: STRICT },
 };
 
-/** Returns the tool of {@linkcode TOOL_PROMPT}, with other fields. */
+/** Returns the tool that {@linkcode TOOL_PROMPT} asks for, with these fields in addition. */
 function toolOf(fields: Body = {}): JsonValue {
   const { name, description, schema: parameters } = TOOL;
   return {
@@ -211,7 +212,7 @@ const ANSWER = { role: "assistant", content: "O" };
 
 const RESULT = "Noted.";
 
-/** Continues an answer that has calls, in each protocol: repeats it, with a result for each call. */
+/** Continues an answer with tool calls, in each protocol: repeats the answer, and adds a result for each call. */
 const LOOPS: Readonly<
   Record<
     Protocol,

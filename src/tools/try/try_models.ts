@@ -23,8 +23,8 @@ export interface TrialResult {
   /** What was tried, such as `a tool`. */
   readonly trial: string;
   /**
-   * `without`: a field was dropped, or a refusal taught the gateway to change one. `untried`: an earlier trial failed,
-   * or a bound was reached.
+   * `without`: the request succeeded after a field was dropped, or changed because of a refusal. `untried`: an earlier
+   * trial failed, or a bound was reached.
    */
   readonly result: "works" | "without" | "refused" | "untried";
   /** The dropped fields. */
@@ -56,7 +56,7 @@ const MOST = { requests: 1000, ms: 20 * 60_000 };
 
 /**
  * Tries each model of each enabled connection with a handful of small requests, in every protocol that the gateway
- * offers for it. The requests pass a gateway of their own, which sends them only to this model.
+ * offers for it. The requests pass through a separate gateway, which sends them to this model only.
  */
 export async function tryModels(
   config: Config,
@@ -100,7 +100,7 @@ export function sentOf(
   return results.reduce((sum, { requests }) => sum + requests, 0);
 }
 
-/** Tries one path. Stops when the request for a word fails, or the provider gives no answer. */
+/** Tries one path. Stops when the first trial fails (a request for one word), or when the provider gives no answer. */
 async function* tryPath(
   path: TriedPath,
   options: TryOptions & {
@@ -179,7 +179,7 @@ interface Sent {
   readonly result: ReturnType<typeof resultOf>;
 }
 
-/** Finds the first remedy that the provider accepts, and removes its needless parts. */
+/** Finds the first remedy that the provider accepts, and removes needless lessons from it. */
 async function heal(
   remedies: readonly (readonly Lesson[])[],
   sendWith: (lessons: readonly Lesson[]) => Promise<Sent | undefined>,
@@ -218,7 +218,7 @@ function remediesOf(
     .map((lesson) => [lesson]);
 }
 
-/** Returns the lasting lessons of a result or of a model. */
+/** Returns the lessons of a result or of a model that a configuration can hold. */
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {

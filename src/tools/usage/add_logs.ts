@@ -17,7 +17,7 @@ export interface LogTools extends Pick<CliIo, "writeError"> {
    * @param path The path of a file; undefined for standard input.
    * @param isWanted Returns true when the file with this identity is to be read; called once.
    * @returns The bytes of the log; `undefined` when it is not wanted.
-   * @throws {Error} When it cannot be opened, with a reason for people.
+   * @throws {Error} With a reason for people, when the log cannot be opened.
    */
   readonly open: (
     path: string | undefined,
@@ -48,13 +48,13 @@ interface Adding {
   readonly onRequest: (request: LoggedRequest) => void;
   /** The days whose lines are read; default: all. */
   readonly days?: Days | undefined;
-  /** The counts to add to. */
+  /** The counts that the logs are added to. */
   readonly lines: LogLineCounts;
   readonly tools: LogTools;
 }
 
 /**
- * Adds each file once, even when it is given under several names, or renamed by a rotation meanwhile.
+ * Adds each file once, even if the command names it twice, or a rotation renames it meanwhile.
  *
  * @returns True when all logs were read to their ends.
  */

@@ -39,12 +39,12 @@ import {
 /** The dependencies of {@linkcode printOwnUsage}. */
 export interface OwnUsageTools extends CliIo, Screen, RequestTools {}
 
-/** The gateway waits a second for quotas. The rest is for a slow network. */
+/** The timeout of the report. The gateway waits a second for quotas; the rest is for a slow network. */
 const DEADLINE_MS = 15_000;
 
 /**
- * Reads the usage of a token from a running gateway. Draws its limits with what is used, what is left and the reset,
- * then its usage in the current windows. With `json`, it prints the response as one line.
+ * Reads the usage of a token from a running gateway. Draws the token's limits, each with the amount used, the amount
+ * left and the reset, then its usage in the current windows. With `json`, it prints the response as one line.
  *
  * @returns The exit code.
  */

@@ -28,16 +28,16 @@ function isHeader(text: string): text is `x-${string}` {
   return /^x-[a-z0-9-]+$/.test(text);
 }
 
-/** The total usage of some requests; counts are in tokens, except those of requests and uses. */
+/** The total usage of some requests. Counts are in tokens, unless they count requests or uses. */
 export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   requests: number;
   /** The requests whose caller received an error or an incomplete answer. */
   errors: number;
   /** The cost of the requests whose model had a price. */
   costUsd: number;
-  /** The uses of models with a price: one for a request, more when it used several models. */
+  /** The uses of models with a price. A request is one use of a model, or several uses if it used several models. */
   pricedUses: number;
-  /** The uses of models without a price that took tokens. */
+  /** The uses of models without a price, if tokens were used. */
   unpricedRequests: number;
   /** The input and output tokens that the gateway counted because the provider reported none. */
   estimatedTokens: number;

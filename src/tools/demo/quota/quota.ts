@@ -5,7 +5,10 @@ import type { Usage } from "@gateway/codecs";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The tokens of one credit. An exchange costs one credit more, so that a few exchanges are visible in the quota. */
+/**
+ * The tokens of one credit. Each exchange costs one credit in addition, so that a few exchanges are visible in the
+ * quota.
+ */
 const TOKENS_PER_CREDIT = 100;
 
 /** The quotas of the three simulated connections. */
@@ -66,13 +69,13 @@ export function createQuota(clock: Clock): Quota {
 /** The current state of a quota's window. */
 export interface CreditReading {
   readonly limit: number;
-  /** Credits, with fractions; may exceed the limit. */
+  /** The used credits, with fractions; may exceed the limit. */
   readonly used: number;
   /** Milliseconds since 1970; `undefined` while the window has not begun. */
   readonly resetsAtMs: number | undefined;
 }
 
-/** A count of used credits in a window of fixed length, which is then reset. */
+/** A count of the credits used in a window of fixed length. The count is reset at the window's end. */
 interface CreditWindow {
   /** Uses `credits` now; begins the window if it has not begun. */
   spend(credits: number): void;

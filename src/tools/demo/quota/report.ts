@@ -129,7 +129,7 @@ function anthropicHeaders(
   };
 }
 
-/** Writes a window; one that has not begun is reported as if it began now. */
+/** Writes a window. A window that has not begun is reported as if it began now. */
 function codexWindow(
   { limit, used, resetsAtMs }: CreditReading,
   lengthS: number,
