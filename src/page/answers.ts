@@ -48,13 +48,13 @@ export interface ConnectionEntry {
   readonly status: ConnectionStatus;
   /** The time of the reading, ISO 8601 in UTC. */
   readonly checked_at: string;
-  /** True when the reading is older than this request. */
+  /** True when the reading is older than the request for the list. */
   readonly cached: boolean;
   /** Empty unless the status is `ok`. */
   readonly limits: readonly QuotaWindow[];
   /** The requests that wait for the connection; absent when none does. */
   readonly waiting?: WaitingRequests | undefined;
-  /** Set only while every model that the caller may use there fails or is in a cool-down. */
+  /** Set only while all of the caller's models on the connection fail or are in a cool-down. */
   readonly failing?: FailingRequests | undefined;
   /** Set only for `unavailable`. */
   readonly error?: { readonly type: string; readonly message: string };
@@ -63,7 +63,7 @@ export interface ConnectionEntry {
 /** Requests that wait for their turn (docs/failover.md#waiting-for-a-turn). */
 export interface WaitingRequests {
   readonly requests: number;
-  /** The time until all of them have had their turn, in seconds; 0 when it is not known. */
+  /** The time until the last waiting request gets its turn, in seconds; 0 when the time is not known. */
   readonly seconds: number;
 }
 

@@ -16,7 +16,8 @@ import { asSentence } from "../wording/words.js";
  * @property {QuotaList | undefined} list
  * @property {readonly OwnLimits[] | undefined} own The limits of the token and its group.
  * @property {History | undefined} history The usage of the last days.
- * @property {boolean | undefined} isOwnOld True when these limits could not be read; undefined when nobody tried.
+ * @property {boolean | undefined} isOwnOld True when the limits of `own` could not be read; undefined when they were
+ * not requested.
  * @property {readonly Model[] | undefined} models
  * @property {string | undefined} failure A sentence for the reader.
  */
@@ -28,7 +29,7 @@ const DEADLINE_MS = 30_000;
 export class TokenRejected extends Error {}
 
 /**
- * Reads the limits, the quotas and the models of a token. Each may fail alone.
+ * Reads the limits, the quotas and the models of a token. Each of the three may fail alone.
  *
  * @param {string} base The gateway's address without a trailing slash.
  * @param {string} token
@@ -112,7 +113,7 @@ async function readList(url, token, headers) {
 }
 
 /**
- * Sends a request to the gateway. It follows no redirect, so that the token reaches this address only.
+ * Sends a request to the gateway. Follows no redirect, so that only this address receives the token.
  *
  * @param {string} url
  * @param {string} token
@@ -149,5 +150,5 @@ const POST_HEADERS = {
   "anthropic-version": "2023-06-01",
 };
 
-/** Leaves a model time to reason about one sentence. */
+/** The timeout of a request; it leaves a model time to reason about one sentence. */
 const MODEL_DEADLINE_MS = 120_000;

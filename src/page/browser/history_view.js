@@ -142,7 +142,9 @@ const BAR_SHARE = 0.72;
 /** The least height of a bar, so that it can be seen beside a high one. */
 const LEAST_HEIGHT = 2;
 
-/** A limit of more than this many times the usage is shown as text: its line would leave no height for the bars. */
+/**
+ * A limit of more than this many times the usage is shown as text, because its line would leave no height for the bars.
+ */
 const MOST_LIMIT = 3;
 
 /**

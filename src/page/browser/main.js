@@ -102,7 +102,7 @@ async function refresh() {
   }
 }
 
-/** Reads and shows the limits after a trial, because it counts as usage. The quotas are read as usual. */
+/** Reads and shows the limits after a trial, because a trial counts as usage. The quotas are read as usual. */
 async function refreshOwnLimits() {
   const asked = session;
   if (asked?.reading === undefined || isReading) return;

@@ -57,7 +57,7 @@ export function createModelsView({ onChoose }) {
   };
 }
 
-/** Returns the number of listed models, as in the settings, and of the others. @param {readonly Model[]} models */
+/** Returns the numbers of listed and of unlisted models, in words. @param {readonly Model[]} models */
 function countText(models) {
   if (models.length === 0) return "No model is assigned to this token.";
   const listed = models.filter(isListed).length;

@@ -3,9 +3,8 @@
  *
  * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
- * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & {
- *   readonly starts_at?: string | null,
- * }} TimedWindow `starts_at` is known of the gateway's own limits.
+ * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & { readonly starts_at?: string | null, }}
+ * TimedWindow `starts_at` is known only for the gateway's own limits.
  */
 
 const MINUTE_MS = 60_000;
@@ -14,7 +13,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-/** The constant lengths of windows of one unit, and of the units of longer ones. */
+/** The length of each period and of each unit that is always equally long. */
 const LENGTHS_MS = new Map([
   ["minute", MINUTE_MS],
   ["hour", HOUR_MS],
@@ -25,7 +24,7 @@ const LENGTHS_MS = new Map([
   ["weekly", WEEK_MS],
 ]);
 
-/** The lengths of the other windows, in months. */
+/** The lengths of periods and units that vary in milliseconds, in months. */
 const MONTHS = new Map([
   ["month", 1],
   ["monthly", 1],
@@ -38,7 +37,7 @@ const MONTHS = new Map([
  *
  * @param {TimedWindow} window
  * @param {number} nowMs Milliseconds since 1970.
- * @returns {number | null} 0 to 1. Null when the reset is unknown, or the start and the length.
+ * @returns {number | null} 0 to 1. Null when the reset is unknown, or when both the start and the length are unknown.
  */
 export function elapsedShare(window, nowMs) {
   const endMs = Date.parse(window.resets_at ?? "");

@@ -13,7 +13,7 @@ import { localTime } from "../wording/times.js";
  * Shows the limits and the quotas of a reading, or the reason why there are none.
  *
  * @param {Reading} reading
- * @param {Ticker} ticker Updates its countdowns.
+ * @param {Ticker} ticker Updates the countdowns.
  */
 export function showQuotas(reading, ticker) {
   const own = mostUrgentFirst(reading.own ?? []);

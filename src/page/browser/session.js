@@ -11,7 +11,7 @@
  * @property {number | undefined} [listAtMs] The time of the list, in milliseconds since 1970.
  * @property {readonly OwnLimits[] | undefined} [own] The limits of the token and its group.
  * @property {import("../wording/history.js").History | undefined} [history] The usage of the last days.
- * @property {number | undefined} [ownAtMs] The time of these limits, in milliseconds since 1970.
+ * @property {number | undefined} [ownAtMs] The time of the limits in `own`, in milliseconds since 1970.
  * @property {boolean | undefined} [isOwnOld] True when later limits could not be read.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] The reason why the last reading is incomplete.
@@ -60,7 +60,7 @@ export function forgetSession(storage) {
 /** The recommended interval, used until the gateway has reported its own. */
 const DEFAULT_REFRESH_SECONDS = 60;
 
-/** The pause after the first incomplete reading. Each further one doubles it. */
+/** The pause after the first incomplete reading. Each further incomplete reading doubles the pause. */
 const FIRST_PAUSE_MS = 5000;
 
 /**
@@ -93,7 +93,7 @@ export function nextListAtMs(session) {
 }
 
 /**
- * Merges another reading into a session. Data that it lacks stays as it was.
+ * Merges another reading into a session. Data that the other reading lacks stays as it was.
  *
  * @param {Session} session
  * @param {Reading} answer

@@ -14,8 +14,8 @@ import { leftText, nameParts } from "../wording/words.js";
  */
 
 /**
- * Returns the most important facts: the used-up limits and quotas with their resets, or those with the least left, and
- * the failing and the unread connections.
+ * Returns the most important facts. These are the used-up limits and quotas with their resets, or else the limit and
+ * the quota with the least left. Failing connections and connections without a reading follow.
  *
  * @param {readonly OwnLimits[]} own
  * @param {readonly ConnectionEntry[] | undefined} entries Undefined while they are unknown.
@@ -56,7 +56,8 @@ function listText(texts) {
 }
 
 /**
- * Returns the windows with nothing left and their resets, or the one with the least left of those whose usage is known.
+ * Returns the windows with nothing left and their resets. If there are none, returns the window of known usage with the
+ * least left.
  *
  * @param {readonly Holder[]} holders
  * @param {string} whose

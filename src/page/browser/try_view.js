@@ -12,8 +12,8 @@ import { asSentence } from "../wording/words.js";
  * @property {Protocol} protocol
  *
  * @typedef {object} TryView
- * @property {(trial: Trial | undefined) => void} show Offers to try this model if there is one, and removes the result
- * of the last one.
+ * @property {(trial: Trial | undefined) => void} show Offers to try this model, if there is one, and removes the result
+ * of the last trial.
  *
  * @typedef {object} TryOptions
  * @property {string} base The gateway's address without a trailing slash.

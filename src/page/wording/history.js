@@ -11,12 +11,12 @@
  * @property {number} cache_write_tokens
  * @property {number} output_tokens
  * @property {number | null} cost_usd Null when no request had a price.
- * @property {number | undefined} [unpriced_requests] Those that the cost leaves out.
+ * @property {number | undefined} [unpriced_requests] The requests that the cost leaves out.
  *
  * @typedef {object} HolderHistory
  * @property {string} name `You` or `Group interns`.
  * @property {readonly Day[]} days The oldest first; today is the last.
- * @property {Readonly<Partial<Record<Unit, number>>>} limits The smallest limit of a day.
+ * @property {Readonly<Partial<Record<Unit, number>>>} limits The smallest daily limit in each unit.
  *
  * @typedef {{ readonly model: string } & Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd" | "unpriced_requests">} ModelUse
  *
@@ -72,7 +72,7 @@ function daysIn(holder) {
 }
 
 /**
- * Returns the limits of a whole day, on all models and connections.
+ * Returns the smallest daily limit in each unit. Only limits on all models and connections count.
  *
  * @param {readonly object[]} limits
  * @param {string | null} group
@@ -134,7 +134,7 @@ export function amountOf(use, unit) {
 }
 
 /**
- * Returns a mark for the cost of a day or a model that leaves requests out.
+ * Returns a mark for a cost that leaves requests without a price out; empty for any other.
  *
  * @param {Pick<Day, "cost_usd" | "unpriced_requests">} use
  * @returns {string}
@@ -144,7 +144,7 @@ export function costMark({ cost_usd, unpriced_requests = 0 }) {
 }
 
 /**
- * Returns the unit to show first: cost if there is any, else requests if only they are limited, else tokens.
+ * Returns the unit to show first: cost if there is any, else requests if only requests are limited, else tokens.
  *
  * @param {readonly HolderHistory[]} holders
  * @returns {Unit}

@@ -68,8 +68,8 @@ export function urgentWindows(windows) {
 }
 
 /**
- * Returns the cards with little or nothing left first, the most urgent before the others. Those with enough keep their
- * order. Failing requests count like a used-up quota.
+ * Returns the cards with little or nothing left first, the most urgent before the others. Cards with enough left keep
+ * their order. Failing requests count like a used-up quota.
  *
  * @template {{ readonly limits: readonly QuotaWindow[], readonly failing?: unknown }} Card
  * @param {readonly Card[]} cards

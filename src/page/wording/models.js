@@ -7,7 +7,7 @@
  * @property {string} id
  * @property {boolean | undefined} [listed] False for a model that lists leave out.
  * @property {readonly Protocol[]} protocols
- * @property {readonly Protocol[] | undefined} [native_protocols] Those without translation, the best first.
+ * @property {readonly Protocol[] | undefined} [native_protocols] The protocols without translation, the best first.
  * @property {string | undefined} [owned_by] The service of the first connection.
  * @property {string | undefined} [display_name]
  * @property {number | undefined} [context_length] In tokens.

@@ -24,7 +24,7 @@
  * @property {string | null} resets_at
  * @property {string | null} group Null for a limit of the token.
  * @property {string} [per] `session` for a limit that each session has for itself.
- * @property {unknown} [session] One such session; null for the limit itself.
+ * @property {unknown} [session] The session of this entry; null for the limit itself.
  */
 import { percentText } from "./words.js";
 
@@ -32,7 +32,7 @@ import { percentText } from "./words.js";
  * Returns the limits of a token, then those of its group.
  *
  * @param {unknown} usage The response of `GET /usage`.
- * @returns {readonly OwnLimits[] | undefined} Undefined when it is no such response.
+ * @returns {readonly OwnLimits[] | undefined} Undefined when `usage` is no such response.
  */
 export function ownLimits(usage) {
   const all = fieldOf(usage, "limits");
@@ -78,7 +78,7 @@ const TYPES = new Map([
   ["USD", "SPEND_LIMIT"],
 ]);
 
-/** The names of calendar windows among those of quotas. */
+/** The period of a quota window for each calendar window. */
 const PERIODS = new Map([
   ["hour", "hourly"],
   ["day", "daily"],

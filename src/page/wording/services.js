@@ -1,5 +1,5 @@
 /**
- * The names of services for people. The list of quotas has the words of the configuration.
+ * The names of services for people. The list of quotas names a service as the configuration does.
  *
  * @typedef {string} ServiceName
  */

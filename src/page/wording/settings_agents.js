@@ -103,8 +103,8 @@ const ASSUMED_WINDOW = 1_000_000;
 const OWN_CLAUDE_REGEXP = /^claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?\d/;
 
 /**
- * Returns the Claude model as which Claude Code treats a model; none if it knows the window or assumes the right one.
- * Tried with Claude Code 2.1.330.
+ * Returns the Claude model as which Claude Code treats a model; none if Claude Code knows the window or assumes the
+ * right one. Tried with Claude Code 2.1.330.
  *
  * @param {Model} model @returns {string | undefined}
  */
@@ -115,8 +115,8 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
- * Returns true when a model has or may have a window of a million tokens. If no model of a list may have one, the
- * settings forbid such windows: the variable for that narrows every model.
+ * Returns true when a model has or may have a window of a million tokens. If no model of a list may have such a window,
+ * the settings forbid it, because the variable for that applies to every model.
  *
  * @param {Model} model @returns {boolean}
  */
@@ -192,8 +192,8 @@ export function claudeModels({ model, models }) {
 
 /**
  * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
- * Codex runs the command for the token again after five minutes and after a 401. `env_key` would read a variable of
- * its background server, which keeps those of its first start.
+ * Codex runs the command for the token again after five minutes and after a 401. `env_key` would read a variable of its
+ * background server, which keeps the variables of its first start.
  *
  * @param {Place} place @returns {Snippet}
  */

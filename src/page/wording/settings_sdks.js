@@ -13,7 +13,7 @@ import {
   tokenInShell,
 } from "./settings_text.js";
 
-/** The properties that all of them share. */
+/** The properties that all SDKs share. */
 const IN_SHELL = { token: tokenInShell, readsEnvironment: true };
 
 /** @type {readonly Client[]} */

@@ -59,7 +59,7 @@ export function amountText(value, unit) {
   return `${numberText(value)} ${value === 1 ? noun.slice(0, -1) : noun}`;
 }
 
-/** Other units have no useful name. */
+/** The names of units that follow a number; other units have no useful name. */
 const NOUNS = new Map([
   ["credits", "credits"],
   ["tokens", "tokens"],
