@@ -85,8 +85,8 @@ export class BitStack {
 /**
  * An event in the outermost object of a document. An element is an object in a list, and the list is the value of an
  * outermost member. `inner_name_ends` comes after a name that may be an element's own `content`, or a deeper
- * `cache_control` or `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode
- * JsonWalker.skip} awaits.
+ * `cache_control` or `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that
+ * {@linkcode JsonWalker.skip} awaits.
  */
 export type JsonEvent =
   | "name_begins"

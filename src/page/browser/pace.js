@@ -3,8 +3,9 @@
  *
  * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
- * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & { readonly starts_at?: string | null, }}
- * TimedWindow `starts_at` is known only for the gateway's own limits.
+ * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & {
+ *   readonly starts_at?: string | null,
+ * }} TimedWindow `starts_at` is known only for the gateway's own limits.
  */
 
 const MINUTE_MS = 60_000;

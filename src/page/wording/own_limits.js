@@ -24,7 +24,7 @@
  * @property {string | null} resets_at
  * @property {string | null} group Null for a limit of the token.
  * @property {string} [per] `session` for a limit that each session has for itself.
- * @property {unknown} [session] The session of this entry; null for the limit itself.
+ * @property {unknown} [session] The id of one session; null for a session without usage.
  */
 import { percentText } from "./words.js";
 

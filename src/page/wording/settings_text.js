@@ -22,8 +22,8 @@
  * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
- * @property {boolean | undefined} [prefersFile] True when a file is a better place for the token than {@linkcode
- * TOKEN_VARIABLE}.
+ * @property {boolean | undefined} [prefersFile] True when the token is better kept in a file than in an
+ * environment variable.
  * @property {boolean | undefined} [runsTokenCommand] True when the settings run `tokenCommand`, and run it again when
  * the token has expired.
  * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.
