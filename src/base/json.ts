@@ -40,8 +40,8 @@ export function nonEmptyText(
 }
 
 /**
- * Returns the fields of an object that `isKept` accepts, including one named `__proto__`. It lists names rather than
- * entries, because most callers keep few fields or none.
+ * Returns the fields of an object that `isKept` accepts, including a field named `__proto__`. It lists names rather
+ * than entries, because most callers keep few fields or none.
  */
 export function pickFields(
   object: JsonObject,
@@ -74,8 +74,8 @@ const [BRACKET_END, BRACE_END] = [0x5d, 0x7d];
  * Returns true when parsing a JSON text would block the event loop for long. It counts elements, members and lines,
  * because a text may hold one value per line. Strings take hardly any time, even long ones.
  *
- * @param maxValues The largest number that is not heavy. Pass fewer than the default when each value costs more than
- * its parsing.
+ * @param maxValues The largest number that is not heavy. Pass a smaller number than the default when handling a value
+ * costs more than parsing it.
  */
 export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
   return text.length > maxValues && exceeds(text, maxValues, Infinity);

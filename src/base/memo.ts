@@ -16,7 +16,7 @@ export function oncePer<Key extends object, Value>(
   };
 }
 
-/** Caches the values of texts that come again and again. Beyond `maxSize` it forgets all of them. */
+/** Caches the values of texts that come again and again. Beyond `maxSize` texts, forgets all values. */
 export function memoized<Value>(
   make: (text: string) => Value,
   maxSize: number,
@@ -37,8 +37,8 @@ export class SingleFlight<Key, Value> {
   readonly #running = new Map<Key, Promise<Value>>();
 
   /**
-   * Returns the result of `work`, or of the work that is already running for `key`. A caller that stops waiting leaves
-   * the work running for the others. No result is kept after the work settles, whether it succeeds or fails.
+   * Returns the result of `work`, or of the work that is already running for `key`. If a caller stops waiting, the work
+   * continues for the other callers. No result is kept after the work settles, whether it succeeds or fails.
    */
   run(key: Key, work: () => Promise<Value>): Promise<Value> {
     const running = this.#running.get(key);

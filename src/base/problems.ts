@@ -107,8 +107,8 @@ export function quote(name: string): string {
 }
 
 /**
- * Returns the one of `options` that `given` probably misspells, or `undefined`. Up to a third of the letters may
- * differ, or the letters may be in another order.
+ * Returns the option that `given` probably misspells, or `undefined`. Up to a third of the letters may differ, or the
+ * letters may be in another order.
  */
 export function nearest(
   given: string,

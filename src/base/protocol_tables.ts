@@ -158,7 +158,8 @@ export interface OperationRow<
   /** The body field that holds the conversation; `undefined` where there is none. */
   readonly conversationField: string | undefined;
   /**
-   * `gen_ai.operation.name` of OpenTelemetry. Where the conventions define no name, they let the program choose one.
+   * `gen_ai.operation.name` of OpenTelemetry. If the conventions define no name for an operation, the program may
+   * choose one.
    */
   readonly tracedAs: string;
 }

@@ -14,8 +14,8 @@ const MAX_WAIT_MS = 2_147_483_000;
 type WaitHeader = "retry-after" | "retry-after-ms";
 
 /**
- * Returns a wait in milliseconds, or `undefined` for one that is negative, not a number, or longer than any quota. It
- * can be longer than a timer holds.
+ * Returns a wait in milliseconds, or `undefined` for one that is negative, not a number, or longer than any quota. The
+ * result can be longer than a timer holds.
  */
 export function saneWaitMs(ms: number): number | undefined {
   return ms >= 0 && ms <= MAX_PLAUSIBLE_MS ? ms : undefined;

@@ -11,7 +11,7 @@ export interface BodyDecoder {
    * Takes the next bytes of the connection.
    *
    * @param bytes At least one byte; the decoder may move payload within them.
-   * @returns The payload in them, in the same memory, and the number of bytes that belong to the body.
+   * @returns The payload, in the memory of `bytes`, and the number of bytes that belong to the body.
    * @throws {MalformedMessage} When the bytes break the framing.
    */
   push(bytes: Uint8Array<ArrayBuffer>): Decoded;

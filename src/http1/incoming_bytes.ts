@@ -143,8 +143,8 @@ export class IncomingBytes {
    *
    * @param isLent True when the payload is used before the next read of the socket, which may overwrite it. The end of
    * a body is never lent.
-   * @returns The payload that has arrived; `undefined` when there is none. If it is not lent, it may be kept but not
-   * transferred: a short one shares its memory with others.
+   * @returns The payload that has arrived; `undefined` when there is none. A payload that is not lent may be kept but
+   * not transferred, because short payloads share memory.
    */
   decode(
     decoder: BodyDecoder,

@@ -27,7 +27,7 @@ export interface HttpResponse {
   readonly body: ByteSource | null;
 }
 
-/** Sends requests. Never sends one twice, and follows no redirects. */
+/** Sends requests. Never sends a request twice, and follows no redirects. */
 export interface HttpClient {
   /**
    * Sends a request and waits for the head of its response.

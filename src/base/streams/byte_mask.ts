@@ -7,7 +7,7 @@ interface ByteMask {
    * Takes the next chunk, which may be changed in place.
    *
    * @param text The chunk as a text of `byteText`, if that exists already.
-   * @returns The bytes to forward. The end of a chunk waits if a secret may begin in it.
+   * @returns The bytes to forward. The end of a chunk is held if a secret may begin there.
    */
   push(chunk: Uint8Array<ArrayBuffer>, text?: string): MaskedChunk;
   /** Returns the rest after the last chunk. */

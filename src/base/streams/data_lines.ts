@@ -133,7 +133,7 @@ export class DataLines {
     if (end < chunk.length) this.#pending.append(chunk.subarray(end));
   }
 
-  /** Handles one line of the length `lineBytes`. If it is too long, `bytes` holds only its two ends. */
+  /** Handles one line of the length `lineBytes`. If the line is too long, `bytes` holds only its two ends. */
   #take(bytes: Uint8Array, lineBytes: number): void {
     const line = this.#unmarked(bytes);
     this.#isFirstLine = false;

@@ -24,8 +24,8 @@ interface DecompressOptions {
 }
 
 /**
- * Decompresses a body while it is read. Bytes without output give an empty chunk, so that an idle timeout sees them. A
- * body that breaks off throws its own error.
+ * Decompresses a body while it is read. Bytes without output give an empty chunk, so that an idle timeout sees them. If
+ * the body breaks off, the error of the body is thrown.
  *
  * Cancelling the stream cancels the body at once, even during a read. A generator's own `return()` would wait for that
  * read.

@@ -25,7 +25,7 @@ export class LineBuffer {
     return this.#length;
   }
 
-  /** The line, valid until the next `append`; for one that is too long, {@linkcode bothEnds} of it. */
+  /** The line, valid until the next `append`. A line that is too long gives only {@linkcode bothEnds}. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#used);
   }

@@ -13,8 +13,8 @@ interface SseParserOptions {
 }
 
 /**
- * The maximum number of lines of an unfinished event, roughly. JSON is one line, or some thousand if it is indented.
- * Joining a million lines takes a second.
+ * The maximum number of lines of an unfinished event, roughly. JSON has one line, or some thousand lines if it is
+ * indented. Joining a million lines takes a second.
  */
 const MAX_FRAME_LINES = 64 * 1024;
 

@@ -25,8 +25,8 @@ interface WatchOptions {
 }
 
 /**
- * Applies an idle timeout to the reads of a source; each chunk restarts it, even an empty one. After the timeout, or
- * when the signal aborts, the source is cancelled. The watch ends with a read that is done or throws.
+ * Applies an idle timeout to the reads of a source. Each chunk restarts the timeout, even an empty chunk. After the
+ * timeout, or when the signal aborts, the source is cancelled. The watch ends with a read that is done or throws.
  *
  * A read throws {@linkcode IdleError} after the timeout, the reason of the signal when that aborts, and the errors of
  * the source.
@@ -106,7 +106,7 @@ interface IdleWatchOptions {
   readonly deadlines: Deadlines;
   /** The longest wait, in milliseconds; 0 means no limit. */
   readonly idleMs: number;
-  /** Called once for each wait that takes too long. It may start another one. */
+  /** Called once for each wait that takes too long. The function may start another wait. */
   readonly onIdle: () => void;
 }
 

@@ -126,7 +126,10 @@ interface Next {
   readonly entry: Entry;
 }
 
-/** Returns the next deadline to pass; of several at the same time, one from the queue that was created first. */
+/**
+ * Returns the next deadline to pass. If several pass at the same time, returns one from the queue that was created
+ * first.
+ */
 function earliest(queues: Queues): Next | undefined {
   let found: Next | undefined;
   for (const queue of queues.values()) {

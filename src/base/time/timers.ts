@@ -28,8 +28,8 @@ export const systemTimers: Timers = {
 };
 
 /**
- * The timers of this machine, for a program that stays alive without them. Setting and cancelling a timer takes a
- * twelfth of the time of a lone short request, so unused ones may be left to fire.
+ * The timers of this machine, for a program that stays alive without them. To set and cancel a timer takes a twelfth of
+ * the time of a short request, so an unused timer may be left to fire.
  */
 export const lastingTimers: Timers = {
   elapsedMs: () => performance.now(),

@@ -61,8 +61,8 @@ function nextTurn(): Promise<void> {
 }
 
 /**
- * Waits until Deno has read from its sockets. It reads them when nothing is due, else in one turn of 61 (tokio's
- * `event_interval`). A timer leaves time for that; an immediate does not.
+ * Waits until Deno has read from its sockets. Deno reads from the sockets when nothing is due, else in one turn of 61
+ * (tokio's `event_interval`). A timer leaves time for that; an immediate does not.
  */
 async function idle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0));

@@ -108,7 +108,9 @@ export function createHttp1Client(
     }
   }
 
-  /** Opens a socket, but takes one that another request gives back first, because a handshake may hang. */
+  /**
+   * Opens a socket, or takes a socket that another request gives back before the handshake ends. A handshake may hang.
+   */
   function openOrTake(
     address: Address,
     request: HttpRequest,

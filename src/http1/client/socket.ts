@@ -267,7 +267,7 @@ export class Socket {
    * Decodes the bytes that were read.
    *
    * @returns The payload in them, which may be kept; `undefined` when there is none.
-   * @throws When the socket is closed, because bytes after a fault have no meaning.
+   * @throws When the socket is closed already, because bytes after a fault have no meaning.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#isClosed) throw new Error("The connection was closed");

@@ -27,7 +27,7 @@ interface Terms {
 
 /** The handshakes of TLS as a client. */
 export interface Handshakes {
-  /** The number of handshakes that were given up and keep their descriptors until their servers close them. */
+  /** The number of abandoned handshakes. Each keeps its descriptor until the server closes the connection. */
   readonly abandoned: number;
   /**
    * Speaks TLS over a connection, which the caller closes on failure.

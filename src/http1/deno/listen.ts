@@ -313,7 +313,7 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Tests a certificate and key with a listener on a free local port, which it closes at once.
+ * Tests a certificate and key with a listener on a free local port, and closes the listener at once.
  *
  * @param setting The name of their setting; default: `tls`.
  * @returns The fault, if any.

@@ -22,7 +22,7 @@ interface NetworkClient extends Disposable {
   readonly client: HttpClient;
   /** Opens a connection for each request, and requests no content encoding. */
   readonly oneShot: HttpClient;
-  /** Returns the number of TLS handshakes that were given up and keep their descriptors. */
+  /** Returns the number of abandoned TLS handshakes that still keep their descriptors. */
   abandonedHandshakes(): number;
 }
 

@@ -31,7 +31,7 @@ const REQUEST_LINE_REGEXP =
 
 /**
  * The first bytes of any request: a method, which is always in capitals. An empty line before the method is skipped
- * (RFC 9112, section 2.2), because some clients send one after a body.
+ * (RFC 9112, section 2.2), because some clients send an empty line after a body.
  */
 const START_REGEXP = /^(?:\r$|(?:\r\n)?[A-Z]*(?: |$))/;
 

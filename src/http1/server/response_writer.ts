@@ -97,7 +97,7 @@ export function fieldOf(
   return undefined;
 }
 
-/** Writes the parts of a body as they arrive. Leaves the last ones in `out`. */
+/** Writes the parts of a body as they arrive. Leaves the last parts in `out`. */
 async function writeParts(
   reader: BodyReader,
   out: OutgoingBytes,

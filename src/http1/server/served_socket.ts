@@ -128,7 +128,7 @@ export class ServedSocket {
     }
   }
 
-  /** Writes bytes. A caller who takes none of them for too long is cut off. */
+  /** Writes bytes. Cuts off a caller who takes no byte for too long. */
   async #write(bytes: Uint8Array, onTaken?: () => void): Promise<void> {
     const end = this.#parts.crowd?.end;
     if (end !== undefined) await end;
