@@ -58,7 +58,7 @@ export class StringFinder {
   readonly #onUnitEnd: (unit: number) => void;
   #units = 0;
   readonly #open: Open[] = [];
-  /** The number of open containers inside the innermost searched one. */
+  /** The number of open containers inside the innermost searched container. */
   #skipped = 0;
   /** The place of the next value; `undefined` where nothing is searched. */
   #place: Place | undefined;

@@ -1,6 +1,6 @@
 /**
  * The position in a character beyond ASCII. `text` means between characters; any other state means after some bytes of
- * one.
+ * a character.
  */
 export type CharacterState =
   | "text"
@@ -188,7 +188,9 @@ function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Skips the characters and escapes that end before `end`, up to one at which the automaton stops. */
+/**
+ * Skips the characters and escapes that end before `end`. Stops at the first one that the automaton does not handle.
+ */
 function skipCharacters(
   bytes: Uint8Array,
   start: number,

@@ -78,7 +78,7 @@ function notesOf({ service, waiting }) {
  *
  * @param {OwnLimits} own
  * @param {Ticker} ticker
- * @param {number | undefined} oldSinceMs The time of the limits, if later ones could not be read.
+ * @param {number | undefined} oldSinceMs The time of the limits, if newer limits could not be read.
  * @returns {HTMLElement}
  */
 export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {

@@ -139,7 +139,7 @@ const WIDTH = 700;
 const HEIGHT = 140;
 const BAR_SHARE = 0.72;
 
-/** The least height of a bar, so that it can be seen beside a high one. */
+/** The least height of a bar, so that it can be seen beside a high bar. */
 const LEAST_HEIGHT = 2;
 
 /**

@@ -66,7 +66,7 @@ function showFailure({ failure, ...reading }) {
 }
 
 /**
- * Returns the time of the token's limits when later ones could not be read.
+ * Returns the time of the token's limits when newer limits could not be read.
  *
  * @param {Reading} reading
  * @returns {readonly string[]} A sentence or none.

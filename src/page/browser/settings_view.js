@@ -92,7 +92,7 @@ export function createSettingsView(options) {
     ];
   }
 
-  /** Picks another client when this one supports none of the models. @param {readonly Model[]} wanted */
+  /** Picks another client when the chosen client supports none of the models. @param {readonly Model[]} wanted */
   function pickFor(wanted) {
     if (modelsFor(wanted, client).length > 0) return;
     client = CLIENTS.find((one) => modelsFor(wanted, one).length > 0) ?? client;

@@ -71,7 +71,7 @@ const OTHER = {
 };
 
 /**
- * Returns the meaning of an `error.type`. An unknown one means that there is no quota.
+ * Returns the meaning of an `error.type`. An unknown type means that there is no quota.
  *
  * @param {string} type Such as `provider_limits_unauthorized`.
  * @returns {FailureMeaning}

@@ -89,7 +89,7 @@ export const AGENTS = [
 
 /**
  * The Claude model as which Claude Code treats an unknown model, with its window of 200,000 tokens and its way of
- * thinking. With an older one, such as `claude-sonnet-4-5`, Claude Code switches auto mode off.
+ * thinking. With an older model, such as `claude-sonnet-4-5`, Claude Code switches auto mode off.
  */
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-6";
 

@@ -169,7 +169,9 @@ export function unknownGroups(
   return unknownNames(names, groups && new Set(groups.keys()));
 }
 
-/** Returns a message when a token would have no connections: neither it nor any of its groups names one. */
+/**
+ * Returns a message when a token would have no connections: neither the token nor any of its groups names a connection.
+ */
 export function unassigned(
   { group, connections }: TokenAccess,
   { groups }: WrittenNames,

@@ -38,8 +38,8 @@ interface ListOptions {
 
 /**
  * Parses a list of people: a name on each line, or a table (CSV) whose first line names its columns, `name` and perhaps
- * `group`. It skips empty lines and those that begin with `#`. Commas or semicolons separate several groups in a cell.
- * A malformed line is a problem, because a misread name or group would give access to the wrong people.
+ * `group`. Skips empty lines and lines that begin with `#`. Commas or semicolons separate several groups in a cell. A
+ * malformed line is a problem, because a misread name or group would give access to the wrong people.
  *
  * @returns The people in order, and the problems of the list.
  */

@@ -25,7 +25,7 @@ import { type Step, write } from "./speak.ts";
 
 /**
  * The protocols through the program's own codecs: a simulated provider reads and writes as the gateway does for a
- * caller. `tests/support/upstream/strict_provider` shares no code with them, so that it can check them.
+ * caller. `tests/support/upstream/strict_provider` shares no code with the codecs, so that it can check them.
  */
 export const programCodec: DemoCodec = {
   read(operation, body) {

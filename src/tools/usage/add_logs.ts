@@ -125,7 +125,7 @@ async function addLog(
   }
 }
 
-/** Returns true for a line of these days, and for one without a time. */
+/** Returns true for a line of these days, and for a line without a time. */
 function isOf({ from, to }: Days, line: string): boolean {
   const day = fromTime(line)?.slice(0, from.length);
   return day === undefined || (day >= from && day <= to);

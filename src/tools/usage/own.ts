@@ -110,7 +110,7 @@ function amountColumns<Row>(amountsOf: (row: Row) => Amounts): Column<Row>[] {
 
 /**
  * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
- * newer than this program. The code that draws the limits also checks them.
+ * newer than this program. The limits are checked by the code that draws them.
  */
 function isReport(value: unknown): value is Report {
   return isJsonObject(value) && value.object === "usage" &&
