@@ -41,7 +41,7 @@ function noted(
   return { ending, reason, failure: word };
 }
 
-Deno.test("endingOf() calls a whole answer complete, however its connections end", () => {
+Deno.test("endingOf() calls a whole answer complete, even if a connection fails after it", () => {
   for (const end of ENDS) {
     if (end.kind === "stalled") continue;
     assert.deepEqual(noted(end, { answerEnd: "whole" }), {

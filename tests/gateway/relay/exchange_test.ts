@@ -64,7 +64,7 @@ Deno.test("followCaller() never listens to the caller when the request ends with
   assert.equal(timers.running, 0);
 });
 
-Deno.test("followCaller() ignores a request that has ended", () => {
+Deno.test("followCaller() never aborts for a request that ended before the call", () => {
   const opened = openTestRecord();
   opened.end("error");
   for (const afterMs of [0, 50]) {
@@ -88,7 +88,7 @@ Deno.test("AttemptControl.nextAttempt() aborts the last attempt but not the next
   assert.equal(control.controller, second);
 });
 
-Deno.test("AttemptControl.cancel() ends the attempt and prevents another", () => {
+Deno.test("AttemptControl.cancel() aborts the running attempt and prevents the next one", () => {
   const { control } = scene(new AbortController().signal);
   const reason = new Error("left");
   control.cancel(reason);
@@ -104,7 +104,7 @@ Deno.test("AttemptControl.cancel() keeps its first reason", () => {
   assert.throws(() => control.nextAttempt(), reason);
 });
 
-Deno.test("AttemptControl.cancel() prevents another attempt after an aborted one", () => {
+Deno.test("AttemptControl.cancel() prevents the next attempt even if the last one is already aborted", () => {
   const { control } = scene(new AbortController().signal);
   control.controller.abort();
   const reason = new Error("left");

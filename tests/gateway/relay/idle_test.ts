@@ -208,7 +208,7 @@ Deno.test("compressed bytes without output yet prevent the idle timeout", async 
   }
 });
 
-Deno.test("an answer that falls silent is given up, however long it sent bytes", async (t) => {
+Deno.test("an answer that falls silent is given up, even if it sent bytes for a long time", async (t) => {
   for (const mode of MODES) {
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {

@@ -114,7 +114,7 @@ for (const kind of ["events", "json"] as const) {
   });
 }
 
-Deno.test("events that are labelled as JSON and cut off are an incomplete answer", async (t) => {
+Deno.test("a stream that is labelled as JSON and cut off is an incomplete answer", async (t) => {
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(({ start, output }) => start + output, TYPES.json);
@@ -126,7 +126,7 @@ Deno.test("events that are labelled as JSON and cut off are an incomplete answer
   }
 });
 
-Deno.test("JSON that is labelled as events and cut off is an incomplete answer", async (t) => {
+Deno.test("JSON that is labelled as a stream and cut off is an incomplete answer", async (t) => {
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(
@@ -162,7 +162,7 @@ Deno.test("a failure with the wrong content type leads to the next connection", 
   }
 });
 
-Deno.test("events that are labelled as JSON reach the caller as they arrive", async () => {
+Deno.test("a stream that is labelled as JSON reaches the caller as it arrives", async () => {
   for (const mode of ["native", "translated"] as const) {
     const open = Promise.withResolvers<void>();
     const way = { protocol: "chat", mode } as const;

@@ -11,7 +11,7 @@ import {
 } from "../../../support/gateway/failover_scene.ts";
 import { createCachingProvider } from "../../../support/upstream/caching_provider.ts";
 
-Deno.test("the log reports an edit in the middle of a long conversation, in its own turn alone", async () => {
+Deno.test("the log reports an edit in the middle of a long conversation, only in the turn with the edit", async () => {
   const connection = connectionTo("first", {
     protocol: "messages",
     mode: "native",

@@ -24,7 +24,7 @@ function exhaustedScene(protocol: Protocol, mode: Mode) {
   });
 }
 
-Deno.test("an exhausted quota reaches callers of Responses in Codex's form, from a response and from the cache", async () => {
+Deno.test("callers of Responses get an exhausted quota as Codex's error, also during the cool-down", async () => {
   const scene = await exhaustedScene("responses", "translated");
   for (let count = 0; count < 3; count++) {
     const received = await scene.ask("responses");
@@ -177,7 +177,7 @@ Deno.test("a native 429 shortens the wait in its provider's headers to the gatew
   assert.equal(headers.get("retry-after-ms"), `${TRY_SECONDS * 1000}`);
 });
 
-Deno.test("callers read the first try of several exhausted connections, even if it is seconds away", async () => {
+Deno.test("an error names the earliest try among several exhausted connections, even if it is seconds away", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const month = status(429, { headers: { "retry-after": "1587827" } });
   const later = status(429, { headers: { "retry-after": "3000" } });
@@ -197,7 +197,7 @@ Deno.test("callers read the first try of several exhausted connections, even if 
   );
 });
 
-Deno.test("a usage limit is exhausted until the reset that only its body has, natively and translated", async (t) => {
+Deno.test("a usage limit is exhausted until the reset in the error's body, natively and translated", async (t) => {
   const resets = NOW_MS / 1000 + WAIT_SECONDS;
   const limit = (resets_at: number) => () =>
     Response.json({
@@ -236,7 +236,7 @@ Deno.test("an exhausted connection gets a probe within an hour, before the provi
   assert.equal((await scene.ask("responses")).status, 200);
 });
 
-Deno.test("callers read the provider's time rounded up to a minute", async () => {
+Deno.test("an error names the provider's retry time rounded up to a minute", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "chat", mode: "translated" })],
     { one: [status(429, { headers: { "retry-after": "241" } })] },
@@ -245,7 +245,7 @@ Deno.test("callers read the provider's time rounded up to a minute", async () =>
   assert.match(error.message, /available again at 2026-01-01 00:05 UTC/);
 });
 
-Deno.test("the reset of an unrelated window is not used", async () => {
+Deno.test("an exhausted quota ignores the reset of a window for another model", async () => {
   const headers = {
     "retry-after": `${WAIT_SECONDS}`,
     "x-codex-bengalfox-primary-used-percent": "100",

@@ -96,7 +96,7 @@ function slow(scene: () => Scene, ms: number): Act {
   };
 }
 
-Deno.test("an upstream with answers of 12 s serves everybody within two seconds of its first probe", async () => {
+Deno.test("an upstream whose answers take 12 s gets all requests again within two seconds of its first probe", async () => {
   const scene: Scene = await openScene([connectionTo("one", CHAT)], {
     one: [
       (asked) =>
@@ -129,7 +129,7 @@ Deno.test("an upstream with answers of 12 s serves everybody within two seconds 
   assert.equal(early.length, 1, "more than one probe at once");
 });
 
-Deno.test("only probes, and attempts after silence or a break, use a new socket", async (t) => {
+Deno.test("only probes, and attempts after a silent or broken connection, use a new socket", async (t) => {
   const sentOver = async (ask: (scene: Scene) => Promise<void>, act: Act) => {
     const sent: (boolean | undefined)[] = [];
     const scene = await openScene(

@@ -94,7 +94,7 @@ for (const [name, act] of Object.entries(LASTING)) {
   });
 }
 
-Deno.test("during a cool-down for all, a caller without a refused request gets the same error as the others", async () => {
+Deno.test("during a cool-down for all tokens, every caller gets the same error, even without an earlier refusal", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene(
     [connectionTo("one", way)],

@@ -17,7 +17,7 @@ import { good } from "../../../support/upstream/bad_provider.ts";
 import { SSE_HEADERS } from "../../../support/wire/answers.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
-Deno.test("the table of refusals has each service with a preset, and counts the sources", () => {
+Deno.test("the table of refusals lists each service with a preset, and counts the sources correctly", () => {
   for (const service of SERVICE_NAMES) {
     if (service !== "custom") assert.ok(rowOf(service), service);
   }
@@ -44,7 +44,7 @@ Deno.test("the table of refusals has each service with a preset, and counts the 
 
 for (const form of FORMS) {
   const { service, column, status, body, waitMs, isInside } = form;
-  Deno.test(`${service}: ${column} has its own kind, in every protocol`, () => {
+  Deno.test(`${service}: ${column} is decoded to the failure of its column, in every protocol`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       const { kind, retryAfterMs } = withWait(failure, NOW_MS);
@@ -58,7 +58,7 @@ for (const form of FORMS) {
     }
   });
 
-  Deno.test(`${service}: ${column} leads to its attempts, status and advice, natively and translated, as JSON and in a stream`, async (t) => {
+  Deno.test(`${service}: ${column} gets the attempts and the error of its column, natively and translated`, async (t) => {
     for (const mode of ["native", "translated"] as const) {
       await t.step(mode, () => checkRemedy(form, mode));
       if (!isInside) continue;
@@ -71,7 +71,7 @@ function isIn(kind: string, { kinds }: FailureForm): boolean {
   return kinds.some((one) => one === kind);
 }
 
-Deno.test("a code and a text in a 200 count as an error, natively and translated", async () => {
+Deno.test("a 200 with only an error code and a message counts as an error, natively and translated", async () => {
   for (const mode of ["native", "translated"] as const) {
     const to = { protocol: "chat", mode } as const;
     const scene = await openScene(
@@ -87,7 +87,7 @@ Deno.test("a code and a text in a 200 count as an error, natively and translated
   }
 });
 
-Deno.test("a translated limit has the status of a limit, whatever the provider's status was", async () => {
+Deno.test("a translated limit error has the protocol's status for limits, whatever the provider's status was", async () => {
   const body = { error: { message: "Insufficient balance", type: "x" } };
   const expected = { chat: 429, messages: 402, responses: 429 } as const;
   for (const protocol of PROTOCOLS) {

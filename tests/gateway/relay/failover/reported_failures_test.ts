@@ -14,7 +14,7 @@ const PATH = new URL(
 /** Refusals that other projects have reported. */
 const REPORTS = parseYaml(Deno.readTextFileSync(PATH), { schema: "core" });
 
-Deno.test("each reported refusal has its kind and its wait, in every protocol", () => {
+Deno.test("every protocol decodes each reported refusal to the expected kind and wait", () => {
   assert.ok(Array.isArray(REPORTS) && REPORTS.length >= 100);
   for (const report of REPORTS) {
     assert.ok(isJsonObject(report));

@@ -135,7 +135,7 @@ function trickle(wait: () => Promise<void>): Act {
   };
 }
 
-Deno.test("a stream of a byte a second passes whole, natively and translated", async (t) => {
+Deno.test("a stream that sends a byte a second arrives whole, natively and translated", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
       await t.step(`${protocol} ${mode}`, async () => {

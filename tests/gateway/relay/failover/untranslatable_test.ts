@@ -25,7 +25,7 @@ function failuresOf({ line }: CallerResponse): readonly unknown[] {
   return attempts.filter(isJsonObject).map(({ failure }) => failure);
 }
 
-Deno.test("another connection serves a request that one cannot carry, natively or translated with dropped fields", async () => {
+Deno.test("a request that one connection cannot carry goes to another, natively or with dropped fields", async () => {
   const others = {
     native: connectionTo("two", NATIVE),
     lossy: connectionTo("two", { protocol: "chat", mode: "translated" }),

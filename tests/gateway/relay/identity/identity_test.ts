@@ -83,7 +83,7 @@ Deno.test("callers with the same name at two issuers are different", async () =>
   assert.notEqual(one.sha256, other.sha256);
 });
 
-Deno.test("one issuer's key verifies no token of another, even with the same key name", async () => {
+Deno.test("one issuer's key verifies no token of another issuer, even if their keys share a name", async () => {
   const second = "https://other.example.com";
   const others = await createSigner("k1");
   const scene = await identityScene((url, signal) =>

@@ -246,7 +246,7 @@ Deno.test("a JWT may have fractional times and any late expiry", async () => {
   }
 });
 
-Deno.test("an unencoded body with a critical header for it is a 401", async () => {
+Deno.test("a JWT with an unencoded payload (`b64` is false) is a 401", async () => {
   const token = unsigned(
     { alg: "RS256", kid: "k1", crit: ["b64"], b64: false },
     undefined,

@@ -227,7 +227,7 @@ Deno.test("an issuer that does not answer within five seconds is a 503, and its 
   );
 });
 
-Deno.test("an issuer whose response never ends is a 503 after five seconds", async () => {
+Deno.test("a caller gets a 503 after five seconds when the issuer's response never ends", async () => {
   const scene = await identityScene(() =>
     Promise.resolve(new Response(new ReadableStream()))
   );

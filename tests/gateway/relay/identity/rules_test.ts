@@ -129,7 +129,7 @@ Deno.test("names that look alike belong to different callers", async () => {
   assert.equal(new Set(hashes).size, alike.length);
 });
 
-Deno.test("a caller has the rights of its rule, and every request gets the same object", async () => {
+Deno.test("callerOf() returns the rights of the rule, and the same object for each request of a caller", async () => {
   const { rules: [rule] } = await providerOf({
     rules: [{ connections: ["main"], models: ["model-a"], max_concurrent: 2 }],
   });

@@ -54,7 +54,7 @@ Deno.test("createStreamMeter() records the time of the first output and counts e
   assert.equal(facts.bytesOut, role.length + 2 * text.length);
 });
 
-Deno.test("createStreamMeter() measures the same text of a cut stream in chunks of any length", () => {
+Deno.test("createStreamMeter() measures the same text of a cut stream, whatever the chunk size", () => {
   const words = ["Once", " upon a time", ",", " there was a gateway", "."];
   const events = Array.from(
     { length: 40 },
@@ -115,7 +115,7 @@ Deno.test("createStreamMeter() never reads the answer's text as usage", () => {
   assert.equal(facts.answer.usage, undefined);
 });
 
-Deno.test("createStreamMeter() recognizes whether a stream came to its regular end", async (t) => {
+Deno.test("createStreamMeter() classifies streams as whole, failed or cut", async (t) => {
   const stop = { type: "message_stop" };
   const finish = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
   const completed = { type: "response.completed", response: {} };
@@ -329,7 +329,7 @@ testNeeding(
   },
 );
 
-Deno.test("createAnswerMeter() reads an answer after a byte order mark, in any chunks", () => {
+Deno.test("createAnswerMeter() reads an answer after a byte order mark, whatever the chunk size", () => {
   const event = {
     choices: [],
     usage: { prompt_tokens: 3, completion_tokens: 2 },
@@ -390,7 +390,7 @@ Deno.test("createBodyMeter() accepts bodies that are not JSON or have no usage",
   }
 });
 
-Deno.test("createBodyMeter() recognizes whether an object came to its end", () => {
+Deno.test("createBodyMeter() distinguishes a complete JSON object from a cut one", () => {
   const text = ' {"a":[1,{"b":"}\\""}],"c":"ü"} ';
   const bytes = encoder.encode(text);
   const last = text.lastIndexOf("}") + 2; // in bytes, the ü has two

@@ -83,7 +83,7 @@ Deno.test("nativeBody() does not change the caller's bytes", async () => {
   }
 });
 
-Deno.test("nativeBody() lends a long body to its upload, which continues after the body's release", () => {
+Deno.test("nativeBody() lets the upload of a long body continue after the body's release", () => {
   for (const renamedTo of [undefined, "another"]) {
     const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
     const span = { start: 21, end: 26 };
@@ -128,7 +128,7 @@ const CUTS = Array.from({ length: 32 }, (_, cut) => {
   return [...ends, 6].map((end, index) => end - (ends[index - 1] ?? 0));
 });
 
-Deno.test("spliceBytes() replaces each span with its text, however the bytes are cut", async (t) => {
+Deno.test("spliceBytes() replaces each span with its text, whatever the chunk size", async (t) => {
   const cases: Record<string, [start: number, end: number, put: string][]> = {
     "abXYef": [[2, 4, "XY"]],
     "ablongeref": [[2, 4, "longer"]],
@@ -231,7 +231,7 @@ for (const [message, wanted, dropped] of REFUSALS) {
   });
 }
 
-Deno.test("the log suggests no setting after other failures, for fields without a beta or for odd values", () => {
+Deno.test("the log suggests no setting for other failures, fields without a beta or unsafe values", () => {
   assert.equal(reason("max_tokens: Extra inputs are not permitted"), undefined);
   assert.equal(reason("messages: roles must alternate"), undefined);
   assert.equal(reason("invalid beta flag", { kind: "server" }), undefined);

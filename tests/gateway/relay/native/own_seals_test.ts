@@ -323,7 +323,7 @@ Deno.test("a native Responses request reaches its provider byte for byte, except
   assert.equal((await forward("responses", passing)).text, renamed(passing));
 });
 
-Deno.test("an invalid list passes unchanged, and a body with two contents is still forwarded", async (t) => {
+Deno.test("an invalid list of items passes unchanged, and a message with a duplicate content is forwarded", async (t) => {
   const { forward } = await openScene();
   const one = item("mg1.A");
   const lists = [
@@ -362,7 +362,7 @@ Deno.test("a native Chat request reaches its provider without the gateway's seal
   assert.deepEqual(line.dropped, ["reasoning_details"]);
 });
 
-Deno.test("a model with prefix checks gets no thinking that is bound to a translation", async () => {
+Deno.test("a model with prefix checks gets no sealed thinking of a translated answer", async () => {
   const models = [{ id: "model-a", upstream: "claude-opus-5-5" }];
   const { forward } = await openScene({ models });
   const bound = { prefix: "p" };
@@ -411,7 +411,7 @@ function randomMessages(random: Random): readonly [string, string] {
   return [`${before?.join(",")},${USER}`, `${after?.join(",")},${USER}`];
 }
 
-Deno.test("seals are removed in chunks of any length, and every other byte stays", async () => {
+Deno.test("only seals are removed, whatever the chunk size", async () => {
   const random = createRandom(7);
   const { forward } = await openScene();
   for (let round = 0; round < 60; round++) {

@@ -89,7 +89,7 @@ Deno.test("passAnswer() returns a short JSON answer in one piece", async () => {
   assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
-Deno.test("passAnswer() returns every other JSON answer in pieces", async (t) => {
+Deno.test("passAnswer() passes a JSON answer in pieces if it is long, compressed or of unknown length", async (t) => {
   const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "without a length": JSON_TYPE,
     "that is long": { ...JSON_TYPE, "content-length": String(64 * 1024 + 1) },
