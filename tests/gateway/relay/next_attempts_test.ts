@@ -59,7 +59,7 @@ Deno.test("nextAttempts() returns the pool and then the fallbacks", async () => 
   assert.deepEqual(attemptsOf(candidates, []), ["one", "two", "three"]);
 });
 
-Deno.test("nextAttempts() prefers another connection, then the same after a pause, then a fallback", async () => {
+Deno.test("nextAttempts() returns another connection, then the same one after a pause, then a fallback", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const attempts = [failed(candidates.own[0], "server")];
   assert.deepEqual(attemptsOf(candidates, attempts), [
@@ -130,7 +130,7 @@ Deno.test("nextAttempts() first returns the candidate whose kept connection was 
   assert.deepEqual(attemptsOf(candidates, [lost, silent]), ["three", "two"]);
 });
 
-Deno.test("nextAttempts() returns a silent candidate after all others, and only if its kept connection was lost", async () => {
+Deno.test("nextAttempts() repeats a silent candidate only after a lost kept connection, and last of all", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one] = candidates.own;
   const lost = failed(one, "silent", { wasLost: true });
@@ -198,7 +198,7 @@ Deno.test("nextAttempts() returns the other keys of a silent provider after the 
   ]);
 });
 
-Deno.test("nextAttempts() returns a candidate that broke off after a long silence after all others", async () => {
+Deno.test("nextAttempts() returns a candidate last if its answer broke off after a long silence", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one] = candidates.own;
   for (const wasLost of [true, false]) {
@@ -255,7 +255,7 @@ Deno.test("nextAttempts() returns nothing after three attempts, a provider's ref
   }
 });
 
-Deno.test("nextAttempts() leaves out only the refused candidate after a refusal by the translation", async () => {
+Deno.test("nextAttempts() omits only the candidate whose translation refused the request", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const [one, two] = candidates.own;
   const refused = failed(two, "untranslatable");

@@ -111,7 +111,7 @@ Deno.test("no path serves a model outside the caller's regions, by its name, an 
   }
 });
 
-Deno.test("no request leaves its regions after a failure, at a full connection or for a fallback", async () => {
+Deno.test("no request leaves its caller's regions after a failure, at a full connection or for a fallback", async () => {
   for (const act of [status(500), status(429), status(529), silent]) {
     for (const [path, { protocol, body }] of Object.entries(PATHS)) {
       for (const model of [`shared-${protocol}`, `eu-${protocol}`]) {
@@ -131,7 +131,7 @@ Deno.test("no request leaves its regions after a failure, at a full connection o
   assert.ok(!scene.providers.hosts().includes("us"));
 });
 
-Deno.test("no field of a body makes a request leave its regions", async () => {
+Deno.test("no field of a body makes a request leave its caller's regions", async () => {
   const names = ["us-chat", "us-chat-up", "alias-us-chat", "shared-chat-up"];
   for (const name of names) {
     for (

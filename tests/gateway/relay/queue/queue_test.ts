@@ -106,7 +106,7 @@ Deno.test("the sessions of one caller take turns", async () => {
   assert.equal(turns.at(-1)?.endedMs, 20 * SECOND_MS);
 });
 
-Deno.test("a request that cannot be served in time is refused at once, with the true wait", async () => {
+Deno.test("a request that cannot be served in time is refused at once, with the expected wait in Retry-After", async () => {
   const scene = await narrow(["ann"], { queue: { max_wait: 35_000 } });
   await sendAt(scene, [[0, "ann"]]);
   const turns = await sendAt(
@@ -122,7 +122,7 @@ Deno.test("a request that cannot be served in time is refused at once, with the 
   assert.equal(turns.filter(({ status }) => status === 200).length, 4);
 });
 
-Deno.test("a wait ends after its longest time", async () => {
+Deno.test("a waiting request is refused after the queue's longest wait", async () => {
   const scene = await narrow(["ann", "bob"], { queue: { max_wait: 5_000 } });
   const [, second] = await sendAt(scene, [[0, "ann"], [0, "bob"]]);
   assert.equal(second?.status, 503);
@@ -147,7 +147,7 @@ Deno.test("requests wait for the end of a short 429 without further attempts", a
   assert.ok(one.refusals <= 2, `${one.refusals}`);
 });
 
-Deno.test("a 429 that outlasts the longest wait is returned as it is without a queue", async () => {
+Deno.test("a 429 that outlasts the longest wait is returned as if there were no queue", async () => {
   const scene = await narrow(["ann"]);
   const { one } = scene.plans;
   assert.ok(one);
@@ -347,7 +347,7 @@ Deno.test("at most a hundred requests of one caller wait", async () => {
   assert.equal(refused.length, 2);
 });
 
-Deno.test("requests that a limit refuses do not shorten the reported wait", async () => {
+Deno.test("the reported wait ignores requests that a limit refuses", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     tokens: { bob: { limits: [{ window: "month", requests: 1 }] } },

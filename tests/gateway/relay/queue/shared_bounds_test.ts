@@ -76,7 +76,7 @@ Deno.test("waiting bodies give way to another caller's body, on a connection wit
   assert.equal(scene.gateway.state().bodyMemoryBytes, 0);
 });
 
-Deno.test("the caller whose waiting bodies take most memory loses its waits first", async () => {
+Deno.test("the caller whose waiting bodies take the most memory loses waiting requests first", async () => {
   const scene = await openShared(["ann", "bob", "cid"]);
   const work = (async () => {
     const many = await crowd(scene, times(42, "ann"), BODY);
@@ -228,7 +228,7 @@ for (
   });
 }
 
-Deno.test("no waiting request gives way to one that its own token's limit refuses", async () => {
+Deno.test("no waiting request gives way to a new request that its own token's limit refuses", async () => {
   const scene = await openShared(["ann", "cid"], {
     overrides: { server: { max_concurrent_requests: 12 } },
     tokens: { ann: { max_concurrent: 20 }, cid: { max_concurrent: 1 } },

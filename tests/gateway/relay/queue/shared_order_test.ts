@@ -28,7 +28,7 @@ function narrow(group: OpenGroup) {
   });
 }
 
-Deno.test("a slot that one thread frees goes to the caller with the least use, at any thread", async () => {
+Deno.test("a slot that one thread frees goes to the caller with the least usage, whatever the caller's thread", async () => {
   const scene = await narrow(threadsOf(3));
   const turns = await sendAt(scene, [
     [0, "ann", { at: 0 }],
@@ -52,7 +52,7 @@ Deno.test("people's requests at one thread come before background work at anothe
   assert.deepEqual(orderOf(turns), ["ann", "ann", "bob"]);
 });
 
-Deno.test("a thread with many waiting requests does not starve those of another", async () => {
+Deno.test("a thread with many waiting requests does not starve the requests of another thread", async () => {
   const scene = await narrow(threadsOf(2));
   const turns = await sendAt(scene, [
     [0, "ann", { at: 0 }],
@@ -76,7 +76,7 @@ Deno.test("a new request at one thread does not overtake a waiting one at anothe
   assert.ok(late && late.endedMs > 29 * SECOND_MS);
 });
 
-Deno.test("a request is refused at once when other threads make its wait too long, with the true wait", async () => {
+Deno.test("a request is refused at once, with the expected wait, when other threads' requests make the wait too long", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     connections: { one: { max_concurrent: 1, queue: { max_wait: 35_000 } } },
@@ -95,7 +95,7 @@ Deno.test("a request is refused at once when other threads make its wait too lon
 });
 
 for (const isUp of [true, false]) {
-  Deno.test(`the order at a replica ${isUp ? "counts the use at the others" : "ignores the others at once while the store is away"}`, async () => {
+  Deno.test(`the order at a replica ${isUp ? "counts usage at the other replica" : "ignores the other replica at once while the store is away"}`, async () => {
     const scene = await narrow(replicasOf(2));
     scene.group?.setStore?.(isUp);
     const turns = await sendAt(scene, [
@@ -122,7 +122,7 @@ for (
     20,
   ]] as const
 ) {
-  Deno.test(`/limits of each of several ${name} counts the requests that wait at all of them`, async () => {
+  Deno.test(`GET /limits at one of several ${name} counts the requests that wait at all ${name}`, async () => {
     const scene = await narrow(group);
     await sendAt(scene, [[1000, "ann", { at: 0 }], [1000, "ann", { at: 1 }]]);
     const waiting: unknown[] = [];

@@ -170,7 +170,7 @@ Deno.test("Admission.cut() aborts every running request, but no finished one", a
   assert.equal(ended.control.controller.signal.aborted, false);
 });
 
-Deno.test("Admission.endTokens() aborts only the requests with these tokens, in either header", async () => {
+Deno.test("Admission.endTokens() aborts only the requests with the removed tokens, in either header", async () => {
   const scene = await begin();
   const begun = [
     { authorization: "Bearer mg_gone" },

@@ -66,7 +66,7 @@ Deno.test("a released long body frees its memory at once", () => {
   assert.equal(count, 1);
 });
 
-Deno.test("a released long body keeps its memory until its last upload has finished", () => {
+Deno.test("a long body is freed only after its release and its last upload", () => {
   const body = inPieces(filled(3e6));
   let count = 0;
   const kept = keepBody(body, () => count++);
@@ -134,7 +134,7 @@ async function read(
   );
 }
 
-Deno.test("decompress() decodes every supported encoding, however the body is cut", (t) =>
+Deno.test("decompress() decodes every supported encoding, whatever the chunk size", (t) =>
   steps(t, COMPRESSED, async ([encoding, compressed]) => {
     for (const size of [7, 10_000, compressed.length]) {
       assert.deepEqual(await read(streamOf(compressed, size), encoding), PLAIN);
@@ -143,7 +143,7 @@ Deno.test("decompress() decodes every supported encoding, however the body is cu
     assert.deepEqual(await read(streamOf(compressed), spelled), PLAIN);
   }));
 
-Deno.test("decompress() decodes two gzip members in a row", async () => {
+Deno.test("decompress() decodes two consecutive gzip members", async () => {
   const twice = new Uint8Array([...gzipSync("ab"), ...gzipSync("cd")]);
   const bytes = await read(streamOf(twice), "gzip");
   assert.equal(new TextDecoder().decode(bytes), "abcd");
@@ -184,7 +184,7 @@ function isBadEncoding(error: unknown): boolean {
     /content-encoding/.test(error.message);
 }
 
-Deno.test("decompress() rejects bodies that do not have their encoding", (t) =>
+Deno.test("decompress() rejects bodies that are not in the declared encoding", (t) =>
   steps(t, COMPRESSED, async ([encoding]) => {
     const json = new TextEncoder().encode('{"model":"m"}');
     await assert.rejects(read(streamOf(json), encoding), isBadEncoding);
@@ -254,7 +254,7 @@ Deno.test("decompress() inflates a bomb only as far as it is read", (t) =>
     assert.ok(inflated < 2 * 1024 * 1024, `${inflated} bytes inflated`);
   }));
 
-Deno.test("decompress() reads little of its body ahead, and cancels it when the reader stops", async (t) => {
+Deno.test("decompress() reads ahead only little of the body, and cancels the body when the reader stops", async (t) => {
   const incompressible = new Uint8Array(4 * 1024 * 1024);
   for (let start = 0; start < incompressible.length; start += 65_536) {
     crypto.getRandomValues(incompressible.subarray(start, start + 65_536));

@@ -50,7 +50,7 @@ Deno.test("createBodyMemory() grants all of its memory but no byte more", () => 
   assert.equal(memory.usedBytes, 100);
 });
 
-Deno.test("createBodyMemory() frees a request's memory when its share closes, once", () => {
+Deno.test("close() frees a request's memory, and only once", () => {
   const { memory, share } = open(100);
   const one = share();
   one.take(60);
@@ -73,7 +73,7 @@ Deno.test("createBodyMemory() applies the limit of each request's configuration"
   assert.equal(memory.usedBytes, 180);
 });
 
-Deno.test("createBodyMemory() lends memory to work, and keeps only the memory of its result", async () => {
+Deno.test("createBodyMemory() lends memory for work, and keeps only the memory of the work's result", async () => {
   const { memory, share } = open(100);
   const one = share();
   one.take(20);
@@ -90,7 +90,7 @@ Deno.test("createBodyMemory() lends memory to work, and keeps only the memory of
   assert.equal(memory.usedBytes, 0);
 });
 
-Deno.test("createBodyMemory() makes work wait for running work, in the order of arrival", async () => {
+Deno.test("borrow() grants memory in the order of arrival, even if a later, smaller loan would fit", async () => {
   const { share } = open(100);
   const running = await share().borrow(60, NEVER);
   const large = share().borrow(90, NEVER);
@@ -103,7 +103,7 @@ Deno.test("createBodyMemory() makes work wait for running work, in the order of 
   assert.deepEqual([followed.state, behind.state], ["granted", "granted"]);
 });
 
-Deno.test("createBodyMemory() refuses work for which running work cannot free enough memory", async () => {
+Deno.test("borrow() rejects a loan that would not fit even after all running work has ended", async () => {
   const { memory, share } = open(100);
   const held = share();
   held.take(50);
@@ -128,7 +128,7 @@ Deno.test("createBodyMemory() refuses work for which running work cannot free en
   assert.equal(memory.usedBytes, 95);
 });
 
-Deno.test("createBodyMemory() lends to waiting work when a body is released or a waiting caller leaves", async () => {
+Deno.test("borrow() grants a waiting loan when a body is released or an earlier waiting caller leaves", async () => {
   const { share } = open(100);
   const held = share();
   held.take(50);
@@ -192,7 +192,7 @@ Deno.test("createBodyMemory() evicts the largest upload of the caller with the m
   assert.equal(memory.usedBytes, 60);
 });
 
-Deno.test("createBodyMemory() evicts only as many uploads as needed, and none in vain", () => {
+Deno.test("createBodyMemory() evicts only as many uploads as needed, and none if the request still would not fit", () => {
   const { memory, share } = open(100);
   const uploads = [30, 30, 30].map((bytes) => upload(share("mallory"), bytes));
   const states = () => uploads.map(({ state }) => state);
@@ -204,7 +204,7 @@ Deno.test("createBodyMemory() evicts only as many uploads as needed, and none in
   assert.equal(memory.usedBytes, 75);
 });
 
-Deno.test("createBodyMemory() evicts uploads only down to the other caller's share", () => {
+Deno.test("createBodyMemory() never leaves an evicted caller with less memory than the new caller", () => {
   const { memory, share } = open(100);
   const uploads = [30, 30].map((bytes) => upload(share("mallory"), bytes));
   share("carol").take(40);
@@ -214,7 +214,7 @@ Deno.test("createBodyMemory() evicts uploads only down to the other caller's sha
   assert.equal(memory.usedBytes, 95);
 });
 
-Deno.test("createBodyMemory() evicts no upload for a caller who would then hold as much", () => {
+Deno.test("createBodyMemory() evicts no upload for a caller who would then hold as much as the upload's owner", () => {
   const { share } = open(100);
   const mallory = upload(share("mallory"), 60);
   const bob = share("bob");
@@ -228,7 +228,7 @@ Deno.test("createBodyMemory() evicts no upload for a caller who would then hold 
   assert.equal(mallory.state, "full");
 });
 
-Deno.test("createBodyMemory() evicts no complete body, but counts it for its caller", () => {
+Deno.test("createBodyMemory() evicts no complete body, but counts the body's memory for its caller", () => {
   const { memory, share } = open(100);
   const whole = upload(share("mallory"), 60);
   whole.end();
@@ -284,7 +284,7 @@ Deno.test("createBodyMemory() forgets the declared length of an upload when its 
   share("mallory").begin(100, () => {});
 });
 
-Deno.test("createBodyMemory() completes as many uploads as fit, when those of many callers grow at once", () => {
+Deno.test("createBodyMemory() completes as many uploads as fit when many callers' uploads grow at once", () => {
   const { memory, share } = open(100);
   let uploads = ["alice", "bob", "carol", "dora"].flatMap((caller) =>
     Array.from({ length: 3 }, () => {
@@ -315,7 +315,7 @@ Deno.test("createBodyMemory() completes as many uploads as fit, when those of ma
   assert.equal(memory.usedBytes, 90);
 });
 
-Deno.test("createBodyMemory() admits other callers beside many silent uploads of one", () => {
+Deno.test("createBodyMemory() admits other callers beside many silent uploads of one caller", () => {
   const { share } = open(64 * 1024 * 1024);
   const uploads = Array.from({ length: 200 }, () => share("mallory"))
     .flatMap((one) => {
@@ -342,7 +342,7 @@ function wait(share: MemoryShare, bytes: number) {
   return one;
 }
 
-Deno.test("createBodyMemory() ends the largest wait of the caller with the most memory, and the newest of equal ones", () => {
+Deno.test("createBodyMemory() evicts the largest waiting body of the largest caller, the newest of equal ones first", () => {
   const { memory, share } = open(100);
   const [small, first, second] = [10, 20, 20]
     .map((bytes) => wait(share("mallory"), bytes));
@@ -357,7 +357,7 @@ Deno.test("createBodyMemory() ends the largest wait of the caller with the most 
   assert.equal(memory.usedBytes, 100);
 });
 
-Deno.test("createBodyMemory() ends as many callers' waits as a new body needs, and none in vain", () => {
+Deno.test("createBodyMemory() evicts as many waiting bodies as a new body needs, and none if it still would not fit", () => {
   const { share } = open(100);
   const waits = ["alice", "bob", "carol"].map((one) => wait(share(one), 20));
   const running = share("dora");
@@ -369,7 +369,7 @@ Deno.test("createBodyMemory() ends as many callers' waits as a new body needs, a
   assert.deepEqual(states(), ["full", "full", "waits"]);
 });
 
-Deno.test("createBodyMemory() ends no wait of smaller callers for one who would hold more than half", () => {
+Deno.test("createBodyMemory() evicts no waiting body for a caller who would hold more than half of the memory", () => {
   const { share } = open(100);
   const waits = ["alice", "bob"].map((one) => wait(share(one), 25));
   const states = () => waits.map(({ state }) => state);
@@ -430,7 +430,7 @@ Deno.test("createBodyMemory() evicts uploads of its own thread when other thread
   assert.deepEqual(other.published, [10, 0]);
 });
 
-Deno.test("createBodyMemory() keeps a quarter free for new bodies, since it cannot end another thread's waits", () => {
+Deno.test("createBodyMemory() keeps a quarter free for new bodies, since it cannot evict other threads' bodies", () => {
   const { other, memory } = another(0);
   const share = (caller: string) => memory.open(100, caller);
   const carol = wait(share("carol"), 20);
@@ -448,7 +448,7 @@ Deno.test("createBodyMemory() keeps a quarter free for new bodies, since it cann
   assert.equal(own.state, "waits");
 });
 
-Deno.test("createBodyMemory() ends no wait of a thread within its part of the memory", () => {
+Deno.test("createBodyMemory() evicts no waiting body while the thread keeps within its part of the memory", () => {
   const { memory } = another(70);
   const one = wait(memory.open(100, "bob"), 30);
   assert.equal(one.state, "waits");
@@ -460,7 +460,7 @@ Deno.test("createBodyMemory() lets waiting bodies fill the memory of a single th
   assert.ok(waits.every(({ state }) => state === "waits"));
 });
 
-Deno.test("createBodyMemory() makes work wait for work of other threads, and polls their memory", async () => {
+Deno.test("borrow() waits for the work of other threads, and polls their memory", async () => {
   const { other, timers, share } = another(60, 1);
   const waiting = follow(share().borrow(50, NEVER));
   await settle();
@@ -475,7 +475,7 @@ Deno.test("createBodyMemory() makes work wait for work of other threads, and pol
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createBodyMemory() refuses waiting work when the other threads run no more work", async () => {
+Deno.test("borrow() rejects a waiting loan when the other threads run no more work", async () => {
   const { other, timers, share } = another(60, 1);
   const waiting = follow(share().borrow(50, NEVER));
   await settle();
@@ -485,7 +485,7 @@ Deno.test("createBodyMemory() refuses waiting work when the other threads run no
   assert.equal(waiting.state, "full");
 });
 
-Deno.test("createBodyMemory() counts nothing that a request takes after its end", () => {
+Deno.test("createBodyMemory() does not count memory that a request takes after its end", () => {
   const { memory, share } = open(100);
   const one = share();
   one.close();

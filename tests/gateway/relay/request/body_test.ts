@@ -138,7 +138,7 @@ function waysOfSending(size: number): readonly Request[] {
   ];
 }
 
-Deno.test("readBody() passes on a whole body while it arrives, in chunks of at most 1 MiB", async () => {
+Deno.test("readBody() passes on every byte of an arriving body, in chunks of at most 1 MiB", async () => {
   for (const size of SIZES) {
     for (const request of waysOfSending(size)) {
       const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -360,7 +360,7 @@ Deno.test("readBody() cancels a late body at the deadline, compressed or not, ev
   });
 });
 
-Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
+Deno.test("readBody() leaves no deadline behind, whether it succeeds or fails", async () => {
   const timers = createFakeTimers();
   const options = { deadlines: createDeadlines(timers), deadlineMs: 5000 };
   await read(requestOf("{}"), options);
@@ -521,7 +521,7 @@ Deno.test("readBody() lets other work run between the parts of a body that has a
   assert.doesNotMatch(order.join(" "), /part part/);
 });
 
-Deno.test("readBody() returns a body that cannot be evicted", async () => {
+Deno.test("readBody() returns a body that no other caller's upload can evict", async () => {
   const memory = createBodyMemory();
   const readFor = async (caller: string, kib: number) => {
     const share = memory.open(100 * 1024, caller);

@@ -228,7 +228,7 @@ Deno.test("authenticate() ignores an expired token beside a valid one", async ()
   assert.equal(decided, "alice");
 });
 
-Deno.test("authenticate() requires a date as the version on Messages routes only", async () => {
+Deno.test("authenticate() requires an anthropic-version on Messages routes only", async () => {
   const headers = bearer(ALICE_TOKEN);
   for (const group of ["bearer", "either"] as const) {
     assert.equal(await decide({ group, headers }), "alice");
@@ -240,7 +240,7 @@ Deno.test("authenticate() requires a date as the version on Messages routes only
   assert.match(error.message, /is missing. Send anthropic-version: 2023-06-01/);
 });
 
-Deno.test("authenticate() accepts any calendar date as the version", async () => {
+Deno.test("authenticate() accepts any calendar date as the anthropic-version", async () => {
   const headers = (version: string) => ({
     ...bearer(ALICE_TOKEN),
     "anthropic-version": version,
@@ -295,7 +295,7 @@ Deno.test("authenticate() names the version header after the configured vendor",
   await assert.rejects(decideBy(VERSION), /acme-version/);
 });
 
-Deno.test("authenticate() accepts a caller's old and new token, also both at once and in a thread", async () => {
+Deno.test("authenticate() accepts a caller's old and new token, also together in one request", async () => {
   const config = await minimalConfig({
     tokens: [
       tokenFile({

@@ -103,7 +103,7 @@ Deno.test("an agent's session name decides the id of a conversation, not its mes
   }
 });
 
-Deno.test("namedConversation() and readClientIds() read the same session", async () => {
+Deno.test("namedConversation() uses the session that readClientIds() reads", async () => {
   for (const { headers, ids } of Object.values(CLIENTS)) {
     if (ids?.session === undefined) continue;
     assert.equal(

@@ -105,7 +105,7 @@ const NAMELESS = [
   `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
 ];
 
-Deno.test("A RequestHeadReader lists every further model that a body names, in chunks of any length", () => {
+Deno.test("A RequestHeadReader lists every additional model that a body names, whatever the chunk size", () => {
   for (const [fields, expected] of Object.entries(NAMING)) {
     for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
       assert.deepEqual(named(fields, pieceBytes), expected, fields);
@@ -113,7 +113,7 @@ Deno.test("A RequestHeadReader lists every further model that a body names, in c
   }
 });
 
-Deno.test("A RequestHeadReader finds the models of tools that a conversation of Messages defines, in pieces of any length", () => {
+Deno.test("A RequestHeadReader finds the models of tools defined in a Messages conversation, whatever the chunk size", () => {
   const addition = (definition: string) =>
     `"messages":[{"role":"user","content":"x"},{"content":[{"type":"text","text":"tool"},{"type":"tool_addition","t\\u006fol":{"type":"tool_definition","definition":${definition}}}],"role":"system"}]`;
   const cases = [
@@ -159,7 +159,7 @@ Deno.test("A RequestHeadReader rejects duplicate fields that name models, in any
   }
 });
 
-Deno.test("A RequestHeadReader keeps a limited number of names, and marks when there are more", () => {
+Deno.test("A RequestHeadReader keeps a limited number of model names, and reports if a body has more", () => {
   const names = Array.from({ length: 10_000 }, () => "a");
   for (
     const fields of [

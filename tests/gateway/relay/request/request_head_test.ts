@@ -48,7 +48,7 @@ Deno.test("A RequestHeadReader reads whether the caller wants a stream", () => {
   }
 });
 
-Deno.test("A RequestHeadReader reports whether a body for Chat Completions has an input", () => {
+Deno.test("A RequestHeadReader reports whether a Chat Completions body has an `input` field", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","input":null}', false],
@@ -152,7 +152,7 @@ Deno.test("A RequestHeadReader reads pieces like a whole body, and keeps none of
   }
 });
 
-Deno.test("A RequestHeadReader reports the first fault after the whole body", () => {
+Deno.test("A RequestHeadReader throws only at the end of the body, about its first fault", () => {
   const reader = createRequestHeadReader({ operation: "chat_completions" });
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
@@ -290,7 +290,7 @@ Deno.test("cache marks do not change the sums, even if a text becomes a block to
   }
 });
 
-Deno.test("any other change of a message changes only its own sum", () => {
+Deno.test("a changed message changes only its own sum, unless only cache marks changed", () => {
   const before = partsOf({ messages: [message("a"), message("b")] });
   const changes = [
     { role: "assistant", content: [{ type: "text", text: "a" }] },
@@ -307,7 +307,7 @@ Deno.test("any other change of a message changes only its own sum", () => {
   }
 });
 
-Deno.test("the sums do not depend on a chunk's end, unless it cuts a mark's name", () => {
+Deno.test("a prompt has the same sums wherever a chunk ends, unless the end splits the name of a cache mark", () => {
   const text = JSON.stringify({
     system: "You are…",
     tools: [{ name: "a" }],
@@ -337,7 +337,7 @@ function conversation(...texts: readonly string[]): string {
 
 const EARLIER = ["0", "1", "2", "3", "4é", "5", "6", "7"];
 
-Deno.test("a prompt that continues another has the same sums as without it, wherever a chunk ends", () => {
+Deno.test("a prompt has the same sums with or without an earlier prompt to continue, wherever a chunk ends", () => {
   const earlier = partsOf(conversation(...EARLIER));
   assert.equal(earlier.opening?.messages, 6);
   const later = conversation(...EARLIER, "8", "9");
@@ -349,7 +349,7 @@ Deno.test("a prompt that continues another has the same sums as without it, wher
   }
 });
 
-Deno.test("a prompt must be read again if it changes, reformats or omits a message of the earlier one", () => {
+Deno.test("a prompt is read in full if it changes, reformats or omits a message of the earlier prompt", () => {
   const earlier = partsOf(conversation(...EARLIER));
   const later = conversation(...EARLIER, "8");
   const others = [
@@ -410,7 +410,7 @@ Deno.test("a translated prompt has the same sums as a native one, even with a se
   assert.equal(found.tools, sums.tools);
 });
 
-Deno.test("the number of sums of a prompt is limited, in either list", () => {
+Deno.test("a prompt has at most 8,193 sums for its messages, and as many for its system blocks", () => {
   const many = Array.from({ length: 20_000 }, () => ({}));
   const { messages, system } = partsOf({ messages: many, system: many });
   assert.equal(messages.length, 8193);
