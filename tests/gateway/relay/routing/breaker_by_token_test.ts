@@ -29,7 +29,7 @@ Deno.test("BreakerByToken keeps nothing about tokens whose last attempt succeede
   assert.equal(breaker.size, 0);
 });
 
-Deno.test("a probe does not stay open when it ends after a cool-down for all began", () => {
+Deno.test("a probe is closed by its result, even if a cool-down for all tokens began meanwhile", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   for (let count = 0; count < 3; count++) {
@@ -45,7 +45,7 @@ Deno.test("a probe does not stay open when it ends after a cool-down for all beg
   assert.equal(breaker.isProbing("a"), false);
 });
 
-Deno.test("one token's wait outlasts a cool-down for all and its answered probe", () => {
+Deno.test("one token's wait continues after an answered probe ends a cool-down for all tokens", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   breaker.coolFor(breaker.admit("limited", false), 20_000);
@@ -60,7 +60,7 @@ Deno.test("one token's wait outlasts a cool-down for all and its answered probe"
   assert.equal(breaker.restMs("limited"), 19_000);
 });
 
-Deno.test("the later end of two concurrent waits counts", async (t) => {
+Deno.test("of two concurrent waits, the one that ends later counts", async (t) => {
   for (const [first, second] of [[1000, 20_000], [20_000, 1000]] as const) {
     for (const tokens of [["a", "a"], ["a", "b"]] as const) {
       await t.step(`${first} ms, ${second} ms, ${tokens}`, () => {

@@ -130,7 +130,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   "completions",
 ];
 
-Deno.test("candidatesFor() serves each path as the table of families and endpoints says", async (t) => {
+Deno.test("candidatesFor() returns the expected protocol or error for each path, family and endpoint", async (t) => {
   for (const operation of operations()) {
     for (const [family, names, expected] of TABLE[operation]) {
       await t.step(`${operation} of ${family} with ${names}`, async () => {
@@ -276,7 +276,7 @@ Deno.test("candidatesFor() serves requests by Responses that Chat Completions of
   }
 });
 
-Deno.test("candidatesFor() leaves out deployments that accept fewer tools, and its error names count, limit and service", async () => {
+Deno.test("candidatesFor() omits deployments that accept fewer tools, and its error names count, limit and service", async () => {
   const at = async (
     service: Connection["service"],
     endpoints: readonly Endpoint[],
@@ -371,7 +371,7 @@ Deno.test("candidatesFor() throws the first deployment's error when none can ser
   assert.throws(() => candidatesFor("compact", [b, a]), /Use \/messages/);
 });
 
-Deno.test("candidatesFor() translates a body in another protocol than its path, and prefers an endpoint of that protocol", async () => {
+Deno.test("candidatesFor() prefers an endpoint in the body's protocol if the body does not match its path", async () => {
   const cases = [
     ["A", ["chat"], "chat"],
     ["A", ["chat", "messages"], "chat"],
@@ -491,7 +491,7 @@ Deno.test("assignedModels() lists exactly the models that assign() serves", asyn
   }
 });
 
-Deno.test("servingDeployments() lists the called model once, even if the body names it too", async () => {
+Deno.test("servingDeployments() lists the requested model once, even if the body names the model again", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       models: [

@@ -103,7 +103,7 @@ Deno.test("a moved conversation stays after its first connection recovers, on ev
   }
 });
 
-Deno.test("a new conversation begins in the file's order, independent of others", async () => {
+Deno.test("a new conversation starts at the first available connection of the file, whatever others use", async () => {
   const scene = await openPool({ a: RECOVERS, b: [good] });
   assert.deepEqual(await turns(scene, 2, { session: "s-1" }), ["a", "b"]);
   assert.equal(await turn(scene, { session: "s-2" }), "b");
@@ -124,7 +124,7 @@ Deno.test("a conversation moves again only when its new connection fails", async
   ]);
 });
 
-Deno.test("a conversation stays at the connection where it began during the first one's cool-down", async (t) => {
+Deno.test("a conversation that began at the second connection stays there after the first one's cool-down", async (t) => {
   for (const session of ["s-1", undefined]) {
     await t.step(session ?? "named by its first messages", async () => {
       const scene = await openPool({
@@ -225,7 +225,7 @@ Deno.test("a slower concurrent request does not move a conversation back", async
   assert.equal(await turn(scene, { session: "s-1" }), "b");
 });
 
-Deno.test("each model of a session begins at the session's connection, and moves by itself", async () => {
+Deno.test("each model of a session begins at the session's connection, and moves independently", async () => {
   const models = ["model-1", "model-2"].map((id) => ({ id }));
   const scene = await openPool(
     { a: [status(503), good], b: [good, good, status(503), good] },
@@ -329,7 +329,7 @@ Deno.test("the log names the move of a conversation once, with its reason", asyn
     for (const session of ["s-2", "s-3", "s-4"]) await turn(scene, { session });
     assert.deepEqual(await moveOf(scene, own), ["b", "a", "cooling_down"]);
   });
-  await t.step("a connection with all its requests", async () => {
+  await t.step("a full connection", async () => {
     let release = () => {};
     const held: Act = (asked) =>
       new Promise((resolve) => release = () => resolve(good(asked)));
@@ -417,7 +417,7 @@ Deno.test("threads and replicas share the connection of a conversation, with and
   }
 });
 
-Deno.test("a notice from before a move does not move a conversation back", async () => {
+Deno.test("an old notice that arrives after a move does not move the conversation back", async () => {
   const { scenes: [one, other], sent, share, send } = await openReplicas(
     { a: [status(503), good], b: [good] },
     { a: [good], b: [status(503), good] },
@@ -435,7 +435,7 @@ Deno.test("a notice from before a move does not move a conversation back", async
   assert.equal(await turn(other, own), "a");
 });
 
-Deno.test("a caller with too many sessions to remember moves no other caller's", async () => {
+Deno.test("a caller with too many sessions to remember moves no conversation of another caller", async () => {
   const bob = "token-of-bob";
   const { scenes: [one, other], sent, share, send } = await openReplicas(
     { a: [status(503), good], b: [good] },
@@ -477,7 +477,7 @@ Deno.test("other gateways remember a conversation until an hour after its last a
   assert.equal(await turn(other, own), "b");
 });
 
-Deno.test("notices hide the session's name, and unnamed conversations at the first connection send none", async () => {
+Deno.test("notices hide the session's name, and an unnamed conversation at the first connection sends no notice", async () => {
   const { scenes: [one], sent, share } = await openReplicas(
     { a: [good], b: [good] },
     { a: [good], b: [good] },

@@ -190,7 +190,7 @@ Deno.test("other attempts are admitted when a probe's answer begins", async () =
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probe without a result does not delay the next one", async (t) => {
+Deno.test("a probe without a result does not delay the next probe", async (t) => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -322,7 +322,7 @@ Deno.test("an exhausted window causes a cool-down until its reset, with an attem
   assert.equal(restMs(scene, scene.one), hour);
 });
 
-Deno.test("waitMs() returns the provider's whole wait during its cool-down, also at gateways that follow it", async () => {
+Deno.test("waitMs() returns the provider's whole wait during the cool-down, also at other gateways", async () => {
   const [there, here] = [await begin(), await begin()];
   const hour = 3_600_000;
   const exhausted = fault("quota", { status: 429, retryAfterMs: 30 * hour });
@@ -354,7 +354,7 @@ Deno.test("a success that began before a 429 does not end its cool-down", async 
   assert.equal(restMs(scene, scene.one), 5000);
 });
 
-Deno.test("only the first result of an attempt counts", async () => {
+Deno.test("only the first reported result of an attempt counts", async () => {
   const scene = await begin();
   for (let count = 0; count < 5; count++) {
     const report = ask(scene, scene.one);
@@ -408,7 +408,7 @@ Deno.test("probes whose callers disconnect delay other requests for at most two 
   assert.ok(stay.every((report) => report !== undefined));
 });
 
-Deno.test("the first failure of many concurrent probes starts one cool-down, and the others do not lengthen it", async () => {
+Deno.test("many concurrent probes that fail start a single cool-down, as long as after one failure", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -603,7 +603,7 @@ Deno.test("lastingCause() returns nothing after a cool-down", async () => {
   assert.equal(scene.health.lastingCause(scene.one, scene.alice), undefined);
 });
 
-Deno.test("lastingCause() belongs to the longest cool-down of a token", async () => {
+Deno.test("lastingCause() returns the cause of a token's longest cool-down", async () => {
   const scene = await begin();
   const { health, one, alice, config } = scene;
   const refused = fault("permission", { status: 403 });
@@ -619,7 +619,7 @@ Deno.test("lastingCause() belongs to the longest cool-down of a token", async ()
   assert.equal(health.lastingCause(one, alice), undefined);
 });
 
-Deno.test("follow() applies a cool-down of one model and token to these alone", async () => {
+Deno.test("follow() applies a cool-down of one model and token only to this model and token", async () => {
   const [there, here] = [await begin(), await begin()];
   for (let count = 0; count < 3; count++) fail(there, there.one);
   follow(here, there);
@@ -645,7 +645,7 @@ Deno.test("follow() applies a cool-down to a caller of an identity provider befo
   assert.ok(!JSON.stringify(there.published).includes("alice"));
 });
 
-Deno.test("follow() applies a provider's wait to one token, and to all after a second token receives it here", async () => {
+Deno.test("follow() applies a provider's wait to one token, and to all tokens once a second token receives the wait", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
@@ -699,7 +699,7 @@ Deno.test("follow() ignores cool-downs of unknown connections", async () => {
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("gateways that follow each other probe a provider's wait once in five minutes, and an answer ends it in all", async () => {
+Deno.test("connected gateways probe a provider's wait once in five minutes, and an answer ends the wait at all", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
   fail(there, there.one, limit);
@@ -799,7 +799,7 @@ Deno.test("a reading of an exhausted quota starts a cool-down until the reset, f
   assert.equal(health.waitMs(one, alice), 0);
 });
 
-Deno.test("a reading starts no cool-down if quota is left, something else pays or only one model is limited", async () => {
+Deno.test("a reading starts no cool-down if quota or extra usage is left, or if only one model is limited", async () => {
   const readings = [
     readingOf(["USAGE_LIMIT", 99]),
     readingOf(["USAGE_LIMIT", 100], ["SPEND_LIMIT:extra_usage", 30]),
@@ -813,7 +813,7 @@ Deno.test("a reading starts no cool-down if quota is left, something else pays o
   }
 });
 
-Deno.test("readings of an exhausted quota are ignored until the reset after an answered probe", async () => {
+Deno.test("after an answered probe, readings of an exhausted quota are ignored until the reset", async () => {
   const { health, one, alice, clock } = await begin();
   const usedUp = readingOf(["USAGE_LIMIT", 100]);
   health.noteUsedUp(one.connection, usedUp);

@@ -133,7 +133,7 @@ Deno.test("a refused token is renewed once, and the request succeeds with the ne
   assert.equal(scene.asked, 1);
 });
 
-Deno.test("all of 200 requests during a rotation are answered", async () => {
+Deno.test("200 concurrent requests during a key rotation are all answered", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "new-secret",

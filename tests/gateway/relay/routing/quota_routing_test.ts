@@ -108,7 +108,7 @@ Deno.test("route() keeps the file's order while no quota is known", async () => 
   assert.deepEqual(await order(), ["one", "two", "three"]);
 });
 
-Deno.test("route() prefers the connection with the most left in its tightest window", async () => {
+Deno.test("route() prefers the connection with the most quota left in its tightest window", async () => {
   const { used, order } = await begin();
   used.one = [10, 90];
   used.two = [40, null];
@@ -123,7 +123,7 @@ Deno.test("route() treats a connection with an unknown quota as half used", asyn
   assert.deepEqual(await order(), ["two", "three", "one"]);
 });
 
-Deno.test("route() changes the first connection only when another has clearly more left", async () => {
+Deno.test("route() changes the first connection only when another one has clearly more quota left", async () => {
   const { used, order } = await begin();
   used.one = [10];
   used.two = [11];
@@ -139,7 +139,7 @@ Deno.test("route() changes the first connection only when another has clearly mo
   assert.equal((await order())[0], "one");
 });
 
-Deno.test("route() never puts an exhausted connection first, however little the others have left", async () => {
+Deno.test("route() never puts an exhausted connection first, however little quota the others have left", async () => {
   const { used, order } = await begin();
   used.two = used.three = [96];
   assert.equal((await order())[0], "one");
@@ -147,7 +147,7 @@ Deno.test("route() never puts an exhausted connection first, however little the 
   assert.equal((await order())[0], "two");
 });
 
-Deno.test("route() keeps a conversation on its connection until its quota is exhausted", async () => {
+Deno.test("route() keeps a conversation on its connection until the connection's quota is exhausted", async () => {
   const { used, order, route, clock } = await begin();
   used.one = [10];
   used.two = [50];

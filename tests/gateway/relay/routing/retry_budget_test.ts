@@ -46,7 +46,7 @@ Deno.test("spend() counts each connection separately", () => {
   assert.equal(budget.spend("two"), true);
 });
 
-Deno.test("a provider that fails one request in five answers all of them within the budget", async () => {
+Deno.test("the retry budget suffices to answer every request when one in five fails", async () => {
   let attempts = 0;
   const scene = await openScene(
     [connectionTo("one", { protocol: "chat", mode: "native" })],

@@ -106,7 +106,7 @@ for (const status of [429, 401, 403, 503]) {
   });
 }
 
-Deno.test("a conversation that moved from a refused key stays with the other one", async () => {
+Deno.test("a conversation that moved from a refused key stays with the new key", async () => {
   const statuses: Record<string, number> = {};
   await using gateway = await open(statuses);
   const { key: first = "" } = await gateway.turn("session-1");
@@ -158,7 +158,7 @@ async function load(
   );
 }
 
-Deno.test("each key is a connection with its own name and id, and the name in the file means all of them", async () => {
+Deno.test("each key is a connection with its own name and id, and the configured name means all keys", async () => {
   const config = configOf(
     await load([{ name: "a", key_file: "keys/a" }, { key: "k2", weight: 3 }], {
       id: "00000000-0000-4000-8000-00000000000A",
@@ -181,7 +181,7 @@ Deno.test("each key is a connection with its own name and id, and the name in th
   assert.equal(config.pools.get("model-a")?.length, 2);
 });
 
-Deno.test("a change of a key file changes that key alone", async () => {
+Deno.test("a changed key file changes only its own key", async () => {
   const read = async (second: string) =>
     configOf(
       await loadFile(

@@ -154,7 +154,7 @@ async function watchOf(events: readonly AnswerEvent[]) {
   return { end: watch.end(), failure: watch.failure()?.kind };
 }
 
-Deno.test("a translated answer is complete after its end, unless writing the end failed", async () => {
+Deno.test("a translated answer is complete after its last event, unless writing that event failed", async () => {
   assert.deepEqual(await watchOf([]), { end: "cut", failure: undefined });
   assert.deepEqual(await watchOf([END]), { end: "whole", failure: undefined });
   assert.deepEqual(await watchOf([END, FAILURE]), {

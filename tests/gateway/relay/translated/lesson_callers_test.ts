@@ -94,7 +94,7 @@ const QUOTES: readonly ((name: string) => JsonValue)[] = [
 ];
 
 for (const [from, to] of ROUTES) {
-  Deno.test(`a name that reads like a refusal changes nobody's requests: ${from} to ${to}`, async () => {
+  Deno.test(`a tool's name that reads like a refusal changes no request: ${from} to ${to}`, async () => {
     for (const quote of QUOTES) {
       const scene = await openLessonScene(
         (body) => {
@@ -123,7 +123,7 @@ for (const [from, to] of ROUTES) {
   });
 }
 
-Deno.test("a key of metadata that reads like a refusal changes nobody's requests", async () => {
+Deno.test("a metadata key that reads like a refusal changes no request", async () => {
   const scene = await openLessonScene(
     ({ metadata, temperature }) => {
       const [key = ""] = isJsonObject(metadata) ? Object.keys(metadata) : [];
@@ -172,7 +172,7 @@ Deno.test("a refusal changes only its caller's requests until a second caller is
   assert.equal(await attempts("carol"), 2, "a day later it is asked");
 });
 
-Deno.test("refusals of two callers at two replicas confirm each other, and the notices hide their names", async () => {
+Deno.test("refusals of two callers at two replicas confirm each other, and the notices hide the callers' names", async () => {
   const notices: Notice[] = [];
   const listeners: ((notice: Notice) => void)[] = [];
   const open = (at: number) =>
@@ -237,7 +237,7 @@ for (const [from, to] of ROUTES) {
   });
 }
 
-Deno.test("ordinary schemas keep a keyword that is refused in strict ones", async () => {
+Deno.test("ordinary schemas keep a keyword that is refused in strict schemas", async () => {
   const scene = await openLessonScene(
     (body) =>
       strictIn(body).includes(true) && /"minLength":/.test(JSON.stringify(body))
@@ -282,7 +282,7 @@ Deno.test("a third caller gets only the lessons that two callers share", async (
   assert.deepEqual(await ask("carol", "carol"), ["high"]);
 });
 
-Deno.test("a caller with many lessons displaces no other caller's", async () => {
+Deno.test("a caller with many lessons displaces no lesson of another caller", async () => {
   const { connections: [connection], callers } = await minimalConfig();
   const [caller] = callers.values();
   const [model] = connection?.models ?? [];

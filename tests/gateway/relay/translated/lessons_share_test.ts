@@ -789,7 +789,7 @@ const sums = { refused: 0, healed: 0, extra: 0 };
 
 for (const [what, fact] of Object.entries(FACTS)) {
   const { from, fields, judge, lasting } = fact;
-  Deno.test(`without its row, lessons ${lasting === undefined ? "heal" : "do not heal"} ${what}`, async () => {
+  Deno.test(`without rules for the model, lessons ${lasting === undefined ? "heal" : "do not heal"} ${what}`, async () => {
     const scene = await openLessonScene(judge, {
       ...{ to: fact.to ?? "chat", model: "house-model" },
       ...{ service: fact.service ?? "custom", status: fact.status ?? 400 },
@@ -817,7 +817,7 @@ for (const [what, fact] of Object.entries(FACTS)) {
   });
 }
 
-Deno.test("without any row, lessons heal 43 of 58 refusals with 46 additional requests", () => {
+Deno.test("without rules for the models, lessons heal 43 of 58 refusals with 46 additional requests", () => {
   const { refused, healed, extra } = sums;
   assert.ok(refused >= 58, `${refused} refused`);
   assert.ok(healed >= 43, `${healed} healed`);

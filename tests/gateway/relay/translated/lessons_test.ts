@@ -27,7 +27,7 @@ function refusing(...names: readonly string[]) {
   };
 }
 
-Deno.test("a refused field is left out of a second attempt, and of all requests for a day", async () => {
+Deno.test("a refused field is left out of the second attempt, and of all requests in the next 24 hours", async () => {
   const scene = await openLessonScene(refusing("temperature"));
   const asked = { ...HELLO, temperature: 0.5 };
   const first = await scene.ask("messages", asked);
@@ -100,7 +100,7 @@ Deno.test("configured lessons change a model's requests like learned ones", asyn
   assert.deepEqual(line.lesson, lessons);
 });
 
-Deno.test("a lesson about names replaces the names of tools with plain ones", async () => {
+Deno.test("a lesson about names gives unusual or long tool names plain, short names", async () => {
   const scene = await openLessonScene(() => undefined, {
     connection: { models: [{ id: "m", lessons: ["rename tools: 32"] }] },
   });
@@ -210,7 +210,7 @@ Deno.test("a field that changes the meaning of a request is never left out", asy
   }
 });
 
-Deno.test("the output limit keeps its value under the provider's name for it", async () => {
+Deno.test("the output limit keeps its value when it gets the field name that the provider accepts", async () => {
   const scene = await openLessonScene(
     refusing("max_tokens"),
     { model: "house-model" },
@@ -270,7 +270,7 @@ Deno.test("thinking is disabled only for requests that force a tool", async () =
   }
 });
 
-Deno.test("a limit is lowered to the provider's maximum, and named as dropped if the caller set it", async () => {
+Deno.test("an output limit is lowered to the provider's maximum, and reported as dropped if the caller set it", async () => {
   const scene = await openLessonScene(
     ({ max_tokens }) =>
       Number(max_tokens) > 8192
@@ -466,7 +466,7 @@ for (const [code, message] of PICTURES) {
   });
 }
 
-Deno.test("refusals of one effort after another are combined", async () => {
+Deno.test("refusals of several efforts are combined into one range", async () => {
   const scene = await openLessonScene(
     ({ reasoning_effort: effort }) =>
       effort === "minimal" || effort === "max"
@@ -507,7 +507,7 @@ Deno.test("the gateway cuts at stop strings that the configuration omits", async
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("a refused keyword of a schema moves into the description beside it", async () => {
+Deno.test("a refused schema keyword moves into the description in the same schema", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"minLength":')
       ? {
@@ -578,7 +578,7 @@ Deno.test("a refused picture is replaced by a note in earlier turns and results,
   assert.deepEqual([later.status, later.sent.length], [200, 1]);
 });
 
-Deno.test("only the earlier reasoning is left out of the history when a provider rejects it", async () => {
+Deno.test("when a provider rejects earlier reasoning, only this reasoning is left out of the history", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"reasoning_content":')
       ? "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]"
@@ -607,7 +607,7 @@ Deno.test("only the earlier reasoning is left out of the history when a provider
   assert.deepEqual(dropped, ["messages[].reasoning_content"]);
 });
 
-Deno.test("a refusal of a combination of fields changes that request alone", async () => {
+Deno.test("a refused combination of fields changes only the refused request", async () => {
   const scene = await openLessonScene(
     ({ temperature, tools }) =>
       temperature === undefined || tools === undefined
@@ -642,7 +642,7 @@ const BAD_VALUES: readonly (readonly [string, JsonObject])[] = [
 ];
 
 for (const [who, error] of BAD_VALUES) {
-  Deno.test(`one caller's bad value removes the field from no other request: ${who}`, async () => {
+  Deno.test(`a field that is refused for one caller's bad value stays in other requests: ${who}`, async () => {
     const scene = await openLessonScene(({ temperature }) =>
       Number(temperature) > 1 ? { error } : undefined
     );
@@ -702,7 +702,7 @@ Deno.test("an error that quotes a caller's text or a secret teaches nothing if t
   assert.doesNotMatch(scene.lines.text(), /sk-secret|poison|lesson_learned/);
 });
 
-Deno.test("a lesson from another gateway applies here", async () => {
+Deno.test("a lesson that one gateway learns also applies at another gateway", async () => {
   const published: Notice[] = [];
   const first = await openLessonScene(refusing("temperature"), {
     notices: { publish: (one) => void published.push(one), onNotice() {} },
@@ -729,7 +729,7 @@ Deno.test("a lesson from another gateway applies here", async () => {
   assert.doesNotMatch(second.lines.text(), /lesson_learned/);
 });
 
-Deno.test("a grammar error removes `strict` from the tools of its caller alone", async () => {
+Deno.test("a grammar error removes `strict` only from the affected caller's tools", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"strict":true')
       ? "failed to parse grammar"

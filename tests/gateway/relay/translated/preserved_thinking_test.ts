@@ -159,7 +159,7 @@ Deno.test("a Chat agent that works for hours keeps its thinking", async () => {
   assertNeverRefused(scene);
 });
 
-Deno.test("a conversation and its branch each get their own thinking", async () => {
+Deno.test("a conversation and its branch each keep their own thinking", async () => {
   const scene = await sceneOf();
   const agent = agentOf(scene);
   await agent.turns(2);
@@ -177,7 +177,7 @@ Deno.test("a conversation and its branch each get their own thinking", async () 
   assertNeverRefused(scene);
 });
 
-Deno.test("two replicas in turn each return only consecutive reasoning that they know", async () => {
+Deno.test("each of two alternating replicas returns only consecutive reasoning that the replica knows", async () => {
   const scene = await sceneOf();
   const agent = agentOf(scene);
   for (const turns of [1, 2, 1, 3]) {
@@ -259,7 +259,7 @@ Deno.test("another token with the same history gets none of the thinking", async
   assertNeverRefused(scene);
 });
 
-Deno.test("a switch between two Claude models sends all thinking, and the provider decides what each reads", async () => {
+Deno.test("after a switch between two Claude models, the provider gets all thinking and decides what to use", async () => {
   const scene = await sceneOf({
     reads: (reader, author) => reader === author || reader === MODEL,
     checks: (model) => model === MODEL,
@@ -285,7 +285,7 @@ Deno.test("a Claude without prefix checks gets its thinking back after another s
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t2"]);
 });
 
-Deno.test("thinking between two calls of an answer returns at its place", async () => {
+Deno.test("thinking between two tool calls keeps its position in the history", async () => {
   const scene = await sceneOf({
     answer: () => [
       { thinking: "First." },

@@ -117,7 +117,7 @@ Deno.test("a refusal of earlier thinking is retried even in the last attempt", a
   ]);
 });
 
-Deno.test("a 400 about something else is not retried, with and without thinking in the request", async () => {
+Deno.test("a 400 about anything but thinking is not retried, with or without thinking in the request", async () => {
   let isOdd = true;
   const scene = await sceneOf({
     answer: () => {
@@ -268,7 +268,7 @@ function storeAt(options: { ttlMs?: number; maxCharacters?: number } = {}) {
 
 const ALICE = { callerSha256: "alice", callId: "call_1" };
 
-Deno.test("the reasoning store returns reasoning for each tool call of its answer", () => {
+Deno.test("the reasoning store returns an answer's reasoning for each of the answer's tool calls", () => {
   const { store } = storeAt();
   const kept = reasoningOf("because", "call_1", "call_2");
   store.keep("alice", kept);
@@ -304,7 +304,7 @@ Deno.test("the reasoning store keeps the later reasoning of a repeated call when
   assert.deepEqual(store.recall(ALICE), later);
 });
 
-Deno.test("the reasoning store drops reasoning that was never recalled first", () => {
+Deno.test("the reasoning store first drops reasoning that was never recalled", () => {
   const { store } = storeAt({ maxCharacters: 1500 });
   const text = "x".repeat(300);
   store.keep("alice", reasoningOf(text, "call_1"));
@@ -314,7 +314,7 @@ Deno.test("the reasoning store drops reasoning that was never recalled first", (
   assert.deepEqual(store.known("alice"), new Set(["call_1", "call_3"]));
 });
 
-Deno.test("the reasoning store drops only reasoning of the caller who holds most", () => {
+Deno.test("the reasoning store drops only reasoning of the caller with the most stored reasoning", () => {
   const { store } = storeAt({ maxCharacters: 2500 });
   const text = "x".repeat(300);
   store.keep("bob", reasoningOf(text, "call_b1"));
@@ -359,7 +359,7 @@ Deno.test("the reasoning store drops the oldest reasoning at its size limit", ()
   assert.ok(store.recall({ ...ALICE, callId: "call_49" }));
 });
 
-Deno.test("the reasoning store keeps the newer answer for a repeated id", () => {
+Deno.test("the reasoning store keeps the newer reasoning for a repeated call id", () => {
   const { store } = storeAt({ ttlMs: 1000 });
   store.keep("alice", reasoningOf("first", "call_1"));
   store.keep("alice", reasoningOf("second", "call_1"));

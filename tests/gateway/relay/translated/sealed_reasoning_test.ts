@@ -192,7 +192,7 @@ async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
   return { turn, inputs, lines, thoughts };
 }
 
-Deno.test("reasoning items return to OpenAI at their original places, with nothing but their summaries", async () => {
+Deno.test("reasoning items return to OpenAI at their original positions, without additional fields", async () => {
   const { turn, inputs } = await openAiScene(() => ({}));
   await turn();
   await turn();

@@ -189,7 +189,7 @@ Deno.test("a translated stream is held back until its first output, then sent fr
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream reads nothing ahead of its caller", async () => {
+Deno.test("a translated stream reads its upstream only when its caller reads", async () => {
   const scene = begin();
   await settle();
   assert.equal(scene.pulls(), 0);
@@ -263,7 +263,7 @@ Deno.test("a translated stream fails with a timeout when it is held back for too
   assert.deepEqual(scene.ends, []);
 });
 
-Deno.test("a translated stream continues the read that began while it was held back", async () => {
+Deno.test("a translated stream loses no data of a read that began while the stream was held back", async () => {
   const scene = begin();
   const holding = scene.hold();
   await settle();
@@ -335,7 +335,7 @@ Deno.test("a translated stream cuts off a caller that reads nothing for ten minu
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream keeps a caller that reads all of a slow answer", async () => {
+Deno.test("a translated stream does not cut off a caller that reads a slow answer to its end", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   const texts: string[] = [];
@@ -386,7 +386,7 @@ Deno.test("an unforeseen error leaves no deadline behind while a translated stre
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream ends with an error when the gateway cuts it, even if its source stays open", async () => {
+Deno.test("a translated stream ends with an error when the gateway cancels it, even if the upstream stays open", async () => {
   const controller = new AbortController();
   const scene = begin({ signal: controller.signal });
   scene.source.enqueue(START);
@@ -403,7 +403,7 @@ Deno.test("a translated stream ends with an error when the gateway cuts it, even
   assert.equal(scene.cancels(), 1);
 });
 
-Deno.test("a translated stream breaks off after 16 MiB without output since the last output", async () => {
+Deno.test("a translated stream breaks off when 16 MiB without output follow the last output", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   const empty = new TextEncoder().encode(": \n\n".repeat(MAX_EMPTY_BYTES / 8));

@@ -162,7 +162,7 @@ Deno.test("createTranslationPool() ends a thread when its caller disconnects, an
   pool.close();
 });
 
-Deno.test("createTranslationPool() fails only the request of a thread that dies, with a 500", async () => {
+Deno.test("createTranslationPool() answers only the request of a dead thread with a 500", async () => {
   const { pool, threads, timers } = begin(2);
   const [one, other] = [await pool.enter(NEVER), await pool.enter(NEVER)];
   const [broken, good] = [one.run(ORDER), other.run(ORDER)];
@@ -196,7 +196,7 @@ Deno.test("createTranslationPool() ends a job that takes two minutes", async () 
   pool.close();
 });
 
-Deno.test("createTranslationPool() sends a thread the kept reasoning that it requests", async () => {
+Deno.test("createTranslationPool() sends the kept reasoning that a thread requests", async () => {
   const { pool, threads } = begin();
   const place = await pool.enter(NEVER);
   const thoughts = { pieces: [{ kind: "call", id: "call_1" }] } as const;

@@ -202,7 +202,7 @@ Deno.test("a thread translates an answer exactly like the main thread, failures 
   });
 });
 
-Deno.test("a whole answer that is nested too deeply is broken, in any field", async () => {
+Deno.test("a JSON answer with a field that is nested too deeply is a broken answer", async () => {
   const encoder = new TextEncoder();
   for (const depth of [990, 1001]) {
     const deep = `${"[".repeat(depth)}"]"${"]".repeat(depth)}`;
@@ -259,7 +259,7 @@ Deno.test("translateWhole() restores the caller's tools, and accepts calls of an
   );
 });
 
-Deno.test("a thread translates a body of any form, and the body stays for another translation", async () => {
+Deno.test("a thread translates a body in one or several pieces, and the body stays readable", async () => {
   const body = longBody(hello("chat"));
   await withThreads(async (elsewhere) => {
     const parts = [body.subarray(0, 1000), body.subarray(1000)];
@@ -313,7 +313,7 @@ Deno.test("a thread gets only the sealed reasoning that its request needs", asyn
   assert.deepEqual(asked, [["call_1"], ["call_1"], ["call_1"]]);
 });
 
-Deno.test("a thread returns the same reasoning and the same binding", async () => {
+Deno.test("a thread returns the same reasoning and binding as the main thread", async () => {
   const body = longBody({
     model: "m",
     messages: [{ role: "user", content: "Hi" }],
@@ -388,7 +388,7 @@ function withFakeThreads() {
   };
 }
 
-Deno.test("a short body is translated without a thread, a longer one in a thread", async () => {
+Deno.test("a short body is translated on the main thread, a longer one in another thread", async () => {
   const { threads, pool, translation } = withFakeThreads();
   const text = hello("chat");
   const bodyOf = (length: number) =>
@@ -408,7 +408,7 @@ Deno.test("a short body is translated without a thread, a longer one in a thread
   pool.close();
 });
 
-Deno.test("a running translation takes 5 times its bytes and 1,100 bytes for each value, then its result's size", async () => {
+Deno.test("a translation takes 5 times its body's bytes and 1,100 bytes per value, then its result's size", async () => {
   const { threads, pool, memory, share, translation } = withFakeThreads();
   const body = longBody(hello("chat"));
   const shape = { values: 1000, depth: 3 };
@@ -559,7 +559,7 @@ Deno.test("a body with too many or too deep values is a 400 before its translati
   pool.close();
 });
 
-Deno.test("an answer is the same with only the kept part of its request", async (t) => {
+Deno.test("an answer is the same if the gateway keeps only a part of its request", async (t) => {
   for (const [operation] of OPERATIONS) {
     const codec = CODECS[PROTOCOL_OF[operation]];
     await t.step(codec.protocol, () => {
@@ -604,7 +604,7 @@ function accepted<Value>(decode: () => Value): Value | undefined {
   }
 }
 
-Deno.test("an answer's calls never reuse ids of the history, even if the history is not kept", () => {
+Deno.test("an answer's tool calls never reuse ids of the history, even if the history is not kept", () => {
   const call = ANSWERS.find(({ name }) => name === "one call")?.answer;
   assert.ok(call);
   const history = call.blocks.filter(({ kind }) => kind === "function_call");

@@ -80,7 +80,7 @@ Deno.test("a request counts in every calendar window in which it ended", async (
   }
 });
 
-Deno.test("counts restart with each window, and stay in the longer ones", async () => {
+Deno.test("counts restart with each window, and stay in longer windows", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   scene.timers.advance(3_600_000);
@@ -224,7 +224,7 @@ Deno.test("an answer without usage counts its text, marked as estimated", async 
   assert.equal(total.estimated_requests, 1);
 });
 
-Deno.test("a native answer with an error inside counts its reported usage once, however many attempts it took", async () => {
+Deno.test("a native answer that contains an error counts its reported usage once, even after several attempts", async () => {
   for (
     const [type, isDeclared, attempts] of [
       ["server_error", true, 3],
@@ -279,7 +279,7 @@ Deno.test("a request that reached no provider counts nothing", async () => {
   assert.deepEqual(await totalOfHour(translated), NONE);
 });
 
-Deno.test("a request with a failed fallback counts for the fallback, although its error is the translation's", async () => {
+Deno.test("a request counts for its failed fallback, even if the caller gets the first connection's error", async () => {
   const limited = status(429, { headers: { "retry-after": "600" } });
   const scene = await openUsageScene({
     connections: [
@@ -361,7 +361,7 @@ async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
   return await totalOfHour(scene);
 }
 
-Deno.test("a provider's implausible counts are reduced to plausible ones", async (t) => {
+Deno.test("implausible token counts of a provider are reduced to plausible ones", async (t) => {
   const cases: Readonly<
     Record<string, readonly [JsonObject, Partial<UsedAmounts>]>
   > = {

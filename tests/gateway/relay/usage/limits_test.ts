@@ -255,7 +255,7 @@ Deno.test("a request is rejected only if it is larger than the rest of the limit
   assert.equal((await scene.ask("chat")).status, 200);
 });
 
-Deno.test("two concurrent requests never both get the last of a limit", async () => {
+Deno.test("concurrent requests never exceed a limit together", async () => {
   const scene = await openUsageScene(limited({ window: "hour", requests: 3 }));
   const received = await Promise.all(
     Array.from({ length: 8 }, () => scene.ask("chat")),
@@ -265,7 +265,7 @@ Deno.test("two concurrent requests never both get the last of a limit", async ()
   assert.equal(scene.providers.asked.length, 3);
 });
 
-Deno.test("a running request is reserved, and counts the text that was sent when its caller disconnects", async () => {
+Deno.test("a running request reserves tokens, and counts only the sent text if its caller disconnects", async () => {
   const answer = openAnswer();
   const scene = await openUsageScene(
     limited({ window: "hour", tokens: 50 }),
@@ -402,7 +402,7 @@ Deno.test("a limit with models counts only these models", async () => {
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a connection over its limit is skipped, and the error names the first reset when all are over theirs", async () => {
+Deno.test("a connection over its limit is skipped, and the error names the first reset when all are over a limit", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -511,7 +511,7 @@ Deno.test("a request that a limit rejects does not probe its connection", async 
   assert.equal(await askAs("bob", scene), 200);
 });
 
-Deno.test("the limits of every group of a token apply, and each group counts it", async () => {
+Deno.test("the limits of every group of a token apply, and each group counts the token's usage", async () => {
   const scene = await openUsageScene({
     groups: {
       team: { limits: [{ window: "day", requests: 2 }] },
@@ -565,7 +565,7 @@ Deno.test("a limit still counts the usage of a connection that a reload removes"
   assert.equal((await limitOf(scene)).used, 2);
 });
 
-Deno.test("a limit added by a reload for some models counts only these", async () => {
+Deno.test("a limit added by a reload for some models counts only these models", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   await scene.ask("chat", { model: "model-2" });
@@ -595,7 +595,7 @@ Deno.test("a limit added by a reload counts running requests once", async () => 
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a request that outlasts its window counts once, in the next one", async () => {
+Deno.test("a request that outlasts its window counts only once, in the next window", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 5 }),
     { one: [silent, good] },
@@ -638,7 +638,7 @@ Deno.test("a response reports a nearly used limit in a header, and the log repor
   );
 });
 
-Deno.test("Codex shows its token's limit if the connection's quota has more left", async () => {
+Deno.test("Codex shows the limit of its token when the connection's quota has more left than the limit", async () => {
   const quota = (used: string): Act => (asked) => {
     const answer = good(asked);
     answer.headers.set("x-codex-primary-used-percent", used);
@@ -757,7 +757,7 @@ Deno.test("a warning stays short even if its limit counts many models", async ()
   );
 });
 
-Deno.test("a request larger than a whole window gets an error that says so and forbids a retry", async () => {
+Deno.test("a request larger than a whole window's limit gets an error with this reason, and must not be retried", async () => {
   const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
   const refused = await scene.ask("chat");
   assert.equal(refused.status, 429);
@@ -807,7 +807,7 @@ async function askIn(
   return new Response(text, response);
 }
 
-Deno.test("a limit per session stops only that session and its subagents", async () => {
+Deno.test("a limit per session stops only the session that exceeds it, and the session's subagents", async () => {
   const scene = await openUsageScene(limited({ per: "session", requests: 2 }));
   const main = { "x-session-id": "session-1" };
   const agent = {

@@ -198,7 +198,7 @@ Deno.test("an answer counts for the model that it names if the connection has it
   }
 });
 
-Deno.test("if several models have one upstream name, the first that the token may use counts for the names in a body", async () => {
+Deno.test("a body's upstream name counts for the first model with this name that the token may use", async () => {
   const models = [
     ...MODELS,
     { id: "dear-too", upstream: "dear-1", price: { input: 1, output: 1 } },
@@ -270,7 +270,7 @@ Deno.test("a limit on several models of a body counts the request once, and rese
   await scene.pass(answer);
 });
 
-Deno.test("a refusal names only the requested model of its limit", async () => {
+Deno.test("a refusal names only the requested model among the models of its limit", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 9, models: ["cheap", "secret"] },
@@ -320,7 +320,7 @@ Deno.test("the limits of a group count a model that served for another one, for 
   assert.deepEqual(await used(scene, "mg_bob"), []);
 });
 
-Deno.test("a failed answer counts for the requested model, a broken one for the model that it named", async () => {
+Deno.test("a failed answer counts for the requested model, a broken answer for the model that it named", async () => {
   const failed = await openPair([], [status(400)]);
   await askBoth(failed);
   assert.deepEqual(await used(failed), [["cheap", 1, 0, null]]);

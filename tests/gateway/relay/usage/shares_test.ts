@@ -134,7 +134,7 @@ Deno.test("a new window begins without the usage of the old one", async () => {
   assert.equal((await scene.percent("bob"))?.your_percent, 10);
 });
 
-Deno.test("only the use since the gateway's start is divided in a window that began earlier", async () => {
+Deno.test("in a window that began before the gateway's start, only usage since the start is divided", async () => {
   const scene = await openShares([person("alice")]);
   scene.quota.resetsAtMs = NOW_MS + HOUR_MS;
   scene.quota.usedPercent = 70;
@@ -146,7 +146,7 @@ Deno.test("only the use since the gateway's start is divided in a window that be
   assert.equal(window?.complete, false);
 });
 
-Deno.test("a token over its share of a window is rejected until the provider's reset, and others are not", async () => {
+Deno.test("a token over its share of a window is rejected until the provider's reset, other tokens are not", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0.4 }];
   const scene = await openShares([person("alice", { limits }), person("bob")]);
   scene.clock.nowMs += HOUR_MS;
@@ -214,7 +214,7 @@ Deno.test("a group's share counts the usage of all members", async () => {
   assert.equal((await scene.use("carol", 1)).status, 200);
 });
 
-Deno.test("a share of an unknown window rejects no request, and makes the gateway read the quota", async () => {
+Deno.test("a share of a window that the gateway has not read rejects no request, and starts a quota reading", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0 }];
   const scene = await openShares([person("alice", { limits })]);
   assert.equal((await scene.use("alice", 1)).status, 200);
