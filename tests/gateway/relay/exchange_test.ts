@@ -28,7 +28,7 @@ Deno.test("followCaller() ignores the caller after the request has ended", () =>
   assert.equal(controller.signal.aborted, false);
 });
 
-Deno.test("followCaller() aborts after its delay when the caller left earlier, and at once when it leaves later", () => {
+Deno.test("followCaller() aborts after its delay when the caller left earlier, and at once when the caller leaves later", () => {
   const early = new AbortController();
   const before = scene(early.signal, 50);
   early.abort();

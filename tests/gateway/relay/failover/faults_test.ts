@@ -124,7 +124,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     gaps: [[250, 550], [500, 1050]],
     outcome: 429,
   },
-  "a 429 with a long Retry-After is not waited for": {
+  "a 429 with a long Retry-After goes to the fallback without a wait": {
     acts: [limited({ "retry-after": "30" })],
     ...FALLS_BACK,
     withinMs: 100,
@@ -149,7 +149,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     asked: ["one", "one", "one"],
     outcome: 502,
   },
-  "a silent provider is given up at the deadline and not asked again": {
+  "a silent provider is given up at the deadline and gets no second request": {
     acts: [silent],
     connection: SILENCE,
     ...FALLS_BACK,
@@ -169,7 +169,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...FALLS_BACK,
     gaps: [[5000, 5100]],
   },
-  "late headers count against the deadline of the first output": {
+  "the deadline for the first output includes the wait for the headers": {
     acts: [silent],
     only: "stream",
     connection: { timeouts: { first_output: 5000 } },
@@ -212,7 +212,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...FALLS_BACK,
     gaps: [[10_000, 10_100]],
   },
-  "a malformed event after output passes natively and is an error translated": {
+  "a malformed event after output is an error only in a translated answer": {
     acts: [
       streamOf(
         ({ start, output, end }) => [start + output, "data: {oops\n\n" + end],
@@ -290,7 +290,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     only: "json",
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "an answer with the fields of an error but a success in them is an answer": {
+  "an answer whose error fields report a success is passed on as an answer": {
     acts: [successInWords],
     ...NOT_REPEATED,
     outcome: "answer",
@@ -300,12 +300,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     only: "json",
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "an end before any output goes to the fallback": {
+  "a stream that ends before any output goes to the fallback": {
     acts: [streamOf(({ start }) => [start], "end")],
     only: "stream",
     ...RETRIED_THEN_FALLS_BACK,
   },
-  "a break before any output is retried": {
+  "a stream that breaks before any output is retried": {
     acts: [streamOf(({ start }) => [start], "break"), good],
     only: "stream",
     fallback: [good],

@@ -194,7 +194,7 @@ Deno.test("a burst to a failing provider makes at most 1.2 attempts per request"
   );
 });
 
-Deno.test("a request is a 503 with the time to wait while every connection of its model cools down", async () => {
+Deno.test("a request gets a 503 with the time to wait while every connection of its model cools down", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(500)],
   });
@@ -212,7 +212,7 @@ Deno.test("a request is a 503 with the time to wait while every connection of it
   assert.equal(scene.providers.asked.length, before);
 });
 
-Deno.test("other requests go to another connection while one waits out a 429", async () => {
+Deno.test("other requests go to another connection while one request waits out a 429", async () => {
   const limited = status(429, { headers: { "retry-after": "60" } });
   const scene = await openScene(pool(), { one: [limited], two: [good] });
   for (let count = 0; count < 5; count++) {
@@ -276,7 +276,7 @@ Deno.test("a 429 with an implausible wait, in a header, a window or its body, ca
   });
 });
 
-Deno.test("a 429 is repeated on the same connection while only 30 % of the window is used", async () => {
+Deno.test("after a 429, a request is repeated on the same connection if only 30 % of the window is used", async () => {
   const burst = status(429, {
     headers: {
       "retry-after": "1",
@@ -390,7 +390,7 @@ Deno.test("a full connection is passed over, and a failed attempt frees its slot
   assert.equal(scene.gateway.admission.active, 0);
 });
 
-Deno.test("one token's hundred failures a second do not affect 1,000 requests of another", async (t) => {
+Deno.test("one token's hundred failures a second do not affect 1,000 requests of another token", async (t) => {
   const acts = {
     "500": status(500),
     "403 without a reason": status(403, { message: "No" }),

@@ -41,7 +41,7 @@ const LASTING: Readonly<Record<string, Act>> = {
     type: "billing_error",
     message: CANARY,
   }),
-  "an exhausted quota without an end": status(429, {
+  "an exhausted quota without a reset time": status(429, {
     type: "insufficient_quota",
     errorCode: "insufficient_quota",
     message: `You exceeded your current quota, check your billing: ${CANARY}`,
@@ -63,7 +63,7 @@ function assertStops(received: CallerResponse, context: string): void {
 }
 
 for (const [name, act] of Object.entries(LASTING)) {
-  Deno.test(`clients stop at ${name}, at once and during the cool-down`, async (t) => {
+  Deno.test(`clients stop retrying after ${name}, also during the cool-down`, async (t) => {
     for (const way of WAYS) {
       await t.step(`${way.protocol} ${way.mode}`, async () => {
         const scene = await openScene([connectionTo("one", way)], {

@@ -111,7 +111,7 @@ function answerWith(usedPercent: number) {
   };
 }
 
-Deno.test("headers end a provider's wait at once if they show room in every window", async () => {
+Deno.test("headers end a provider's wait at once if they show quota left in every window", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT, ANTHROPIC)],
     { one: [usedUp, answerWith(100), answerWith(20)] },
@@ -125,7 +125,7 @@ Deno.test("headers end a provider's wait at once if they show room in every wind
   }
 });
 
-Deno.test("headers that wrongly show room end a wait at most once in five minutes", async () => {
+Deno.test("headers that wrongly show quota left end a wait at most once in five minutes", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT, ANTHROPIC)],
     {
@@ -224,7 +224,7 @@ async function openPolled() {
   };
 }
 
-Deno.test("a reading of /limits ends a provider's wait only if it shows room", async () => {
+Deno.test("a quota reading for GET /limits ends a provider's wait only if the reading shows quota left", async () => {
   const scene = await openPolled();
   assert.equal(await scene.serve(), 429);
   scene.timers.advance(1000);
@@ -236,7 +236,7 @@ Deno.test("a reading of /limits ends a provider's wait only if it shows room", a
   assert.equal(await scene.serve(), 200);
 });
 
-Deno.test("a reading with room ends a provider's wait in the other threads and replicas", (t) =>
+Deno.test("a quota reading with quota left ends a provider's wait in the other threads and replicas", (t) =>
   steps(t, ["polled", "harvested"] as const, async (kind) => {
     const { serve, hear, timers, connectionId } = await openPolled();
     assert.equal(await serve(), 429);

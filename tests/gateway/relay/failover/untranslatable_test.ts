@@ -92,7 +92,7 @@ Deno.test("a refusal by the translation does not count as one of the three attem
   assert.deepEqual(scene.providers.hosts(), ["two", "four", "five"]);
 });
 
-Deno.test("the error does not ask for a changed request while the connection that can carry it is unavailable", async (t) => {
+Deno.test("the error asks for no changed request while the connection that can carry the request is unavailable", async (t) => {
   const pool = [connectionTo("one", TRANSLATED), connectionTo("two", NATIVE)];
   const fallback = [
     connectionTo("one", TRANSLATED, {
@@ -101,7 +101,7 @@ Deno.test("the error does not ask for a changed request while the connection tha
     connectionTo("two", NATIVE, { models: ["model-2"] }),
   ];
   for (const [name, connections] of Object.entries({ pool, fallback })) {
-    await t.step(`it cools down: ${name}`, async () => {
+    await t.step(`the connection cools down: ${name}`, async () => {
       const scene = await openScene(connections, {
         one: [good],
         two: [status(503)],
@@ -123,7 +123,7 @@ Deno.test("the error does not ask for a changed request while the connection tha
       assert.equal((await scene.ask("chat")).status, 200);
     });
   }
-  await t.step("its quota is used up", async () => {
+  await t.step("the connection's quota is used up", async () => {
     const scene = await openScene(pool, {
       one: [good],
       two: [status(429, { headers: { "retry-after": "600" } })],
@@ -136,7 +136,7 @@ Deno.test("the error does not ask for a changed request while the connection tha
   });
 });
 
-Deno.test("a request that no connection can carry is the caller's error, even while one of them cools down", async () => {
+Deno.test("a request that no connection can carry is the caller's error, even while a connection cools down", async () => {
   const scene = await openScene([
     connectionTo("one", TRANSLATED, { strict: true }),
     connectionTo("two", TRANSLATED),
@@ -182,7 +182,7 @@ function toolsOf(protocol: Protocol, count: number) {
 }
 
 for (const protocol of ["chat", "messages", "responses"] as const) {
-  Deno.test(`a ${protocol} request with too many tools for a provider goes to another, or is refused in its protocol`, async () => {
+  Deno.test(`a ${protocol} request with too many tools for a provider goes to another provider, or is refused in its protocol`, async () => {
     const groq = {
       name: "one",
       service: "groq",

@@ -58,7 +58,7 @@ Deno.test("the log names the groups that an issuer left out because a person has
   });
 });
 
-Deno.test("a JWT without the claim of the name is a 403", async () => {
+Deno.test("a JWT without the claim for the caller's name is a 403", async () => {
   const scene = await identityScene(keySetOf(signer), { name: "upn" });
   const error = await scene.refusalOf(await signer.sign());
   assert.deepEqual([error.status, error.code], [403, "no_access"]);
@@ -169,7 +169,7 @@ Deno.test("a reload that removes an issuer or changes its audience forgets the i
   });
 });
 
-Deno.test("a reload with other keys reads these, and rejects the tokens of the old ones", async () => {
+Deno.test("a reload with other keys reads the new keys, and rejects tokens of the old keys", async () => {
   const scene = await identityScene(keySetOf(signer));
   const token = await signer.sign();
   await scene.nameOf(token);

@@ -37,7 +37,7 @@ Deno.test("a request waits for a slot when its connection is full", async () => 
   assert.equal(scene.gateway.state().waiting, 0);
 });
 
-Deno.test("a caller with many requests waits behind one with few", async () => {
+Deno.test("a caller with many requests waits behind a caller with few", async () => {
   const scene = await narrow(["ann", "bob"]);
   const turns = await sendAt(scene, [
     ...[0, 1, 2, 3].map((atMs) => [atMs, "ann"] as const),

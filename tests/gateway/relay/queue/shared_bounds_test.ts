@@ -125,7 +125,7 @@ const TWELVE = Array.from({ length: 12 }, (_, index) => `person${index}`);
 /** The senders of the requests that fill the queue of a connection with one slot. */
 const CROWD = ["first", ...times(84, "").flatMap(() => TWELVE)].slice(0, 1001);
 
-Deno.test("a full queue accepts a new caller's request, and the newest request of the caller with the most gives way", async () => {
+Deno.test("a full queue accepts a new caller's request, and the largest caller's newest request gives way", async () => {
   const scene = await openShared(["first", ...TWELVE, "ann"], {
     overrides: { server: { max_concurrent_requests: 2000 } },
   });
@@ -204,7 +204,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`a request displaces a waiting one of a caller with more requests, ${name}`, async () => {
+  Deno.test(`a request displaces a waiting request of a caller with more requests, ${name}`, async () => {
     const scene = await openShared(["ann", "bob", "cid"], {
       overrides: { server: { max_concurrent_requests: 20 } },
       tokens: { ann: { max_concurrent: 20 }, bob: { max_concurrent: 20 } },

@@ -194,11 +194,11 @@ Deno.test("a probe without a result does not delay the next probe", async (t) =>
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
-  await t.step("left", () => {
+  await t.step("the caller disconnects", () => {
     ask(scene, scene.one)?.dismissed();
     assert.ok(ask(scene, scene.one)?.isProbe);
   });
-  await t.step("silent for half a minute", () => {
+  await t.step("the probe is silent for half a minute", () => {
     scene.clock.advance(30_000);
     assert.ok(ask(scene, scene.one)?.isProbe);
   });
@@ -250,7 +250,7 @@ Deno.test("callers' mistakes, disconnects and the gateway's own limits never cou
       assert.equal(restMs(scene, scene.one), 0);
     });
   }
-  await t.step("left", async () => {
+  await t.step("a caller that disconnects", async () => {
     const scene = await begin();
     for (let count = 0; count < 20; count++) {
       ask(scene, scene.one)?.dismissed();
@@ -481,7 +481,7 @@ Deno.test("a token in a cool-down probes independently of the others", async () 
   assert.equal(restMs(scene, scene.one, alice), 0);
 });
 
-Deno.test("one token's failures never block another whose requests succeed", async () => {
+Deno.test("one token's failures never block another token whose requests succeed", async () => {
   const scene = await begin();
   for (let count = 0; count < 200; count++) {
     scene.clock.advance(500);
@@ -508,7 +508,7 @@ Deno.test("a token whose probes all fail blocks the others for at most two cool-
   succeed(scene, scene.one, bob);
 });
 
-Deno.test("an answered probe ends an outage's cool-down for all tokens, even one whose own probes failed", async () => {
+Deno.test("an answered probe ends an outage's cool-down for all tokens, even for a token whose own probes failed", async () => {
   const scene = await begin();
   const { alice, bob, carol } = scene;
   fail(scene, scene.one);

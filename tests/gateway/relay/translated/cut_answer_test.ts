@@ -97,7 +97,7 @@ async function given(
 }
 
 for (const upstream of ["streamed", "whole"] as const) {
-  Deno.test(`a Chat caller's whole answer ends at its stop string, ${upstream} by the provider`, async () => {
+  Deno.test(`a Chat caller's JSON answer ends at its stop string, from a ${upstream} answer of the provider`, async () => {
     const answer = await given({}, upstream);
     assert.equal(answer.headers.get("x-gateway-dropped"), "stop");
     const { choices: [choice], usage } = await answer.json();
@@ -106,7 +106,7 @@ for (const upstream of ["streamed", "whole"] as const) {
     assert.equal(usage.completion_tokens, 7);
   });
 
-  Deno.test(`a Chat caller's stream ends at its stop string with its usage, ${upstream} by the provider`, async () => {
+  Deno.test(`a Chat caller's stream ends at its stop string with its usage, from a ${upstream} answer of the provider`, async () => {
     const answer = await given({
       stream: true,
       stream_options: { include_usage: true },
@@ -127,7 +127,7 @@ for (const upstream of ["streamed", "whole"] as const) {
     assert.match(text, /data: \[DONE\]\n\n$/);
   });
 
-  Deno.test(`a legacy completion ends at its stop string, ${upstream} by the provider`, async () => {
+  Deno.test(`a legacy completion ends at its stop string, from a ${upstream} answer of the provider`, async () => {
     const answer = await given({}, upstream, completionsCodec);
     const { choices: [choice] } = await answer.json();
     assert.equal(choice.text, "One ");

@@ -167,7 +167,7 @@ for (const isStream of [false, true]) {
     const how = `${isStream ? "gathered from a stream" : "received whole"}${
       isRestarted ? ", after a restart" : ""
     }`;
-    Deno.test(`the OpenAI SDK may return an answer that it ${how}, even with damaged thinking`, async () => {
+    Deno.test(`the OpenAI SDK can send back an answer that it ${how}, even with damaged thinking`, async () => {
       const scene = await sceneOf({
         answer: () => [
           { thinking: "A thought in several pieces." },

@@ -151,7 +151,7 @@ for (const mode of ["native", "translated"] as const) {
         ],
       }, { one: scripts });
 
-    Deno.test(`${protocol}, ${mode}: a whole answer and a whole stream have the provider's counts`, async () => {
+    Deno.test(`${protocol}, ${mode}: a complete answer has the provider's counts, as JSON and as a stream`, async () => {
       const scene = await one([good]);
       const { line } = await scene.ask(protocol);
       assert.equal(line.cost_usd, 0.000022);

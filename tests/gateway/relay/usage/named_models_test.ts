@@ -113,7 +113,7 @@ function limitsOfOne(protocol: Protocol): Readonly<Record<string, Fields>> {
 for (const protocol of PROTOCOLS) {
   for (const stream of [false, true]) {
     for (const [unit, limit] of Object.entries(limitsOfOne(protocol))) {
-      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} counts a model that serves for another one, and then rejects bodies that name it`, async () => {
+      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} counts a model that serves for another model, then rejects bodies that name the serving model`, async () => {
         const scene = await openPair([limit], [answering("dear-1")], {
           protocol,
         });
@@ -215,7 +215,7 @@ Deno.test("a body's upstream name counts for the first model with this name that
   }
 });
 
-Deno.test("a limit on a model rejects every body that allows the provider to use it, in any field", async () => {
+Deno.test("a limit on a model rejects every body that allows the provider to use the model, in any field", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 1, models: ["dear"] },
