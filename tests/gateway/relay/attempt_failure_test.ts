@@ -6,7 +6,7 @@ import {
 } from "../../../src/gateway/relay/attempt_failure.ts";
 import { silentUpstream } from "../../../src/gateway/upstream/failure.ts";
 
-Deno.test("evidenceOf() names a provider's own timeout apart from its silence", () => {
+Deno.test("evidenceOf() distinguishes a provider's own timeout error from a silent provider", () => {
   assert.equal(attemptFailureOf(silentUpstream())?.kind, "silent");
   const body = {
     error: {

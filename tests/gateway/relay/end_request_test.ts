@@ -237,7 +237,7 @@ Deno.test("endRequest() runs every effect once and throws the first error, even 
   ]);
 });
 
-Deno.test("endRequest() logs what the tally counts, and keeps the facts of the attempt", () => {
+Deno.test("endRequest() logs the amounts that the tally counts, and does not change the attempt's facts", () => {
   const { record, holds, log, end } = openTestRecord();
   const reported = { inputTokens: 3, outputTokens: 2 };
   record.facts.status = 200;

@@ -128,7 +128,7 @@ const HOUR_SECONDS = 3600;
 /** The time from one try of the gateway to the next, while a long wait of the provider lasts. */
 const TRY_SECONDS = 300;
 
-Deno.test("every caller reads the earlier of the provider's time and the gateway's next try, at any moment of the wait", async (t) => {
+Deno.test("an error names the provider's retry time or the gateway's next try, the earlier one, during the whole wait", async (t) => {
   const days = 86_400;
   const waits: readonly [string, number][] = [
     ["299", 299],
@@ -161,7 +161,7 @@ Deno.test("every caller reads the earlier of the provider's time and the gateway
   }
 });
 
-Deno.test("a native 429 shortens the wait in its provider's headers to the gateway's next try", async () => {
+Deno.test("the retry headers of a native 429 are shortened to the gateway's next try", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     {
@@ -221,7 +221,7 @@ Deno.test("a usage limit is exhausted until the reset in the error's body, nativ
   });
 });
 
-Deno.test("an exhausted connection gets a probe within an hour, before the provider's time", async () => {
+Deno.test("an exhausted connection gets a probe within an hour, before the provider's retry time", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "responses", mode: "translated" })],
     {

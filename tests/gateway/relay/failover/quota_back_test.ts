@@ -68,7 +68,7 @@ Deno.test("a failed probe of a wait is not repeated and does not change the wait
   assert.equal(await statusOf(scene), 200);
 });
 
-Deno.test("a request never probes a wait while another connection can serve it", async () => {
+Deno.test("a request never probes a wait while another connection can serve the request", async () => {
   const scene = await openScene(
     [connectionTo("one", CHAT), connectionTo("two", CHAT)],
     { one: [usedUp, good], two: [good] },

@@ -117,7 +117,7 @@ Deno.test("two tokens of a person belong to one caller", async () => {
   assert.equal(await scene.identity.callerOf(second, config), one);
 });
 
-Deno.test("a remembered token ends a minute after its expiry", async () => {
+Deno.test("a remembered token is accepted until a minute after its expiry", async () => {
   const scene = await identityScene(keySetOf(signer));
   const token = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS + 10 });
   await scene.nameOf(token);

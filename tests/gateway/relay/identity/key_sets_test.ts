@@ -191,7 +191,7 @@ Deno.test("an unreachable issuer is read again after five seconds, not with ever
   assert.equal(await scene.nameOf(token), NAME);
 });
 
-Deno.test("the known keys stay in use when the issuer is unreachable for an unknown key", async () => {
+Deno.test("the known keys stay in use when a JWT names an unknown key and the issuer is unreachable", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   await scene.nameOf(await signer.sign());

@@ -49,7 +49,7 @@ const CONDITIONS: readonly (readonly [Fields | undefined, boolean])[] = [
   [{ realm_access: "[object Object]" }, false],
 ];
 
-Deno.test("a rule applies when each claim is the value, or a list that contains it", async () => {
+Deno.test("a rule applies when each claim equals the rule's value, or is a list with this value", async () => {
   for (const [when, applies] of CONDITIONS) {
     const { rules } = await providerOf({
       rules: [{ ...(when && { when }), connections: ["*"] }],

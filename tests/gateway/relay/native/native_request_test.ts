@@ -160,7 +160,7 @@ Deno.test("spliceBytes() takes one pass for any number of edits", () => {
   equal(spliced("ab".repeat(length / 2), [length], edits).length, length / 2);
 });
 
-Deno.test("spliceBytes() rejects a span that leaves the bytes or overlaps another", () => {
+Deno.test("spliceBytes() rejects a span that exceeds the bytes or overlaps another span", () => {
   const bad: (readonly (readonly [number, number, string])[])[] = [
     ...[[[-1, 2, ""]], [[3, 2, ""]], [[2, 7, ""]], [[7, 7, ""]]] as const,
     [[1, 4, ""], [3, 5, ""]],

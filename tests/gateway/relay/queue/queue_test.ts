@@ -65,7 +65,7 @@ Deno.test("a token of twice the weight gets twice the turns", async () => {
   assert.ok(ofAnn >= 22 && ofAnn <= 26, `${ofAnn} of 36`);
 });
 
-Deno.test("subagents and batches let people's requests go first for half of their longest wait", async () => {
+Deno.test("people's requests go before subagents and batches for half of the longest wait", async () => {
   const scene = await narrow(["ann"]);
   const session = { "x-claude-code-session-id": "s" };
   const turns = await sendAt(scene, [

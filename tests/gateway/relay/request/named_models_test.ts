@@ -136,7 +136,7 @@ Deno.test("A RequestHeadReader ignores fields that name no model", () => {
   for (const fields of NAMELESS) assert.deepEqual(named(fields), [], fields);
 });
 
-Deno.test("A RequestHeadReader rejects duplicate fields that name models, in any case or spelling", () => {
+Deno.test("A RequestHeadReader rejects duplicate fields that name models, in any letter case or escape", () => {
   const twice = [
     ['"models":[],"models":["a"]', "models"],
     ['"models":[],"mod\\u0065ls":["a"]', "models"],

@@ -246,7 +246,7 @@ Deno.test("a prompt has a sum for its tools, each block of its system prompt, ea
   assert.equal(parts.isLinked, false);
 });
 
-Deno.test("cache marks do not change the sums, even if a text becomes a block to carry one", () => {
+Deno.test("cache marks do not change the sums, even if a text becomes a block to carry a mark", () => {
   const unmarked = { messages: [{ role: "user", content: 'Hello\n"you"' }] };
   const cases: readonly (readonly [unknown, unknown])[] = [
     [unmarked, { messages: [message('Hello\n"you"', MARK)] }],
@@ -369,7 +369,7 @@ Deno.test("a prompt is read in full if it changes, reformats or omits a message 
   }
 });
 
-Deno.test("a prompt is linked if the provider keeps its beginning, and marked if the whole is cached", () => {
+Deno.test("a prompt is linked if the provider stores its beginning, and has a mark if the whole prompt is cached", () => {
   assert.ok(partsOf({ previous_response_id: "resp_1" }).isLinked);
   assert.ok(partsOf({ conversation: { id: "conv_1" } }).isLinked);
   assert.equal(partsOf({ cache_control: { type: "ephemeral" } }).marks, 1);
@@ -391,7 +391,7 @@ Deno.test("the effort of a prompt is the value of its protocol's field", () => {
   }
 });
 
-Deno.test("duplicates of a setting that only the log reads are accepted, in any case", () => {
+Deno.test("duplicates of a setting that only the log reads are accepted, in upper or lower case", () => {
   const settings = ["reasoning_effort", "reasoning", "output_config"]
     .flatMap((name) => [name, name, name.toUpperCase()])
     .map((name) => `"${name}":"low"`);
@@ -399,7 +399,7 @@ Deno.test("duplicates of a setting that only the log reads are accepted, in any 
   assert.equal(model, "m");
 });
 
-Deno.test("a translated prompt has the same sums as a native one, even with a setting in two cases", async () => {
+Deno.test("a translated prompt has the same sums as a native one, even with a setting in upper and lower case", async () => {
   const body = { speed: "fast", messages: [{ content: "Hi" }], tools: [1] };
   const { settings, ...sums } = partsOf(body);
   const found = await promptPartsOf(

@@ -261,7 +261,7 @@ const CHAT_OF_OPENAI = [
   ["custom", "gpt-6.1-sol", "high", 7, "native"],
 ] as const;
 
-Deno.test("candidatesFor() serves requests by Responses that Chat Completions of OpenAI and Azure refuse", async () => {
+Deno.test("candidatesFor() uses Responses for requests that OpenAI's and Azure's Chat Completions refuse", async () => {
   for (const [service, upstream, effort, toolCount, served] of CHAT_OF_OPENAI) {
     const at = async (endpoints: readonly Endpoint[]) => {
       const { connection, model } = await deployment("A", endpoints);
@@ -514,7 +514,7 @@ Deno.test("servingDeployments() lists the requested model once, even if the body
   assert.deepEqual(serving.map(({ model }) => model.id), ["called", "named"]);
 });
 
-Deno.test("assign() names the regions only for a model that the caller may otherwise use", async () => {
+Deno.test("assign() names the caller's regions only if nothing else keeps the caller from the model", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile({ name: "eu", region: "eu", models: ["a"] }),

@@ -245,7 +245,7 @@ Deno.test("an effort becomes the nearest one that the provider accepts", async (
   assert.deepEqual(await effortOf("low"), ["low", ""]);
 });
 
-Deno.test("thinking is disabled only for requests that force a tool", async () => {
+Deno.test("a refusal of thinking with a forced tool disables thinking only for requests that force a tool", async () => {
   const scene = await openLessonScene(({ thinking, tool_choice }) =>
     tool_choice === "required" && !isOff(thinking)
       ? "Thinking mode does not support this tool_choice"
@@ -352,7 +352,7 @@ Deno.test("a caller without a stream gets the whole answer of a model that only 
   assert.equal((await scene.ask("messages", HELLO)).sent.length, 1);
 });
 
-Deno.test("the plainest body is sent once after a refusal without a field, and later requests find the cause", async () => {
+Deno.test("after a refusal that names no field, the plainest body is sent once, and later requests find the cause", async () => {
   const scene = await openLessonScene(
     (body) =>
       body.service_tier === undefined
@@ -382,7 +382,7 @@ Deno.test("the plainest body is sent once after a refusal without a field, and l
   assert.deepEqual((await ask("bob")).sent[0], whole, "it is alice's lesson");
 });
 
-Deno.test("a refusal without a field teaches nothing if the plainest body is refused too", async () => {
+Deno.test("a refusal that names no field teaches nothing if the plainest body is refused too", async () => {
   const scene = await openLessonScene(() => "Bad Request");
   const { status, sent } = await scene.ask("messages", {
     ...HELLO,
@@ -483,7 +483,7 @@ Deno.test("refusals of several efforts are combined into one range", async () =>
   assert.equal(await ask("minimal"), "low");
 });
 
-Deno.test("the gateway cuts at stop strings that a provider rejects", async () => {
+Deno.test("the gateway cuts answers at stop strings that a provider rejects", async () => {
   const scene = await openLessonScene(refusing("stop"));
   const { status, text, sent } = await scene.ask("messages", {
     ...HELLO,
@@ -495,7 +495,7 @@ Deno.test("the gateway cuts at stop strings that a provider rejects", async () =
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("the gateway cuts at stop strings that the configuration omits", async () => {
+Deno.test("the gateway cuts answers at stop strings that the configuration omits from requests", async () => {
   const scene = await openLessonScene(refusing("stop"), {
     connection: { omit: ["stop"] },
   });

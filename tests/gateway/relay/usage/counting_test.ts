@@ -192,7 +192,7 @@ for (const mode of ["native", "translated"] as const) {
   }
 }
 
-Deno.test("the cost leaves out a request to a model without a price, and reports it", async () => {
+Deno.test("the cost leaves out requests to models without a price, and their number is reported", async () => {
   const models = [{ id: "priced", price: PRICE }, "free"];
   const connections = [
     connectionTo("one", { protocol: "chat", mode: "native" }, { models }),

@@ -358,7 +358,7 @@ Deno.test("a token with short answers may send more requests at once", async () 
   assert.equal(await servedAtOnce(), 10);
 });
 
-Deno.test("a model's greatest output limits the reservation", async () => {
+Deno.test("a model's maximum output limits the reservation", async () => {
   const models = [{ id: "model-1", max_output_tokens: 100 }];
   const scene = await openUsageScene({
     connections: [oneConnection({ models })],
@@ -438,7 +438,7 @@ Deno.test("the error names the cool-down when some connections are over a limit 
   assert.match(refused.text, /cooling|failed recently/);
 });
 
-Deno.test("the error names the longest of several exceeded limits", async () => {
+Deno.test("the error names the last reset of several exceeded limits", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 1 }, { window: "hour", requests: 1 }),
   );
@@ -781,7 +781,7 @@ Deno.test("Codex stops at a request that exceeds a whole window, even if the win
   assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
-Deno.test("no response has a wait that exceeds a client's timer", async () => {
+Deno.test("a Retry-After never exceeds the longest delay of a client's timer", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");
@@ -983,7 +983,7 @@ Deno.test("sessions with any name are counted separately, and another caller's p
   }
 });
 
-Deno.test("GET /usage lists only the caller's five sessions with the least left", async () => {
+Deno.test("GET /usage lists only the caller's five sessions with the least of their limit left", async () => {
   const scene = await openUsageScene({
     tokens: ["alice", "bob"].map((name) =>
       tokenOf(name, { limits: [{ per: "session", requests: 9 }] })

@@ -438,7 +438,7 @@ function counting(fields: JsonObject): Act {
 }
 
 for (const stream of [false, true]) {
-  Deno.test(`messages${stream ? " stream" : ""}: an advisor's tokens count for its own model, a compaction's for the serving model`, async () => {
+  Deno.test(`messages${stream ? " stream" : ""}: an advisor's tokens count for the advisor's model, a compaction's tokens for the serving model`, async () => {
     const scene = await openPair(
       [
         { window: "day", tokens: 50, models: ["dear"] },
