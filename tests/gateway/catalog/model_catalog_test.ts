@@ -88,7 +88,7 @@ Deno.test("the first caller waits until the providers have answered", async () =
   assert.deepEqual(windows(catalog, config), [10, 20]);
 });
 
-Deno.test("a caller waits at most 1.5 s, and the next caller gets a late list", async () => {
+Deno.test("a caller waits at most 1.5 s, and a list that arrives later serves the next caller", async () => {
   const { asked, catalog, config, timers } = await scene();
   const waiting = catalog.refresh(config.connections, never);
   timers.advance(1499);

@@ -120,7 +120,7 @@ Deno.test("readModelList() reads all pages of a Messages provider, with Anthropi
   assert.equal(headers.get("x-api-key"), UPSTREAM_KEY);
 });
 
-Deno.test("readModelList() sends the configured version header at the base URL of Messages only", async () => {
+Deno.test("readModelList() sends the configured version header only to the base URL of Messages", async () => {
   const { asked, fetch } = provider({});
   const connection = await connectionWith({
     endpoints: {
@@ -149,7 +149,7 @@ Deno.test("readModelList() sends the configured version header at the base URL o
   ]);
 });
 
-Deno.test("readModelList() reads OpenRouter's next page from the number of entries so far", async () => {
+Deno.test("readModelList() requests OpenRouter's next page by the number of entries read so far", async () => {
   const base = "https://openrouter.ai/api/v1/models?limit=200";
   const { urls, fetch } = provider({
     [base]: { data: [{ id: "x" }, {}], links: { next: "/elsewhere" } },
@@ -181,7 +181,7 @@ Deno.test("readModelList() sends the version that the back end of ChatGPT plans 
   assert.equal(urls().length, 1);
 });
 
-Deno.test("readModelList() keeps entries of Codex's catalog from the service codex only", async () => {
+Deno.test("readModelList() keeps entries of Codex's catalog only for the service codex", async () => {
   const entry = { id: "model-a", slug: "model-a", context_window: 10 };
   const plain = await read(
     await connectionWith(),

@@ -47,7 +47,7 @@ const PROBLEMS: readonly (readonly [string, Record<string, unknown>])[] = [
   ["alerts.hook: is not a known key", { webhook: WEBHOOK, hook: 1 }],
 ];
 
-Deno.test("a receiver that cannot get alerts is a problem, which hides the secrets", async (t) => {
+Deno.test("a receiver that cannot get alerts is a problem, and the problem shows no secret", async (t) => {
   await steps(t, PROBLEMS, async ([wanted, alerts]) => {
     const problems = problemsOf(await loadFile(minimalFile({ alerts })));
     assert.ok(problems.some((one) => one.startsWith(wanted)), problems.join());

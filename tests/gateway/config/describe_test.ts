@@ -130,7 +130,7 @@ Deno.test("check shows how many names it leaves out", async () => {
   assert.match(shown, / - m49\n +- 3 more\n +max_concurrent/);
 });
 
-Deno.test("check shows only the beginning of each hash of a caller", async () => {
+Deno.test("check shows only the beginning of each caller's hash", async () => {
   const text = await describedFile({
     tokens: [tokenFile({ sha256: ["a".repeat(64), "b".repeat(64)] })],
   });

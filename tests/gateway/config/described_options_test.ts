@@ -298,7 +298,7 @@ const TOY_PLACES: OptionPlaces<Overrides> = {
   show: ({ toy }) => `toy: ${toy}`,
 };
 
-Deno.test("the check of this test finds a forgotten option", async (t) => {
+Deno.test("an option that a table or the documentation lacks is found", async (t) => {
   const cases: Readonly<
     Record<string, readonly [Partial<typeof TOY_PLACES>, readonly string[]]>
   > = {

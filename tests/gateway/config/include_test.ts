@@ -176,7 +176,7 @@ Deno.test("an included file that does not exist is a problem; a pattern without 
   ]);
 });
 
-Deno.test("a pattern in a missing folder is a problem, so that its tokens are not removed", async () => {
+Deno.test("a pattern in a missing folder is a problem, so that a reload keeps the folder's tokens", async () => {
   const result = await loadText(MAIN, {
     listFiles: () => Promise.reject(new Deno.errors.NotFound()),
   });
@@ -186,7 +186,7 @@ Deno.test("a pattern in a missing folder is a problem, so that its tokens are no
   ]);
 });
 
-Deno.test("include rejects patterns of any depth, and a file without include needs tokens", async () => {
+Deno.test("include rejects **, and a file without include needs tokens", async () => {
   assert.deepEqual(
     await problemLines(`include: ["**/*.yaml"]\n${CONNECTIONS}`, {}),
     ["include[0], line 1: must not hold **. Name each folder, such as tokens.d/*.yaml."],

@@ -312,7 +312,7 @@ Deno.test("a reference to a variable without braces is a problem", async (t) => 
   }
 });
 
-Deno.test("a reference within a text, or in a free text, is a warning", async (t) => {
+Deno.test("a reference to a variable is a warning where the gateway does not expand it", async (t) => {
   const cases: readonly (readonly [string, string, Record<string, unknown>])[] =
     [
       ["headers.x-a", HOLDS, { headers: { "x-a": "Bearer $TEAM_KEY" } }],
@@ -379,7 +379,7 @@ Deno.test("copyTree() copies the target of an alias", () => {
   });
 });
 
-Deno.test("copyTree() rejects aliases that multiply", () => {
+Deno.test("copyTree() rejects nested aliases that expand exponentially", () => {
   const levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let level = 1; level < 10; level++) {
     const inner = Array(10).fill(`*a${level - 1}`).join(", ");

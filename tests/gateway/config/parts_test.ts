@@ -104,7 +104,7 @@ Deno.test("two connections must not have one name", async () => {
   );
 });
 
-Deno.test("two connections must not have one id, in any case", async () => {
+Deno.test("two connections must not have the same id, not even in another letter case", async () => {
   assert.deepEqual(
     await problemsWith([
       connectionFile({ id: ID }),
@@ -114,7 +114,7 @@ Deno.test("two connections must not have one id, in any case", async () => {
   );
 });
 
-Deno.test("an id must differ from those that are made from other names", async () => {
+Deno.test("an id must differ from the ids that are derived from other connections' names", async () => {
   const made = "0e090408-0e68-585e-9b1c-8e6bf337403b";
   const problem = (own: number, other: number) =>
     `connections[${own}].id: is also the id of connections[${other}]. Ids must differ.`;
@@ -262,7 +262,7 @@ Deno.test("loadConfig() returns a frozen configuration", async () => {
   assert.ok(Object.isFrozen([...config.callers.values()][0]?.connectionIds));
 });
 
-Deno.test("a live configuration returns the latest one", async () => {
+Deno.test("current() returns the latest configuration after a swap", async () => {
   const first = await minimalConfig();
   const second = await minimalConfig({ messages_vendor: "other" });
   const liveConfig = createLiveConfig(first);

@@ -73,7 +73,7 @@ Deno.test("a valid file replaces the configuration and reports its warnings", as
   }]);
 });
 
-Deno.test("a file that removes a caller, a connection or a model is read a second time first", async (t) => {
+Deno.test("a file that removes a caller, a connection or a model is read twice before it takes effect", async (t) => {
   const [connection, model] = ["Another", "another-model"];
   const another = connectionFile({ name: connection, models: [model] });
   const more = { connections: [connectionFile(), another] };
@@ -183,7 +183,7 @@ Deno.test("a changed setting that needs a restart is a warning", async () => {
   );
 });
 
-Deno.test("a setting that needs a restart is a warning while it differs from the running one", async () => {
+Deno.test("a setting that needs a restart is a warning while the file differs from the running gateway", async () => {
   const { scene, outcomes, reload } = await createScene();
   const warned = [];
   for (
@@ -321,7 +321,7 @@ Deno.test("configChanges() returns the paths of additions, removals and changes,
   }
 });
 
-Deno.test("configChanges() returns at most a hundred paths of a kind, and the number of the others", async () => {
+Deno.test("configChanges() returns at most a hundred paths of each kind of change, and counts the rest", async () => {
   const tokens = Array.from(
     { length: 120 },
     (_, index) =>

@@ -38,7 +38,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   "connections[].models[].max_output_tokens": "a number",
 };
 
-Deno.test("check and problems show no secret, in a secret option or in the URL of another", async () => {
+Deno.test("check and problems show no secret option, and check shows no secret in a URL", async () => {
   const tried = new Set<string>();
   for (const { path, isLeaf, isSecret } of configOptions()) {
     if (!isLeaf) continue;
@@ -67,7 +67,7 @@ Deno.test("check and problems show no secret, in a secret option or in the URL o
   assert.deepEqual([...tried].sort(), secrets.sort(), "each was attacked");
 });
 
-Deno.test("an option whose name sounds like a secret is one, or has a reason here", () => {
+Deno.test("an option whose name sounds like a secret is secret, or this file has the reason why not", () => {
   const options = configOptions().filter(({ path, isLeaf }) =>
     isLeaf && SECRET_NAME_REGEXP.test(path)
   );

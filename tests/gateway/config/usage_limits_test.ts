@@ -282,7 +282,7 @@ Deno.test("a disabled connection needs no prices for a cost limit", async () => 
   assert.ok("config" in await loadFile(file));
 });
 
-Deno.test("an undefined group is a problem, and one without members a warning", async () => {
+Deno.test("an undefined group is a problem, and a group without members is a warning", async () => {
   const groups = { team: { limits: [{ window: "day", tokens: 1 }] } };
   const tokens = [tokenFile({ group: "taem" })];
   assert.deepEqual(
@@ -296,7 +296,7 @@ Deno.test("an undefined group is a problem, and one without members a warning", 
   ]);
 });
 
-Deno.test("a problem in one group hides no misspelled group and causes no problem at its members", async () => {
+Deno.test("a problem in one group neither hides a misspelled group nor causes problems at the group's members", async () => {
   const groups = { team: { connections: ["main"], models: [4.1] } };
   const tokens = [tokenFile({ group: "taem", connections: undefined })];
   assert.deepEqual(

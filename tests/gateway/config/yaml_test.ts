@@ -185,7 +185,7 @@ Deno.test("parseLinedYaml() returns the line of every key and item", () => {
   }
 });
 
-Deno.test("parseLinedYaml() returns the list's line for its items if one is empty", () => {
+Deno.test("parseLinedYaml() returns the list's line for every item if an item is empty", () => {
   const { value, lineOf } = parseLinedYaml("list:\n  -\n  - a: 1\n  - b: 2\n");
   assert.deepEqual(value, { list: [null, { a: 1 }, { b: 2 }] });
   assert.equal(lineOf(["list", 2, "b"]), 4);
@@ -218,7 +218,7 @@ Deno.test("parseLinedYaml() reads the same values as the library's parser", () =
   }
 });
 
-Deno.test("parseLinedYaml() names a duplicate key, and the line of the first", () => {
+Deno.test("parseLinedYaml() names a duplicate key, and the line where the key first occurs", () => {
   const cases: readonly (readonly [
     text: string,
     key: string,

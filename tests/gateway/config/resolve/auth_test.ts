@@ -244,7 +244,7 @@ Deno.test("isCredential() accepts printable ASCII without spaces, up to 16 KiB",
   }
 });
 
-Deno.test("an exchange excludes a key, and its token is only sent over TLS", async () => {
+Deno.test("a connection with a token exchange has no key, and sends the token only over TLS", async () => {
   const exchange = { kind: "google_metadata" };
   const problems = async (auth: Record<string, unknown>) =>
     problemsOf(await loadFile(connection({ auth })));

@@ -36,7 +36,7 @@ async function resolveToken(overrides: Record<string, unknown>) {
   return { caller, names };
 }
 
-Deno.test("a token names connections by name, by id in any case, or all by *", async () => {
+Deno.test("a token names connections by name, by id in upper or lower case, or all by *", async () => {
   const namesOf = async (...connections: string[]) =>
     (await resolveToken({ connections })).names;
   assert.deepEqual(await namesOf("GLM team"), ["GLM team"]);
@@ -46,7 +46,7 @@ Deno.test("a token names connections by name, by id in any case, or all by *", a
   assert.deepEqual(await namesOf(), []);
 });
 
-Deno.test("a token with models may use only these", async () => {
+Deno.test("a token with a list of models may use only the listed models", async () => {
   const modelsOf = async (models?: string[]) =>
     (await resolveToken({ models })).caller.models;
   assert.equal(await modelsOf(), undefined);
@@ -58,7 +58,7 @@ Deno.test("a token with models may use only these", async () => {
   );
 });
 
-Deno.test("a token that names an alias may use its model", async () => {
+Deno.test("a token that names an alias may use the alias's model", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile({ models: [{ id: "glm", aliases: ["claude-glm"] }, "b"] }),
@@ -178,7 +178,7 @@ Deno.test("a token may have the hashes of an old and a new secret", async () => 
   assert.equal(callers.size, 2);
 });
 
-Deno.test("a hash of two tokens is a problem, at any position of their lists", async () => {
+Deno.test("a hash that two tokens share is a problem, at any position of the tokens' lists", async () => {
   const shared = "c".repeat(64);
   const file = minimalFile({
     tokens: [
@@ -288,7 +288,7 @@ Deno.test("a member with its own list does not get a group's new connections", a
   assert.deepEqual(after, before);
 });
 
-Deno.test("only members of groups that name it or all get a new connection", async () => {
+Deno.test("only groups that name a new connection, or all connections, give it to the group's members", async () => {
   const namesWith = async (group: string) => {
     const config = await minimalConfig({
       connections: [

@@ -90,7 +90,7 @@ Deno.test("a connection warns", (t) =>
     assert.deepEqual(warningsOf(result), [warning]);
   }));
 
-Deno.test("an id is made from the name, always the same and different for each name", async () => {
+Deno.test("an id is derived from the connection's name, stable and different for each name", async () => {
   const config = await minimalConfig({
     connections: [
       connectionFile(),
@@ -229,7 +229,7 @@ Deno.test("readBaseUrl() rejects", async (t) => {
   }
 });
 
-Deno.test("readBaseUrl() rejects only the paths of its own endpoint", () => {
+Deno.test("readBaseUrl() rejects only paths that belong to the given protocol", () => {
   const url = "https://api.example.com/messages";
   assert.deepEqual(readBaseUrl(url, "chat"), { url, exposed: false });
   assert.ok("fault" in readBaseUrl(url, "messages"));
@@ -259,7 +259,7 @@ Deno.test("a certificate and its key are read", async () => {
   });
 });
 
-Deno.test("a certificate and key in each other's place are problems", async () => {
+Deno.test("a certificate and key are problems when their files are swapped", async () => {
   const tls = { cert: "key.pem", key: "cert.pem" };
   const file = minimalFile({ server: { tls } });
   assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [

@@ -75,7 +75,7 @@ Deno.test("an identity provider is resolved with its audiences, its keys and its
   assert.equal(second.maxConcurrent, 256);
 });
 
-Deno.test("a rule without limits has the default ones", async () => {
+Deno.test("a rule without limits has the default limits", async () => {
   const { identity: [provider] } = await minimalConfig({
     defaults: { limits: [{ window: "day", tokens: 7 }] },
     identity: [identityFile()],
@@ -189,7 +189,7 @@ Deno.test("a file with an identity provider needs no tokens", async () => {
   }
 });
 
-Deno.test("a rule after one for all callers and keys without TLS are warnings", async () => {
+Deno.test("a rule after a rule for all callers is a warning, and so are keys that are read without TLS", async () => {
   const file = fileWith({
     jwks_url: "http://login.example.com/keys",
     rules: [{ connections: ["*"] }, { when: { a: 1 }, connections: [] }],

@@ -295,7 +295,7 @@ const WRITTEN: readonly (readonly [Path, unknown, boolean])[] = [
   [["tokens", 0, "expires_at"], "tomorrow", false],
 ];
 
-Deno.test("the JSON Schema and the gateway agree on", async (t) => {
+Deno.test("the JSON Schema and the gateway accept and reject the same values", async (t) => {
   for (const [path, value, isGood] of WRITTEN) {
     const name = `${path.join(".")}: ${JSON.stringify(value)}`;
     await t.step(name, async () => {
@@ -306,7 +306,7 @@ Deno.test("the JSON Schema and the gateway agree on", async (t) => {
   }
 });
 
-Deno.test("the JSON Schema has the defaults", () => {
+Deno.test("the JSON Schema states the default values of options", () => {
   const presets = Object.fromEntries(
     [...properties(configJsonSchema())].map(([name, schema]) => [
       name,
