@@ -115,7 +115,7 @@ Deno.test("an older version of Codex gets only the efforts that it knows", async
   }
 });
 
-Deno.test("an entry of the provider's catalog keeps all fields but names and those that the gateway sets", async () => {
+Deno.test("an entry of the provider's catalog keeps all fields except names and the fields that the gateway sets", async () => {
   const own = {
     slug: "gpt-6-sol",
     display_name: "GPT-6-Sol",
@@ -146,7 +146,7 @@ Deno.test("an entry of the provider's catalog keeps all fields but names and tho
   });
 });
 
-Deno.test("every name of a model has an entry, but only one of them shows in the picker", async () => {
+Deno.test("every name of a model has an entry, but the picker shows only one name", async () => {
   const known = await models([
     { id: "a", aliases: ["a-2", "a-3"] },
     { id: "b", listed: false, aliases: [{ id: "b-2", listed: true }] },
@@ -167,7 +167,7 @@ Deno.test("a model that is not served in Responses is left out", async () => {
   assert.deepEqual(entries.map(({ slug }) => slug), ["a"]);
 });
 
-Deno.test("a model that Codex knows keeps all fields of Codex's entry but names and those that the gateway sets", async () => {
+Deno.test("a model that Codex knows keeps all fields of Codex's entry except names and the fields that the gateway sets", async () => {
   const [entry, alias] = await catalogOf(
     await models(
       [
@@ -242,7 +242,7 @@ Deno.test("a newer OpenAI model has the entry of its nearest relative, with its 
   }
 });
 
-Deno.test("older OpenAI models and models of other companies have no relative", async () => {
+Deno.test("older OpenAI models and models of other companies have a plain entry", async () => {
   const known = await models([
     "gpt-5.1-codex-max",
     "gpt-4.1-mini",

@@ -6,7 +6,7 @@ import { readError } from "../../support/wire/error_answer.ts";
 const HINT =
   'If your token is new, choose /daemon in Codex, then "Restart background server".';
 
-Deno.test("only Codex with a screen gets the hint at its background server when its token is refused", async () => {
+Deno.test("only the terminal interface of Codex gets a hint about the background server when a token is refused", async () => {
   await using gateway = await startGateway(minimalFile());
   const messageFor = async (headers: Record<string, string>) => {
     const response = await gateway.call("/v1/responses", {
@@ -27,7 +27,7 @@ Deno.test("only Codex with a screen gets the hint at its background server when 
   assert.equal(await messageFor({ originator: "codex_exec" }), plain);
 });
 
-Deno.test("Codex with a screen gets other errors unchanged", async () => {
+Deno.test("the terminal interface of Codex gets no hint in the error of an unknown model", async () => {
   await using gateway = await startGateway(minimalFile());
   const response = await gateway.call("/v1/responses", {
     method: "POST",

@@ -29,7 +29,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("the facts of a failed request name a provider's timeout, and omit its text", () => {
+Deno.test("the facts of a failed request name the provider's timeout, and omit the reason of an invalid request", () => {
   const factsOf = (kind: "timeout" | "overloaded" | "invalid_request") => {
     const { record } = fail(new GatewayError(kind, "some words"));
     const { error, failure, reason } = record.facts;

@@ -113,7 +113,7 @@ Deno.test("an attribution value is cut to 64 printable characters, and an empty 
   assert.equal(read(" \u00ff "), undefined);
 });
 
-Deno.test("an attribution header has at most 1000 values a day, and further ones count together", () => {
+Deno.test("an attribution header has at most 1000 values a day, and further values count together", () => {
   const { clock, read } = setUp();
   for (let count = 0; count < 1000; count++) read(`team-${count}`);
   assert.equal(read("one more"), "(other)");

@@ -116,7 +116,7 @@ const LOOPS = {
   "with one refused token": () => renewal("bad"),
 };
 
-Deno.test("anonymous loops do not prevent a login's renewal, and few of their requests reach the issuer", (t) =>
+Deno.test("anonymous requests in a loop do not prevent a login's renewal, and few of the requests reach the issuer", (t) =>
   steps(t, Object.entries(LOOPS), async ([, fieldsOf]) => {
     const { clock, asked, crowd } = await open();
     for (let second = 0; second < 30; second++) {
@@ -131,7 +131,7 @@ Deno.test("anonymous loops do not prevent a login's renewal, and few of their re
     assert.deepEqual(good, { 200: 20 });
   }));
 
-Deno.test("a loop at the same address does not prevent the renewals of a login that signed in here", async () => {
+Deno.test("requests in a loop from a caller's address do not prevent renewals of a login that this gateway knows", async () => {
   const { clock, send, crowd } = await open();
   assert.equal((await send(POLL)).status, 200);
   assert.deepEqual(
@@ -190,7 +190,7 @@ Deno.test("a refused refresh token is refused again for five minutes without the
   assert.equal(asked.renewal, 2);
 });
 
-Deno.test("too many requests get a 429 in OAuth's form, with the true wait", async () => {
+Deno.test("too many requests get a 429 in OAuth's form, with the time until the next request is accepted", async () => {
   const { clock, send, crowd } = await open();
   const cases = [
     [START, 30, "temporarily_unavailable", "1"],
@@ -268,7 +268,7 @@ Deno.test("each network has its own limit, and a trusted proxy names the network
     assert.equal((await send(START, second)).status, isOne ? 429 : 200);
   }));
 
-Deno.test("at most 20,000 networks are counted, and the one longest silent is forgotten", async () => {
+Deno.test("at most 20,000 networks are counted, and the network that has been silent longest is forgotten", async () => {
   const { crowd, send } = await open();
   await crowd(40, () => START, { peer: "192.0.2.66" });
   assert.equal((await send(START, { peer: "192.0.2.66" })).status, 429);

@@ -54,7 +54,7 @@ function shared(
   return sharedAttributes(request, ended, NAMES);
 }
 
-Deno.test("sharedAttributes() names the operation, the provider and both models", () => {
+Deno.test("sharedAttributes() names the operation, the provider, the requested model and the upstream's model", () => {
   assert.deepEqual(shared(SERVED), {
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": "openai",
@@ -160,7 +160,7 @@ async function measured(
   return sums;
 }
 
-Deno.test("createTracing() uses the first names of the instruments, and the newest on request", async () => {
+Deno.test("createTracing() uses the older names of instruments, and the latest names on request", async () => {
   const server = {
     "gen_ai.server.request.duration": 0,
     "gen_ai.server.time_to_first_token": 0.25,

@@ -27,7 +27,7 @@ async function linesOf(
 
 const SIZES = [1, 2, 3, 7, 64, 100_000];
 
-Deno.test("readTextLines() returns every line of bytes in any chunks", async () => {
+Deno.test("readTextLines() returns every line, whatever the chunk size", async () => {
   const text = "one\n\nzwei 🌻 é\r\n\u2028drei\nlast";
   for (const size of SIZES) {
     const { lines } = await linesOf(text, { size });

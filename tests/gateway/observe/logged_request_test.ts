@@ -303,7 +303,7 @@ Deno.test("readLogLine() skips text before the object", () => {
   }
 });
 
-Deno.test("readLogLine() distinguishes the gateway's other lines from foreign ones", () => {
+Deno.test("readLogLine() distinguishes the gateway's other lines from lines of other programs", () => {
   let reload = "";
   createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
     .write("config_failed", { exception: "NotFound" });

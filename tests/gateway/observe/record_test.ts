@@ -127,7 +127,7 @@ Deno.test("openRecord() writes only the first ending", () => {
   assert.equal(ended(), "client_abort");
 });
 
-Deno.test("openRecord() cuts a long name of a model", () => {
+Deno.test("openRecord() cuts a long model name", () => {
   const { record, log, end } = openTestRecord();
   record.facts.model = "m".repeat(10_000);
   end("error");

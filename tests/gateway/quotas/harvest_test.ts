@@ -106,7 +106,7 @@ Deno.test("a harvest survives a reload that does not change the connection's cre
   assert.equal(harvest.size, 0);
 });
 
-Deno.test("read() shows the last answer's headers for a service that only has headers", async () => {
+Deno.test("read() shows the quota in the last answer's headers for a service that has no quota endpoint", async () => {
   const { service, harvest, clock, calls } = createHarness();
   const config = await configWith(OPENAI);
   const read = async () =>
@@ -190,7 +190,7 @@ function usedOf(connection: Connection): {
   return { read, harness };
 }
 
-Deno.test("read() shows the newer of endpoint and headers", async () => {
+Deno.test("read() prefers the newer reading, from the endpoint or from headers", async () => {
   const { read, harness } = usedOf(CODEX);
   const { clock, harvest, scripts } = harness;
   scripts.set("codex.example", () => codexUsage({ hours: 7, week: 2 }));
@@ -255,7 +255,7 @@ Deno.test("read() forgets the harvested quotas of removed connections", async ()
   assert.equal(harvest.size, 1);
 });
 
-Deno.test("a harvest announces new quotas once until they are taken, and keeps the latest of each connection", () => {
+Deno.test("a harvest announces new quotas once until takeNews(), and returns the latest quota of each connection", () => {
   const clock = createFakeClock(NOW_MS);
   let announced = 0;
   const harvest = createHarvest({ clock, onNews: () => announced++ });
@@ -273,7 +273,7 @@ Deno.test("a harvest announces new quotas once until they are taken, and keeps t
   assert.equal(announced, 2);
 });
 
-Deno.test("a harvest accepts newer quotas from others without an announcement, and ignores older ones", () => {
+Deno.test("a harvest accepts newer quotas from other harvests without an announcement, and ignores older quotas", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock, onNews() {} });
   const elsewhere = createHarvest({ clock });
@@ -364,7 +364,7 @@ Deno.test("learn() keeps a newer reading for its lifetime, and sends no request"
   assert.deepEqual(service.known(ZAI), []);
 });
 
-Deno.test("a good or failed reading is the same after its way as JSON", async () => {
+Deno.test("a reading, successful or failed, is equal after conversion to JSON and back", async () => {
   const { service, poller, scripts } = createHarness();
   scripts.set(
     "quota.example",

@@ -251,7 +251,7 @@ Deno.test("readQuota() rejects an answer with more than 512 windows", async () =
   assert.match(many.failure.message, /more than 512 windows/);
 });
 
-Deno.test("readQuota() rejects a number beyond the range of numbers", async () => {
+Deno.test("readQuota() rejects a number that is too large for JavaScript", async () => {
   const text = JSON.stringify(fixture("zai/credits")).replace("115", "1e999");
   const reading = await read(await sourceOfFixture("zai/credits"), text);
   assert.ok(!isGood(reading));

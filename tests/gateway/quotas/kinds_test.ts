@@ -100,7 +100,7 @@ Deno.test("known() remembers an exhausted window until its reset", async () => {
   assert.equal(calls.length, 1);
 });
 
-Deno.test("known() remembers an exhausted window over failed readings, until one shows room", async () => {
+Deno.test("known() remembers an exhausted window over failed readings, until a reading shows room", async () => {
   const { percents, clock, scripts, service, one, config } = await readOnce(
     100,
   );

@@ -110,7 +110,7 @@ Deno.test("readQuota() returns a failure by the status", async (t) => {
       assert.equal((await failureOf({ fetch })).reason, reason);
     });
   }
-  await t.step("404 is no_plan if the service means that", async () => {
+  await t.step("404 from kimi is no_plan", async () => {
     const source = sourceOf("kimi");
     const fetch = answering("no", { status: 404 });
     assert.equal((await failureOf({ fetch, source })).reason, "no_plan");

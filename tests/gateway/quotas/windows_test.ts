@@ -147,7 +147,7 @@ Deno.test("complement() converts a remaining share into a used one", () => {
   assert.equal(complement(undefined, 100), null);
 });
 
-Deno.test("period() returns the name of its length and the code of its unit", () => {
+Deno.test("period() returns the name of a window's length, and the code of its unit", () => {
   const expected = [
     [period(1, "minute"), "minute", 2],
     [period(1, "hour"), "hourly", 3],

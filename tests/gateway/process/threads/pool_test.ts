@@ -119,7 +119,7 @@ function startOf(thread: FakeThread | undefined) {
   return order;
 }
 
-Deno.test("the pool is ready when every thread listens on the port of the first", async () => {
+Deno.test("the pool is ready when every thread listens on the first thread's port", async () => {
   const { threads, start } = await createScene();
   const pool = await start();
   assert.equal(pool.url, "http://127.0.0.1:4000");
@@ -161,7 +161,7 @@ Deno.test("a thread that dies releases its counts, even those from its last mome
   assert.ok(requestsOf(threads[2]).add(1));
 });
 
-Deno.test("the start fails and ends every thread when one cannot listen", async () => {
+Deno.test("the start fails and ends every thread when one thread cannot listen", async () => {
   const { threads, timers, start } = await createScene((thread) =>
     thread.report(
       startOf(thread).server.port === 0
@@ -281,7 +281,7 @@ Deno.test("stop() drains every thread and waits for all", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("stop() forwards a request to hurry to every thread", async () => {
+Deno.test("stop() asks every thread to hurry when the given promise resolves", async () => {
   const { threads, start } = await createScene();
   const pool = await start();
   const stopping = pool.stop(Promise.resolve());
@@ -312,7 +312,7 @@ function noticesOf({ orders }: FakeThread | undefined = NO_THREAD): Notice[] {
   );
 }
 
-Deno.test("a notice of one thread reaches only the others", async () => {
+Deno.test("a notice of one thread reaches only the other threads", async () => {
   const { threads, start } = await createScene();
   await start();
   const notice: Notice = {
@@ -490,7 +490,7 @@ Deno.test("metrics are summed over all threads, dead ones included", async () =>
   });
 });
 
-Deno.test("a silent thread has its previous metrics in a scrape, and a dead one delays no scrape", async () => {
+Deno.test("a scrape has a silent thread's previous metrics, and does not wait for a dead thread", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   const [one, two] = threads;

@@ -34,11 +34,11 @@ Deno.test("anthropic sends no request for an API key unless the quota has a sepa
   );
 });
 
-Deno.test("anthropic tolerates a read every five minutes", () => {
+Deno.test("anthropic is read at most every five minutes", () => {
   assert.equal(anthropic.poll?.paceMs, 300_000);
 });
 
-Deno.test("anthropic reads the list of limits, and the flat windows that are missing in it", () => {
+Deno.test("anthropic reads the list of limits, and flat windows that the list lacks", () => {
   assertWindows(parse(source, fixture("anthropic/limits")), [
     "USAGE_LIMIT five_hour percent 100 10 90 10 2026-08-04T16:20:00.001Z",
     "USAGE_LIMIT:big_model weekly percent 100 102 0 102 2026-08-06T19:00:00.001Z",
@@ -55,7 +55,7 @@ Deno.test("anthropic reads flat windows without a list, and extra usage without 
   ]);
 });
 
-Deno.test("anthropic reads extra usage from its other spelling, in major units", () => {
+Deno.test("anthropic reads extra usage under its other name, in major units", () => {
   assertWindows(parse(source, fixture("anthropic/spend")), [
     "USAGE_LIMIT five_hour percent 100 0 100 0",
     "SPEND_LIMIT:extra_usage monthly EUR 40 10.05 29.95 25.125",

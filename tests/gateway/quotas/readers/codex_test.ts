@@ -39,7 +39,7 @@ Deno.test("codex sends the official client's request", () => {
   );
 });
 
-Deno.test("codex sends the id of the account in its token", async (t) => {
+Deno.test("codex sends the account id that the token names", async (t) => {
   await t.step("from the claim", () => {
     const claims = {
       "https://api.openai.com/auth": { chatgpt_account_id: "acc-1?>~" },

@@ -82,7 +82,7 @@ Deno.test("litellm reads the windows of a key without a main budget", () => {
   ]);
 });
 
-Deno.test("litellm reads a main budget without the envelope, even an overspent one", () => {
+Deno.test("litellm reads a main budget outside of `info`, even if it is overspent", () => {
   assertWindows(parse(sourceOf("litellm"), fixture("litellm/key_bare")), [
     "SPEND_LIMIT monthly USD 10 12 0 120 2026-10-01T00:00:00.000Z",
   ]);
@@ -139,7 +139,7 @@ Deno.test("litellm reports a budget once if two answers have it", () => {
   );
 });
 
-Deno.test("new-api reads its key, and the unit without a credential", () => {
+Deno.test("new-api reads its key with the credential, and its unit of money without one", () => {
   assert.deepEqual(requestsOf(sourceOf("new-api", { base })), [
     {
       url: "https://proxy.example/team/api/usage/token",

@@ -190,7 +190,7 @@ Deno.test("json reads a described error with status 200", async () => {
   assertFailure(() => parse(source, {}), "unavailable");
 });
 
-Deno.test("json without its settings reports it", () => {
+Deno.test("json reports missing settings", () => {
   assertFailure(() => requestsOf(sourceOf("json")), "configuration_required");
   const quota = { url: URL_TEXT };
   assertFailure(

@@ -90,7 +90,7 @@ Deno.test("zai reads credit windows and ignores the old token meter beside them"
   ]);
 });
 
-Deno.test("zai keeps every row with missing fields", () => {
+Deno.test("zai keeps rows that lack fields", () => {
   assert.deepEqual(parse(source, fixture("zai/fresh")), [
     // A window that has not begun has no reset.
     windowOf("credit_limit five_hour credits 12000 0 12000 0"),
