@@ -120,7 +120,7 @@ Deno.test("threads gather their counts, and each reads the sums of all threads",
   assert.ok(one.isSettled);
 });
 
-Deno.test("a dead thread's holds end within two minutes, and a running one's stay", async () => {
+Deno.test("a dead thread's holds end within two minutes, and a running thread's holds stay", async () => {
   const { one, two, sums, pass } = await threads();
   await one.reserve("of a dead thread", claims(9));
   one.close();
@@ -140,7 +140,7 @@ Deno.test("a thread sends its last counts when it stops", async () => {
   await settle();
 });
 
-Deno.test("a quota that several threads need is read once, and each gets its remaining lifetime", async () => {
+Deno.test("a quota that several threads need is read once, and each thread gets the reading's remaining lifetime", async () => {
   const { connect, requested, liveConfig, pass } = await threads();
   const [connection] = liveConfig.current().connections;
   assert.ok(connection);
@@ -319,7 +319,7 @@ Deno.test("a thread keeps one object for each reading until the configuration re
   assert.notEqual(copies[2], copies[0]);
 });
 
-Deno.test("a refusal has the time until the next reading", async () => {
+Deno.test("a refusal for lack of keys has the time until the next reading of keys", async () => {
   const keySets = createMainKeySets({
     keys: () => Promise.resolve({ retryAfterMs: 1234 }),
   });

@@ -146,7 +146,7 @@ Deno.test("a claim counts additions that are not sent yet", async () => {
   assert.equal(await isGranted(take(one, 4)), true);
 });
 
-Deno.test("a claim sends only the additions to its own tables, and the others later", async () => {
+Deno.test("a claim sends additions to its own tables at once, and additions to other tables later", async () => {
   const { one, ledger, pass } = open();
   add(one, 1);
   add(one, 5, DAY);
@@ -279,7 +279,7 @@ Deno.test("a claim is decided locally when its answer is lost, and the ledger ge
     assert.equal(await used(two), 1);
   }));
 
-Deno.test("each addition arrives once, however its batches break", async () => {
+Deno.test("each addition arrives once, however often the sending of a batch fails", async () => {
   const random = createRandom(15);
   const { ledger, one, pass } = open();
   const ways: Behaviour[] = ["answers", "breaks after", "breaks before"];
@@ -364,7 +364,7 @@ Deno.test("an emptied ledger grants claims by its own sums, whatever a process r
   assert.deepEqual([...await one.table(HOUR.table)], []);
 });
 
-Deno.test("holds of a dead process end after two minutes, and a running one's stay", async () => {
+Deno.test("holds of a dead process end after two minutes, and holds of a running process stay", async () => {
   const { one, two, link, pass } = open();
   await one.reserve("of a dead process", [claim(9)]);
   await two.reserve("of a living one", [claim(9)]);
@@ -446,7 +446,7 @@ Deno.test("a table has a sum after an addition of 0, but not after a read alone"
   assert.deepEqual([...await one.table(HOUR.table)], [["requests", 0]]);
 });
 
-Deno.test("once() returns true to one of all processes, or to each of them while the ledger is away", async () => {
+Deno.test("once() returns true in only one process, or in each process while the ledger is away", async () => {
   const { one, two, link, secondLink } = open();
   const endsAtMs = NOW_MS + 60_000;
   assert.equal(await one.once("first", endsAtMs), true);

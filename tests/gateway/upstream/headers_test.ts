@@ -52,7 +52,7 @@ Deno.test("answerHeaders() withholds headers of the upstream's connection", () =
   assert.deepEqual(shown(withheld), {});
 });
 
-Deno.test("answerHeaders() withholds all of several cookies", () => {
+Deno.test("answerHeaders() withholds every set-cookie header", () => {
   const headers = new Headers([["set-cookie", "a=1"], ["set-cookie", "b=2"]]);
   assert.deepEqual(shownOf(headers), []);
 });
@@ -185,7 +185,7 @@ Deno.test("every header of providers' SDKs and agents reaches the provider", () 
   assert.deepEqual(sent.filter(isWithheldFromUpstream), []);
 });
 
-Deno.test("the test of a name takes linear time", () => {
+Deno.test("isWithheldFromUpstream() takes linear time", () => {
   // In quadratic time, these names would take minutes.
   for (const part of ["a", "user", "user-", "token-", "-", "client-key"]) {
     const name = part.repeat(2 ** 20);
@@ -272,7 +272,7 @@ Deno.test("upstreamHeaders() prefers the connection's fixed headers", async () =
   });
 });
 
-Deno.test("upstreamHeaders() changes a list only if it has a value of headers_drop", async () => {
+Deno.test("upstreamHeaders() changes a list in a header only if the list has a value of headers_drop", async () => {
   const headersDrop = { "anthropic-beta": ["b", "d"] };
   const listAfter = async (value: string) =>
     (await headersFor({ "anthropic-beta": value }, { headersDrop }))[

@@ -123,7 +123,7 @@ Deno.test("the current use has the used share, the rest and the reset of every l
   ]);
 });
 
-Deno.test("the current use shows the fullest of limits with one name, and no rest of an exceeded one", async () => {
+Deno.test("the current use shows only the fullest of limits with the same name, and a rest of 0 if it is exceeded", async () => {
   const { limits } = await currentUse({
     tokens: tokens({
       alice: {

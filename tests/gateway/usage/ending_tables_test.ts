@@ -170,7 +170,7 @@ Deno.test("the caller's own oldest table is dropped when sessions cannot share o
   assert.ok(tables.find(placeOf("mallory", 984)));
 });
 
-Deno.test("the earliest of several ends of a table counts", () => {
+Deno.test("a table that is opened with several ends keeps the earliest end", () => {
   const { clock, tables } = begin();
   const life = { table: "life", isLife: true };
   const opened = tables.open({ ...life, endsAtMs: 3000 });

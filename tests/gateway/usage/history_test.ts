@@ -99,7 +99,7 @@ Deno.test("each day keeps its own date over months, and is dropped after 35 days
   }
 });
 
-Deno.test("a group's history sums those of its members, a token's has only its own requests", async () => {
+Deno.test("a group's history sums its members' requests, and a token's history has only the token's requests", async () => {
   const { count, history } = setUp();
   count(5, { groups: ["interns"] });
   count(7, { name: "bob", groups: ["interns"] });

@@ -18,7 +18,7 @@ function windowOf(type: string, usedPercent: number): QuotaWindow {
   });
 }
 
-Deno.test("invented windows in each answer of a provider take limited memory", async () => {
+Deno.test("a provider that invents windows in each answer takes limited memory", async () => {
   const { connections: [connection] } = await minimalConfig();
   assert.ok(connection !== undefined);
   let windows: readonly QuotaWindow[] = [];

@@ -100,7 +100,7 @@ function reported({ caller, connection, model, atMs, counts }: Use) {
   return [caller.name, connection, model, at, counts.requests];
 }
 
-Deno.test("createReplay() counts the usage of each model of a request, and the request for the serving one", () => {
+Deno.test("createReplay() counts the usage of each model of a request, but the request only for the serving model", () => {
   const { uses } = replayed([{
     time: "2026-11-21T11:00:00.000Z",
     usage: { input_tokens: 110, output_tokens: 11 },

@@ -116,7 +116,7 @@ Deno.test("a request whose caller disconnects during a claim reserves nothing", 
   assert.equal(sums.size, 0);
 });
 
-Deno.test("a refusal shows the usage of others and of running requests", async () => {
+Deno.test("a refusal adds the reservations of running requests to the counted usage", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
@@ -208,7 +208,7 @@ Deno.test("the next attempt or the end of the request releases an attempt's rese
   assert.notEqual(await open().tally.enter([deployment]), undefined);
 });
 
-Deno.test("a limit excludes a connection until its reset", async () => {
+Deno.test("a limit excludes a connection until the limit's reset", async () => {
   const { config, service, caller, deployment, open } = await openService();
   for (let count = 0; count < 2; count++) {
     await open().tally.enter([deployment]);

@@ -55,7 +55,7 @@ Deno.test("Tally.enter() releases its reservation if the request ends meanwhile"
   assert.deepEqual(uses, []);
 });
 
-Deno.test("Tally.withdraw() counts a request for the previous connection", async () => {
+Deno.test("Tally.withdraw() counts a request for the connection of the previous attempt", async () => {
   const { record, end, tally, deployments, changes, uses, attempt } =
     await begin();
   tally.enter(deployments);

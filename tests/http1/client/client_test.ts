@@ -42,7 +42,7 @@ Deno.test("one connection serves one request after another", async () => {
   assert.deepEqual(served(scene), [3]);
 });
 
-Deno.test("each of several simultaneous requests has its own connection, and the newest one serves next", async () => {
+Deno.test("each of several simultaneous requests has its own connection, and the newest connection serves the next request", async () => {
   using scene = createClientScene();
   await openIdle(scene, 3);
   assert.deepEqual(served(scene), [1, 1, 1]);
@@ -79,7 +79,7 @@ async function createSlowScene(): Promise<{
   return { scene, dials, busy, free };
 }
 
-Deno.test("requests whose new connections hang use an idle one in turn", async () => {
+Deno.test("requests whose new connections hang take turns on an idle connection", async () => {
   const { scene, dials, busy, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -194,7 +194,7 @@ Deno.test("a request that needs a new connection leaves the idle ones alone", as
   assert.ok(scene.opened.every(({ isClosed }) => !isClosed));
 });
 
-Deno.test("a reused connection that is lost before any response closes all that were idle before it was used", async (t) => {
+Deno.test("a reused connection that is lost before its response closes connections that have been idle since before its use", async (t) => {
   const losses: Readonly<
     Record<string, (lost: ScriptedDuplex, leaving: AbortController) => void>
   > = {
@@ -277,7 +277,7 @@ interface Surplus {
   readonly after?: (duplex: ScriptedDuplex) => void;
 }
 
-Deno.test("a connection with bytes after its response serves no other request, even one at the same moment", async (t) => {
+Deno.test("a connection with bytes after its response serves no other request, not even a simultaneous one", async (t) => {
   const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother";
   const ways: Readonly<Record<string, Surplus>> = {
     "before": { before: (duplex) => duplex.give(surplus) },
@@ -340,7 +340,7 @@ Deno.test("a client that is disposed closes idle connections at once and others 
   assert.equal(scene.timers.untilNextMs, undefined);
 });
 
-Deno.test("an unread response keeps its connection, and its cancellation closes that", async () => {
+Deno.test("an unread response keeps its connection open, and cancelling the response closes the connection", async () => {
   using scene = createClientScene({
     open: () => createScriptedDuplex({ answers: [OK.slice(0, -1), OK] }),
   });

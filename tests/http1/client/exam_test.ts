@@ -9,7 +9,7 @@ import { findNode, readByLlhttp } from "./llhttp.ts";
 import { loadExchanges } from "../../support/recorded/exchanges.ts";
 import { steps } from "../../support/steps.ts";
 
-Deno.test("every odd response has the verdict of the table: whole, byte by byte and cut at every byte", (t) =>
+Deno.test("every odd response has the table's verdict, whether it arrives whole, byte by byte or in two pieces", (t) =>
   steps(t, ODD_RESPONSES, async ([, { text, verdict }]) => {
     assert.deepEqual(await examine([text]), verdict, "whole");
     assert.deepEqual(await examine(text), verdict, "byte by byte");

@@ -204,7 +204,7 @@ Deno.test("a request that would break its head is not sent", () => {
   }
 });
 
-Deno.test("a request marks the end of its body only once, whatever its headers are", () => {
+Deno.test("formatHead() rejects headers that only the client may write", () => {
   for (const name of ["Host", "content-length", "Transfer-Encoding"]) {
     assert.throws(
       () => formatHead({ ...GET, headers: [[name, "5"]], bodyBytes: 7 }),

@@ -4,7 +4,7 @@ import { bytesOf, byteText } from "../../../src/base/streams/bytes.ts";
 
 const KIB = 1024;
 
-Deno.test("joinForWrite() joins text and parts of any length, one byte a character", () => {
+Deno.test("joinForWrite() joins text and parts of any length, and writes each character as one byte", () => {
   for (const length of [0, 1, 16 * KIB - 6, 16 * KIB, 200 * KIB]) {
     const part = "x".repeat(length);
     const joined = joinForWrite("é: ", [bytesOf(part), bytesOf("y")], "ÿ\n");
@@ -13,7 +13,7 @@ Deno.test("joinForWrite() joins text and parts of any length, one byte a charact
   }
 });
 
-Deno.test("the memory of a write serves another only after it has ended", () => {
+Deno.test("the memory of a write is reused only after the write has ended", () => {
   for (const length of [10, 100 * KIB]) {
     const running = joinForWrite("", [bytesOf("a".repeat(length))]);
     const ended = joinForWrite("", [bytesOf("b".repeat(length))]);

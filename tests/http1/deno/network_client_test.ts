@@ -190,7 +190,7 @@ const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
     `socks5h://me:secret@127.0.0.1:${port}`,
 };
 
-Deno.test("a request fails when its connection ends under it, and reaches no server twice, on every route", (t) =>
+Deno.test("a request fails when the server closes its connection, and reaches no server twice, on every route", (t) =>
   steps(t, Object.entries(WAYS), async ([way, addressOf]) => {
     await using upstream = startKeepAliveUpstream(({ turn }) =>
       turn < 2 ? "answer" : "close"

@@ -109,7 +109,7 @@ const FORMS = (port: number) => [
 ];
 
 for (const [kind, send] of Object.entries(KINDS)) {
-  Deno.test(`NO_PROXY keeps ${kind} from the proxy with every form of an entry`, async () => {
+  Deno.test(`NO_PROXY keeps ${kind} from the proxy, whatever form its entry has`, async () => {
     await using server = startServer();
     await using proxy = startScriptedProxy(REFUSED);
     const proxied = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };

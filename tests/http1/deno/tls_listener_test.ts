@@ -141,7 +141,7 @@ Deno.test("a few stalled TLS handshakes change nothing for other callers", async
   assert.equal(await scene.speak(), "direct");
 });
 
-Deno.test("after many stalled TLS handshakes, further ones end after 30 seconds, and the peer with the most loses its oldest at once", async () => {
+Deno.test("after many stalled TLS handshakes, each new one ends after 30 s, and the peer with the most loses its oldest at once", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");
@@ -188,7 +188,7 @@ Deno.test("callers reach the platform's TLS directly again after a minute withou
 /** More bytes than all buffers between the two ends hold. */
 const LONG = new Uint8Array(32 * 1024 * 1024);
 
-Deno.test("a caller on the detour receives all bytes that were written before its connection closed", async () => {
+Deno.test("a caller whose TLS takes the detour receives all bytes that were written before the connection closed", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");

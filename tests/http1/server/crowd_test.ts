@@ -73,7 +73,7 @@ function createPlatform() {
   };
 }
 
-Deno.test("no caller is served much more often than another, even if there are more than the platform reads in a turn", async () => {
+Deno.test("no caller is served much more often than another, even with more callers than the platform reads in a turn", async () => {
   const platform = createPlatform();
   const server = createHttp1Server({
     handler: () =>

@@ -778,7 +778,7 @@ Deno.test("an incomplete head takes at most twice its bytes of memory", async ()
   duplex.close();
 });
 
-Deno.test("a socket closes if a head is incomplete 30 seconds after its first byte, or the first one after the opening", async (t) => {
+Deno.test("a socket closes 30 seconds after the first byte of an incomplete head, or after its opening without a first request", async (t) => {
   for (const begun of ["", "GET /a HTT", GET + "GET /a HTT"]) {
     await t.step(`after "${begun}"`, async () => {
       const { duplex, server, timers } = open(() => new Response("x"));
@@ -804,7 +804,7 @@ Deno.test("a socket may be idle between two requests without a limit, and has no
   await server.close();
 });
 
-Deno.test("closeIdle() closes the sockets that have waited for long, and no other", async () => {
+Deno.test("closeIdle() closes only the sockets that have been idle for long", async () => {
   const busy = createScriptedDuplex();
   const body = openBody();
   const { duplex, server, timers } = open(({ url }) =>
