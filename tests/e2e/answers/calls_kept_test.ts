@@ -119,7 +119,7 @@ function checkSession(seen: readonly JsonObject[], ids: readonly string[]) {
   }
 }
 
-Deno.test("Anthropic's SDK gets different ids for the calls of a session, even if the provider repeats its ids", async (t) => {
+Deno.test("Anthropic's SDK gets different ids for the tool calls of a session, even if the provider repeats ids", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileOf(upstream.url));
   const sdk = new Anthropic({
@@ -171,7 +171,7 @@ Deno.test("Anthropic's SDK gets different ids for the calls of a session, even i
   );
 });
 
-Deno.test("OpenAI's SDK gets different ids for the calls of a session, even if the provider repeats its ids", async (t) => {
+Deno.test("OpenAI's SDK gets different ids for the tool calls of a session, even if the provider repeats ids", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileOf(upstream.url));
   const sdk = new OpenAI({

@@ -138,7 +138,7 @@ const CHUNKS = [
 const USAGE = { prompt_tokens: 3, completion_tokens: 5000, total_tokens: 5003 };
 
 // "Requests with max_tokens > 4096 must have stream=true": https://github.com/nullclaw/nullclaw/pull/231
-Deno.test("a long whole answer is requested from Fireworks as a stream, and arrives whole with its usage", async () => {
+Deno.test("a long JSON answer is requested from Fireworks as a stream, and reaches the caller as JSON with its usage", async () => {
   await using upstream = startUpstream((seen) => {
     const body = parseJson(seen.text());
     assert.ok(isJsonObject(body));

@@ -344,7 +344,7 @@ async function checkLive({ url }: ServedGateway): Promise<void> {
 }
 
 for (const encoding of Object.keys(PIECES)) {
-  Deno.test(`while an answer inflates to output without content, ${encoding}, other requests are served and its caller may leave`, async (t) => {
+  Deno.test(`while a compressed answer inflates to no content, ${encoding}, other requests are served and the caller may leave`, async (t) => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream);
@@ -364,7 +364,7 @@ for (const encoding of Object.keys(PIECES)) {
     }
   });
 
-  Deno.test(`an answer that inflates to output without content, ${encoding}, ends at the deadline of the first output`, async () => {
+  Deno.test(`a compressed answer that inflates to no content, ${encoding}, ends at the deadline of the first output`, async () => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream, { first_output: 1500 });

@@ -90,7 +90,7 @@ for (const pair of PAIRS) {
     }
   });
 
-  Deno.test(`a ${from} caller of a ${to} upstream gets its whole answer as a stream, and its stream as a whole answer`, async () => {
+  Deno.test(`a ${from} caller of a ${to} upstream gets JSON from a stream, and a stream from JSON`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(
       pairsFile(upstream.url, { stream_only: true }),

@@ -104,7 +104,7 @@ Deno.test("content types that are not JSON are 415", async (t) => {
     assert.equal(error.type, "invalid_request_error");
   });
   await t.step(
-    "another content type of JSON is forwarded unchanged",
+    "a content type of JSON other than application/json is forwarded unchanged",
     async () => {
       const headers = { "content-type": "Application/VND.api+json" };
       const request = ask("chat", hello("chat"), headers);

@@ -283,7 +283,7 @@ async function ordered(threads: readonly FakeThread[], index: number) {
   throw new Error(`Waited in vain for an order to thread ${index}`);
 }
 
-Deno.test("a caller that leaves while a thread translates its long body ends that thread, and the next body gets another one", async () => {
+Deno.test("a caller that leaves while a thread translates a long body ends the thread, and the next body gets a new thread", async () => {
   const { threads, bodies, gateway, translationPool } = await openThreaded(
     "chat",
   );

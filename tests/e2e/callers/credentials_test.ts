@@ -130,7 +130,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("one valid credential of one caller is enough when both headers are read", async (t) => {
+Deno.test("one valid credential is enough on routes that read both credential headers", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const routeName of ["a Messages route", "the list of models"]) {
@@ -356,7 +356,7 @@ const WHOLE_ANSWERS = {
   },
 };
 
-Deno.test("a whole answer that quotes the key arrives without it, native or translated, whole or streamed", async () => {
+Deno.test("a JSON answer that quotes the key arrives without the key, native or translated, as JSON or as a stream", async () => {
   await using upstream = startUpstream(({ path }) =>
     Response.json(WHOLE_ANSWERS[protocolOfPath(path)])
   );

@@ -141,7 +141,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
     }
   });
 
-  Deno.test(`a call of a custom tool from a ${protocol} connection becomes a function with the text itself, and is restored in the next request`, async () => {
+  Deno.test(`a custom tool's call from a ${protocol} connection becomes a function call with plain text as its arguments, and the next request restores it`, async () => {
     await using upstream = startUpstream((seen) =>
       upstreamAnswer(protocol, calling(call), bodyOf(seen).stream === true)
     );

@@ -85,7 +85,7 @@ Deno.test("a body that names an alias among the models for the provider to choos
   assert.deepEqual(upstream.requests.items, []);
 });
 
-Deno.test("GET /models lists aliases except hidden ones, and GET /models/{id} returns all", async () => {
+Deno.test("GET /models lists all aliases except hidden ones, and GET /models/{id} accepts every alias", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const headers = { authorization: `Bearer ${ALICE_TOKEN}` };

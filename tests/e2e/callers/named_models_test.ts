@@ -166,7 +166,7 @@ Deno.test("a body that names only the token's models is forwarded byte for byte"
   }
 });
 
-Deno.test("a connection is skipped if a body names a model of it that is not the token's, and the next one serves", async () => {
+Deno.test("a connection is skipped if it lacks a model that the body names, and the next connection serves", async () => {
   await using upstream = startUpstream();
   const models = (other: string) => ["model-a", other];
   await using gateway = await startGateway(minimalFile({

@@ -101,7 +101,7 @@ Deno.test("a WebSocket upgrade of /responses is 426, with and without a credenti
   }
 });
 
-Deno.test("a GET of /responses without an upgrade, or with another one, is 405", async (t) => {
+Deno.test("a GET of /responses without an upgrade, or with an upgrade to HTTP/2, is 405", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   await steps(t, ["", "upgrade: h2c\r\n"], async (upgrade) => {
     const answer = await sendRaw(
@@ -189,7 +189,7 @@ Deno.test("an ambiguous request is rejected in the protocol of its path", async 
   });
 });
 
-Deno.test("a body with another coding within its chunks is rejected in the caller's protocol", async (t) => {
+Deno.test("a body with a transfer coding besides chunked is rejected in the caller's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   await steps(t, Object.entries(CODED), async ([, request]) => {

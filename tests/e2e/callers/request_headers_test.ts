@@ -138,7 +138,7 @@ async function passHeaders(
   assert.equal(answer.status, 200, answer.body);
 }
 
-Deno.test("a caller's headers are forwarded, except its own ones, with the connection's credential", async () => {
+Deno.test("a caller's headers are forwarded, with the connection's credential instead of the caller's", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   // The server itself answers `expect`, and then waits for a body that it already has.

@@ -284,7 +284,7 @@ async function descriptorsOf(pid: number): Promise<number> {
   return new TextDecoder().decode(stdout).split("\n").length;
 }
 
-Deno.test(`when a fifth of ${REQUESTS} requests over all pairs of protocols leave, the others get the right answers, and nothing leaks`, async () => {
+Deno.test(`when the callers of a fifth of ${REQUESTS} requests over all pairs of protocols leave, the others get the right answers, and nothing leaks`, async () => {
   await using scene = await startScene();
   const settle = (left: number) =>
     until(

@@ -172,7 +172,7 @@ for (const scene of SCENES) {
           );
         });
 
-        await t.step("is reported near its end once", async () => {
+        await t.step("a nearly used limit is reported once", async () => {
           await until(() => gateways.near().length > 0, "the line");
           assert.equal(gateways.near().length, 1);
         });

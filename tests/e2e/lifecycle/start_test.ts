@@ -35,7 +35,7 @@ async function fileOf(text: string): Promise<TempFolder> {
   return { ...folder, path };
 }
 
-Deno.test("serve starts without write permission, an upstream and a second listener; port 0 is a free one", async () => {
+Deno.test("serve starts without write permission, upstream and second listener, and port 0 means any free port", async () => {
   const file = familiesFile("http://127.0.0.1:9", { server: { port: 0 } });
   await using gateway = await serveFile(file);
   assert.match(gateway.output(), /^listening on http:\/\/127\.0\.0\.1:\d+\n/m);
@@ -114,7 +114,7 @@ Deno.test("serve speaks TLS with its certificate", async () => {
   await assert.rejects(askOnce(plain));
 });
 
-Deno.test("serve on a taken port reports it and ends with 1", async () => {
+Deno.test("serve reports a taken port and exits with 1", async () => {
   await using taken = startUpstream();
   const port = Number(new URL(taken.url).port);
   await using file = await fileOf(
@@ -166,7 +166,7 @@ Deno.test("a token of `token new` is accepted by a gateway with the printed entr
   assert.equal(await statusOf(ALICE_TOKEN), 401);
 });
 
-Deno.test("the exit code of the version is 0, that of unknown arguments is 2", async () => {
+Deno.test("the program exits with 0 after --version, and with 2 after an unknown option", async () => {
   const version = await runProgram(["--version"]);
   assert.deepEqual([version.code, version.stderr], [0, ""]);
   assert.ok(version.stdout.startsWith(`model-gateway ${manifest.version}\n`));

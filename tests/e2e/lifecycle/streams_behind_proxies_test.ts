@@ -137,7 +137,7 @@ async function stream(
   assert.ok(text.includes(LAST) || from !== PROTOCOL_OF[to]);
 }
 
-Deno.test("every stream forbids proxies to hold it back, and keeps the provider's own cache-control", async (t) => {
+Deno.test("every stream forbids proxies to buffer, and keeps the provider's own cache-control", async (t) => {
   let headers: Readonly<Record<string, string>> = {};
   const cases: readonly (readonly [given: string | undefined, sent: string])[] =
     [

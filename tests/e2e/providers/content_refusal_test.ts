@@ -115,7 +115,7 @@ async function checkTold(
   assert.equal(line.connection, "first");
 }
 
-Deno.test("each of three flagged prompts gets one error, and they cause no cool-down", async (t) => {
+Deno.test("each of three flagged prompts gets one error, and none causes a cool-down", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       await using scene = await open(way, MODERATED);

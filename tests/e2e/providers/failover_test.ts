@@ -119,7 +119,7 @@ Deno.test("another connection serves when the first cannot be reached or breaks 
   });
 });
 
-Deno.test("another connection serves when the first refuses a request before its end", async () => {
+Deno.test("another connection serves when the first refuses a request before the whole body is sent", async () => {
   const refusal = '{"error":{"message":"Overloaded"}}';
   await using bad = startRawUpstream((connection) =>
     say(

@@ -396,7 +396,7 @@ Deno.test("the gateway itself ends an answer of xai at the caller's stop string,
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("bedrock-claude gets the betas in order, without those of headers_drop", async () => {
+Deno.test("bedrock-claude gets the betas in order, except the betas in headers_drop", async () => {
   const { received, lines, ask } = await gatewayFor(
     "bedrock-claude",
     FAKE_PROVIDERS["bedrock-claude"],

@@ -107,7 +107,7 @@ Deno.test("a provider with a low limit for HTTP/2 streams gets all requests at o
   assertUncoupled(upstream);
 });
 
-Deno.test("no request fails when twenty kept connections fall silent at once, and each second attempt is logged", async () => {
+Deno.test("no request fails when twenty kept connections fall silent at once, and every repeated attempt is logged", async () => {
   const KEPT = 20;
   let waiting: Http2ServerResponse[] = [];
   let together = KEPT;

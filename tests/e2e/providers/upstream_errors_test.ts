@@ -154,7 +154,7 @@ const STATUSES = [
   ...[451, 500, 501, 502, 503, 504, 520, 529],
 ];
 
-Deno.test("all other errors of an upstream are forwarded with their status, body and wait headers", async (t) => {
+Deno.test("an upstream's error that does not concern the gateway's key is forwarded with its status, body and wait headers", async (t) => {
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {

@@ -86,7 +86,7 @@ const SENT = {
 
 const KINDS = ["whole", "stream", "count"] as const;
 
-Deno.test("Vertex gets the path, the fields and the headers of Anthropic's own SDK for it", async () => {
+Deno.test("Vertex gets the path, the fields and the headers that Anthropic's SDK for Vertex sends", async () => {
   await using gateway = await open();
   for (const kind of KINDS) {
     const [path, body] = SENT[kind];
@@ -189,7 +189,7 @@ Deno.test("a caller's anthropic_version reaches Vertex unchanged, and only once"
   assert.match(twice.text, /\\"anthropic_version\\" occurs in it twice/);
 });
 
-Deno.test("a long body for Vertex changes in the same way", async () => {
+Deno.test("in a long body for Vertex, anthropic_version replaces the model, and nothing else changes", async () => {
   await using gateway = await open();
   const content = "x".repeat(400_000);
   const after =
@@ -229,7 +229,7 @@ Deno.test("a stream of Claude on Vertex arrives completely", async () => {
   assert.match(text, /event: message_stop\ndata: .*\n\n$/);
 });
 
-Deno.test("errors of Vertex reach the caller by their kind, and those about the gateway's token without the provider's text", async () => {
+Deno.test("an error of Vertex reaches the caller with its status, or as 502 without its text if it concerns the gateway's token", async () => {
   await using gateway = await open();
   const body = { model: "gone", max_tokens: 50, messages: MESSAGES };
   const gone = await gateway.send("/messages", body);

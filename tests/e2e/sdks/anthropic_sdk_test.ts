@@ -163,7 +163,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     });
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, reports a token's own limit, and ends the stream when it disconnects`, async () => {
+  Deno.test(`the Anthropic SDK ${generation}, reports a token's own limit, and ends the upstream's stream by disconnecting`, async () => {
     const answer = openAnswer();
     await using upstream = startUpstream(() => answer.response);
     await using gateway = await startGateway(

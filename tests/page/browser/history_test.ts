@@ -73,7 +73,7 @@ test("without any price, the days show tokens and offer no cost", async ({ page,
 });
 
 test(
-  "a limit of requests has a line, and requests are shown first if only they are limited",
+  "a limit of requests has a line, and requests are shown first if nothing else is limited",
   async ({ page, answer, signIn }) => {
     const report = usageReport(ownLimit({ unit: "requests", limit: 200 }));
     const history = report.history.map((day) => ({ ...day, cost_usd: null }));
@@ -134,7 +134,7 @@ test("the bar of a day with little usage is visible beside a high one", async ({
   assert.ok(Math.min(...heights) >= 1.9, String(Math.min(...heights)));
 });
 
-test("a cost that leaves requests out is marked, with their number", async ({ page, answer, signIn }) => {
+test("a cost that leaves requests out is marked, with the number of these requests", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day, index) => ({
     ...day,

@@ -152,7 +152,7 @@ for (const [scene, open] of Object.entries(SCENES)) {
 }
 
 test(
-  "the height of a card follows its own content, not that of its neighbours",
+  "the height of a card follows the card's content, not its neighbours' content",
   async ({ page, signIn, answer }) => {
     answer("/v1/limits", { json: everyState() });
     await signIn();

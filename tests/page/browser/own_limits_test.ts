@@ -111,7 +111,7 @@ test(
 );
 
 test(
-  "the limits are shown when the quotas cannot be read, and remain when the usage cannot",
+  "the limits are shown when the quotas cannot be read, and stay when the usage cannot be read",
   async ({ page, signIn, answer, runFor }) => {
     const usage = { json: usageReport(groupLimit(50)) };
     answer("/v1/limits", {
@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  "limits show their age when later ones cannot be read",
+  "limits show their age when newer limits cannot be read",
   async ({ page, signIn, answer, runFor }) => {
     const runUntil = (holds: () => Promise<boolean>, what: string) =>
       until(async () => {
@@ -366,7 +366,7 @@ test("a trial reports an absent gateway and a rejected token", async ({ page, si
   );
 });
 
-test("another choice ends a trial, and the page shows nothing of it for the next token", async ({ page, signIn, context }) => {
+test("choosing another model ends a trial, and the page hides the trial from the next token", async ({ page, signIn, context }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   await page.selectOption("#model", "demo-a");

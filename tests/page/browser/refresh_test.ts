@@ -49,7 +49,7 @@ async function setVisibility(page: Page, state: string): Promise<void> {
 }
 
 test(
-  "the page reads again after refresh_after_seconds, and the button does not make it sooner",
+  "the page reads again after refresh_after_seconds, and no earlier when the button is pressed",
   async ({ page, signIn, answer, asked, runFor }) => {
     const refresh = page.locator("#refresh");
     answer("/v1/limits", {
@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  "a reloaded page shows its last reading, and the next one comes no sooner",
+  "a reloaded page shows its last reading, and requests the next one no sooner than without a reload",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     await signIn();
@@ -228,7 +228,7 @@ test(
 );
 
 test(
-  "the quotas are not read sooner because the models are missing",
+  "missing models do not make the page read the quotas sooner",
   async ({ page, signIn, answer, asked, runFor }) => {
     answer("/v1/limits", LIST);
     answer("/v1/models", "offline");

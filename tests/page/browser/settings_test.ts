@@ -69,7 +69,7 @@ async function copied(
   return await readClipboard(page);
 }
 
-test("each client offers the models that it supports, with the number of the others", async ({ page, signIn, answer }) => {
+test("each client offers the models that it supports, and shows how many models it does not support", async ({ page, signIn, answer }) => {
   answer("/v1/models", MODELS);
   await signIn();
   assert.deepEqual(
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  "the page shows the command line's text for every client",
+  "the page shows the same setup text as the command line, for every client",
   async ({ page, signIn, answer, gateway }) => {
     answer("/v1/models", MODELS);
     await signIn();
@@ -294,7 +294,7 @@ test("the page shows why a token is rejected, keeps it in the field, and accepts
   assert.equal(asked.filter((path) => path === "/v1/limits").length, 2);
 });
 
-test("the page hides the rejection of a token when the next one is tried", async ({ page, context }) => {
+test("the page hides the rejection of a token when the next token is tried", async ({ page, context }) => {
   await page.fill("#token", "wrong");
   await page.press("#token", "Enter");
   const error = page.locator("#sign-in-error");
@@ -348,7 +348,7 @@ test("the page forgets the token on request", async ({ page, signIn, asked }) =>
   assert.deepEqual(asked.slice(before), ["/"]);
 });
 
-test("the page shows nothing of one token to the user of the next", async ({ page, signIn, answer }) => {
+test("the page shows nothing of one token to the user of the next token", async ({ page, signIn, answer }) => {
   await signIn();
   await page.getByRole("button", { name: "Forget token" }).click();
   const nothing = { json: { object: "list", data: [] } };
