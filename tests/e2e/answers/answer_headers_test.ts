@@ -75,7 +75,7 @@ function answerWith(
     `content-length: ${body.length}\r\n\r\n${body}`;
 }
 
-Deno.test("an upstream's headers are forwarded, except those of its connection", async () => {
+Deno.test("an upstream's headers are forwarded, except the headers that concern only its connection", async () => {
   await using upstream = startRawUpstream((connection) =>
     say(connection, answerWith({ ...PASSED, ...WITHHELD }, "{}"))
   );

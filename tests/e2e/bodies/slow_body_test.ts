@@ -267,7 +267,7 @@ Deno.test("a compression bomb is rejected before its end has arrived", async () 
   assert.equal(errorAnswer(await socket.answer(), "chat").status, 413);
 });
 
-Deno.test("other encodings are 415, with the accepted ones", async (t) => {
+Deno.test("an unsupported content encoding is 415, and the response names the supported encodings", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const protocol of PROTOCOLS) {
     for (const encoding of ["compress", "gzip, br", "utf-8", "constructor"]) {

@@ -136,7 +136,7 @@ Deno.test("agents' probes with HEAD need no credential", async (t) => {
   });
 });
 
-Deno.test("a wrong method is 405 and names the right one, in the path's protocol", async (t) => {
+Deno.test("a wrong method is 405 in the path's protocol, and the response names the right method", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const paths = RELAYED.flatMap(([, , paths]) => paths);
   for (const path of new Set([...paths, ...ANSWERED, ...PROBES])) {

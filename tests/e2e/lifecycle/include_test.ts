@@ -70,7 +70,7 @@ async function untilLines(
   );
 }
 
-Deno.test("an included file takes effect when it appears, changes, is renamed and disappears; a broken one changes nothing", async () => {
+Deno.test("an included file takes effect when it appears, changes, is renamed and disappears; a broken file changes nothing", async () => {
   await using folder = await openFolder();
   await using upstream = startUpstream(() => Response.json({}));
   await folder.put("a.yaml", "alice");

@@ -140,7 +140,7 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
   for (const one of running) await one.body?.cancel();
 });
 
-Deno.test("a full connection is 503 unless another one has the model", async (t) => {
+Deno.test("a full connection is 503 unless another connection has the model", async (t) => {
   const { upstream, answers } = startOpenUpstream();
   await using _ = upstream;
   const models = ["single", "pooled"];

@@ -176,7 +176,7 @@ async function assertLogged(
   assert.equal(upstream.heard.length, loggedAttempts(gateway));
 }
 
-Deno.test("a request goes over a new connection when the provider has closed the old one meanwhile", async () => {
+Deno.test("a request goes over a new connection when the provider has closed the old connection", async () => {
   await using upstream = startKeepAliveUpstream(() => "answer and close");
   await using gateway = await serve(upstream.url);
   assert.equal((await chat(gateway)).status, 200);

@@ -103,7 +103,7 @@ Deno.test("Vertex gets the path, the fields and the headers that Anthropic's SDK
   }
 });
 
-Deno.test("the strict fake of Vertex accepts the SDK's recorded requests, and refuses those for Anthropic's own API", async () => {
+Deno.test("the strict fake of Vertex accepts the SDK's recorded requests, and refuses requests for Anthropic's own API", async () => {
   await using gateway = await open();
   const at = "https://europe-west1-aiplatform.googleapis.com";
   const authorization = `Bearer ${VERTEX_TOKEN}`;

@@ -100,7 +100,7 @@ Deno.test("a caller waits at most 1.5 s, and a list that arrives later serves th
   await until(() => windows(catalog, config)[0] === 10, "the list");
 });
 
-Deno.test("concurrent callers share one reading", async () => {
+Deno.test("concurrent callers cause one reading of the list", async () => {
   const { asked, catalog, config } = await scene();
   const waiting = [1, 2, 3].map(() =>
     catalog.refresh(config.connections, never)

@@ -80,7 +80,7 @@ async function shownTo(token: Record<string, unknown>) {
   );
 }
 
-Deno.test("listedModels() returns the ids and aliases of a caller's models, except unlisted ones", async () => {
+Deno.test("listedModels() returns the ids and aliases of a caller's models, except unlisted models", async () => {
   assert.deepEqual(await shownTo({}), ["x: a x", "x-2: a x", "z: b z"]);
   assert.deepEqual(await shownTo({ connections: ["b"] }), [
     "x: b x",
@@ -97,7 +97,7 @@ async function problemsWith(connections: readonly unknown[]) {
   return problemsOf(await loadFile(minimalFile({ connections })));
 }
 
-Deno.test("two connections must not have one name", async () => {
+Deno.test("two connections must not have the same name", async () => {
   assert.deepEqual(
     await problemsWith([connectionFile(), connectionFile()]),
     ["connections[1].name: is also the name of connections[0]. Names must differ."],

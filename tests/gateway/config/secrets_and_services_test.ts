@@ -208,7 +208,7 @@ Deno.test("`kind: none` disables the reading of a quota", async () => {
   assert.equal(config.connections[0]?.quota, undefined);
 });
 
-Deno.test("force and omit of a connection add to those of its service", async () => {
+Deno.test("a connection's force and omit add to its service's force and omit", async () => {
   const config = await minimalConfig({
     connections: [{
       name: "main",

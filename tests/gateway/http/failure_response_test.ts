@@ -20,7 +20,7 @@ function fail(thrown: unknown, protocol: Protocol = "chat") {
 }
 
 for (const protocol of PROTOCOLS) {
-  Deno.test(`a caller of ${protocol} gets no wait that a timer cannot hold`, () => {
+  Deno.test(`the retry-after header for a caller of ${protocol} never overflows the client's timer`, () => {
     const failure = exhaustedFailure({ atMs: NOW_MS + YEAR_MS }, NOW_MS);
     const { response: { headers, status } } = fail(failure, protocol);
     assert.equal(status, 429);

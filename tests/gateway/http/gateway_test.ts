@@ -244,7 +244,7 @@ Deno.test("the gateway forbids caching of its own answers and of errors", async 
   });
 });
 
-Deno.test("the gateway forbids caching of translated answers, and keeps the provider's headers of native ones", async () => {
+Deno.test("the gateway forbids caching of translated answers, and keeps the provider's caching headers of native answers", async () => {
   const headers = { "cache-control": "max-age=5" };
   const message = {
     ...{ type: "message", role: "assistant", stop_reason: "end_turn" },

@@ -227,7 +227,7 @@ Deno.test("readQuota() ignores the failure of an optional call", async () => {
   assert.equal(reading.windows[0]?.unit, "quota");
 });
 
-Deno.test("readQuota() aborts the other calls of a reading when one fails", async () => {
+Deno.test("readQuota() aborts all calls of a reading when one call fails", async () => {
   let isAborted = false;
   const failure = await failureOf({
     source: sourceOf("new-api"),

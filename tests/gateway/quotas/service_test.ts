@@ -234,7 +234,7 @@ Deno.test("read() makes one call for a thousand concurrent callers", async () =>
   }
 });
 
-Deno.test("read() rejects for a caller who disconnects, and continues for the others", async () => {
+Deno.test("read() rejects for a caller who disconnects, and continues for other callers", async () => {
   const { service, scripts, calls } = createHarness();
   const one = zai("one");
   const { script, answer } = held();

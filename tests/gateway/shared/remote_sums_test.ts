@@ -310,7 +310,7 @@ Deno.test("many additions arrive in several batches", async () => {
   assert.ok(ledger.sums.read(sums).every((value) => value === 1));
 });
 
-Deno.test("a ledger that lost sums gets unsent additions once, and no earlier ones again", async (t) => {
+Deno.test("a ledger that lost sums gets unsent additions once, and no earlier additions again", async (t) => {
   for (const isSnapshot of [false, true]) {
     await t.step(isSnapshot ? "the last writes" : "everything", async () => {
       const { ledger, one, two, link, pass } = open();
@@ -375,7 +375,7 @@ Deno.test("holds of a dead process end after two minutes, and holds of a running
   assert.equal(await used(two), 1);
 });
 
-Deno.test("a ledger that returns gets the running holds, even those that it lost", async () => {
+Deno.test("a ledger that returns gets all running holds, even the holds that it had lost", async () => {
   const { ledger, one, two } = open();
   await take(one, 9);
   ledger.lose();

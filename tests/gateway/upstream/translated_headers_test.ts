@@ -88,7 +88,7 @@ Deno.test("translatedHeaders() omits the headers of every protocol", async () =>
   }
 });
 
-Deno.test("translatedHeaders() forwards the other headers", async () => {
+Deno.test("translatedHeaders() forwards headers that belong to no protocol", async () => {
   const open = { "user-agent": "agent/1", "x-session": "1" };
   assert.deepEqual(await headersFor(open), { ...OWN, ...open });
 });
@@ -126,7 +126,7 @@ Deno.test("translatedHeaders() prefers the connection's fixed headers", async ()
   assert.deepEqual(headers, { ...OWN, ...fixed });
 });
 
-Deno.test("translatedHeaders() adds its own beta to those of the connection, in every request", async () => {
+Deno.test("translatedHeaders() adds the gateway's own beta to the connection's betas, in every request", async () => {
   const ownHeaders: [string, string][] = [["anthropic-beta", "b"]];
   assert.deepEqual(
     await headersFor({ "anthropic-beta": "c" }, { ownHeaders }),

@@ -162,7 +162,7 @@ Deno.test("a receiver's Retry-After is obeyed up to five minutes", async () => {
   assert.equal(requests.length, 3);
 });
 
-Deno.test("many alerts of one caller do not displace those of others", async () => {
+Deno.test("many alerts of one caller do not displace other callers' alerts", async () => {
   const { sender, requests, log } = await open();
   for (let count = 0; count < 100; count++) {
     sender.send({ name: "mallory", text: `${count}` });

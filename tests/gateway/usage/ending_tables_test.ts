@@ -49,7 +49,7 @@ Deno.test("only tables that have ended are dropped", () => {
   assert.deepEqual([left(), left(), left()], [2, 1, 0]);
 });
 
-Deno.test("tables of unlisted callers are limited, and the one opened longest ago is dropped completely", () => {
+Deno.test("tables of unlisted callers are limited in number, and the table opened longest ago is dropped completely", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     maxUnlisted: 2,
@@ -95,7 +95,7 @@ const placeOf = (caller: string, session: number, endsAtMs = 1000) => ({
   ...{ table: `${caller}\t${session}`, crowd: caller, endsAtMs },
 });
 
-Deno.test("a caller's sessions beyond its limit share one table, and other callers' sessions keep theirs", () => {
+Deno.test("a caller's sessions beyond a limit share one table, and other callers' sessions keep their own tables", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     maxCrowded: 900,
@@ -154,7 +154,7 @@ Deno.test("a session that once counted in its caller's shared table stays there"
   assert.equal(open(16, 9000)?.size, 0);
 });
 
-Deno.test("the caller's own oldest table is dropped when sessions cannot share one", () => {
+Deno.test("the caller's own oldest table is dropped when sessions cannot share a table", () => {
   const clock = createFakeClock(0);
   const tables = createEndingTables(clock, () => new Map<string, number>(), {
     ...{ maxCrowded: 8, maxUnlisted: 1, crowds: "drop" },

@@ -91,7 +91,7 @@ Deno.test("requests whose new connections hang take turns on an idle connection"
   assert.equal(dials.length, 3);
 });
 
-Deno.test("a connection that opens too late for its request serves a later one", async () => {
+Deno.test("a connection that opens too late for its request serves a later request", async () => {
   const { scene, dials, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -121,7 +121,7 @@ Deno.test("a connection that opened too late and ended while idle makes no reque
   assert.equal(await textOf(await next), "ok");
 });
 
-Deno.test("a request that uses another connection succeeds although its own cannot be opened", async () => {
+Deno.test("a request that uses another connection succeeds although its own connection cannot be opened", async () => {
   const { scene, dials, free } = await createSlowScene();
   using _ = scene;
   const second = scene.send();
@@ -186,7 +186,7 @@ Deno.test("a connection serves no request five minutes after it was opened, howe
   assert.ok(scene.opened[0]?.isClosed);
 });
 
-Deno.test("a request that needs a new connection leaves the idle ones alone", async () => {
+Deno.test("a request that needs a new connection leaves idle connections alone", async () => {
   using scene = createClientScene();
   await openIdle(scene, 2);
   await textOf(await scene.send({ overNewConnection: true }));
@@ -224,7 +224,7 @@ Deno.test("a reused connection that is lost before its response closes connectio
   });
 });
 
-Deno.test("a connection that ends within a response does not affect the idle ones", async () => {
+Deno.test("a connection that ends within a response does not affect idle connections", async () => {
   using scene = createClientScene({
     open: (number) =>
       number === 1

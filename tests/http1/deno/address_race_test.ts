@@ -97,7 +97,7 @@ Deno.test("only the first address is tried while it may answer in time", async (
   assert.equal(race.timers.running, 0);
 });
 
-Deno.test("the next address is tried beside a slow one, and the first that answers wins", async () => {
+Deno.test("the next address is tried beside a slow address, and the first address that answers wins", async () => {
   const race = startRace(["a", "b", "c"]);
   race.timers.advance(250);
   await nextTurn();
@@ -122,7 +122,7 @@ Deno.test("a slow address may still answer first", async () => {
   assert.ok(second.isClosed);
 });
 
-Deno.test("the next address is tried at once when one fails", async () => {
+Deno.test("the next address is tried at once when an address fails", async () => {
   const race = startRace(["a", "b", "c"]);
   race.fail("a");
   await nextTurn();

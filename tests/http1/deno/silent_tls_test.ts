@@ -130,7 +130,7 @@ const WAYS: Readonly<
   },
 };
 
-Deno.test("an unanswered TLS handshake ends at the connect timeout or when the caller leaves, and at most one keeps its descriptor", (t) =>
+Deno.test("an unanswered TLS handshake ends at the connect timeout or when the caller leaves, and at most one descriptor stays open", (t) =>
   steps(t, Object.entries(WAYS), async ([, startProxy]) => {
     const port = freePort();
     const { url: proxyUrl, proxy } = startProxy(port);
@@ -184,7 +184,7 @@ Deno.test("simultaneous handshakes with a silent server keep a bounded number of
   assert.equal(client.handshakes.abandoned, MAX_UNANSWERED);
 });
 
-Deno.test("a server that leaves some handshakes unanswered serves the others, and keeps at most one descriptor", async () => {
+Deno.test("a server that leaves some handshakes unanswered serves other requests, and costs at most one descriptor", async () => {
   const port = freePort();
   const url = `https://127.0.0.1:${port}/`;
   await using upstream = startRawUpstream(

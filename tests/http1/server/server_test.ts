@@ -196,7 +196,7 @@ Deno.test("the date of a provider's response is kept, and its connection headers
   await server.close();
 });
 
-Deno.test("the span of a request ends once, with the status, or without one if the response was cut", async (t) => {
+Deno.test("the span of a request ends once, with the status, or without a status if the response was cut", async (t) => {
   const broken = () => {
     const duplex = createScriptedDuplex();
     duplex.breakWrites(new Error("reset"));
@@ -288,7 +288,7 @@ Deno.test("HTTP/1.0 gets a body without chunks that ends with the socket", async
   await server.close();
 });
 
-Deno.test("a response without a body, or to HEAD, is written without one", async () => {
+Deno.test("a response that has no body, or answers HEAD, is written without a body", async () => {
   const body = openBody();
   const { duplex, server } = open(({ method }) =>
     method === "HEAD"

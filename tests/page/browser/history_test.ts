@@ -121,7 +121,7 @@ test(
   { nowMs: NOON_MS },
 );
 
-test("the bar of a day with little usage is visible beside a high one", async ({ page, answer, signIn }) => {
+test("the bar of a day with little usage is visible beside a high bar", async ({ page, answer, signIn }) => {
   const report = usageReport();
   const history = report.history.map((day, index) => ({
     ...day,

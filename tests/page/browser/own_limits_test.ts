@@ -192,7 +192,7 @@ test(
   AT_NOON,
 );
 
-test("the page explains the bars of limits and of quotas if it shows them", async ({ page, signIn, answer }) => {
+test("the page explains the bars of limits and of quotas only if it shows such bars", async ({ page, signIn, answer }) => {
   const usage = { json: usageReport(groupLimit(50)) };
   answer("/v1/usage", usage);
   answer("/v1/limits", { json: listOf(entryOf("GLM team")) });

@@ -276,7 +276,7 @@ test(
 );
 
 test(
-  "cards with little or nothing left come first, the most urgent before the others",
+  "cards with little or nothing left come first, the most urgent card at the top",
   async ({ page, signIn, answer }) => {
     const reset = "2026-11-20T14:41:00.000Z";
     answer("/v1/limits", {

@@ -277,7 +277,7 @@ test("the page shows the windows of a token's connections, with their usage, rem
   assert.equal(await focusedId(page), "title");
 });
 
-test("the page shows why a token is rejected, keeps it in the field, and accepts the next one", async ({ page, signIn, asked }) => {
+test("the page shows why a token is rejected, keeps the token in the field, and accepts the next token", async ({ page, signIn, asked }) => {
   await page.fill("#token", "wrong");
   await page.press("#token", "Enter");
   await page.getByRole("alert").filter({ hasText: "token" }).waitFor();

@@ -127,7 +127,7 @@ function wordsOf(limit: LimitUsage): string {
   return `${nameParts(window).join(" ")}: ${leftText(window)}`;
 }
 
-Deno.test("ownLimits() puts the token's limits before those of its group", () => {
+Deno.test("ownLimits() puts the token's limits before its group's limits", () => {
   const own = ownLimits(
     usageReport(groupLimit(48.8), ownLimit(), groupLimit(1)),
   );

@@ -82,7 +82,7 @@ Deno.test("a preset has only endpoints that its connection's family can use", as
   );
 });
 
-Deno.test("a self-hosted server needs no key, and gets a configured one as a bearer token", async () => {
+Deno.test("a self-hosted server needs no key, and gets a configured key as a bearer token", async () => {
   const authOf = async (auth: unknown) =>
     configOf(await load({ service: "ollama", auth })).connections[0]?.auth;
   assert.deepEqual(await authOf(undefined), { scheme: "none" });

@@ -80,7 +80,7 @@ Deno.test("a token's expiry is read with milliseconds and any time zone", async 
   );
 });
 
-Deno.test("tokens with all connections share one set", async () => {
+Deno.test("tokens with all connections share one Set object", async () => {
   const config = await minimalConfig({
     tokens: [tokenFile(), tokenFile({ name: "bob", sha256: "b".repeat(64) })],
   });
@@ -262,7 +262,7 @@ Deno.test("a token without lists has the union of its groups' lists", async (t) 
   });
 });
 
-Deno.test("a token's own lists replace those of its groups", async () => {
+Deno.test("a token's own lists replace the lists of its groups", async () => {
   const own = { connections: ["kimi"], max_concurrent: 2 };
   assert.deepEqual(await accessOf({ group: "everyone", ...own }), {
     connections: ["kimi"],

@@ -108,7 +108,7 @@ Deno.test("an id is derived from the connection's name, stable and different for
   ]);
 });
 
-Deno.test("a connection's deadlines override the global ones", async () => {
+Deno.test("a connection's deadlines override the global deadlines", async () => {
   const config = await minimalConfig({
     timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
     connections: [

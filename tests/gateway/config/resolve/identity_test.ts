@@ -154,7 +154,7 @@ Deno.test("a file of keys that is invalid or unreadable is a problem", async () 
   ]);
 });
 
-Deno.test("two entries of one issuer are a problem", async () => {
+Deno.test("two entries with the same issuer are a problem", async () => {
   const identity = [identityFile(), identityFile()];
   assert.deepEqual(problemsOf(await loadFile(minimalFile({ identity }))), [
     "identity[1].issuer: is also the issuer of identity[0]. Write one entry, with a list of audiences.",

@@ -110,7 +110,7 @@ async function servedAs(
   );
 }
 
-Deno.test("an alias applies to every connection of its model, even if only one names it", async () => {
+Deno.test("an alias applies to every connection of its model, even if only one connection names the alias", async () => {
   const served = await servedAs([
     { name: "one", models: ["glm", { id: "kimi", aliases: ["claude-kimi"] }] },
     { name: "two", models: [{ id: "glm", aliases: ["claude-glm"] }] },
@@ -143,7 +143,7 @@ Deno.test("an alias of a disabled connection has no effect", async () => {
   assert.deepEqual(Object.keys(served), ["glm"]);
 });
 
-Deno.test("a model with an alias is resolved like one without", async () => {
+Deno.test("a model with an alias is resolved like a model without an alias", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({ models: [{ id: "a", aliases: ["b"] }] })],
   });

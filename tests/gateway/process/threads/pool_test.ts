@@ -232,7 +232,7 @@ Deno.test("a dead thread's reports are ignored", async () => {
   assert.deepEqual(written, []);
 });
 
-Deno.test("every thread and the replacement of a dead one get a new configuration", async () => {
+Deno.test("every thread and the replacement of a dead thread get a new configuration", async () => {
   const { threads, timers, liveConfig, start } = await createScene();
   await start();
   const tokens = [tokenFile({ name: "bob" })];
@@ -469,7 +469,7 @@ async function scrape(
   };
 }
 
-Deno.test("metrics are summed over all threads, dead ones included", async () => {
+Deno.test("metrics are summed over all threads, dead threads included", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   const [one, two] = threads;

@@ -124,7 +124,7 @@ Deno.test("each exchange sends its documented request, and gets a token for an h
     assert.deepEqual(log.entries, []);
   }));
 
-Deno.test("connections with the same exchange share one token, even while it is fetched", async () => {
+Deno.test("connections with the same exchange share one token, even while the token is fetched", async () => {
   const { book, issuers } = open();
   const found = await Promise.all(
     Array.from({ length: 20 }, () => book.tokenFor(OPENAI, "main")),
@@ -134,7 +134,7 @@ Deno.test("connections with the same exchange share one token, even while it is 
   assert.equal(issuers.requests, 1);
 });
 
-Deno.test("a token is renewed before its expiry, and the old one is used until then", async () => {
+Deno.test("a token is renewed before its expiry, and the old token is used until the renewal", async () => {
   const { book, issuers, changes, pass } = open();
   const before = await book.tokenFor(OPENAI, "main");
   assert.deepEqual(changes, [], "the first one is awaited");
@@ -340,7 +340,7 @@ Deno.test("a wrong clock does not change a lifetime in seconds, and rejects an e
   });
 });
 
-Deno.test("an exchange without a response in 10 s fails, and a later one succeeds", async () => {
+Deno.test("an exchange without a response in 10 s fails, and a later exchange succeeds", async () => {
   const { book, issuers, pass } = open();
   issuers.next.push(() => new Promise(() => {}));
   const found = book.tokenFor(OPENAI, "main");
