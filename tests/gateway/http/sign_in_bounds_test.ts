@@ -161,7 +161,7 @@ Deno.test("hundreds of people at one address renew their logins one after anothe
   }
 });
 
-Deno.test("one network takes at most half of the places while the issuer is slow", async () => {
+Deno.test("one network takes at most half of the free request slots while the issuer is slow", async () => {
   const { hold, crowd, asked } = await open();
   await crowd(1, () => START);
   const release = hold();

@@ -249,7 +249,7 @@ Deno.test("each refusal of a sign-in has its documented status", (t) =>
     if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
   }));
 
-Deno.test("callers whose forms never arrive are refused, and do not prevent other sign-ins", async () => {
+Deno.test("callers whose form bodies never arrive are refused, and do not prevent other sign-ins", async () => {
   const timers = createFakeTimers();
   const answers = [
     { issuer: ISSUER, jwks_uri: KEYS_URL, token_endpoint: `${ISSUER}/token` },

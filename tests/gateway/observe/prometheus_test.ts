@@ -265,7 +265,7 @@ Deno.test("a connection's cool-downs are counted by their failure", async () => 
   assert.deepEqual(["trouble", "misconfigured"].map(coolDowns), [1, 1]);
 });
 
-Deno.test("the moves of conversations are counted by the connection that they left and the reason", async () => {
+Deno.test("the moves of conversations are counted by the reason and the connection that the conversation left", async () => {
   const samples = await scrapeAfter(
     ended({ ...WHOLE, moved: { from: "main", why: "full" } }),
     ended({ ...WHOLE, moved: { from: undefined, why: "removed" } }),
@@ -298,7 +298,7 @@ Deno.test("a limit has gauges of its used share, rest and reset until the config
   assert.ok(!after.some(({ labels }) => labels.scope !== undefined));
 });
 
-Deno.test("a group's parts of a provider's windows have a limited number of series", async () => {
+Deno.test("the shares of quota windows that groups use have a limited number of series", async () => {
   const groupQuotas = Array.from({ length: 1000 }, (_, index) => ({
     group: index % 2 === 0 ? "team" : "others",
     connection: "main",

@@ -114,7 +114,7 @@ Deno.test("nameMatcher() returns the same result for a name after any number of 
 
 const isWithheldFromUpstream = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
-Deno.test("headers with a sign-on proxy's person or credential are withheld, by words in their names", async (t) => {
+Deno.test("a header with a person or credential of a sign-on proxy is withheld, by words in the header's name", async (t) => {
   const names: Readonly<Record<string, readonly string[]>> = {
     "API gateways": [
       ...["x-consumer-id", "x-consumer-custom-id", "x-anonymous-consumer"],

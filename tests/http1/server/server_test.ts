@@ -129,7 +129,7 @@ Deno.test("a response with a complete body has a content-length and is written a
   await server.close();
 });
 
-Deno.test("bytes that wait in a provider's socket take two reads and are written at once with the head", async () => {
+Deno.test("bytes that wait in a provider's socket need two reads, and one write together with the head", async () => {
   const provider = createScriptedDuplex();
   const event = `data: ${"x".repeat(250)}\n\n`;
   const chunk = `${event.length.toString(16)}\r\n${event}\r\n`;

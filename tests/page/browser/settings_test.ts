@@ -199,7 +199,7 @@ test("a press on a model selects it in the settings, for another client if neces
   assert.equal(await page.evaluate("document.activeElement.id"), "model");
 });
 
-test("the export of a token is above a command that needs it, and below a file", async ({ page, signIn }) => {
+test("the export of the token comes before a command, but after a settings file", async ({ page, signIn }) => {
   await signIn();
   const texts = async (client: string) => {
     await pickClient(page, client);

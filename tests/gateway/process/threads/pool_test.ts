@@ -404,7 +404,7 @@ Deno.test("a reply goes to the thread that called, not to its replacement", asyn
   assert.deepEqual(kinds(threads[2]), ["start"]);
 });
 
-Deno.test("a shortage of one thread reaches all threads, and the pool knows it for a minute", async () => {
+Deno.test("a shortage in one thread is reported to all threads, and hasShortage() returns true for a minute", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   assert.equal(pool.hasShortage(), false);

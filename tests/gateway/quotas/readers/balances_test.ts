@@ -78,7 +78,7 @@ Deno.test("openrouter reads the credits with a management key only", () => {
   );
 });
 
-Deno.test("openrouter uses the remaining amount, since its usage counts beyond the limit's period", () => {
+Deno.test("openrouter uses the remaining amount, because the reported usage exceeds the limit's period", () => {
   assertWindows(parse(source, fixture("openrouter/capped")), [
     "SPEND_LIMIT monthly USD 50 37.75 12.25 75.5",
   ]);
