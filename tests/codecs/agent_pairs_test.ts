@@ -69,7 +69,7 @@ Deno.test("a Responses request with a cache key gets Claude's cache marks on the
   assert.equal(marksIn(onClaude({ ...keyed, prompt_cache_key: null }).body), 0);
 });
 
-Deno.test("a Responses request with its own cache marks gets no others for Claude", () => {
+Deno.test("the gateway adds no cache marks for Claude to a Responses request that has some", () => {
   const { body } = onClaude({
     instructions: "Be brief",
     prompt_cache_key: "k",
@@ -286,7 +286,7 @@ Deno.test("Codex's efforts become Claude's efforts, or budgets for an older Clau
   assert.deepEqual(off.body.thinking, { type: "disabled" });
 });
 
-Deno.test("Claude Code's cache marks become OpenAI's if the model accepts them, and its session becomes the cache key", () => {
+Deno.test("Claude Code's cache marks become OpenAI's if the model accepts them, and Claude Code's session the cache key", () => {
   const mark = { type: "ephemeral" };
   const asked = {
     system: [{ type: "text", text: "Be brief", cache_control: mark }],
@@ -389,7 +389,7 @@ Deno.test("cached, written and reasoning tokens reach the caller of the other pr
   });
 });
 
-Deno.test("Codex's compaction works on Claude: its summary is one item, which becomes text in the next request", () => {
+Deno.test("Codex gets Claude's summary as one compaction item, and Claude gets the item as text in the next request", () => {
   const trigger = { type: "compaction_trigger" };
   const input = [fromUser("Go"), trigger];
   const { body, dropped } = onClaude({ input });

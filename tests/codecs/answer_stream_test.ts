@@ -145,7 +145,7 @@ function streamOf(to: Protocol, index: number): Uint8Array<ArrayBuffer> {
 for (const pair of PAIRS) {
   const { from, to } = pair;
 
-  Deno.test(`answerStream() writes the bytes that the gateway writes: ${to} for a ${from} caller`, async () => {
+  Deno.test(`answerStream() writes the same bytes as the gateway: ${to} for a ${from} caller`, async () => {
     for (const index of ANSWERS.keys()) {
       const bytes = streamOf(to, index);
       const chunks = cut(bytes, index);
@@ -208,7 +208,7 @@ function openBody() {
   };
 }
 
-Deno.test("answerStream() cancels a silent body when its reader leaves", async () => {
+Deno.test("answerStream() cancels the upstream's silent body when the caller cancels", async () => {
   const { body, cancelled } = openBody();
   const reader = body.pipeThrough(transformOf(PAIR)).getReader();
   const read = reader.read();
@@ -217,7 +217,7 @@ Deno.test("answerStream() cancels a silent body when its reader leaves", async (
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("answerStream() cancels a body that continues after the answer's end", async () => {
+Deno.test("answerStream() cancels an upstream's body that continues after the answer's end", async () => {
   const { body, cancelled, enqueue } = openBody();
   const written = readAll(
     body.pipeThrough(transformOf(PAIR)).getReader(),
@@ -227,7 +227,7 @@ Deno.test("answerStream() cancels a body that continues after the answer's end",
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("answerStream() reads its body at the pace of its reader", async () => {
+Deno.test("answerStream() reads the upstream's body only as fast as the caller reads", async () => {
   const { body, seen, enqueue } = openBody();
   const readable = body.pipeThrough(transformOf(PAIR));
   const delta = sseBytes({
@@ -257,7 +257,7 @@ Deno.test("answerStream() ends the answer with a failure after a bug of the gate
   await within(cancelled, "the body to be cancelled");
 });
 
-Deno.test("answer() translates a whole answer for the caller of its request", () => {
+Deno.test("answer() translates a JSON answer for the request's caller", () => {
   const request = new TextEncoder().encode(JSON.stringify({
     ...REQUESTS.chat,
     stream: false,

@@ -163,7 +163,7 @@ const MESSAGES: readonly (readonly [string, JsonObject, Counts])[] = [
   ["a part larger than the whole", { cached_tokens: 5000 }, [100, 100]],
 ];
 
-Deno.test("Chat answers have the cache tokens that a provider counts under any name", async (t) => {
+Deno.test("Chat answers report cached tokens, whatever the provider calls them", async (t) => {
   await steps(t, CHAT, ([, fields, counts]) => {
     const usage = chat(fields);
     const message = { role: "assistant", content: "Hi" };
@@ -177,7 +177,7 @@ Deno.test("Chat answers have the cache tokens that a provider counts under any n
   });
 });
 
-Deno.test("Responses answers have the cache tokens that a provider counts under any name", async (t) => {
+Deno.test("Responses answers report cached tokens, whatever the provider calls them", async (t) => {
   await steps(t, RESPONSES, ([, fields, counts]) => {
     const usage = {
       input_tokens: 100,
@@ -193,7 +193,7 @@ Deno.test("Responses answers have the cache tokens that a provider counts under 
   });
 });
 
-Deno.test("Messages answers have the cache tokens that a provider counts under any name", async (t) => {
+Deno.test("Messages answers report cached tokens, whatever the provider calls them", async (t) => {
   await steps(t, MESSAGES, ([, fields, counts]) => {
     const usage = { input_tokens: 100, output_tokens: 20, ...fields };
     const head = { id: "a", type: "message", role: "assistant", model: "m" };

@@ -279,7 +279,7 @@ Deno.test("OpenAI and Claude get unusual tool names that they accept unchanged",
   }
 });
 
-Deno.test("every provider gets one JSON object as arguments in a history, and wrapped ones are named", () => {
+Deno.test("every provider gets a history's arguments as one JSON object, and wrapped arguments are named", () => {
   const bad = ['{"a":', '{"a":1}{"b":2}', "[1]", '"text"', "7", "oops"];
   for (const from of PROTOCOLS) {
     for (const target of [...STRICT, ...LAX]) {
@@ -360,7 +360,7 @@ Deno.test("calls that a provider numbers in each answer get unique ids in a sess
   }
 });
 
-Deno.test("an id that does not count calls is not changed, and neither is one that resembles the gateway's", () => {
+Deno.test("an id without a call number does not change, even if it resembles an id of the gateway", () => {
   const kept = [
     "toolu_01A",
     "call_0x",
@@ -601,7 +601,7 @@ const ODD_BLOCKS: readonly (readonly [block: JsonObject, field: string])[] = [
   [{ type: "image", source: { type: "base64", data: "aa" } }, ".source"],
 ];
 
-Deno.test("an invalid block of Anthropic's in a Chat body is refused, and the error names its field", async (t) => {
+Deno.test("an invalid Anthropic block in a Chat body is refused, and the error names its field", async (t) => {
   for (const [block, field] of ODD_BLOCKS) {
     await t.step(JSON.stringify(block), () => {
       const messages = [{ role: "user", content: [block] }];
@@ -719,7 +719,7 @@ const PROMISES: readonly (readonly [Protocol, JsonObject])[] = [
   }]),
 ];
 
-Deno.test("an answer that ends for a tool call, but has neither a call nor text, fails as broken", () => {
+Deno.test("an answer with the stop reason of a tool call, but without a call or text, fails as broken", () => {
   for (const [to, answer] of PROMISES) {
     for (const isStream of to === "chat" ? [false] : [false, true]) {
       const last = eventsOf(to, answer, isStream).at(-1);
@@ -730,7 +730,7 @@ Deno.test("an answer that ends for a tool call, but has neither a call nor text,
   }
 });
 
-Deno.test("an answer that ends for a tool call ends well if it has text, and so does an empty answer that ends normally", () => {
+Deno.test("an answer succeeds with the stop reason of a tool call and only text, or with a normal stop and no content", () => {
   for (
     const [finish_reason, content] of [["tool_calls", "Done."], ["stop", ""]]
   ) {

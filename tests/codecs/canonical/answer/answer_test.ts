@@ -96,7 +96,7 @@ Deno.test("settleStop() changes `tool_calls` to `end` when there is no call", ()
   assert.equal(settled("max_tokens", false), "max_tokens");
 });
 
-Deno.test("settleStop() keeps the upstream's own word", () => {
+Deno.test("settleStop() keeps the upstream's original stop reason beside a changed one", () => {
   const raw = { protocol: "chat", value: "stop" } as const;
   assert.deepEqual(settleStop({ reason: "end", raw }, { hasCalls: true }), {
     reason: "tool_calls",
@@ -390,7 +390,7 @@ Deno.test("cutAtStops() ends with tool_calls when calls were emitted before the 
   assert.equal(answer.stop.reason, "tool_calls");
 });
 
-Deno.test("cutAtStops() ends well when the upstream fails after the cut, and fails when it fails before", () => {
+Deno.test("cutAtStops() ignores an upstream's failure after the cut, and forwards a failure before the cut", () => {
   const failure: AnswerEvent = {
     type: "failure",
     failure: { kind: "broken", status: 502, message: "gone" },

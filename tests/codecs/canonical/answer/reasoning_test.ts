@@ -77,7 +77,7 @@ Deno.test("bindReasoning() binds a thought to the text and the calls before it, 
   assert.equal(second?.prefix, prefixBehind(behind, { kind: "call", id: "c" }));
 });
 
-Deno.test("bindReasoning() gives a thought after an opaque block a prefix that no request has", () => {
+Deno.test("bindReasoning() gives a thought after an opaque block a prefix that matches no request", () => {
   const opaque: AnswerBlock = {
     kind: "opaque",
     protocol: "messages",
@@ -89,7 +89,7 @@ Deno.test("bindReasoning() gives a thought after an opaque block a prefix that n
   assert.notEqual(bound?.prefix, "p");
 });
 
-Deno.test("longerPrefix() gives another digest for another order or split of the pieces", () => {
+Deno.test("longerPrefix() returns a different digest when the pieces are ordered or split differently", () => {
   const prefixes = [
     ["a", "b"],
     ["b", "a"],
@@ -100,7 +100,7 @@ Deno.test("longerPrefix() gives another digest for another order or split of the
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-Deno.test("prefixBehind() gives another digest for a text of another length, and for another call", () => {
+Deno.test("prefixBehind() returns different digests for texts of different lengths, and for different calls", () => {
   const prefixes = [
     prefixBehind("p", { kind: "text", length: 1 }),
     prefixBehind("p", { kind: "text", length: 2 }),
@@ -128,7 +128,7 @@ function runOf(...returning: readonly ReturningReasoning[]): string {
   return unbrokenRun(returning).map(({ digest }) => digest).join("");
 }
 
-Deno.test("unbrokenRun() keeps reasoning back to the first gap", () => {
+Deno.test("unbrokenRun() keeps the latest reasoning back to the first gap", () => {
   const [a, b, c] = [returning("a"), returning("b", "a"), returning("c", "b")];
   assert.equal(runOf(a, b, c), "abc");
   assert.equal(runOf(b, c), "bc");
@@ -144,7 +144,7 @@ Deno.test("unbrokenRun() returns the latest run of reasoning without a changed p
   assert.equal(runOf(returning("a", undefined, false), b), "b");
 });
 
-Deno.test("unbrokenRun() skips reasoning that the next accepted one does not follow", () => {
+Deno.test("unbrokenRun() skips reasoning between two blocks that follow each other", () => {
   const [a, b] = [returning("a"), returning("b", "a")];
   assert.equal(runOf(a, returning("x", "y"), b), "ab");
   assert.equal(runOf(a, b, returning("c")), "c");

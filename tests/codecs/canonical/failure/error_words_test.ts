@@ -266,7 +266,7 @@ const ANSWERS: Readonly<Record<string, JsonValue>> = {
 };
 
 for (const [name, answer] of Object.entries(ANSWERS)) {
-  Deno.test(`isErrorBody() ignores a word for success beside ${name}`, () => {
+  Deno.test(`isErrorBody() ignores an error field that means success beside ${name}`, () => {
     for (const fields of NO_ERRORS) {
       const body = { ...Object(answer), ...Object(fields) };
       assert.ok(!isErrorBody(body), JSON.stringify(body));
@@ -284,7 +284,7 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
   });
 }
 
-Deno.test("isErrorBody() returns true for a word for success without an answer", () => {
+Deno.test("isErrorBody() returns true for an error field that means success if there is no answer", () => {
   for (const fields of NO_ERRORS) {
     assert.ok(isErrorBody(Object(fields)), JSON.stringify(fields));
   }

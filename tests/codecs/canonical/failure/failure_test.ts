@@ -82,7 +82,7 @@ Deno.test("shownFailure() does not change other failures", () => {
   assert.equal(shownFailure(failure), failure);
 });
 
-Deno.test("shownFailure() shows a code, but removes a sentence in its place", () => {
+Deno.test("shownFailure() shows an error code, but removes a sentence in the field of the code", () => {
   const failure = { kind: "server", message: "It failed" } as const;
   for (const code of ["context_length_exceeded", "1113", "a.b:c-d"]) {
     assert.equal(shownFailure({ ...failure, code }).code, code);
@@ -168,7 +168,7 @@ for (const { provider, status, body } of OVERFLOWS) {
 }
 
 for (const { provider, kind, status, body } of NO_OVERFLOWS) {
-  Deno.test(`decodeFailure() finds no prompt that is too long in ${provider}`, () => {
+  Deno.test(`decodeFailure() does not mistake an error for a prompt that is too long: ${provider}`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       assert.equal(failure.kind, kind, protocol);
@@ -266,7 +266,7 @@ Deno.test("an error inside an answer gets the kind of its code and type, in ever
   }
 });
 
-Deno.test("an error inside an answer that blames the request is not retried", () => {
+Deno.test("an answer with an error that blames the request is not retried", () => {
   const kinds = ["invalid_request", "filtered", "context_too_long"];
   for (const [body, kind] of INSIDE) {
     if (!kinds.includes(kind)) continue;
@@ -308,7 +308,7 @@ testNeeding(
   },
 );
 
-Deno.test("kindOfWords() ignores the names of properties that every object inherits", () => {
+Deno.test("kindOfWords() treats the names of inherited object properties as unknown words", () => {
   assert.equal(
     kindOfWords({ type: "constructor", code: "toString" }),
     "server",

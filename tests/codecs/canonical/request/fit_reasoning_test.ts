@@ -38,7 +38,7 @@ Deno.test("fitReasoning() sets nothing for a request without settings", () => {
   }
 });
 
-Deno.test("fitReasoning() sets the lowest effort where nothing stops reasoning, and says so", () => {
+Deno.test("fitReasoning() sets and reports the lowest effort for a model that always reasons", () => {
   assert.deepEqual(fitted(ALWAYS, { settings: { mode: "off" } }), {
     settings: { effort: "low" },
     isOn: true,
@@ -46,7 +46,7 @@ Deno.test("fitReasoning() sets the lowest effort where nothing stops reasoning, 
   });
 });
 
-Deno.test("fitReasoning() leaves a model without settings alone when no reasoning is wanted", () => {
+Deno.test("fitReasoning() sets and reports nothing when reasoning is off for a model without reasoning settings", () => {
   const ability = { byDefault: undefined, modes: [], efforts: [] };
   const { settings, lost } = fitted(ability, { settings: { mode: "off" } });
   assert.deepEqual([settings, lost], [{}, []]);
@@ -56,7 +56,7 @@ Deno.test("fitReasoning() leaves a model without settings alone when no reasonin
   );
 });
 
-Deno.test("fitReasoning() stops a model that cannot reason in the request, or leaves it alone", () => {
+Deno.test("fitReasoning() switches reasoning off beside tools if the model cannot do both and has an effort `none`", () => {
   const bars = ["tools"] as const;
   const needs = { settings: { effort: "high" }, hasTools: true } as const;
   assert.deepEqual(
@@ -128,7 +128,7 @@ for (const [wish, targets, effort, isNamed] of ALIKE) {
   });
 }
 
-Deno.test("reasoning without an amount is the usual effort of an OpenAI model, in both protocols", () => {
+Deno.test("reasoning without an effort or budget becomes an OpenAI model's default effort, in both protocols", () => {
   const thinking = { type: "adaptive" };
   const rows = { "gpt-5": "medium", "gpt-5-pro": "high", "o3": "medium" };
   for (const [model, effort] of Object.entries(rows)) {
@@ -142,7 +142,7 @@ Deno.test("reasoning without an amount is the usual effort of an OpenAI model, i
   }
 });
 
-Deno.test("reasoning without an amount is a medium effort where the model may not reason by default", () => {
+Deno.test("reasoning without an effort or budget becomes the effort `medium` if the model may not reason by default", () => {
   const thinking = { type: "adaptive" };
   for (const target of ["openai gpt-5.1", "gateway my-model"]) {
     const chat = received("messages", `chat ${target}`, { thinking });
@@ -152,7 +152,7 @@ Deno.test("reasoning without an amount is a medium effort where the model may no
   }
 });
 
-Deno.test("a wish for a summary alone switches no reasoning on, at any provider", () => {
+Deno.test("a request for only a summary switches reasoning on at no provider", () => {
   for (
     const target of [
       "chat openrouter z-ai/glm-5",
