@@ -118,7 +118,7 @@ Deno.test("a tool with several declarations is sent once, in its latest form", (
   });
 });
 
-Deno.test("the model reads the names of found tools in the form in which it can call them", () => {
+Deno.test("a tool search lists the found tools under the names by which the model can call them", () => {
   toEach({
     input: [ASK, ...found("a", fn("f"), namespace("n", fn("one"), fn("two")))],
   }, ({ body }) => {
@@ -147,7 +147,7 @@ Deno.test("a hosted tool is named as dropped, wherever it is declared", () => {
   }
 });
 
-Deno.test("a Responses provider gets the tools in items only in the items", () => {
+Deno.test("a Responses provider gets the tools of input items in these items, and not also in `tools`", () => {
   const input = [
     ASK,
     ...found("a", fn("f"), namespace("n", fn("two"))),

@@ -97,7 +97,7 @@ for (const target of TARGETS) {
   }
 }
 
-Deno.test("the first of two tools with one name is sent, and a difference is named", () => {
+Deno.test("the first of two tools with one name is sent, and the second is named as dropped if it differs", () => {
   const other = { ...BARE, description: "Another" };
   for (const target of TARGETS) {
     const { body, dropped } = received("chat", target, {

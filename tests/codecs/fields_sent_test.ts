@@ -170,7 +170,7 @@ Deno.test("patterns of property names that OpenAI cannot compile move into the d
   assert.deepEqual(named(dropped), ["pattern"]);
 });
 
-Deno.test("a tool stays strict when its pattern moves", () => {
+Deno.test("a tool stays strict when a pattern moves into a description", () => {
   const strict = {
     type: "object",
     properties: { a: { type: "string", pattern: LOOKAHEAD } },
@@ -204,7 +204,7 @@ Deno.test("the schema of an answer gets no pattern that OpenAI cannot compile", 
   }
 });
 
-Deno.test("a strict connection rejects a pattern that it would have to move", () => {
+Deno.test("a strict connection rejects a pattern that OpenAI cannot compile", () => {
   assert.throws(
     () =>
       received(

@@ -101,7 +101,7 @@ Deno.test("a Chat answer has every field of a Chat completion", () => {
   });
 });
 
-Deno.test("a Chat answer keeps an id with Chat's prefix, and gets one when there is none", () => {
+Deno.test("a Chat answer keeps an id with Chat's prefix, and gets a new id when the upstream sent none", () => {
   assert.equal(
     encode(answerOf([], { id: "chatcmpl-7" })).body.id,
     "chatcmpl-7",
@@ -276,7 +276,7 @@ Deno.test("a Chat answer has cited pages as annotations, and drops other citatio
   }, {}]);
 });
 
-Deno.test("a Chat answer has only a service tier that the provider named in Chat's words", () => {
+Deno.test("a Chat answer has a service tier only if the provider speaks Chat", () => {
   assert.equal(
     encode(answerOf([], { serviceTier: { protocol: "chat", value: "flex" } }))
       .body.service_tier,

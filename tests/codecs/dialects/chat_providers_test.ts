@@ -320,7 +320,7 @@ Deno.test("a model that always reasons gets its least effort for `off`, and the 
 
 // "invalid temperature: only 1 is allowed for this model":
 // https://github.com/Warma10032/VideoAdGuard/issues/34
-Deno.test("Kimi gets no sampling, which it rejects, but other models of its provider do", () => {
+Deno.test("Kimi gets no sampling settings, because it rejects them, but Moonshot's older models do", () => {
   const sampling = { temperature: 0.2, top_p: 0.5 };
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
     const { body, dropped } = received(

@@ -95,7 +95,7 @@ Deno.test("a `nearest` lesson replaces a missing effort by the nearest one, and 
   assert.equal(sent("medium", ["none"]), undefined);
 });
 
-Deno.test("an `omit` lesson beside another field keeps the field when it is alone", () => {
+Deno.test("an `omit` lesson about two fields together keeps a field that is sent without the other", () => {
   const lesson: Lesson = {
     move: "omit",
     field: "top_p",

@@ -506,7 +506,7 @@ for (
   });
 }
 
-Deno.test("a Chat caller's mark of a prefill is kept for models that accept prefills, and named for others", () => {
+Deno.test("a Chat caller's mark of a prefill is kept for models that accept prefills, and named as dropped for others", () => {
   for (const mark of ["partial", "prefix"]) {
     const body: JsonObject = {
       messages: [
@@ -548,7 +548,7 @@ const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
 ];
 
 for (const [what, fields, roles] of USERLESS) {
-  Deno.test(`GLM gets a user message in a request with ${what}`, () => {
+  Deno.test(`GLM always gets a user message: ${what}`, () => {
     const made = received("responses", GLM, fields);
     assert.deepEqual(messagesOf(made).map(({ role }) => role), roles);
   });

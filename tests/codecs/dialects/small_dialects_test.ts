@@ -188,7 +188,7 @@ const ILLEGAL = [
 ];
 
 for (const name of ILLEGAL) {
-  Deno.test(`Claude gets a legal name for an argument named ${JSON.stringify(name)}, and the caller gets its own back`, () => {
+  Deno.test(`Claude gets a legal name for an argument named ${JSON.stringify(name)}, and the caller gets the original name back`, () => {
     const call = `{"id":1,${JSON.stringify(name)}:["x"]}`;
     const { body, aliases, schema, names } = sentTool({
       type: "object",
@@ -310,7 +310,7 @@ Deno.test("OpenAI's models get the effort `max` only in Responses", () => {
 
 // https://developers.openai.com/api/docs/guides/async-tool-calling
 for (const type of ["function", "custom"]) {
-  Deno.test(`a running call of an async ${type} tool is not interrupted, and its late result moves to it`, () => {
+  Deno.test(`a running call of an async ${type} tool gets no error, and a late result moves to the call`, () => {
     const history = (late: readonly JsonObject[]): JsonObject => ({
       tools: [{ type, name: "f", async: true }],
       input: [

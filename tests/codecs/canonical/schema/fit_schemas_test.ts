@@ -34,7 +34,7 @@ function strictOf(body: JsonObject): unknown {
 }
 
 for (const target of ["chat openai gpt-5.2", "responses openai gpt-5.2"]) {
-  Deno.test(`a schema that allows it is strict at ${target}, unless the caller forbids it`, () => {
+  Deno.test(`a schema that qualifies becomes strict at ${target}, unless the caller forbids \`strict\``, () => {
     assert.equal(
       strictOf(received("chat", target, format(CLOSED)).body),
       "true",
@@ -47,7 +47,7 @@ for (const target of ["chat openai gpt-5.2", "responses openai gpt-5.2"]) {
     );
   });
 
-  Deno.test(`a strict schema that OpenAI would refuse is refused for ${target}, with the condition`, () => {
+  Deno.test(`a strict schema that does not qualify is refused for ${target}, and the error names the condition`, () => {
     assert.throws(
       () => received("chat", target, format(OPEN, true)),
       (error: unknown) =>
@@ -56,7 +56,7 @@ for (const target of ["chat openai gpt-5.2", "responses openai gpt-5.2"]) {
     );
   });
 
-  Deno.test(`a strict tool with an open schema works at ${target} without strict, and is named`, () => {
+  Deno.test(`a strict tool with an open schema loses \`strict\` at ${target}, and the dropped field is named`, () => {
     const { body, dropped } = received("chat", target, tool(OPEN, true));
     assert.notEqual(strictOf(body), "true");
     assert.deepEqual(dropped, ["tools[].function.strict"]);
@@ -64,7 +64,7 @@ for (const target of ["chat openai gpt-5.2", "responses openai gpt-5.2"]) {
 }
 
 for (const target of ["chat xai grok-4.5", "responses xai grok-4.5"]) {
-  Deno.test(`a provider with conditions of its own gets strict as the caller sent it, ${target}`, () => {
+  Deno.test(`${target} gets \`strict\` as the caller sent it`, () => {
     const { body, dropped } = received("chat", target, tool(OPEN, true));
     assert.equal(strictOf(body), "true");
     assert.deepEqual(dropped, []);

@@ -90,7 +90,7 @@ for (const [what, given, expected] of CASES) {
   });
 }
 
-Deno.test("a definition for Kimi moves to `$defs`, in Kimi's subset", () => {
+Deno.test("Kimi gets definitions in `$defs`, without the keywords that Kimi rejects", () => {
   assert.deepEqual(
     atKimi({ $ref: "#/definitions/b" }, {
       definitions: { b: { const: "x" } },
@@ -116,7 +116,7 @@ Deno.test("a description beside a reference for Kimi moves into the definition",
   });
 });
 
-Deno.test("two references with different fields beside them get a definition each for Kimi", () => {
+Deno.test("Kimi gets a separate definition for each set of fields beside a reference", () => {
   const node = { type: "object", properties: { next: { $ref: "#/$defs/n" } } };
   const parameters = atKimi({}, {
     properties: {
@@ -137,7 +137,7 @@ Deno.test("two references with different fields beside them get a definition eac
   });
 });
 
-Deno.test("a format for Kimi is in the same subset, and other providers get it unchanged", () => {
+Deno.test("Kimi gets a format in Kimi's subset of JSON Schema, and other providers get the format unchanged", () => {
   const schema = { type: "object", properties: { a: { type: ["string"] } } };
   const format = { type: "json_schema", name: "n", schema };
   const asked = userRequest("responses", { text: { format } });

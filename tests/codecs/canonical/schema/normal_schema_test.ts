@@ -132,7 +132,7 @@ Deno.test("normalSchema() gives recursive references of every draft a definition
 });
 
 Deno.test(
-  "a reference to nothing moves into the description",
+  "a reference without a definition moves into the description",
   () => {
     assert.deepEqual(
       normalSchema({

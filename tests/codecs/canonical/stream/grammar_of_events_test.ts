@@ -111,7 +111,7 @@ function sequence(events: readonly AnswerEvent[]): AnswerEvent[] {
   return runStage(createSequence(), events);
 }
 
-Deno.test("a sequence passes blocks that do not overlap unchanged", () => {
+Deno.test("a sequence forwards blocks unchanged if they do not overlap", () => {
   const events = [
     START,
     startOf(0),
@@ -125,7 +125,7 @@ Deno.test("a sequence passes blocks that do not overlap unchanged", () => {
   assert.deepEqual(sequence(events), events);
 });
 
-Deno.test("a sequence streams the oldest block and holds the others until it ends", () => {
+Deno.test("a sequence streams the oldest open block, and holds later blocks until it has ended", () => {
   const stage = createSequence();
   const seen: AnswerEvent[] = [];
   const push = (event: AnswerEvent) =>
@@ -206,7 +206,7 @@ Deno.test("a sequence forwards a failure at once", () => {
   );
 });
 
-Deno.test("a sequence throws a failure when it would hold too much, and accepts it as the next event", () => {
+Deno.test("a sequence throws a failure when it would hold too much, and then forwards a failure event", () => {
   const large = deltaOf(1, "x".repeat(MAX_HELD_CHARACTERS / 2 + 1));
   const stage = createSequence();
   const given: AnswerEvent[] = [];
@@ -224,7 +224,7 @@ Deno.test("a sequence throws a failure when it would hold too much, and accepts 
   assert.deepEqual(given, [START, callOf(0, "f"), failureOf("too long")]);
 });
 
-Deno.test("sequenced() passes one block at a time to an encoder, and keeps its keep-alive", () => {
+Deno.test("sequenced() passes one block at a time to an encoder, and keeps the encoder's keep-alive", () => {
   const pushed: AnswerEvent[] = [];
   const encoder: StreamEncoder = {
     push: (event) => pushed.push(event),

@@ -219,7 +219,7 @@ const MISLEADING: Readonly<Record<string, string>> = {
 };
 
 for (const [name, data] of Object.entries(MISLEADING)) {
-  Deno.test(`EventParser reads an event correctly whose text is ${name}`, () => {
+  Deno.test(`EventParser reads an event as JSON does when the text is ${name}`, () => {
     const parser = new EventParser(textPlace);
     for (const middle of ["x", "y", "z", "", '\\"x', '\\"']) {
       const next = data.replaceAll("x", middle);

@@ -236,7 +236,7 @@ Deno.test("bridgeTools() rejects two tools that would get one name, and names bo
   );
 });
 
-Deno.test("bridgeTools() sends one of two tools with the same name, and notes a difference", () => {
+Deno.test("bridgeTools() keeps the first of two tools with the same name, and reports a different second one", () => {
   const noted: string[] = [];
   const sent = (...tools: Tool[]) =>
     bridgeTools(requestOf({ tools }), NOTHING, (field) => noted.push(field))

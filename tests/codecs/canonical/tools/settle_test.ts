@@ -145,7 +145,7 @@ Deno.test("settleCalls() reads each piece of a call once", () => {
   }
 });
 
-Deno.test("settleCalls() fails a streamed answer whose call takes long to check, but not a whole one", () => {
+Deno.test("settleCalls() fails a streamed answer with a call that takes long to check, but not a JSON answer", () => {
   const long = `{"a":"${"x".repeat(MAX_FRAME_CHARACTERS)}"}`;
   const heavy = `{"a":[${"0,".repeat(70_000)}0]}`;
   const deep = `{"a":${"[".repeat(70_000)}${"]".repeat(70_000)}}`;

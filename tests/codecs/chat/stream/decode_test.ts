@@ -441,7 +441,7 @@ Deno.test("a Chat stream's thought signatures become sealed parts of the call or
   }
 });
 
-Deno.test("a Chat stream's stop reason fits its calls", () => {
+Deno.test("a Chat stream's stop reason is corrected to match the stream's calls", () => {
   const call = calls(piece(0, "c1", "f", "{}"));
   const nameless = calls(piece(0, "c1", undefined, "{}"));
   const cases: [chunks: Json[], reason: string][] = [
@@ -494,7 +494,7 @@ Deno.test("a Chat stream fails when its finish_reason means a failure", () => {
   }
 });
 
-Deno.test("a Chat stream fails with a prompt that is too long when the context is full before any output", () => {
+Deno.test("a Chat stream reports that the prompt is too long when the context is full before any output", () => {
   const finish_reason = "model_context_window_exceeded";
   assert.equal(
     failureOf(chunk({ role: "assistant" }), ends(finish_reason)).kind,

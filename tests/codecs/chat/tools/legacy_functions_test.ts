@@ -162,7 +162,7 @@ Deno.test("a caller of legacy functions gets a function_call, in a stream", () =
   assert.equal(choices.at(-1).finish_reason, "function_call");
 });
 
-Deno.test("a caller of legacy functions gets one call, and the others are reported as dropped", () => {
+Deno.test("a caller of legacy functions gets the first call, and further calls are reported as dropped", () => {
   const [block] = ANSWER.blocks;
   assert.ok(block?.kind === "function_call");
   const two: Answer = {
