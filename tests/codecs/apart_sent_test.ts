@@ -50,7 +50,7 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
   [{ type: "a_new_block", content: "SOMETHING NEW" }, "SOMETHING NEW"],
 ];
 
-Deno.test("a block that only Messages has stays separate from the texts of an earlier answer", () => {
+Deno.test("a block that only Messages has stays separate from the texts around it in an earlier answer", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
     const body = {
       messages: [
@@ -81,7 +81,7 @@ Deno.test("a block that only Messages has stays separate from the texts of an ea
   }
 });
 
-Deno.test("an item that only Responses has stays separate from the texts of an earlier answer", () => {
+Deno.test("an item that only Responses has stays separate from the texts around it in an earlier answer", () => {
   const message = (text: string) => ({
     type: "message",
     role: "assistant",

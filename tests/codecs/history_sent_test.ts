@@ -357,7 +357,7 @@ Deno.test("Kimi gets its own ids back in the history of a Messages caller", () =
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
-Deno.test("Kimi gets an id back that it gave twice", () => {
+Deno.test("Kimi gets back an id that Kimi gave to two calls", () => {
   const names = ["f"];
   const [first = ""] = callerIds(["functions.f:0"], names);
   const history = loop([first], names);
@@ -372,7 +372,7 @@ Deno.test("Kimi gets an id back that it gave twice", () => {
   assert.deepEqual(idsIn(body), [all, all]);
 });
 
-Deno.test("ids that do not count calls do not change", () => {
+Deno.test("ids without a call number do not change", () => {
   const ids = ["call_0123abcd", "toolu_01_deadbeef", "functions_f_0_00000000"];
   const { body } = toChat(
     "messages",

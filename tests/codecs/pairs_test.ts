@@ -64,7 +64,7 @@ const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
 };
 
 for (const to of PROTOCOLS) {
-  Deno.test(`a ${to} caller reads the facts of every sample answer`, async (t) => {
+  Deno.test(`a ${to} caller gets the content and usage of every sample answer`, async (t) => {
     for (const { name, answer } of ANSWERS) {
       await t.step(name, () => judge(answer, to));
     }

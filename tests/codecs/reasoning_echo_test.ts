@@ -172,7 +172,7 @@ Deno.test("a Chat caller's signed thinking returns unchanged, with and without a
   judge(answerOf([SIGNED, OMITTED]), "messages");
 });
 
-Deno.test("a Chat caller's redacted thinking returns at its place beside thinking", () => {
+Deno.test("a Chat caller's redacted thinking keeps its position among thinking blocks", () => {
   judge(answerOf([REDACTED]), "messages");
   judge(answerOf([SIGNED, REDACTED]), "messages");
   judge(answerOf([REDACTED, SIGNED, REDACTED]), "messages");

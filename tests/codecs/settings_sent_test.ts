@@ -171,7 +171,7 @@ Deno.test("a request for a summary is named as dropped if there is no reasoning"
   assert.deepEqual(dropped, ["reasoning"]);
 });
 
-Deno.test("Anthropic omits its thinking when a Chat caller excludes it", () => {
+Deno.test("Anthropic is asked to omit thinking when a Chat caller excludes reasoning", () => {
   const asked = { reasoning: { enabled: true, exclude: true } };
   const { body } = received("chat", "messages anthropic claude-opus-5", asked);
   assert.deepEqual(body.thinking, { type: "adaptive", display: "omitted" });
@@ -258,7 +258,7 @@ Deno.test("an effort in a system message of Claude Code 2.1.330 applies to the r
   }
 });
 
-Deno.test("OpenAI gets a Messages format as strict if it qualifies, and `strict` is named otherwise", () => {
+Deno.test("OpenAI gets a Messages format as strict if the schema qualifies, and otherwise `strict` is named as dropped", () => {
   const closed = {
     type: "object",
     properties: { a: { type: "string" } },

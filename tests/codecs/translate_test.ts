@@ -303,7 +303,7 @@ Deno.test("a translator writes keep-alives", () => {
   assert.equal(createTranslator(options()).keepAlive(), ": keep-alive\n\n");
 });
 
-Deno.test("a translator shows every edited event to the observer once", () => {
+Deno.test("a translator passes each event to the observer once, after the edits", () => {
   const seen: AnswerEvent[] = [];
   const aliases = new Map(
     [["a__b", { kind: "function", name: "b", namespace: "a" }]] as const,

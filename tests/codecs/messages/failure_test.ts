@@ -252,7 +252,7 @@ const REFUSALS: readonly (readonly [
 ];
 
 for (const [from, message, className, options] of REFUSALS) {
-  Deno.test(`Claude Code gets the token of the capability that ${from} rejects with "${message.slice(0, 60)}"`, () => {
+  Deno.test(`Claude Code gets the name of a rejected capability when ${from} refuses with "${message.slice(0, 60)}"`, () => {
     const made = encoded(from, message, options);
     assert.deepEqual([made.status, made.type], [400, "invalid_request_error"]);
     assert.equal(
@@ -289,13 +289,13 @@ const OTHERS: readonly (readonly [
 ];
 
 for (const [from, message, options] of OTHERS) {
-  Deno.test(`Claude Code gets no token of a capability for ${options?.status ?? 400} "${message.slice(0, 60)}"`, () => {
+  Deno.test(`Claude Code gets no name of a rejected capability for ${options?.status ?? 400} "${message.slice(0, 60)}"`, () => {
     const { message: made } = encoded(from, message, options);
     assert.doesNotMatch(made, /\(capability_rejected/);
   });
 }
 
-Deno.test("callers of other protocols get no token of a capability", () => {
+Deno.test("only Messages callers get the name of a rejected capability", () => {
   const failure = CODECS.chat.decodeFailure(400, {
     error: { message: "image_url is not supported" },
   });

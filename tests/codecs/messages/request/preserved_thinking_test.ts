@@ -85,7 +85,7 @@ function withMessage(place: number, message: JsonObject): JsonObject {
   return { ...SECOND, messages };
 }
 
-Deno.test("thinking is kept when the prefix is unchanged, or only fields changed that Claude does not compare", () => {
+Deno.test("thinking is kept when the prefix is unchanged, apart from fields that Claude does not compare", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const same: Readonly<Record<string, JsonObject>> = {
     "nothing else": SECOND,
@@ -200,7 +200,7 @@ Deno.test("a model without prefix checks gets all thinking back, and its new thi
   });
 });
 
-Deno.test("only Claude's thinking gets a binding, also at another gateway", () => {
+Deno.test("only Claude's thinking gets a binding, directly or through another gateway", () => {
   const of = (service: string, model: string) =>
     settle(SECOND, BOUND, contextFor(service, { model }).context.target);
   assert.equal(of("custom", "glm-5.1"), undefined);
@@ -208,7 +208,7 @@ Deno.test("only Claude's thinking gets a binding, also at another gateway", () =
   assert.equal(of("gateway", "claude-opus-5-5")?.isCut, false);
 });
 
-Deno.test("a body whose messages a connection replaced does not change", () => {
+Deno.test("a body with messages forced by the connection does not change", () => {
   const forced = { model: "m", messages: [{ role: "user", content: "Hi" }, 7] };
   const bodies = [forced, { messages: "none" }, {}];
   for (const body of bodies) {

@@ -121,7 +121,7 @@ Deno.test("encodeRequest() writes a system turn between an answer and a user tur
   ]);
 });
 
-Deno.test("encodeRequest() reports other blocks than text in a system turn that becomes a reminder", () => {
+Deno.test("encodeRequest() reports blocks other than text in a system turn that becomes a reminder", () => {
   const addition: Block = {
     kind: "opaque",
     protocol: "messages",
@@ -261,7 +261,7 @@ Deno.test("encodeRequest() gives a call and its result the same legal id", () =>
   assertSendable(body);
 });
 
-Deno.test("encodeRequest() replaces repeated ids of calls, and those of their results", () => {
+Deno.test("encodeRequest() replaces repeated call ids, and the ids in the calls' results", () => {
   const { body } = encode([
     user(text("a")),
     assistant(call("f:0"), call("f:0")),

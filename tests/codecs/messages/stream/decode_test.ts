@@ -119,7 +119,7 @@ Deno.test("createStreamDecoder() emits text as it arrives", () => {
   ]);
 });
 
-Deno.test("createStreamDecoder() reads arguments from pieces, from the start of the block, or none", () => {
+Deno.test("createStreamDecoder() reads arguments from deltas, else from the block's start, else as an empty object", () => {
   const args = (...deltas: unknown[]) => {
     const { blocks } = whole(...deltas, ending("tool_use"));
     const [block] = blocks;
@@ -138,7 +138,7 @@ Deno.test("createStreamDecoder() reads arguments from pieces, from the start of 
   assert.equal(args(open({ ...CALL, input: null }), close()), "{}");
 });
 
-Deno.test("createStreamDecoder() gives a call without an id one, and keeps its other fields", () => {
+Deno.test("createStreamDecoder() gives an id to a call without one, and keeps the call's other fields", () => {
   const { blocks } = whole(
     open({ ...CALL, id: "", caller: { type: "direct" } }),
     ending("tool_use"),

@@ -440,7 +440,7 @@ Deno.test("createStreamEncoder() and encodeAnswer() estimate the same usage for 
   assert.deepEqual(JSON.parse(frame?.data ?? "").usage, expected);
 });
 
-Deno.test("createStreamEncoder() and encodeAnswer() replace ids that the history already has by the same new ones", () => {
+Deno.test("createStreamEncoder() and encodeAnswer() replace an id of the history by the same new id", () => {
   const used = callBlock("call_0");
   const request = requestOf({ turns: [{ role: "assistant", blocks: [used] }] });
   const blocks = [used, { ...used, id: "f.x:1" }, used];

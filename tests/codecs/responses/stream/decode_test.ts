@@ -45,7 +45,7 @@ Deno.test("createStreamDecoder() reads the type of an event from its line if the
   assert.deepEqual(textsOf(events), ["Hi"]);
 });
 
-Deno.test("createStreamDecoder() adds no counts to the provider's", () => {
+Deno.test("createStreamDecoder() reports only the counts that the provider sent", () => {
   const answer = foldAnswer(decodeFrames(responsesCodec, [
     frame({ response: { id: "resp_1" } }, "response.created"),
     frame({

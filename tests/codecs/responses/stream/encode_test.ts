@@ -34,7 +34,7 @@ import { foldResponses } from "../../../support/sdk/responses_fold.ts";
 import { steps } from "../../../support/steps.ts";
 
 for (const { name, answer } of ANSWERS) {
-  Deno.test(`createStreamEncoder() keeps the grammar for the sample "${name}"`, () => {
+  Deno.test(`createStreamEncoder() writes events in the order of Responses for the sample "${name}"`, () => {
     const body = foldResponses(textOf(encode(eventsOf(answer.blocks))));
     assert.equal(body.object, "response");
   });
@@ -436,7 +436,7 @@ Deno.test("createStreamEncoder() writes a failure with a code that clients know"
   }
 });
 
-Deno.test("createStreamEncoder() throws a failure for an answer that is too large to hold, and then writes it", () => {
+Deno.test("createStreamEncoder() throws a failure for an answer that is too large to hold, and then writes the failure", () => {
   const encoder = responsesCodec.createStreamEncoder(contextOf({}));
   const frames: SseFrame[] = [];
   const push = (event: AnswerEvent) =>
@@ -554,7 +554,7 @@ Deno.test("createStreamEncoder() writes each message as an item, with its phase"
   );
 });
 
-Deno.test("createStreamEncoder() gives a citation without offsets those of the whole text, in either order", () => {
+Deno.test("createStreamEncoder() lets a citation without offsets span the whole text, before or after its deltas", () => {
   const citation: AnswerEvent = {
     type: "block-citation",
     index: 0,
