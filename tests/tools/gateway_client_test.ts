@@ -29,7 +29,7 @@ Deno.test("requestGateway() returns the body of any response", async () => {
   assert.deepEqual((await ask(Response.json({ a: 1 }))).body, { a: 1 });
 });
 
-Deno.test("requestGateway() discards a body that is longer than any gateway's", async () => {
+Deno.test("requestGateway() discards a body that is too long for a gateway's response", async () => {
   const { body, cancelled } = endless();
   assert.equal((await ask(new Response(body))).text, "");
   await cancelled;
@@ -64,7 +64,7 @@ Deno.test("connectionFault() names a certificate that is not trusted", async () 
   );
 });
 
-Deno.test("connectionFault() names an authority's certificate that a server uses, and how to make a server's", async () => {
+Deno.test("connectionFault() names an authority's certificate in use by a server, and how to make one for a server", async () => {
   assert.equal(
     await faultAt("https", authorityCertificate),
     `its certificate is one of an authority (CA:TRUE), which no server may use. Make one with openssl's option -addext ${EXTENSION}, and set DENO_CERT to it`,
@@ -108,7 +108,7 @@ testNeeding(
   },
 );
 
-Deno.test("connectionFault() names a server without TLS, and one that needs TLS", async () => {
+Deno.test("connectionFault() names a server without TLS, and a server that needs TLS", async () => {
   assert.match(await faultAt("https", {}) ?? "", /^it does not use TLS/);
   assert.match(
     await faultAt("http", testCertificate) ?? "",

@@ -159,7 +159,7 @@ Deno.test("runCli() passes the other arguments to the command, and returns 2 for
   }
 });
 
-Deno.test("runCli() waits until a command ends", async () => {
+Deno.test("runCli() resolves when the command ends", async () => {
   const { code, written } = await run(["token", "new", "alice"]);
   assert.equal(code, 0);
   assert.match(written, /mg_/);

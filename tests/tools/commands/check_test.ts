@@ -65,7 +65,7 @@ All resolved values: --print
   assert.equal(error, "");
 });
 
-Deno.test("check counts the groups and limits of all callers once, and names each listener and the warnings", async () => {
+Deno.test("check counts each group and limit once, prints each listener, and prints the warnings", async () => {
   const limits = [{ window: "day", tokens: 5 }];
   const { path, out, error } = await check({
     ...minimalFile({
@@ -142,7 +142,7 @@ Deno.test("check --quiet prints nothing for a valid file", async () => {
   assert.deepEqual({ code, out, error }, { code: 0, out: "", error: "" });
 });
 
-Deno.test("check --quiet prints warnings, problems, and the providers that fail", async () => {
+Deno.test("check --quiet prints warnings, problems, and failing providers", async () => {
   const args = ["--quiet"];
   const warned = await check(minimalFile({ tokens: [] }), { args });
   assert.deepEqual([warned.code, warned.out], [0, ""]);

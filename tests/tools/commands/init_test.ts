@@ -118,7 +118,7 @@ Deno.test("init prints one file for all services, each with its own key file and
   }
 });
 
-Deno.test("a file of init has clear problems until its key and its folder exist", async () => {
+Deno.test("a file of init has one clear problem each for a missing key file and a missing folder", async () => {
   const absent = () => Promise.reject(new Deno.errors.NotFound());
   const result = await loadText((await init("zai")).written, {
     readFile: absent,

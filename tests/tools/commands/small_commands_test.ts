@@ -79,7 +79,7 @@ async function health(
   return { code, asked, written: io.written(), complained: io.complained() };
 }
 
-Deno.test("health requests /readyz of this machine's or the named gateway, and ends with 0 when it is ready", async () => {
+Deno.test("health requests /readyz of the named gateway, or the one on this machine, and ends with 0 if it is ready", async () => {
   const ready = () => new Response("ok");
   const here = await health([], ready);
   assert.deepEqual(here, {
@@ -159,7 +159,7 @@ Deno.test("schema accepts no argument", async () => {
   );
 });
 
-Deno.test("readServeOptions() returns the given options only", async () => {
+Deno.test("readServeOptions() returns only the given options", async () => {
   const cases: readonly (readonly [string, object])[] = [
     ["", { log: "json" }],
     ["--port 80", { log: "json", port: 80 }],
@@ -225,7 +225,7 @@ Deno.test("withOptions() prefers the command line over the configuration", async
   );
 });
 
-Deno.test("a warning about the host concerns the host that is used", async (t) => {
+Deno.test("a warning about a public host names the setting or option in use", async (t) => {
   const cases: readonly (readonly [string, string | undefined, string[]])[] = [
     ["127.0.0.1", undefined, []],
     ["0.0.0.0", undefined, ["server.host"]],

@@ -97,7 +97,7 @@ Deno.test("token new --to keeps the people, the comments and the mode of the fil
   assert.equal((mode ?? 0) & 0o777, 0o640);
 });
 
-Deno.test("token new --to writes no file when all have a token, and names people whose groups differ", async () => {
+Deno.test("token new --to writes no file when all people have a token, and names people whose groups differ", async () => {
   const old = `tokens: [{ name: alice, sha256: ${"0".repeat(64)}, group: a }]`;
   await using folder = await folderOf({
     list: "name,group\nalice,b\n",
@@ -165,7 +165,7 @@ Deno.test("token new --to writes both files or none", async (t) => {
   });
 });
 
-Deno.test("token new refuses --to and --secrets without each other, and without --many", async () => {
+Deno.test("token new accepts --to and --secrets only together, and only with --many", async () => {
   for (
     const args of [
       ["new", "--many", "list", "--to", "a.yaml"],

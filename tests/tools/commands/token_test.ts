@@ -95,7 +95,7 @@ async function runMany(
   }
 }
 
-Deno.test("token new --many prints a file for include, and separately each token once", async () => {
+Deno.test("token new --many prints a file for include, and each token once on standard error", async () => {
   const { code, out, error } = await runMany(
     "# the team\nalice\n\n  bob \r\ncarol",
   );
@@ -169,7 +169,7 @@ const ACCESS = {
   expires_at: "2027-01-31",
 };
 
-Deno.test("the options of token new apply to one token and to each of many", async () => {
+Deno.test("the options of token new apply to a single token, and to each token of --many", async () => {
   const one = await run("new", "alice", ...OPTIONS);
   assert.deepEqual(
     entriesIn(`tokens:\n${one.out.slice(one.out.indexOf("  - "))}`),
@@ -190,7 +190,7 @@ function problemsIn(error: string): readonly string[] {
   return lines.map((line) => line.trim());
 }
 
-Deno.test("a problem of an option is named once, not for each name", async () => {
+Deno.test("token new --many prints a problem of an option once, not once for each name", async () => {
   const bad = ["--expires", "soon", "--group", "a,a"];
   for (
     const { code, out, error } of [
@@ -206,7 +206,7 @@ Deno.test("a problem of an option is named once, not for each name", async () =>
   }
 });
 
-Deno.test("a table of people has a column with the groups of each", async (t) => {
+Deno.test("a table of people has a column with each person's groups", async (t) => {
   const tables = {
     "with commas":
       'name,group\nalice,platform\nbob,"platform;research"\n\n"Müller, Zoë",research\n',
@@ -322,7 +322,7 @@ Deno.test("a table may have the column name alone", async () => {
   assert.deepEqual(names, ["alice", "Müller, Zoë", 'da"ve']);
 });
 
-Deno.test("an option whose list is empty gives no access", async () => {
+Deno.test("an option with an empty list creates no token", async () => {
   for (const option of ["--group", "--connections", "--models"]) {
     for (const value of ["", " ", ",", "a,"]) {
       const { code, out } = await run("new", "alice", option, value);
@@ -352,7 +352,7 @@ Deno.test("a malformed row of the table creates no token", async () => {
   );
 });
 
-Deno.test("names with any characters return unchanged from the file", async () => {
+Deno.test("names with any characters are read unchanged from the printed file", async () => {
   const names = [
     ...["no", "null", "~", "1", "1e3", "0x1f", "2027-01-31", "true", "- a"],
     ...["a: b", "a #b", "'", '"', '"quoted"', "*x", "&x", "!x", "%x", "@x"],

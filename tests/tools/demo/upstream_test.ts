@@ -49,7 +49,7 @@ Deno.test("the demo accepts a URL with options, and a request", async () => {
   assert.equal(response.status, 200);
 });
 
-Deno.test("the demo rejects as fetch does for a host that it does not simulate", async () => {
+Deno.test("the demo rejects an unknown host with the error of fetch", async () => {
   await assert.rejects(
     createFixedDemo()("http://example.com/v1/models"),
     (error) => error instanceof TypeError && /example\.com/.test(error.message),
@@ -323,7 +323,7 @@ Deno.test("demoConfigText() allows its one token all connections and models", as
   assert.equal(caller?.models, undefined);
 });
 
-Deno.test("demoConfigText() names only models that the demo has, at addresses where it answers", async (t) => {
+Deno.test("demoConfigText() names only models and addresses that the demo serves", async (t) => {
   const { config } = await loadDemo();
   await steps(t, config.connections, async ({ endpoints, auth, models }) => {
     assert(auth.scheme !== "none");

@@ -215,7 +215,7 @@ Deno.test("limits --json prints the whole list in one line", async () => {
   assert.equal(out, `${JSON.stringify(list)}\n`);
 });
 
-Deno.test("limits writes in colours to a terminal that has them", async (t) => {
+Deno.test("limits writes colours to a terminal with colours", async (t) => {
   const cases: readonly [string, Run, boolean][] = [
     ["a terminal", { columns: 100, env: { TERM: "xterm" } }, true],
     ["a file", {}, false],

@@ -68,7 +68,7 @@ Deno.test("drawLimits() aligns the windows of all connections in the same column
   ]);
 });
 
-Deno.test("drawLimits() draws the token's and its group's own limits first, in the columns of the rest", () => {
+Deno.test("drawLimits() draws the limits of the token and of its group first, in the same columns as the quotas", () => {
   const own = ownLimits(usageReport(ownLimit(), groupLimit(48.8)));
   const list = listOf(entryOf("GLM team", { limits: [weekOf()] }));
   assert.deepEqual(
@@ -223,7 +223,7 @@ Deno.test("drawLimits() shows why a connection has no windows and who can fix it
   ]);
 });
 
-Deno.test("drawLimits() shows failing requests of a connection instead of a refused reading", () => {
+Deno.test("drawLimits() shows that a connection's requests fail instead of why its quota cannot be read", () => {
   const until = new Date(Date.now() + 60_000).toISOString();
   const lines = draw(listOf(
     entryOf("refused", {
@@ -249,7 +249,7 @@ Deno.test("drawLimits() shows failing requests of a connection instead of a refu
   );
 });
 
-Deno.test("drawLimits() shows no warning for a quota that comes with the next answer", () => {
+Deno.test("drawLimits() shows no warning for a quota that is unknown until the first answer", () => {
   const error = {
     type: "provider_limits_not_known_yet",
     message: "None has been relayed yet",

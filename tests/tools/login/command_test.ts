@@ -149,7 +149,7 @@ Deno.test("login treats an empty XDG_STATE_HOME or HOME as unset", () => {
   assert.equal(folderOf({ XDG_STATE_HOME: "", HOME: "" }), undefined);
 });
 
-Deno.test("login renews a token near its end once for all calls", async () => {
+Deno.test("login renews a token near its expiry once for all concurrent calls", async () => {
   await using machine = await open();
   const { run, pass, issuer } = machine;
   await run({ isTyped: true });
@@ -164,7 +164,7 @@ Deno.test("login renews a token near its end once for all calls", async () => {
   assert.deepEqual(issuer.asked.slice(before), ["/token"]);
 });
 
-Deno.test("login prints a token of five minutes for half of its lifetime", async () => {
+Deno.test("login renews a token of five minutes after half of its lifetime", async () => {
   await using machine = await open({ lifeS: 300 });
   await machine.run({ isTyped: true });
   machine.pass(149_000);
@@ -188,7 +188,7 @@ Deno.test("login prints the token until it expires while the issuer does not res
   assert.equal((await machine.run()).out, token(2));
 });
 
-Deno.test("login names its command when a login has ended, and signs in again on a terminal", async () => {
+Deno.test("login prints the command to run when a login has ended, and signs in again on a terminal", async () => {
   await using machine = await open();
   const { run, issuer } = machine;
   const ended = {

@@ -422,7 +422,7 @@ Deno.test("a bill of OpenRouter older than 30 days is refused", async () => {
   assert.equal(code, 1);
 });
 
-Deno.test("arguments without a possible comparison are refused", async (t) => {
+Deno.test("reconcile rejects arguments that it cannot compare, and names the rule", async (t) => {
   const cases: Readonly<Record<string, readonly string[]>> = {
     "--from and --to must be days": ["--from", "yesterday"],
     "31 days at most": ["--from", "2026-10-01"],
@@ -439,7 +439,7 @@ Deno.test("arguments without a possible comparison are refused", async (t) => {
   });
 });
 
-Deno.test("requests for reports equal those of the providers' SDKs", async () => {
+Deno.test("the requests for reports equal the requests of the providers' SDKs", async () => {
   const asked: string[] = [];
   const note: typeof fetch = (input, init) => {
     const { pathname, searchParams } = new URL(

@@ -52,7 +52,7 @@ Deno.test("setup --check passes every step against the demo, in the protocol of 
   }
 });
 
-Deno.test("setup --check passes on a path that the connection offers with `paths`, and names the model on other paths", async (t) => {
+Deno.test("setup --check passes for a path in the connection's `paths`, and otherwise names the model", async (t) => {
   const cases = [["claude", "demo-c", "responses"], [
     "codex",
     "demo-b",

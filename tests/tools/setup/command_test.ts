@@ -56,7 +56,7 @@ Deno.test("setup's output for a JSON or YAML file can be piped into the file", (
     },
   ));
 
-Deno.test("setup puts the named model first and the others after it", async () => {
+Deno.test("setup puts the named model before all other models", async () => {
   const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
   const settings = JSON.parse(out);
   assert.equal(settings.model, "claude-x");
@@ -82,7 +82,7 @@ Deno.test("setup gives editors the known sizes of a model, or cautious defaults"
   );
 });
 
-Deno.test("setup requests the models with the token, at that address only", async () => {
+Deno.test("setup sends the token only to the given address, in the request for the models", async () => {
   const { asked: [request] } = await setup({
     args: ["curl", "--url", "http://gw.test:1/"],
   });

@@ -523,7 +523,7 @@ async function tryPreset(name: string, provider: FakeProvider) {
 for (
   const [name, provider] of Object.entries<FakeProvider>(FAKE_PROVIDERS)
 ) {
-  Deno.test(`check --try shows the working features of ${name}, and translates no field that it rejects`, async () => {
+  Deno.test(`check --try shows the working features of ${name}, and ${name} rejects no translated request`, async () => {
     const { results } = await tryPreset(name, provider);
     const words = results.filter(({ trial }) => trial === "a word");
     assert.ok(words.length > 0);

@@ -332,7 +332,7 @@ Deno.test("usage counts a log with several names once", async () => {
   for (const run of cases) assert.deepEqual(await usage(run), once);
 });
 
-Deno.test("usage counts a log once that is renamed during the run, and reports missed logs", async () => {
+Deno.test("usage counts a log once if it is renamed during the run, and reports missed logs", async () => {
   const { code, out, error } = await usage({
     args: ["a", "a.1", "a.2", "--json"],
     files: { "a": LOG, "a.1": LOG, "a.2": LOG },

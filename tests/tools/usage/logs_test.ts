@@ -164,7 +164,7 @@ Deno.test("replayLogs() counts a file with several names once", async () => {
   assert.deepEqual(since, [Date.parse(daysAgo(1))]);
 });
 
-Deno.test("replayLogs() counts a file once that is renamed during the replay", async () => {
+Deno.test("replayLogs() counts a file once if it is renamed during the replay", async () => {
   const content = (days: number) => loggedLine({ time: daysAgo(days) });
   const { requests, read, since, lines } = await replay({
     files: {

@@ -194,7 +194,7 @@ Deno.test("usage prints in one line why the gateway's usage cannot be read, with
   });
 });
 
-Deno.test("usage rejects options for logs without a log, and a gateway with one", async (t) => {
+Deno.test("usage rejects options for logs if no log is named, and options for a gateway if a log is named", async (t) => {
   const cases: readonly [Run, RegExp][] = [
     [
       { args: ["--by", "model"] },

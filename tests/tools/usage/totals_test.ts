@@ -56,7 +56,7 @@ const OF_TWO: LoggedLine = {
   ],
 };
 
-Deno.test("createTotals() counts each model's usage, and the request for the model that served", () => {
+Deno.test("createTotals() counts tokens for each model of a request, and the request only for the model that answered", () => {
   const { rows, total } = totalsOf([OF_TWO], ["model"]);
   assert.deepEqual(
     rows.map(({ key, requests, inputTokens, costUsd, pricedUses }) => [

@@ -222,7 +222,7 @@ Deno.test("messages obey tool_choice", async (t) => {
     assert.deepEqual(await calledFor({ type: "tool", name: "g" }), ["g"]);
   });
   await t.step(
-    "a hosted tool, which it does not have",
+    "a hosted tool, which the demo lacks",
     async () => {
       assert.deepEqual(await calledFor({ type: "auto" }, "use web_search"), []);
     },

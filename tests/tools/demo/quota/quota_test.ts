@@ -247,7 +247,7 @@ Deno.test("a meter's window begins with the first use", () => {
   });
 });
 
-Deno.test("a meter adds the use of others to its own", () => {
+Deno.test("a meter adds simulated use by others to the demo's own use", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
