@@ -69,7 +69,7 @@ Deno.test("A LinkedList has the same values as an array", () => {
   assert.deepEqual([...list], expected);
 });
 
-Deno.test("lookup() finds the table's own entries only", () => {
+Deno.test("lookup() finds only the table's own entries", () => {
   const table = { a: 1 };
   assert.equal(lookup(table, "a"), 1);
   for (const key of ["b", "constructor", "toString", "__proto__"]) {
@@ -77,7 +77,7 @@ Deno.test("lookup() finds the table's own entries only", () => {
   }
 });
 
-Deno.test("memoized() computes the value of a text once, and drops all values when it is full", () => {
+Deno.test("memoized() computes the value of a text once, and drops all values when the cache is full", () => {
   const asked: string[] = [];
   const upper = memoized((text) => {
     asked.push(text);

@@ -34,7 +34,7 @@ Deno.test("readHeaders() returns the same values as the headers", () => {
   assert.deepEqual(seen, ["x-a: 1", "x-b: 2, 3", "x-empty: "]);
 });
 
-Deno.test("readHeaders() treats names of object properties like others", () => {
+Deno.test("readHeaders() treats `__proto__` and `constructor` as ordinary names", () => {
   const fields = readHeaders(new Headers([["__proto__", "a"]]));
   assert.equal(fields.get("__proto__"), "a");
   assert.equal(fields.has("constructor"), false);
@@ -70,7 +70,7 @@ Deno.test("parseJson() survives nesting of any depth", () => {
   assert.doesNotThrow(() => parseJson("[".repeat(depth) + "]".repeat(depth)));
 });
 
-Deno.test("isDeepJson() counts the levels of objects and arrays, but no brackets in strings", () => {
+Deno.test("isDeepJson() counts levels of objects and arrays, and ignores brackets in strings", () => {
   const flat = '[[1],{"a":"[[[{{{\\"[[["},[],[],[]]';
   assert.equal(isDeepJson(flat, 2), false);
   assert.equal(isDeepJson(flat, 1), true);
@@ -120,7 +120,7 @@ Deno.test("isHeavyJson() returns true above 65,536 values of any kind", () => {
   }
 });
 
-Deno.test("isHeavyJson() counts nothing within strings of any length", () => {
+Deno.test("isHeavyJson() ignores commas and brackets within strings of any length", () => {
   for (const text of [",", "[{", '\\"', "\\\\", '\\",[', "\\n"]) {
     const long = `{"text":"${text.repeat(200_000)}"}`;
     assert.ok(!isHeavyJson(long), text);
@@ -202,18 +202,18 @@ function repeat<In>(times: number, last: In): Stage<In, In> {
   };
 }
 
-Deno.test("runStage() returns the outputs of a stage for its inputs and their end", () => {
+Deno.test("runStage() returns a stage's outputs for the inputs and for the end", () => {
   const outputs = runStage(repeat(2, "end"), ["a", "b"]);
   assert.deepEqual(outputs, ["a", "a", "b", "b", "end"]);
 });
 
-Deno.test("pipe() passes each output on at once, and the first stage's rest before the second ends", () => {
+Deno.test("pipe() forwards each output at once, and ends the first stage before the second", () => {
   const stage = pipe(repeat(1, "first"), repeat(2, "second"));
   const outputs = runStage(stage, ["a"]);
   assert.deepEqual(outputs, ["a", "a", "first", "first", "second"]);
 });
 
-Deno.test("pipe() calls the sink of each input, even if it changes", () => {
+Deno.test("pipe() calls the sink that was passed with each input", () => {
   const stage = pipe(repeat(1, "-"), repeat(1, "-"));
   const one: string[] = [];
   const two: string[] = [];
@@ -282,7 +282,7 @@ Deno.test("GatewayError stays short even when it quotes a long text", () => {
   assert.equal(param?.length, 201);
 });
 
-Deno.test("shorten() keeps a text up to the length, and cuts a longer one with an ellipsis, and replaces a cut character", () => {
+Deno.test("shorten() cuts only a text over the length, adds an ellipsis, and replaces half a character", () => {
   const cases = [["", ""], ["abc", "abc"], ["abcd", "abc…"], [
     "ab😀",
     "ab\ufffd…",
@@ -394,7 +394,7 @@ Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
   }
 });
 
-Deno.test("saneWaitHeader() forwards a plausible wait that fits a timer, and shortens or drops any other", () => {
+Deno.test("saneWaitHeader() forwards a plausible wait that fits a timer, and shortens or drops any other wait", () => {
   const inSeconds = (value: string) =>
     saneWaitHeader("retry-after", value, NOW_MS);
   const [soon, past] = ["01 Jan 2026 00:00:30", "01 Jan 1970 00:00:00"]

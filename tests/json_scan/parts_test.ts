@@ -99,7 +99,7 @@ const CASES: readonly (readonly [string, Place, readonly Found[]])[] = [
   ]],
 ];
 
-Deno.test("StringFinder finds the strings at its places, in pieces of any length", () => {
+Deno.test("StringFinder finds the strings at the given places, in input pieces of any length", () => {
   for (const [text, place, expected] of CASES) {
     const { length } = new TextEncoder().encode(text);
     for (let pieceBytes = 1; pieceBytes <= length; pieceBytes++) {
@@ -155,7 +155,7 @@ Deno.test("StringFinder drops a long string, and continues after it", () => {
   }
 });
 
-Deno.test("StringFinder reports that it skipped too deeply nested lists", () => {
+Deno.test("StringFinder reports when it has skipped lists that are nested too deeply", () => {
   const depth = 100_000;
   const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
   assert.deepEqual(find(text, MODELS), [[undefined, 0]]);

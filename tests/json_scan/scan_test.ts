@@ -439,7 +439,7 @@ Deno.test("JsonObjectScan scans 100,000 levels", async (t) => {
   });
 });
 
-Deno.test("JsonObjectScan counts objects, arrays, members and levels in pieces of any length", () => {
+Deno.test("JsonObjectScan counts objects, arrays, members and levels, in input pieces of any length", () => {
   const documents = [
     ["{}", 1, 1],
     [`{"model":1,"b":[1,2,"{",{}]}`, 5, 3],
@@ -534,7 +534,7 @@ function scanPieces(
   }
 }
 
-Deno.test("JsonObjectScan has the same result for a document in any pieces", () => {
+Deno.test("JsonObjectScan has the same result however the document is divided", () => {
   const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
   let refused = 0;
   for (let round = 0; round < ROUNDS; round++) {

@@ -230,7 +230,7 @@ Deno.test("readAll() returns the bytes of chunks of any size", async () => {
   }
 });
 
-Deno.test("a look-ahead returns the seen bytes and those after them, whenever the reading starts", async () => {
+Deno.test("a look-ahead returns all bytes in order, however many were seen before the first read", async () => {
   for (const [name, sizes] of Object.entries(SIZES)) {
     for (let peeks = 0; peeks <= sizes.length + 1; peeks += 3) {
       const source = createLookAhead(readerOf(sizes));
@@ -241,7 +241,7 @@ Deno.test("a look-ahead returns the seen bytes and those after them, whenever th
   }
 });
 
-Deno.test("waiting short chunks are joined, and long ones stay unchanged", async () => {
+Deno.test("a look-ahead joins short chunks that wait, and leaves long chunks unchanged", async () => {
   const sizes = [1, 1, 1, 2000, 1, 1023, 1024, 5];
   const source = createLookAhead(readerOf(sizes));
   for (const size of sizes) {
@@ -251,7 +251,7 @@ Deno.test("waiting short chunks are joined, and long ones stay unchanged", async
   assert.deepEqual(read, [3, 2000, 1024, 1024, 5]);
 });
 
-Deno.test("a chunk that was read stays unchanged when later ones are joined", async () => {
+Deno.test("a look-ahead does not change a chunk that was read when it joins later chunks", async () => {
   const source = createLookAhead(readerOf([1, 1, 1, 1]));
   await source.peek();
   await source.peek();
@@ -262,7 +262,7 @@ Deno.test("a chunk that was read stays unchanged when later ones are joined", as
   assert.deepEqual([...(await source.read()).value ?? []], [3, 4]);
 });
 
-Deno.test("a body of single bytes takes memory for its bytes, not for each chunk", async () => {
+Deno.test("a look-ahead takes memory for the bytes of a body, not for each chunk", async () => {
   // A separate chunk for each byte would take some 400 bytes.
   const count = 250_000;
   const chunk = Uint8Array.of(120);
@@ -300,7 +300,7 @@ function masked(pieces: readonly string[], secret = SECRET): string {
 
 const STARS = "*".repeat(SECRET.length);
 
-Deno.test("A ByteMask masks the text at every place, and nothing else", () => {
+Deno.test("A ByteMask masks the secret text at every place, and nothing else", () => {
   const cases = [
     ["", ""],
     ["x", "x"],
@@ -318,7 +318,7 @@ Deno.test("A ByteMask masks the text at every place, and nothing else", () => {
   }
 });
 
-Deno.test("A ByteMask masks the text across chunks, except three letters at most", () => {
+Deno.test("A ByteMask masks the secret text across chunks, except for at most three letters", () => {
   const text = `{"message":"the key ${SECRET} is wrong"}`;
   for (let first = 0; first <= text.length; first++) {
     for (let second = first; second <= text.length; second += 5) {
@@ -347,7 +347,7 @@ Deno.test("A ByteMask forwards every other text unchanged, also in chunks of one
   assert.equal(decoder.decode(Uint8Array.from(out)), text);
 });
 
-Deno.test("A ByteMask holds back only bytes that could begin the text", () => {
+Deno.test("A ByteMask holds back only bytes that could begin the secret text", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   for (const chunk of ["data: x\n\n", "s", "k-", "plain", "a sk-"]) {
     const { value } = mask.push(encoder.encode(chunk));
@@ -355,7 +355,7 @@ Deno.test("A ByteMask holds back only bytes that could begin the text", () => {
   }
 });
 
-Deno.test("A ByteMask returns the text only of an unchanged chunk", () => {
+Deno.test("A ByteMask returns the decoded text of a chunk only if the chunk is unchanged", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   const textOf = (chunk: string) => mask.push(encoder.encode(chunk)).text;
   assert.equal(textOf("data: x"), "data: x");
@@ -433,7 +433,7 @@ Deno.test("createFinder() finds the text at the beginning, in the middle and at 
   }
 });
 
-Deno.test("createFinder() finds nothing in a text without the wanted one, or with only its beginning", () => {
+Deno.test("createFinder() finds nothing in a text with none or only the beginning of the wanted text", () => {
   const find = createFinder("sk-proj-0123");
   for (const text of ["", "s", "sk-proj-012", "k-proj-0123", "sk-proj-0124"]) {
     assert.equal(find(text, 0), -1, text);

@@ -100,7 +100,7 @@ Deno.test("DataLines skips a byte order mark only at the very beginning", () => 
   assert.equal(readText("data: a\n\uFEFFdata: b").unfinished, "");
 });
 
-Deno.test("DataLines returns only lines with the needle after wantsEvery() returns false", () => {
+Deno.test("DataLines returns only lines with the needle once wantsEvery() returns false", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
   const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
@@ -141,7 +141,7 @@ Deno.test("DataLines returns a line without its line feed as unfinished", () => 
   assert.equal(readText("data: a\n").unfinished, "");
 });
 
-Deno.test("DataLines skips lines that are too long but keeps their ends", () => {
+Deno.test("DataLines skips a line that is too long, but keeps the line's two ends", () => {
   const begin = '{"type":"a",';
   const end = '"usage":{}}';
   const long = begin + "x".repeat(MAX_LINE_BYTES) + end;
@@ -261,7 +261,7 @@ function above(chunks: readonly Uint8Array[]): number {
   return reader.bytesAbove();
 }
 
-Deno.test("DataLines sums the bytes of lines beyond a length, for any division into chunks", () => {
+Deno.test("DataLines sums the bytes by which data lines exceed a length, for any division into chunks", () => {
   const random = createRandom(3);
   const lengths = [20, 25, 10, 40, 30, 20, 21, 7, 90, 33, 1200];
   const expected = lengths.reduce(

@@ -68,7 +68,7 @@ Deno.test("decompress() returns the original bytes, in any pieces", (t) =>
     }
   }));
 
-Deno.test("decompress() rejects a body that ends before its compression does, at any place", async (t) => {
+Deno.test("decompress() rejects compressed data that is cut off at any place", async (t) => {
   const text = TEXT.slice(0, 300);
   await steps(t, cases, async ([name, compress]) => {
     const bytes = compress(text);
@@ -83,7 +83,7 @@ Deno.test("decompress() rejects a body that ends before its compression does, at
   });
 });
 
-Deno.test("decompress() rejects a long body that ends before its compression does", (t) =>
+Deno.test("decompress() rejects a long body of compressed data that is cut off", (t) =>
   steps(t, cases, async ([name, compress]) => {
     const bytes = compress(TEXT);
     for (const missing of [1, 2, 5, 100, bytes.length >> 1]) {

@@ -144,7 +144,7 @@ Deno.test("PassThrough reads nothing ahead of its reader", async () => {
   await scene.reader.cancel();
 });
 
-Deno.test("PassThrough fails where its source fails", async () => {
+Deno.test("PassThrough forwards its source's failure after the chunks", async () => {
   const scene = begin();
   const cause = new Error("reset");
   await deliver(scene, "a");
@@ -292,7 +292,7 @@ Deno.test("PassThrough does not cut off a reader that waits for a chunk", async 
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("PassThrough tolerates a source that fails while its end is reported", async () => {
+Deno.test("PassThrough reports one end when onEnd() makes its source fail", async () => {
   const scene = begin({
     idleMs: 100,
     onEnd: () => scene.source.error(new Error("aborted")),

@@ -272,7 +272,7 @@ for (const type of ["bytes", undefined] as const) {
   });
 }
 
-Deno.test("readPieces() keeps a chunk that is the whole body, and copies any other", async () => {
+Deno.test("readPieces() keeps a chunk that is the whole body, and copies any other chunk", async () => {
   const cases = [[100, 100], [100, 60], [undefined, 100]] as const;
   for (const [length, pieceBytes] of cases) {
     const chunk = counting(100);

@@ -19,7 +19,7 @@ Deno.test("formatFrame() writes a name, if there is one, before the data", () =>
   assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
 });
 
-Deno.test("FrameWriter writes the right name for each frame, whatever the last one was", () => {
+Deno.test("FrameWriter writes the right name for each frame, whatever the previous name was", () => {
   const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
     .map((event) => ({ event, data: "1" }));
   const writer = new FrameWriter();
@@ -166,7 +166,7 @@ Deno.test("JSON is recognized by its media type, with any prefix", () => {
   }
 });
 
-Deno.test("the first byte of a body is enough to decide its kind", () => {
+Deno.test("the first byte after white space decides whether a body is JSON or an event stream", () => {
   const starts:
     readonly (readonly [start: string, kind: string | undefined])[] = [
       ["{", "json"],

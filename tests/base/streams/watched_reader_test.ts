@@ -187,7 +187,7 @@ Deno.test("createIdleWatch() can wait again after it has reported a wait", () =>
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createIdleWatch() counts each wait by itself", () => {
+Deno.test("createIdleWatch() counts each wait from zero", () => {
   const { timers, watch, idleAt } = scene(100);
   for (let count = 0; count < 10; count++) {
     watch.wait();

@@ -20,7 +20,7 @@ Deno.test("backoffMs() doubles with each failure, up to the longest pause", () =
   assert.deepEqual(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-Deno.test("backoffMs() returns a random pause from half of its length to the whole", () => {
+Deno.test("backoffMs() returns a random pause between half of the length and the whole length", () => {
   for (const [drawn, expected] of [[0, 200], [0.5, 300], [1, 400]] as const) {
     assert.equal(backoffMs(2, { firstMs: 200, random: () => drawn }), expected);
   }

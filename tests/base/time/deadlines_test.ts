@@ -31,7 +31,7 @@ Deno.test("Deadlines call their function once, and not before their time has pas
   assert.deepEqual(passed, ["a@100"]);
 });
 
-Deno.test("Deadlines without an end never pass and cost no timer", () => {
+Deno.test("Deadlines without a time never pass and set no timer", () => {
   const { timers, passed, start } = scene();
   const cancel = start("a", orNever(0));
   cancel();
@@ -40,7 +40,7 @@ Deno.test("Deadlines without an end never pass and cost no timer", () => {
   assert.equal(timers.started, 0);
 });
 
-Deno.test("Deadlines whose time has just passed, or long ago, pass at the next millisecond", () => {
+Deno.test("Deadlines with a wait of 0 or less pass at the next millisecond", () => {
   const { timers, passed, start } = scene();
   timers.advance(50);
   start("now", 0);
@@ -93,7 +93,7 @@ Deno.test("Deadlines have no timer after the last one is cancelled", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Passed deadlines keep no timer when the last of the others is cancelled", () => {
+Deno.test("Deadlines keep no timer after the only one that has not passed is cancelled", () => {
   const { timers, start } = scene();
   start("passes", 10);
   timers.advance(10);
@@ -102,7 +102,7 @@ Deno.test("Passed deadlines keep no timer when the last of the others is cancell
   assert.equal(timers.running, 0);
 });
 
-Deno.test("A shorter deadline than the running ones sets the timer again", () => {
+Deno.test("A deadline that is shorter than all running ones sets the timer again", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
   const cancel = start("short", 10);
@@ -126,7 +126,7 @@ Deno.test("Deadlines may be started while one passes", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("A deadline that is due does not pass when another one cancels it first", () => {
+Deno.test("A due deadline does not pass when another deadline cancels it first", () => {
   const { timers, deadlines, passed, start } = scene();
   let cancel: Cancel = () => {};
   deadlines.start(10, () => {
@@ -315,7 +315,7 @@ Deno.test("untilAbort() handles the failure of abandoned work", async () => {
   }
 });
 
-Deno.test("untilAbort() leaves no listener on a signal that lives on", async () => {
+Deno.test("untilAbort() leaves no listener on a signal that does not abort", async () => {
   const { signal } = new AbortController();
   let listeners = 0;
   const add = signal.addEventListener.bind(signal);
@@ -353,7 +353,7 @@ Deno.test("within() returns the result of work in time, and leaves no timer", as
   assert.equal(timers.running, 0);
 });
 
-Deno.test("within() rejects as work in time does, and leaves no timer", async () => {
+Deno.test("within() rejects with the error of work in time, and leaves no timer", async () => {
   const { timers, start, work, promise } = withinScene();
   const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
   work.reject(new Error("no"));

@@ -43,7 +43,7 @@ Deno.test("other due work runs after every 64 KiB of long work", async () => {
   assert.deepEqual(had, Array(16).fill("due"));
 });
 
-Deno.test("a chunk of a byte counts as one of 256", async () => {
+Deno.test("a chunk of one byte counts as 256 bytes", async () => {
   const { had, work } = begin();
   await work()(...Array(1024).fill(1));
   assert.equal(had.length, 4);
@@ -100,7 +100,7 @@ async function stepsUntilRead(workers: number): Promise<number> {
   return steps;
 }
 
-Deno.test("sockets are read while one or several run long work", async () => {
+Deno.test("sockets are read while one or several tasks run long work", async () => {
   for (const workers of [1, 10]) {
     const steps = await stepsUntilRead(workers);
     // With immediates alone, each read would take 61 turns.
