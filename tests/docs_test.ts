@@ -88,7 +88,7 @@ Deno.test("every configuration in the documentation is valid", async (t) => {
   }
 });
 
-Deno.test("every table of the documentation has a line below its head, and no gap between rows", () => {
+Deno.test("every table of the documentation has a line below its header row, and no gap between rows", () => {
   for (const [path, text] of pages) {
     // A renderer shows other rows as plain text.
     const tables = text.replace(/^```[^]*?^```$/gm, "").matchAll(
@@ -135,7 +135,7 @@ Deno.test("the table of clients has a row for each client of setup, with its fil
   }
 });
 
-Deno.test("the tables of printed texts have a row for each failure and each client of task test:clients", () => {
+Deno.test("the tables of texts that clients print have a row for each failure and each client of task test:clients", () => {
   const clients = [
     ...new Set(PROGRAMS.map(({ name }) => name.replace(/ over .*$/, ""))),
     ...PYTHON_SDKS.map(({ name }) => name),
@@ -151,7 +151,7 @@ Deno.test("the tables of printed texts have a row for each failure and each clie
   );
 });
 
-Deno.test("the changelog begins with unreleased changes or this version, and ends with its form", () => {
+Deno.test("the changelog begins with unreleased changes or this version, and ends with the section on its form", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
     .map(([, text = ""]) => text);
   if (headings[0] === "Unreleased") headings.shift();
@@ -163,7 +163,7 @@ Deno.test("the changelog begins with unreleased changes or this version, and end
 /** Matches the version of the gateway's file or image in a command. */
 const NAMED_VERSION_REGEXP = /\bmodel-gateway[-:](\d+\.\d+\.\d+)/g;
 
-Deno.test("commands name this version of the executable, and upgrades the next one", async () => {
+Deno.test("commands name this version of the executable, and upgrade commands the next version", async () => {
   const [major, minor] = VERSION.split(".").map(Number);
   const next = `${major}.${(minor ?? 0) + 1}.0`;
   const texts = new Map(pages);
@@ -211,7 +211,7 @@ Deno.test("every file of the source and of the tests that the documentation name
   }
 });
 
-Deno.test("the map of the source has every folder", async () => {
+Deno.test("the table of source folders in CONTRIBUTING has every folder", async () => {
   for await (
     const { name, isDirectory } of Deno.readDir(
       new URL("../src", import.meta.url),
@@ -286,7 +286,7 @@ function bytesOf(text: string): number {
 const COUNT_REGEXP =
   /(?<![\w./-])(?:[\d,]*\d|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|dozens|hundreds)(?: of)?\s(?:\w+\s)?(?:tests|commands|options|metrics|services|providers|presets|readers|scenes|alerts|MCP servers)\b/g;
 
-Deno.test("no page counts what changes with the program", () => {
+Deno.test("no page states a number of tests, commands or other things that changes with the program", () => {
   for (const [path, text] of pages) {
     const counts = text.match(COUNT_REGEXP) ?? [];
     assert.deepEqual(counts, [], path);

@@ -51,7 +51,7 @@ async function namesOf(member: string): Promise<readonly string[]> {
   return names.flat();
 }
 
-Deno.test("each door has few names", async (t) => {
+Deno.test("each member exports few names", async (t) => {
   for (const [member, most] of Object.entries(MAX_NAMES)) {
     await t.step(member, async () => {
       const names = await namesOf(member);
@@ -61,7 +61,7 @@ Deno.test("each door has few names", async (t) => {
   }
 });
 
-Deno.test("each name of a door is imported outside its member", async () => {
+Deno.test("each exported name of a member is imported by another member", async () => {
   const used = new Set<string>();
   for await (const { path, url } of sourceFiles()) {
     const text = await Deno.readTextFile(url);
@@ -87,7 +87,7 @@ Deno.test("each name of a door is imported outside its member", async () => {
   assert.deepEqual(unused, []);
 });
 
-Deno.test("no member is imported around its door", async () => {
+Deno.test("no file of a member is imported by its path from another member", async () => {
   const around: string[] = [];
   let count = 0;
   for await (const ending of [".ts", ".js"]) {
@@ -105,7 +105,7 @@ Deno.test("no member is imported around its door", async () => {
   assert.deepEqual(around, []);
 });
 
-Deno.test("most of the source lies behind a narrow door", async () => {
+Deno.test("base and gateway, which export many names, have a limited number of lines", async () => {
   let lines = 0;
   for await (const ending of [".ts", ".js"]) {
     for (const member of ["base", "gateway"]) {

@@ -94,7 +94,7 @@ async function importedNames(
   return found;
 }
 
-Deno.test("an exported type has a name of its own, except for the same parts of the three codecs", async () => {
+Deno.test("each exported type has a unique name, except for the parts that all three codecs have", async () => {
   const types = (await exportedNames()).filter(({ file, isType }) =>
     isType && !CODEC_REGEXP.test(file) && !file.startsWith(DEMO)
   );
@@ -187,7 +187,7 @@ const FOR_TESTS: readonly string[] = [
   "base/streams/line_buffer.ts#bothEnds",
 ];
 
-Deno.test("only the exports of a shrinking list are used by tests alone", async () => {
+Deno.test("only the listed exports are used by tests alone", async () => {
   const [exported, imported] = await Promise.all([
     exportedNames(),
     importedNames(["src/", "release/"]),
@@ -214,7 +214,7 @@ const MOST_MARKED: Readonly<
   "where it is": { documents: 0, docstrings: 0, titles: 0 },
 };
 
-Deno.test("sentences that may need a second reading only get fewer", async (t) => {
+Deno.test("the number of sentences that may be hard to read does not grow", async (t) => {
   const read = await readSentences();
   for (const [mark, isMarked] of Object.entries(MARKS)) {
     for (const kind of ["documents", "docstrings", "titles"] as const) {
@@ -229,7 +229,7 @@ Deno.test("sentences that may need a second reading only get fewer", async (t) =
   }
 });
 
-Deno.test("a mark finds a sentence of its kind, and leaves a plain one", () => {
+Deno.test("a mark matches a sentence of its kind, and no plain sentence", () => {
   const found = (text: string) =>
     Object.entries(MARKS).filter(([, isMarked]) => isMarked(text))
       .map(([mark]) => mark);

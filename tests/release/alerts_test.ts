@@ -56,7 +56,7 @@ Deno.test("the check finds a wrong metric, label or value in an alert", async ()
   ) assert.throws(() => check(expression), assert.AssertionError);
 });
 
-Deno.test("every alert has one name, and a threshold in its expression", () => {
+Deno.test("every alert has a unique name, and an expression with a threshold", () => {
   const names = rules.map(({ alert }) => alert);
   assert.equal(new Set(names).size, names.length);
   for (const { alert, expr } of rules) {
@@ -64,7 +64,7 @@ Deno.test("every alert has one name, and a threshold in its expression", () => {
   }
 });
 
-Deno.test("the documentation lists every alert, and a scrape with the job that the alerts name", async () => {
+Deno.test("the documentation lists every alert, and a scrape job with the name in the alerts", async () => {
   const page = await Deno.readTextFile(PAGE);
   const [, section = ""] = page.split("### Alerts for Prometheus\n");
   const [alerts = ""] = section.split("\n## ");
@@ -217,7 +217,7 @@ function ruleTest(alert: string, series: Series, fires: boolean): object {
 
 const lack = !await hasProgram("promtool") && "there is no promtool here";
 
-Deno.test("every alert has series that make it fire, and series that do not", () => {
+Deno.test("every alert is tested with series that make it fire, and with series that do not", () => {
   assert.deepEqual(Object.keys(CASES), rules.map(({ alert }) => alert));
 });
 

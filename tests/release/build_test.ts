@@ -155,7 +155,7 @@ async function readUnused(): Promise<readonly string[]> {
   );
 }
 
-Deno.test("an executable has no types, and no CommonJS module beside the same module for imports", async () => {
+Deno.test("an executable has no type files, and no CommonJS copy of an ES module", async () => {
   const unused = await readUnused();
   assert.ok(unused.includes("zod/index.d.ts"));
   assert.ok(unused.includes("zod/index.cjs"));
@@ -175,7 +175,7 @@ Deno.test("an executable has only the imported files of a package", async () => 
   assert.ok(!unused.some((path) => /^deno-std\/LICENSE/.test(path)));
 });
 
-Deno.test("the program of an executable has no types, and its statements keep their positions", () => {
+Deno.test("the program of an executable has no types, and each statement keeps its line and column", () => {
   const source = `import type { A } from "./a.ts";
 import { type B, c } from "../b/c.ts";
 /** Doc. */

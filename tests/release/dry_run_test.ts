@@ -86,7 +86,7 @@ const FAULTS: readonly (readonly [Compiled["outcome"], RegExp, boolean])[] = [
 ];
 
 for (const [outcome, words, isWhole] of FAULTS) {
-  Deno.test(`a release with an executable of the outcome "${outcome}" is ${isWhole ? "" : "not "}whole, and names it`, async () => {
+  Deno.test(`a release is ${isWhole ? "" : "not "}whole when an executable's outcome is "${outcome}", and reports the file`, async () => {
     await using temp = await openTempFolder();
     const run = await dryRun(temp.path, [outcome]);
     assert.equal(run.isWhole, isWhole);

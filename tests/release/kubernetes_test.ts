@@ -212,7 +212,7 @@ Deno.test("every volume is mounted, and every mount, port and selector has its t
 /** The time to close connections and the store after a drain, in seconds (docs/running.md#stopping). */
 const CLOSING_SECONDS = 12;
 
-Deno.test("a pod may finish its requests before it is killed, and one replica always serves", async () => {
+Deno.test("a pod has time to finish its requests before Kubernetes kills it, and one replica always serves", async () => {
   const { server } = await config();
   const needed = gateway.lifecycle.preStop.sleep.seconds +
     server.drainMs / 1000 + CLOSING_SECONDS;
@@ -220,7 +220,7 @@ Deno.test("a pod may finish its requests before it is killed, and one replica al
   assert.ok(budget.spec.minAvailable < deployment.spec.replicas);
 });
 
-Deno.test("the pod listens for other pods, and its memory holds the bodies", async () => {
+Deno.test("the pod accepts connections of other pods, and has twice the memory for request bodies", async () => {
   const { server } = await config();
   assert.deepEqual([server.host, server.admin?.host], ["0.0.0.0", "0.0.0.0"]);
   const [, gib = ""] = /^(\d+)Gi$/.exec(gateway.resources.limits.memory) ?? [];

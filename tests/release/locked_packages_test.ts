@@ -16,7 +16,7 @@ const TESTS = JSON.stringify({
 
 const PACKAGES = lockedPackages([PROGRAM, TESTS]);
 
-Deno.test("lockedPackages() lists each package of both locks once, and which ones the source names", () => {
+Deno.test("lockedPackages() lists each package of both locks once, and marks packages that the source imports", () => {
   assert.deepEqual(PACKAGES, [
     { name: "@scope/a", version: "1.0.0", isNamed: true },
     { name: "b", version: "2.0.0", isNamed: true },
@@ -29,7 +29,7 @@ Deno.test("lockedPackages() lists each package of both locks once, and which one
   );
 });
 
-Deno.test("packageStates() finds deprecated, yanked and outdated packages, and no fault without a registry's answer", async () => {
+Deno.test("packageStates() finds deprecated, yanked and outdated packages, and no fault when the registry does not respond", async () => {
   const versions: Readonly<Record<string, object>> = {
     "@scope/a": { "1.0.0": { deprecated: "renamed" }, "1.1.0": {} },
     b: { "1.9.0": {} },
@@ -56,7 +56,7 @@ Deno.test("packageStates() finds deprecated, yanked and outdated packages, and n
   );
 });
 
-Deno.test("packageStates() finds no fault in a text that is not the registry's", async () => {
+Deno.test("packageStates() finds no fault in a response without the registry's data", async () => {
   for (const text of ["<html>Bad gateway</html>", "{}", "null"]) {
     const states = await packageStates(PACKAGES, {
       read: () => Promise.resolve(text),

@@ -106,7 +106,7 @@ Deno.test("the documentation names the files for proxies and services", async ()
   }
 });
 
-Deno.test("the site with TLS has every line of the other two except their ports", async () => {
+Deno.test("the nginx site with TLS has every line of the two sites without TLS except their ports", async () => {
   const [tls, plain, sessions] = await Promise.all(
     ["nginx-tls.conf", "nginx.conf", "nginx-sessions.conf"]
       .map((name) => read(`packaging/${name}`)),
@@ -120,7 +120,7 @@ Deno.test("the site with TLS has every line of the other two except their ports"
   assert.doesNotMatch(tls ?? "", /listen 80;/);
 });
 
-Deno.test("the template of the unit differs from the unit in its port only", async () => {
+Deno.test("the systemd template unit differs from the plain unit only in the port", async () => {
   const settings = (text: string) =>
     text.split("\n").filter((line) => !line.startsWith("#")).join("\n");
   const [unit = "", template = ""] = await Promise.all(
@@ -135,7 +135,7 @@ Deno.test("the template of the unit differs from the unit in its port only", asy
   await assertUnderstood(words.replace("%i", "8788").split(" "));
 });
 
-Deno.test("the documentation makes the folder and the files of a log before systemd opens them", async () => {
+Deno.test("the documented setup creates the folder and the files of a log before systemd opens them", async () => {
   const page = await read("docs/observing.md");
   const [, folder = ""] =
     /^ *StandardOutput=append:(\S+)\/%i\.jsonl$/m.exec(page) ?? [];

@@ -77,7 +77,7 @@ Deno.test("the provenance names the command, the files, the commit, the lock and
   ]);
 });
 
-Deno.test("the provenance marks a changed commit, and names no unknown one", () => {
+Deno.test("the provenance marks a commit with local changes, and names no commit if it is unknown", () => {
   const [source] = dependenciesOf({ commit: `${COMMIT}-dirty` });
   assert.deepEqual(source, {
     name: "source",
@@ -232,7 +232,7 @@ testNeeding(
   },
 );
 
-Deno.test("the list of signers has only lines for this namespace", async () => {
+Deno.test("the list of signers has only lines for the signatures of releases", async () => {
   const text = await Deno.readTextFile(
     new URL("release/allowed_signers", ROOT),
   );
