@@ -471,7 +471,7 @@ async function listedPackages(): Promise<readonly string[]> {
 }
 
 testNeeding(
-  "two executables of one source are equal byte for byte",
+  "two executables compiled from the same source are equal byte for byte",
   lack,
   async () => {
     if ("reason" in compiled) return;

@@ -192,7 +192,7 @@ for (const issuer of ["messages", "responses"] as const) {
   testNeeding(
     `recorded reasoning of ${issuer} comes back from a ${
       CALLERS[issuer]
-    } caller as it was issued, and to its maker alone`,
+    } caller unchanged, and only to the issuer`,
     answers.length === 0 && "there are no recordings here",
     async (t) => {
       for (const { name, answer } of answers) {

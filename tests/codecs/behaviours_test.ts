@@ -33,7 +33,7 @@ import {
 
 for (const [does, behaviour] of Object.entries(BEHAVIOURS)) {
   const { speaks = "chat" } = behaviour;
-  Deno.test(`every caller gets the correct answer when ${does}`, async (t) => {
+  Deno.test(`every caller gets the correct outcome when ${does}`, async (t) => {
     for (const to of PROTOCOLS.filter((to) => to !== speaks)) {
       await t.step(`in ${to}`, () => judge(behaviour, to));
     }

@@ -210,7 +210,7 @@ for (const issuer of ["messages", "responses"] as const) {
     }
   });
   testNeeding(
-    `recorded reasoning of ${issuer} comes back from a Chat caller as it was issued`,
+    `recorded reasoning of ${issuer} returns unchanged from a Chat caller`,
     answers.length === 0 && "there are no recordings here",
     async (t) => {
       for (const { name, answer } of answers) {

@@ -222,7 +222,7 @@ Deno.test("every alert is tested with series that make it fire, and with series 
 });
 
 testNeeding(
-  "Prometheus accepts the alerts, and fires each only for its own series",
+  "Prometheus accepts the alerts, and fires each alert only for the series of that alert",
   lack,
   async () => {
     await using folder = await openTempFolder();

@@ -209,7 +209,7 @@ const UNITS = [
 
 for (const { file, name } of UNITS) {
   testNeeding(
-    `systemd reads ${file}, and finds little exposed`,
+    `systemd accepts ${file}, and rates its exposure as low`,
     !hasSystemd && "there is no systemd-analyze here",
     async () => {
       await using folder = await openTempFolder();

@@ -178,7 +178,7 @@ async function checkCommands(): Promise<readonly string[]> {
 }
 
 testNeeding(
-  "the commands of SECURITY.md accept a signed release, and no other file, sums, key or purpose",
+  "the commands of SECURITY.md accept a signed release, and reject other files, checksums, keys and purposes",
   lack,
   async () => {
     await using folder = await folderOfFiles();

@@ -121,12 +121,12 @@ function brokenBody(): ReadableStream<Uint8Array> {
 }
 
 const FAULTS: Readonly<Record<string, Fault>> = {
-  "nobody listens": {
+  "nothing listens at the address": {
     tried: 1,
     last: /^bad {3}reachable {2}http:\S+: nothing answers there\. Check that/,
     fetch: instead(isAny, () => Promise.reject(new TypeError("refused"))),
   },
-  "nobody answers in time": {
+  "no response comes in time": {
     tried: 1,
     last: /^bad {3}reachable {2}http:\S+: no response came within 120 s\.$/,
     fetch: instead(
@@ -134,24 +134,24 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       () => Promise.reject(new DOMException("late", "TimeoutError")),
     ),
   },
-  "something else answers": {
+  "the server is not a gateway": {
     tried: 1,
     last:
       /^bad {3}reachable {2}http:\S+: the server there is not a Model Gateway \(HTTP 404\)/,
     fetch: instead(isAny, refusal(404)),
   },
-  "what answers never ends": {
+  "the server's response never ends": {
     tried: 1,
     last:
       /^bad {3}reachable {2}http:\S+: the server there is not a Model Gateway \(HTTP 200\)/,
     fetch: instead(isAny, () => new Response(endless().body)),
   },
-  "a proxy has lost the gateway": {
+  "a proxy cannot reach the gateway": {
     tried: 1,
     last: /^bad {3}reachable {2}http:\S+: a proxy answers there \(HTTP 502\)/,
     fetch: instead(isAny, refusal(502)),
   },
-  "TLS is asked of a gateway without": {
+  "the address has https, but the gateway has no TLS": {
     tried: 2,
     last: /^bad {3}TLS {8}it does not use TLS\. Write http:\/\//,
     args: ({ url }) => ["curl", "--url", url.replace("http:", "https:")],
@@ -162,13 +162,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       /^bad {3}token .*HTTP 401\. Cannot accept this token: it is unknown or expired\./,
     token: "mg_wrong",
   },
-  "the model is not the token's": {
+  "the token may not use the model": {
     tried: 4,
     last:
       /^bad {3}model {6}demo-x failed with HTTP 404\. .*\. Name one of your models with --model\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-x"],
   },
-  "the model is served in another protocol alone": {
+  "the model is not served in the client's protocol": {
     tried: 4,
     last:
       /^bad {3}model {6}Cannot use demo-b: Codex CLI speaks Responses, but the model is not served in it\. Name another model with --model\.$/,
@@ -197,7 +197,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       /^bad {3}model {6}demo-error-401 failed with HTTP 502\. The model's provider does not accept the gateway's credential\. Report it to the administrator\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-error-401"],
   },
-  "no retry helps against the error of a provider": {
+  "a provider's error is permanent": {
     tried: 4,
     last: /HTTP 501\. No such thing\. Contact the administrator\.$/,
     fetch: instead(
@@ -220,7 +220,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     last: /^bad {3}reachable {2}http:\S+: the response broke off\.$/,
     fetch: instead(isAny, () => new Response(brokenBody())),
   },
-  "the gateway has gone since it was found": {
+  "the gateway stops during the check": {
     tried: 4,
     last: /^bad {3}model {6}demo-a: nothing answers there\. Check that the/,
     fetch: instead(asksModel, () => Promise.reject(new TypeError("refused"))),
@@ -230,12 +230,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     last: /^bad {3}model .*HTTP 50\d\. .*contact the administrator\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-error-500"],
   },
-  "too much was asked": {
+  "the gateway answers 429": {
     tried: 4,
     last: /HTTP 429\. Enough\. Wait, and see .* model-gateway limits\.$/,
     fetch: instead(asksModel, refusal(429, "Enough")),
   },
-  "a limit of the token is used up, whose error names its own way": {
+  "the gateway answers 429 with an instruction in the error": {
     tried: 4,
     last: /HTTP 429\. Enough\. See .* with model-gateway usage\.$/,
     fetch: instead(
@@ -255,7 +255,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
         }),
     ),
   },
-  "a stream comes as a whole": {
+  "a stream arrives as JSON": {
     tried: 5,
     last: /sent application\/json instead of a stream\. A proxy/,
     fetch: instead(

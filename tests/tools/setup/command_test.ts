@@ -181,7 +181,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     answer: () =>
       Response.json({ error: { message: "Unknown" } }, { status: 401 }),
   }, /the gateway responded with HTTP 401\. Unknown\.$/m],
-  "no gateway": [
+  "a server that is not a gateway": [
     { args: ["curl"], answer: () => new Response("<html>") },
     /not a Model Gateway \(HTTP 200\)/,
   ],
@@ -190,19 +190,19 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     answer: () =>
       Response.json({ error: { message: "Full" } }, { status: 503 }),
   }, /^Cannot read http:.*: the gateway responded with HTTP 503\. Full\.$/m],
-  "nobody": [
+  "an address without a server": [
     { args: ["curl"], answer: () => Promise.reject(new TypeError("refused")) },
     /nothing answers there/,
   ],
-  "no model": [
+  "a token without models": [
     { args: ["curl"], answer: () => Response.json({ data: [] }) },
     /no model is assigned to this token/,
   ],
-  "no model of the client's": [{
+  "a token without a model in the client's protocol": [{
     args: ["codex"],
     answer: () => Response.json({ data: [{ id: "one", protocols: ["chat"] }] }),
   }, /Codex CLI speaks Responses, but no model of this token/],
-  "a model that the client cannot ask": [
+  "a model that the client cannot use": [
     { args: ["codex", "--model", "claude-x"] },
     /^Cannot use claude-x: Codex CLI speaks Responses, but/,
   ],
@@ -219,15 +219,15 @@ for (const [name, [run, expected]] of Object.entries(FAILURES)) {
 
 /** Faults of the command line. */
 const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
-  "a slip in the name": [
+  "a misspelt client": [
     { args: ["codx"] },
     'there is no client codx. Did you mean "codex"?',
   ],
-  "a name of two clients": [
+  "a name that fits two clients": [
     { args: ["openai"] },
     "there is no client openai. Name one of openai-js and openai-python.",
   ],
-  "a stranger": [
+  "an unknown client": [
     { args: ["emacs"] },
     `there is no client emacs. The clients are ${
       CLIENTS.map(({ id }) => id).join(", ")
@@ -240,15 +240,15 @@ const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
     }.`,
   ],
   "two clients": [{ args: ["curl", "codex"] }, "it takes one client."],
-  "a slip in an option": [
+  "a misspelt option": [
     { args: ["curl", "--modle", "x"] },
     'there is no option --modle. Did you mean "--model"?',
   ],
-  "an address that is none": [
+  "an invalid address": [
     { args: ["curl", "--url", "gw.test"] },
     "--url must be the address of a gateway (for example http://127.0.0.1:8787).",
   ],
-  "neither token nor model": [
+  "a command with neither a token nor a model": [
     { args: ["curl"], env: { MODEL_GATEWAY_TOKEN: "" } },
     "there is no token. Set MODEL_GATEWAY_TOKEN or use --token, or name a model with --model.",
   ],

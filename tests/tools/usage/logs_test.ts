@@ -371,7 +371,7 @@ Deno.test("LOG_FILES reads a file only up to the length that it had when found",
 });
 
 testNeeding(
-  "LOG_FILES recognizes a file under any name, and does not read another in its place",
+  "LOG_FILES recognizes a file behind a link or after a rename, and reads no new file under the old name",
   Deno.build.os === "windows" && "Windows makes links for few",
   async () => {
     await inFolder(async (folder) => {
@@ -436,7 +436,7 @@ testNeeding(
 );
 
 testNeeding(
-  "a log that is a pipe is refused at once, whether it was found or named",
+  "a pipe is refused at once, whether it has replaced a found log or is named as a log",
   Deno.build.os === "windows" && "Windows has no such pipes",
   async () => {
     await inFolder(async (folder) => {

@@ -295,7 +295,7 @@ const SAID: readonly (readonly [start: string, kind: FailureKind])[] = [
 ];
 
 testNeeding(
-  "every recorded error keeps its message, and gets the kind of its words or its status",
+  "every recorded error keeps its message, and gets a kind from the words or the status",
   RECORDED.length === 0 && "there are no recordings here",
   () => {
     for (const { name, protocol, status, answer } of RECORDED) {

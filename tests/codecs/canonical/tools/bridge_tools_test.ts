@@ -335,7 +335,7 @@ Deno.test("restoreTools() reads a custom tool's input, however the arguments are
   for (const [name, [text, input]] of Object.entries(inputs)) {
     for (const size of [1, 3, 1000]) {
       await t.step(
-        `${name}, by ${size}`,
+        `${name}, in pieces of ${size}`,
         () => assert.equal(read(text, size), input),
       );
     }
