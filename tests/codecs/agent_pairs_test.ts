@@ -116,7 +116,7 @@ Deno.test("Claude Code's web search becomes the web search of a Responses provid
   assert.deepEqual(codex.include, ["reasoning.encrypted_content"]);
 });
 
-Deno.test("a web search, or a setting of it, that a Responses provider lacks is named as dropped", () => {
+Deno.test("a web search is named as dropped if a Responses provider lacks the search or one of its settings", () => {
   const azure = onOpenAi({ tools: [SEARCH] }, { service: "azure" });
   assert.equal(azure.body.tools, undefined);
   assert.equal(azure.body.max_tool_calls, undefined);

@@ -170,7 +170,7 @@ Deno.test("a Responses provider gets the tools of input items in these items, an
   assert.match(JSON.stringify(body.input), /web_search/);
 });
 
-Deno.test("a picture with the detail `original` gets the highest detail of Chat Completions, and is named", () => {
+Deno.test("a picture with the detail `original` gets the highest detail of Chat Completions, and the change is named", () => {
   const picture = (detail?: string) => ({
     type: "input_image",
     image_url: "data:image/png;base64,AAAA",

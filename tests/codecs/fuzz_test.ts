@@ -61,7 +61,7 @@ const MAX_SAMPLE_BYTES = 20_000;
 for (const from of PROTOCOLS) {
   const samples = streamSamples(from);
   for (const to of PROTOCOLS) {
-    Deno.test(`damaged ${from} streams reach a ${to} caller with one ending, and a broken one never ends well`, () => {
+    Deno.test(`damaged ${from} streams reach a ${to} caller with one ending, and a broken stream never ends as complete`, () => {
       const random = createRandom(from.length * 100 + to.length);
       for (let round = 0; round < STREAM_ROUNDS; round++) {
         const bytes = round % 4 === 3

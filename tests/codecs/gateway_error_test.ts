@@ -21,7 +21,7 @@ const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["timeout", "timeout_error", "timeout_error"],
 ];
 
-Deno.test("encodeError() writes the type of each kind in both shapes", (t) =>
+Deno.test("encodeError() writes the type of each kind in the OpenAI shape and in the Messages shape", (t) =>
   steps(t, TYPES, ([kind, openai, messages]) => {
     const error = new GatewayError(kind, "Cannot do it");
     for (const protocol of ["chat", "responses"] as const) {

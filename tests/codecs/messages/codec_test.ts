@@ -224,7 +224,7 @@ Deno.test("dialectOf() returns which models accept a forced tool and which can s
   }
 });
 
-Deno.test("dialectOf() returns no rules of a model for another gateway", () => {
+Deno.test("dialectOf() returns no model rules for another gateway", () => {
   const dialect = dialectOf({ service: "gateway", model: "claude-3-haiku" });
   assert.equal(dialect.reasoning.byDefault, undefined);
   assert.equal(dialect.maxOutputTokens, undefined);

@@ -103,7 +103,7 @@ Deno.test("encodeFailure() writes the status and the message in the shape of Mes
   );
 });
 
-Deno.test("encodeFailure() chooses a status when the upstream's is missing or no error", () => {
+Deno.test("encodeFailure() chooses a status when the upstream's status is missing or reports success", () => {
   const status = (kind: FailureKind, given?: number) =>
     encodeFailure({ kind, status: given, message: "m" }, "r").status;
   assert.equal(status("overloaded"), 529);
@@ -124,7 +124,7 @@ Deno.test("encodeFailure() hides the refusal of the gateway's own credential", (
   assert.match(JSON.stringify(body), /"type":"api_error"/);
 });
 
-Deno.test("encodeFailure() writes the message after which clients compact, for a prompt that is too long", () => {
+Deno.test("encodeFailure() reports a prompt that is too long in the words that make clients compact", () => {
   const message = (given: string) => {
     const { body } = encodeFailure(
       { kind: "context_too_long", status: 400, message: given },

@@ -297,7 +297,7 @@ Deno.test("reasoningToRemember() keeps the phases of an answer's messages", () =
   assert.equal(reasoningToRemember([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
-Deno.test("restoreReasoning() splits only a text of joined messages", () => {
+Deno.test("restoreReasoning() splits a text only if it equals the joined texts of the answer's messages", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [

@@ -61,7 +61,7 @@ Deno.test("wrapSealed() writes only characters that every field accepts", () => 
   assert.match(wrapSealed(SEALED), /^mg1\.[A-Za-z0-9_-]+$/);
 });
 
-Deno.test("wrapSealed() makes an empty envelope without a sealed part", () => {
+Deno.test("wrapSealed() makes an empty envelope if there is no sealed part", () => {
   assert.equal(isWrapped(wrapSealed()), true);
   assert.equal(unwrapSealed(wrapSealed()), undefined);
 });

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 
 const reports = parseYaml(await Deno.readTextFile(PATH), { schema: "core" });
 
-Deno.test("decodeFailure() gives failures from reports their kind and wait, in every protocol", async (t) => {
+Deno.test("decodeFailure() finds the kind and the wait of reported failures, in every protocol", async (t) => {
   const rows: unknown = JSON.parse(JSON.stringify(reports));
   assert(Array.isArray(rows) && rows.length >= 80);
   for (const [index, row] of rows.entries()) {

@@ -4,7 +4,7 @@ import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
 const OF_REQUEST = ["invalid_request", "not_found", "server"];
 
-Deno.test("a caller's text that an error quotes does not stop the connection for others", () => {
+Deno.test("an error that only quotes a caller's text about accounts is not an account failure", () => {
   const hostile = [
     ...["your api key was revoked", "x' your account is disabled '"],
     ...["insufficient balance (1008)", "your credits are exhausted (1004)"],

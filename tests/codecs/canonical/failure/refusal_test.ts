@@ -60,7 +60,7 @@ testKinds(
   (kind) => kind === "invalid_request",
 );
 
-Deno.test("a 401 is about the gateway's key, with any text", () => {
+Deno.test("a 401 counts as a refusal of the gateway's key, whatever its text is", () => {
   for (const protocol of PROTOCOLS) {
     for (const { body } of [...CONTENT_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
       const { kind } = CODECS[protocol].decodeFailure(401, body);

@@ -116,7 +116,7 @@ function blockIds(turn: Turn | undefined): readonly string[] {
   );
 }
 
-Deno.test("settleHistory() sets the kind of a result to that of its call", () => {
+Deno.test("settleHistory() sets the kind of a result to the kind of its call", () => {
   const custom: Turn = turn("assistant", {
     kind: "custom_call",
     id: "1",
@@ -249,7 +249,7 @@ Deno.test("fitSettings() leaves a raw setting of the target's own protocol", () 
   assert.equal(fitSettings(request, options, losses), request);
 });
 
-Deno.test("fitSettings() reports no penalty of 0 and no tier that leaves the choice to the provider", () => {
+Deno.test("fitSettings() does not report a penalty of 0 or the service tier `auto`", () => {
   const request = requestOf({
     sampling: { presencePenalty: 0, frequencyPenalty: 0, temperature: 1 },
     serviceTier: { tier: "auto", raw: { protocol: "chat", value: "auto" } },

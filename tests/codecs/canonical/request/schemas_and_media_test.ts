@@ -66,7 +66,7 @@ Deno.test("objectSchema() returns an object with properties", () => {
   });
 });
 
-Deno.test("objectSchema() adds no properties beside a combination, and does not change other types", () => {
+Deno.test("objectSchema() adds no properties beside `anyOf`, and does not change schemas of other types", () => {
   assert.deepEqual(objectSchema({ anyOf: [{}] }), {
     type: "object",
     anyOf: [{}],
@@ -182,7 +182,7 @@ Deno.test("invalidField() names the field", () => {
   assert.equal(error.message, "Cannot read the request: `model` is missing.");
 });
 
-Deno.test("invalidIssue() names the first fault, and a body that is not an object", () => {
+Deno.test("invalidIssue() names the first invalid field, or reports that the body is not an object", () => {
   const error = invalidIssue([{ path: ["a", 1], message: "expected string" }, {
     path: ["b"],
     message: "x",

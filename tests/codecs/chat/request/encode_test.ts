@@ -288,7 +288,7 @@ function firstMessage({ messages }: JsonObject): unknown {
   return Array.isArray(messages) ? messages[0] : undefined;
 }
 
-Deno.test("encodeRequest() returns Gemini's thought signatures in their place, only to their issuer", () => {
+Deno.test("encodeRequest() returns Gemini's thought signatures to their original place, and only to the issuer", () => {
   const signature = (value: string, origin: string) => ({
     protocol: "chat",
     form: "extra_content",
@@ -334,7 +334,7 @@ Deno.test("encodeRequest() returns Gemini's thought signatures in their place, o
   assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning report"]));
 });
 
-Deno.test("encodeRequest() writes reasoning on every message if one has it and the provider requires it", () => {
+Deno.test("encodeRequest() writes reasoning on every assistant message if one has reasoning and the provider requires it", () => {
   const turns = [
     turn("assistant", {
       kind: "reasoning",

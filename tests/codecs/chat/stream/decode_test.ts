@@ -552,7 +552,7 @@ Deno.test("a Chat stream's end names the matched stop string, if the provider do
 
 const COUNTS = { prompt_tokens: 10, completion_tokens: 5 };
 
-Deno.test("a Chat stream's usage is the last one with counts, at any place", async (t) => {
+Deno.test("a Chat stream's usage is the last usage with counts, in any chunk", async (t) => {
   const usage = COUNTS;
   const streams: Record<string, Json[]> = {
     "in a separate chunk": [ends("stop"), {

@@ -274,7 +274,7 @@ Deno.test("decodeRequest() reads documents as files, and documents of text block
   ]);
 });
 
-Deno.test("decodeRequest() reads cited pages, and keeps the original of all but the gateway's own citations", () => {
+Deno.test("decodeRequest() reads cited pages, and keeps every original citation except the gateway's own", () => {
   const page = {
     type: "web_search_result_location",
     url: "https://w.example",

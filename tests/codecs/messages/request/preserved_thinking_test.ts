@@ -131,7 +131,7 @@ Deno.test("thinking is kept when a cache mark in a result changed, and removed w
   assert.equal(isCut(result("[cleared]")), true);
 });
 
-Deno.test("thinking after any other change is removed, and the rest of the body does not change", () => {
+Deno.test("thinking after a changed prefix is removed, and the rest of the body does not change", () => {
   const changed: Readonly<Record<string, JsonObject>> = {
     "the system text": { ...SECOND, system: [text("You rest.")] },
     "no system text": { ...SECOND, system: undefined },

@@ -123,7 +123,7 @@ Deno.test("createStreamEncoder() names each event by its type, in the order of M
   ]);
 });
 
-Deno.test("createStreamEncoder() writes the final counts last, with cached tokens outside of the input", () => {
+Deno.test("createStreamEncoder() writes the final counts last, and counts cached tokens separately from the input", () => {
   const usage = {
     inputTokens: 100,
     cachedInputTokens: 60,

@@ -150,7 +150,7 @@ Deno.test("decodeRequest() reads typed calls as function calls, and their result
   ]);
 });
 
-Deno.test("decodeRequest() adds each tool in the items once", () => {
+Deno.test("decodeRequest() adds each tool of the input items once", () => {
   const tool = { type: "function", name: "f" };
   const { tools } = decode({
     input: [
