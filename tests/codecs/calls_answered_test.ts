@@ -369,7 +369,7 @@ const INPUTS: readonly (readonly [sent: string, input: string])[] = [
   ['{"other":"x"}', '{"other":"x"}'],
 ];
 
-Deno.test("a Responses caller gets the input of a custom tool, or the whole arguments if they have no text input", () => {
+Deno.test("a Responses caller gets the input of a custom tool, or the whole arguments if these have no text `input`", () => {
   const aliases: ToolAliases = new Map([["patch", {
     kind: "custom",
     name: "patch",

@@ -66,7 +66,7 @@ const OTHERS = [
   "responses custom some-model",
 ];
 
-Deno.test("a pattern that OpenAI cannot compile moves into the description of its property, and is named", () => {
+Deno.test("a pattern that OpenAI cannot compile moves into the property's description, and is named", () => {
   for (const target of COMPILING) {
     for (const pattern of [ARTIFACT, LOOKAHEAD]) {
       const { body, dropped } = received(

@@ -114,7 +114,7 @@ Deno.test("tools in the middle of a conversation do not split the text into part
   }
 });
 
-Deno.test("system text with cache marks keeps its parts for a provider with cache marks, and a schema becomes one more part", () => {
+Deno.test("system text with cache marks keeps its parts if the provider has cache marks, and a schema becomes one more part", () => {
   const system = [{
     type: "text",
     text: "Be brief.",

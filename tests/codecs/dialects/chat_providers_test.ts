@@ -250,7 +250,7 @@ Deno.test("Z.ai gets no tools when the tool choice is `none`", () => {
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("providers with efforts get the effort, and it is named for providers with only a switch", () => {
+Deno.test("providers with efforts get the effort, and for providers with only a switch it is named as dropped", () => {
   const cases: [
     model: string,
     asked: string,
@@ -288,7 +288,7 @@ Deno.test("providers with efforts get the effort, and it is named for providers 
   }
 });
 
-Deno.test("a budget becomes an effort for providers with efforts, and is named for others", () => {
+Deno.test("a budget becomes an effort for providers with efforts, and is named as dropped for others", () => {
   const thinking = { type: "enabled", budget_tokens: 10_000 };
   const asked = { max_tokens: 20_000, thinking };
   const kept = received("messages", "chat deepseek deepseek-v4-pro", asked);

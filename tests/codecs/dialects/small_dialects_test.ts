@@ -43,7 +43,7 @@ function marks(fields: JsonObject, target: string) {
 }
 
 for (const to of ["chat", "responses"] as const) {
-  Deno.test(`OpenAI gets no cache mark on a tool in ${to}, and it is named`, () => {
+  Deno.test(`OpenAI gets no cache mark on a tool in ${to}, and the dropped mark is named`, () => {
     for (const model of ["gpt-5.6", "gpt-6-sol"]) {
       assert.deepEqual(
         marks({ ...TOOLS, ...PARTS }, `${to} openai ${model}`),
@@ -55,7 +55,7 @@ for (const to of ["chat", "responses"] as const) {
     }
   });
 
-  Deno.test(`OpenAI's models before GPT-5.6 get no cache mark at all in ${to}, and it is named`, () => {
+  Deno.test(`OpenAI's models before GPT-5.6 get no cache mark at all in ${to}, and the dropped mark is named`, () => {
     for (const model of ["gpt-4.1", "o3", "gpt-5-mini", "gpt-5.2", "gpt-5.5"]) {
       for (const fields of [TOOLS, PARTS]) {
         assert.deepEqual(

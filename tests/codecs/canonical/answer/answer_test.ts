@@ -62,7 +62,7 @@ Deno.test("budgetOfEffort() returns a share of the output limit, and at least th
   assert.equal(budgetOfEffort("minimal", 100), MIN_BUDGET_TOKENS);
 });
 
-Deno.test("effortOf() returns the requested effort, or one that grows with the budget", () => {
+Deno.test("effortOf() returns the requested effort, or else an effort that grows with the budget", () => {
   const budgets = [1024, 4096, 10_000, 31_999, 64_000];
   assert.deepEqual(
     budgets.map((budgetTokens) => effortOf({ budgetTokens })),

@@ -61,7 +61,7 @@ const CASES: readonly (readonly [name: string, text: string, shown: Shown])[] =
     ["only space", "  ", [["text", "  "]]],
   ];
 
-Deno.test("readTaggedReasoning() reads a leading tag, however its text is split", async (t) => {
+Deno.test("readTaggedReasoning() reads a leading tag, however the text is split into chunks", async (t) => {
   await steps(t, CASES, ([, text, shown]) => {
     for (let size = 1; size <= text.length; size++) {
       assert.deepEqual(shownOf(chunksOf(text, size)), shown, `by ${size}`);

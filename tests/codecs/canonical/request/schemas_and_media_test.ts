@@ -215,7 +215,7 @@ Deno.test("sourceOfUrl() parses a data URL", () => {
   });
 });
 
-Deno.test("sourceOfUrl() keeps another URL unchanged", () => {
+Deno.test("sourceOfUrl() keeps a URL unchanged if it is not a data URL", () => {
   assert.deepEqual(sourceOfUrl("https://example.com/a.png"), {
     type: "url",
     url: "https://example.com/a.png",

@@ -150,7 +150,7 @@ Deno.test(
   },
 );
 
-Deno.test("llama.cpp, LM Studio and Ollama get only patterns that fit their grammars, in every protocol", () => {
+Deno.test("llama.cpp, LM Studio and Ollama get only patterns that their grammars support, in every protocol", () => {
   const kept = ["^[a-z]+$", "^(a|b)-[0-9]{2,4}$", "^\\$\\.x$", "^[^\\]\\\\]*$"];
   const moved = [
     "a",

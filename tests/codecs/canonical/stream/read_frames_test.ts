@@ -87,7 +87,7 @@ Deno.test("readFrames() reads events without a blank line between them, and list
   assert.deepEqual(eventsOf('data: [{"a":1},{"b":2}]\n\n'), [FIRST, SECOND]);
 });
 
-Deno.test("readFrames() reads an object over several lines as one", () => {
+Deno.test("readFrames() reads one object from several data lines", () => {
   assert.deepEqual(eventsOf('data: {"a":\ndata: 1}\n\n'), [FIRST]);
 });
 
@@ -97,7 +97,7 @@ Deno.test("readFrames() reads an `error` event of plain text", () => {
   ]);
 });
 
-Deno.test("readFrames() fails the answer for unknown data that may be a part of it", () => {
+Deno.test("readFrames() fails the answer for unknown data that may belong to the answer", () => {
   const texts = [
     '{"a":',
     "7",

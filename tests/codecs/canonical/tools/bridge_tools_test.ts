@@ -92,7 +92,7 @@ Deno.test("bridgeTools() changes nothing that the target supports", () => {
   );
 });
 
-Deno.test("bridgeTools() converts a custom tool to a function with one string, and describes its grammar", () => {
+Deno.test("bridgeTools() converts a custom tool to a function with one string, and describes the tool's grammar", () => {
   const { request, aliases } = bridgeTools(
     requestOf({ tools: [CUSTOM] }),
     NOTHING,
@@ -222,7 +222,7 @@ Deno.test("bridgeTools() replaces calls and results in the history, even of tool
   });
 });
 
-Deno.test("bridgeTools() rejects two tools that would get one name, and names both", () => {
+Deno.test("bridgeTools() rejects two tools that would get the same name, and the error names both tools", () => {
   const tools: Tool[] = [
     { kind: "function", name: "a__b" },
     { kind: "namespace", name: "a", tools: [{ kind: "function", name: "b" }] },

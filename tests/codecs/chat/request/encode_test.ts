@@ -57,7 +57,7 @@ Deno.test("encodeRequest() writes the output limit in the service's field, up to
   assert.deepEqual(clamped.lost, ["maxOutputTokens report"]);
 });
 
-Deno.test("encodeRequest() writes one system message at the start for servers that accept no other", () => {
+Deno.test("encodeRequest() writes one system message at the start for servers that accept no later system message", () => {
   const turns = [
     turn("system", text("a"), text("b")),
     turn("developer", text("c")),
@@ -121,7 +121,7 @@ Deno.test("encodeRequest() writes text as parts only if a part has a cache mark 
   ])]);
 });
 
-Deno.test("encodeRequest() writes images and files, and rejects a file id of another store", () => {
+Deno.test("encodeRequest() writes images and files, and rejects a file id of another provider", () => {
   const { body, lost } = encode("custom", {
     turns: [turn(
       "user",
@@ -613,7 +613,7 @@ Deno.test("encodeRequest() hashes a user id that is too long", () => {
   );
 });
 
-Deno.test("encodeRequest() writes Chat's extras, and reports those of other protocols", () => {
+Deno.test("encodeRequest() writes Chat's extras, and reports the extras of other protocols", () => {
   const { body, lost } = encode("openai", {
     extras: {
       chat: { prediction: { value: { type: "content" }, weight: "report" } },

@@ -511,7 +511,7 @@ Deno.test("a Chat stream continues after a finish_reason with the text `null`", 
   assert.equal(failureOf(says("a", { finish_reason: "null" })).kind, "broken");
 });
 
-Deno.test("a Chat stream's stop reason is the worst of the router's, its provider's and earlier ones", () => {
+Deno.test("a Chat stream's stop reason is the worst of all that the router and the router's provider sent", () => {
   const call = calls(piece(0, "c1", "f", "{}"));
   const reasonOf = (...ends: Json[]) =>
     answerOf(call, ...ends.map((end) => chunk({}, end))).stop.reason;
@@ -803,7 +803,7 @@ Deno.test("a Chat stream fails when it exceeds a limit", async (t) => {
 
 const PAGES = { citations: ["https://a.example/1", "https://b.example/2"] };
 
-Deno.test("pages beside a Chat answer become citations of its whole text, once", () => {
+Deno.test("pages listed beside a Chat answer become citations of the whole text, each once", () => {
   const end = ends("stop");
   const backed = (title?: string) => [{
     kind: "text",

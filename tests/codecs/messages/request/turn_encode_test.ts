@@ -372,7 +372,7 @@ Deno.test("encodeRequest() returns thinking to its issuer unchanged", () => {
   assert.deepEqual(lost, []);
 });
 
-Deno.test("encodeRequest() drops foreign thinking for models that verify it, and writes its text for others", () => {
+Deno.test("encodeRequest() drops foreign thinking for models that verify thinking, and writes it as text for others", () => {
   const turns = [
     user(text("a")),
     assistant({

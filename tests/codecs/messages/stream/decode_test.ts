@@ -250,7 +250,7 @@ Deno.test("createStreamDecoder() reads every stop reason", () => {
   assert.equal(stop.sequence, "END");
 });
 
-Deno.test("createStreamDecoder() fails for a stop reason that means a failure, and for a context that is full before any output", () => {
+Deno.test("createStreamDecoder() fails for a stop reason that means a failure, or a full context before any output", () => {
   for (const word of ["network_error", "error", "abort"]) {
     const last = decode(START, open(TEXT), close(), ending(word), STOP).at(-1);
     assert.equal(last?.type === "failure" && last.failure.kind, "server", word);

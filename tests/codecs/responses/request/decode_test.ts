@@ -267,7 +267,7 @@ Deno.test("decodeRequest() gives fields that only Responses has a weight", () =>
   assert.deepEqual(safetyIdentifier, { protocol: "responses", value: "other" });
 });
 
-Deno.test("decodeRequest() reads a compaction trigger as a request for a summary, and OpenAI's sealed compaction as untranslatable", () => {
+Deno.test("decodeRequest() reads a compaction trigger as a request for a summary, and cannot translate OpenAI's compaction", () => {
   const asked = decode({
     input: [{ role: "user", content: "Hi" }, { type: "compaction_trigger" }],
     tool_choice: "auto",
