@@ -259,7 +259,7 @@ Deno.test("the README is short, and links to every page", () => {
 /** The folder of the reference, most of which `deno task reference` writes. */
 const REFERENCE = "docs/reference/";
 
-Deno.test("every page begins with its readers and their question", () => {
+Deno.test("every page begins with a line for whom it is and which question it answers", () => {
   for (const [path, text] of pages) {
     if (path === "README.md") continue;
     assert.match(text, /^# .+\n\nFor [^:]+:\s\S/, path);

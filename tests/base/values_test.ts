@@ -86,7 +86,7 @@ Deno.test("isJsonObject() accepts only objects", () => {
   }
 });
 
-Deno.test("pickFields() keeps fields in their order, even one with a prototype's name", () => {
+Deno.test("pickFields() keeps fields in their order, even the field `__proto__`", () => {
   const object = JSON.parse('{"b":1,"__proto__":{"x":1},"a":null,"c":2}');
   const picked = pickFields(
     object,

@@ -177,7 +177,7 @@ Deno.test("Anthropic is asked to omit thinking when a Chat caller excludes reaso
   assert.deepEqual(body.thinking, { type: "adaptive", display: "omitted" });
 });
 
-Deno.test("only `strict` is named as dropped when a schema does not qualify for it", () => {
+Deno.test("only `strict` is named as dropped when a schema does not qualify for `strict`", () => {
   const parameters = { type: "object", properties: { a: {} } };
   const called = { name: "f", parameters, strict: true };
   const chat = { tools: [{ type: "function", function: called }] };

@@ -67,7 +67,7 @@ Deno.test("translateRequest() names dropped fields in the caller's spelling", ()
   ]);
 });
 
-Deno.test("translateRequest() names a dropped field in the request's spelling, if it has several", () => {
+Deno.test("translateRequest() names a dropped field with several spellings as the request spells it", () => {
   const { dropped } = translate({ max_tokens: 5000 });
   assert.deepEqual([...dropped], ["max_tokens"]);
   assert.throws(
@@ -258,7 +258,7 @@ Deno.test("a translator fails when the stream ends within an event, but not afte
   assert.match(whole.end(), /data: \[DONE\]\n\n$/);
 });
 
-Deno.test("a translator ends the answer with a failure when its encoder cannot hold it", () => {
+Deno.test("a translator ends the answer with a failure when the answer is too large for the encoder", () => {
   const written: AnswerEvent[] = [];
   const seen: AnswerEvent[] = [];
   const failure = oversizedAnswer("Too much");
@@ -337,7 +337,7 @@ function createFold() {
   return createBodyFold(createBodyDecoder(chatCodec, counterIds()));
 }
 
-Deno.test("a body fold joins a stream, however it is split, to one answer", () => {
+Deno.test("a body fold joins a stream to one answer, however the stream is split", () => {
   const fold = createFold();
   for (const byte of [...DECODE_BODY_HELLO, ...DECODE_BODY_END]) {
     fold.push(Uint8Array.of(byte));
@@ -444,7 +444,7 @@ Deno.test("wholePart() returns undefined for a last frame that was cut off", () 
   for (const data of cut) assert.equal(wholePart({ data }), undefined, data);
 });
 
-Deno.test("wholePart() returns the complete lines before one that was cut off", () => {
+Deno.test("wholePart() returns the complete lines before a line that was cut off", () => {
   assert.deepEqual(
     wholePart({ event: "x", data: '{"a":1}\n{"a":2}\n{"a":' }),
     { event: "x", data: '{"a":1}\n{"a":2}' },

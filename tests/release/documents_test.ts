@@ -36,7 +36,7 @@ Deno.test("the documents of a release are the same in every run", async () => {
   assert.deepEqual(await releaseDocuments(), documents);
 });
 
-Deno.test("the schemas of a release are those of the program", () => {
+Deno.test("the schemas of a release equal the schemas of the program", () => {
   assert.deepEqual(
     JSON.parse(documentOf("tokens.schema.json")),
     includedJsonSchema(),

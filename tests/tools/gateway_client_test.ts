@@ -64,7 +64,7 @@ Deno.test("connectionFault() names a certificate that is not trusted", async () 
   );
 });
 
-Deno.test("connectionFault() names an authority's certificate in use by a server, and how to make one for a server", async () => {
+Deno.test("connectionFault() explains that a server uses an authority's certificate, and how to make a server's certificate", async () => {
   assert.equal(
     await faultAt("https", authorityCertificate),
     `its certificate is one of an authority (CA:TRUE), which no server may use. Make one with openssl's option -addext ${EXTENSION}, and set DENO_CERT to it`,

@@ -130,7 +130,7 @@ Deno.test("PassThrough does not forward an empty chunk", async () => {
   await reader.cancel();
 });
 
-Deno.test("PassThrough reads nothing ahead of its reader", async () => {
+Deno.test("PassThrough reads from its source only when its reader reads", async () => {
   const scene = begin();
   await settle();
   assert.equal(scene.pulls(), 0);

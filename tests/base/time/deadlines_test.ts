@@ -50,7 +50,7 @@ Deno.test("Deadlines with a wait of 0 or less pass at the next millisecond", () 
   assert.deepEqual(passed, ["now@51", "before@51"]);
 });
 
-Deno.test("Deadlines pass in the order of their times; those of the same time, in the order of their starts", () => {
+Deno.test("Deadlines pass in the order of their times, and at the same time in the order of their starts", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
   start("short", 10);
@@ -139,7 +139,7 @@ Deno.test("A due deadline does not pass when another deadline cancels it first",
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines continue when the function of one throws", () => {
+Deno.test("Deadlines continue when the function of one deadline throws", () => {
   const { timers, deadlines, passed, start } = scene();
   deadlines.start(10, () => {
     throw new Error("no");

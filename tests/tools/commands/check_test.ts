@@ -211,7 +211,7 @@ Deno.test("check prints its usage after bad arguments", async () => {
   }
 });
 
-Deno.test("check --live requests the models of each enabled connection, with its own credential", async () => {
+Deno.test("check --live requests the models of each enabled connection, with the connection's credential", async () => {
   const requests: Request[] = [];
   const file = minimalFile({
     connections: [

@@ -164,7 +164,7 @@ Deno.test("findFiles() matches patterns as a shell does, relative to the configu
   });
 });
 
-Deno.test("loadConfigFile() reports the patterns and the files of include, so that they can be watched", async () => {
+Deno.test("loadConfigFile() returns the patterns and the files of include, so that the caller can watch them", async () => {
   await withDirectory(async (directory) => {
     const path = `${directory}/gateway.yaml`;
     await Deno.mkdir(`${directory}/tokens.d`);

@@ -55,7 +55,7 @@ function createWaits() {
   return { waits, wait };
 }
 
-Deno.test("speak() writes the texts of its steps at the pace of their words", async () => {
+Deno.test("speak() waits before each text for the time of the text's words", async () => {
   const { waits, wait } = createWaits();
   const steps: Step[] = [
     write("a"),

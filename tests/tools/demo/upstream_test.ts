@@ -233,7 +233,7 @@ Deno.test("the demo returns the same answer to the same request", async () => {
   }
 });
 
-Deno.test("the demo delays a whole answer by the time of its words, by at most three seconds", async () => {
+Deno.test("the demo delays a JSON answer by the time that a stream would take, but by at most three seconds", async () => {
   const waits: number[] = [];
   const demo = createFixedDemo({
     wordMs: 1,
@@ -340,7 +340,7 @@ Deno.test("demoConfigText() names only models and addresses that the demo serves
   });
 });
 
-Deno.test("demoConfigText() reads every quota where the demo reports it", async (t) => {
+Deno.test("demoConfigText() names an address for each quota at which the demo reports it", async (t) => {
   const { config } = await loadDemo();
   await steps(t, config.connections, async ({ quota, auth }) => {
     assert(auth.scheme !== "none" && quota?.url !== undefined);

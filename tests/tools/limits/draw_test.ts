@@ -223,7 +223,7 @@ Deno.test("drawLimits() shows why a connection has no windows and who can fix it
   ]);
 });
 
-Deno.test("drawLimits() shows that a connection's requests fail instead of why its quota cannot be read", () => {
+Deno.test("drawLimits() shows that a connection's requests fail, and not that the quota cannot be read", () => {
   const until = new Date(Date.now() + 60_000).toISOString();
   const lines = draw(listOf(
     entryOf("refused", {

@@ -343,7 +343,7 @@ Deno.test("setup rejects a token command that the client cannot use", async () =
   }
 });
 
-Deno.test("setup shows how each client sends a header, or that it is unknown", async (t) => {
+Deno.test("setup shows how each client sends a header, or reports that this is unknown", async (t) => {
   const cases: Readonly<Record<string, string>> = {
     claude: 'export ANTHROPIC_CUSTOM_HEADERS="x-project: $PROJECT"',
     codex: 'env_http_headers = { "x-project" = "PROJECT" }',
@@ -442,7 +442,7 @@ Deno.test("setup gives opencode the known inputs and sizes of each model", async
   });
 });
 
-Deno.test("setup gives Qwen Code the inputs of each model, so that it sends images to the chosen one", async () => {
+Deno.test("setup gives Qwen Code the inputs of each model, so that Qwen Code sends images to the chosen model", async () => {
   const { out } = await setup({
     args: ["qwen"],
     answer: () => Response.json(FAMILIES),

@@ -305,7 +305,7 @@ Deno.test("the documentation shows a real output of check --try", async () => {
   assert.ok(page.includes("```text\n" + out + "```\n"), out);
 });
 
-Deno.test("check --try finds the line for a provider that only streams, and uses it in all other tries", async () => {
+Deno.test("check --try finds the line for a provider that only streams, and uses that line in all further tries", async () => {
   const { code, out, config } = await tryRefusing(({ stream }) =>
     stream === true ? undefined : "This model only support stream mode"
   );

@@ -162,7 +162,7 @@ Deno.test("usage adds up by each of its groupings", async (t) => {
   });
 });
 
-Deno.test("usage adds up by several groupings together, in the order in which they are named", async () => {
+Deno.test("usage adds up by several groupings together, in the order of --by", async () => {
   const rows = await rowsOf("token,model");
   assert.deepEqual(rows.map(({ token, model }) => [token, model]), [
     ["alice", "glm-fast"],
@@ -214,7 +214,7 @@ Deno.test("usage --json prints one line under stable names", async () => {
   });
 });
 
-Deno.test("usage --csv prints a line of names and one for each row", async () => {
+Deno.test("usage --csv prints a header line, and one line for each row", async () => {
   const { code, out, error } = await usage({ args: ["a.jsonl", "--csv"] });
   assert.equal(code, 0);
   assert.equal(error, "Unreadable lines: 1.\n");

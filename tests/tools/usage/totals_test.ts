@@ -98,7 +98,7 @@ Deno.test("createTotals() separates groups with any characters in their names", 
   assert.deepEqual(nameless, [["glm-fast", undefined]]);
 });
 
-Deno.test("createTotals() limits the rows and sums the others in one row, which every format shows", () => {
+Deno.test("createTotals() limits the rows and sums all further rows in one row, which every format shows", () => {
   const sessions = ["a", "b", "c", "a", "d"].map((session) => ({ session }));
   const totals = totalsOf(sessions, ["session"], { maxRows: 2 });
   assert.deepEqual(totals.rows.map(({ key, requests }) => [key, requests]), [

@@ -127,7 +127,7 @@ Deno.test("family C reports its quota in the format of the Codex back end", asyn
   );
 });
 
-Deno.test("family C reports a five-hour window that has not begun as an unused one", async () => {
+Deno.test("family C reports an unused five-hour window if no window has begun", async () => {
   const { rate_limit } = await quotaOf(createFixedDemo(), "C");
   assert.deepEqual(rate_limit.primary_window, {
     used_percent: 0,
