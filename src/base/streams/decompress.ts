@@ -123,7 +123,7 @@ export interface Inflater {
   destroy(): void;
 }
 
-/** More bytes than a decompressor accepts after the end of its input. */
+/** Filler that tests for the end of the input: a decompressor past its end does not accept all of it. */
 const AFTER_THE_END = new Uint8Array(64);
 
 /** Creates an inflater for one body. */

@@ -87,7 +87,7 @@ export interface TranslatedBody extends AnswerEdits {
   readonly learned: readonly Lesson[];
   /** The lessons about suspected fields that were not applied, because the job `probes`. */
   readonly probe: readonly Lesson[];
-  /** The digests of the sealed reasoning that it carries. */
+  /** The digests of the sealed reasoning in `body`. */
   readonly reasoning: readonly string[];
   /** The reason for leaving out earlier reasoning, in a word; absent if none was left out. */
   readonly reasoningDropped?: string | undefined;

@@ -293,7 +293,8 @@ export function amountState(
 }
 
 /**
- * Returns the current use of a limit on a share of a quota, for each window that it names and that can be estimated.
+ * Returns the state of a share limit in each window of its quota. Windows that the limit does not name, or that cannot
+ * be estimated, are left out.
  */
 export function shareStates(
   bound: ShareBound,

@@ -88,7 +88,7 @@ interface QuotaUsage {
   readonly used_percent: number | null;
   /** The usage of this token as a part of the whole window; an estimate, and null where there is none. */
   readonly your_percent: number | null;
-  /** True when everything since the window's start is counted; otherwise `your_percent` excludes earlier usage. */
+  /** True when counting began before the window did. Otherwise `your_percent` lacks the usage before that. */
   readonly complete: boolean;
   /** ISO 8601 in UTC. */
   readonly starts_at: string | null;

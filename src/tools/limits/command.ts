@@ -128,7 +128,7 @@ function render(
 /** Clears the screen and moves the cursor to its first line. */
 const FRESH_SCREEN = "\x1b[2J\x1b[H";
 
-/** Prepares a drawing: a terminal shows only the newest, a file gets each one with its time. */
+/** Prepares one drawing of `--watch`: it replaces the last one on a terminal; a file gets it with its time. */
 function watched(
   drawing: string,
   { json }: LimitsOptions,

@@ -195,7 +195,7 @@ Deno.test("200 silent uploads of one token do not make a request of another toke
   });
 });
 
-Deno.test("silent uploads of one token that fill the memory are evicted for another token's requests", async () => {
+Deno.test("when one token's silent uploads fill the memory, another token's request evicts them", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(crowdedFile(upstream.url));
   using _uploads = await beginUploads(gateway, 12, [

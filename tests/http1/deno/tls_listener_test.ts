@@ -141,7 +141,7 @@ Deno.test("a few stalled TLS handshakes change nothing for other callers", async
   assert.equal(await scene.speak(), "direct");
 });
 
-Deno.test("after many stalled TLS handshakes, each new one ends after 30 s, and the peer with the most loses its oldest at once", async () => {
+Deno.test("after many stalled TLS handshakes, a handshake times out after 30 s, and the peer with the most loses its oldest one at once", async () => {
   await using scene = begin();
   await scene.stopMany(MANY_SLOW);
   assert.equal(await scene.speak(), "direct");

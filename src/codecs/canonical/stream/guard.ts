@@ -47,7 +47,7 @@ export function guardDecoder(
   };
 }
 
-/** Decodes a whole answer; throws an {@linkcode UpstreamFailure} above the same limits. */
+/** Decodes a whole answer; throws an {@linkcode UpstreamFailure} when it is too deep or too long for the runtime. */
 export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   try {
     return decode();

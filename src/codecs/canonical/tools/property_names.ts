@@ -13,7 +13,7 @@ export type PropertyNames = ReadonlyMap<string, string>;
 /** A schema of arguments, some of them renamed. */
 export interface RenamedArguments {
   readonly parameters: JsonObject;
-  /** The sent names by the caller's. */
+  /** For each name of the caller, the name that is sent. */
   readonly names: PropertyNames;
   /** The caller's names by the sent ones. */
   readonly originals: PropertyNames;

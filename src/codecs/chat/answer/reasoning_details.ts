@@ -95,7 +95,7 @@ function hasText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** Parses Claude's thinking in the form of Messages, which callers of LiteLLM send. */
+/** Parses thinking blocks of Messages, as clients of LiteLLM send them in Chat Completions. */
 export function decodeThinkingBlocks(
   blocks: readonly JsonValue[],
 ): ReasoningBlock[] {

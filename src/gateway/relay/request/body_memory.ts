@@ -296,7 +296,7 @@ class Loans {
     });
   }
 
-  /** Returns memory that was taken. */
+  /** Gives back memory that was taken. */
   give(bytes: number): void {
     this.used.set(this.used.bytes - bytes);
     this.#serveWaiting();

@@ -31,8 +31,8 @@ export const tokenDigest: (caller: Caller) => string = oncePer(
 );
 
 /**
- * Only a provider asks for a wait of this length or more, in milliseconds. The gateway's own cool-downs take 15 seconds
- * at most. No SDK waits longer than this by itself.
+ * The least length of a long wait, in milliseconds. Only providers ask for one: the gateway's own cool-downs end within
+ * 15 seconds, and no SDK waits longer than {@linkcode LONG_MS} by itself.
  */
 export const LONG_MS = 60_000;
 

@@ -66,7 +66,7 @@ const PROBE_MS = 250;
 /** The time after the start before the log reports that the store is away, in milliseconds. */
 const STARTUP_GRACE_MS = 2000;
 
-/** Creates a link and starts to connect; until then the store is away. */
+/** Creates a link and starts to connect. The store is away until the link is connected. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
   return new Link(options);
 }

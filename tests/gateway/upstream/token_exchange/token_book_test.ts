@@ -313,7 +313,7 @@ const BAD: Readonly<Record<string, [() => Response, string]>> = {
   ],
 };
 
-Deno.test("the reason of a response without a token has no secret", (t) =>
+Deno.test("the reason for a failed token exchange contains no secret", (t) =>
   steps(t, Object.entries(BAD), async ([, [answer, reason]]) => {
     const { book, issuers } = open();
     issuers.next.push(answer);
