@@ -217,7 +217,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     recording: "messages/bedrock-anthropic-invoke",
     reason: "it is an answer of the protocol that Messages has replaced",
-    instead: /response does not follow its protocol/,
+    instead: /response is not an answer/,
   },
   {
     recording: "responses/openai-gpt-4.1-mini-cancancelbackgroundresponses",

@@ -21,10 +21,7 @@ export interface Origin {
 /** An open socket, and how to send requests over it. */
 interface Dialed {
   readonly duplex: Duplex;
-  /**
-   * The headers for a proxy that forwards plain HTTP; `undefined` for any other end. Such a proxy also needs whole URLs
-   * as targets.
-   */
+  /** Set when the other end is a proxy that forwards plain HTTP. It needs whole URLs as targets, and these headers. */
   readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;
 }
 
@@ -62,7 +59,7 @@ interface Address {
  * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request twice.
  *
  * When a reused socket is lost before any byte of a response, it also closes the sockets that were idle when the
- * request was sent. Their connections are probably lost as well, for example because a firewall dropped all of them.
+ * request was sent: a firewall, for example, has probably dropped all of them.
  */
 export function createHttp1Client(
   { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
@@ -108,9 +105,7 @@ export function createHttp1Client(
     }
   }
 
-  /**
-   * Opens a socket, or takes a socket that another request gives back before the handshake ends. A handshake may hang.
-   */
+  /** Opens a socket, but takes one that another request gives back first, because a handshake may hang. */
   function openOrTake(
     address: Address,
     request: HttpRequest,
@@ -197,8 +192,8 @@ export function createHttp1Client(
 }
 
 /**
- * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that is opened
- * after the abort.
+ * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that comes
+ * later.
  */
 function unlessAborted(
   dialed: Promise<Dialed>,
@@ -240,13 +235,13 @@ class Loan {
     this.#readers++;
   }
 
-  /** Notes that a socket has stopped reading the body. */
+  /** Notes that a socket has stopped reading it. */
   end(): void {
     this.#readers--;
     this.#giveBack();
   }
 
-  /** Notes that no further socket will read the body. Called once. */
+  /** Notes that no further socket will read it. Called once. */
   settle(): void {
     this.#isSettled = true;
     this.#giveBack();

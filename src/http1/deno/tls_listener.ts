@@ -5,13 +5,10 @@ import { createDeadlines } from "@gateway/base/time/deadlines";
 /** The age from which an unfinished handshake is slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
-/**
- * The most unfinished direct handshakes. At this number, no further connection is accepted. Also the most on the
- * detour.
- */
+/** The most unfinished direct handshakes: with as many, no connection is accepted. Also the most on the detour. */
 const MAX_UNFINISHED = 32;
 
-/** The number of slow direct handshakes at which new connections begin to take the detour. */
+/** The number of slow direct handshakes from which connections take the detour. */
 const MANY_SLOW = 16;
 
 /** The longest time for a handshake on the detour, in milliseconds. */
@@ -39,9 +36,8 @@ function acceptMore(): void {
 
 /**
  * Listens with TLS. Deno keeps the descriptor of an unfinished handshake until its caller closes the connection,
- * whatever the gateway does. So once many handshakes are slow, each new connection takes a detour through a local
- * connection, which the gateway can end. The detour copies every byte. New connections are direct again when few
- * handshakes are slow.
+ * whatever the gateway does. So once many are slow, each new connection takes a detour through a local one, which the
+ * gateway can end. The detour copies every byte. New connections are direct again when few handshakes are slow.
  */
 export function listenTls(
   options: Deno.TlsCertifiedKeyPem & typeof LOCAL,
@@ -58,10 +54,7 @@ export function listenTls(
     return [...some].filter(({ sinceMs }) => sinceMs <= dueMs).length;
   }
 
-  /**
-   * Hands a connection on after its handshake. Does not close it before the handshake ends, because the handshake would
-   * go on uncounted.
-   */
+  /** Hands a connection on after its handshake. It is not closed before: the handshake would go on uncounted. */
   async function finish(
     socket: Deno.TlsConn,
     one: Unfinished,
@@ -139,8 +132,7 @@ export function listenTls(
   let outer = open(options.port);
 
   /**
-   * Switches between direct handshakes and the detour. Where two listeners cannot share the port, unlike on Linux, the
-   * first one stays.
+   * Changes between direct and detour. If two listeners cannot share the port (they can on Linux), the first one stays.
    */
   function change(): void {
     const old = outer;

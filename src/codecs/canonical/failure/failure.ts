@@ -16,7 +16,7 @@ export interface Failure {
   readonly param?: string | undefined;
   /** The time to wait before a retry, as the upstream gave it. */
   readonly retryAfterMs?: number | undefined;
-  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before that time would fail. */
+  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before it would fail. */
   readonly resetsAtMs?: number | undefined;
   /** The time zone at whose midnight an exhausted quota resets. */
   readonly resetsDaily?: string | undefined;
@@ -63,8 +63,8 @@ export type FailureKind =
   | "oversized";
 
 /**
- * The remedy for each failure: waiting, another request, or an administrator. The remedy decides whether clients may
- * repeat the request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
+ * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
+ * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
 export const REMEDIES = {
   unreachable: "wait",
@@ -118,7 +118,7 @@ function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
   if (REMEDIES[kind] === "wait") return false;
-  // A provider that asks for a wait will accept requests again afterwards.
+  // A provider that asks for a wait serves again after it.
   if (REMEDIES[kind] === "administrator") return retryAfterMs === undefined;
   // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
@@ -171,7 +171,7 @@ export function unusableAnswer(reason: string): UpstreamFailure {
 /** Returns the error of a body that is no answer of the provider's protocol. */
 export function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider's response does not follow its protocol"),
+    brokenAnswer("The provider's response is not an answer"),
   );
 }
 
@@ -249,10 +249,7 @@ export function asStreamError(failure: Failure): Failure {
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
-/**
- * Returns true for a request that exceeds a rate limit by itself. The kind `too_large` also means a body that is too
- * large. Only that failure has the status 413.
- */
+/** Returns true for a request that exceeds a rate limit by itself. The other `too_large`, for the body, has 413. */
 export function isOverLimit(
   { kind, status }: { readonly kind: string; readonly status?: unknown },
 ): boolean {
@@ -260,8 +257,7 @@ export function isOverLimit(
 }
 
 /**
- * Returns the provider's status for the caller. Returns `undefined` when it is no error status, when the kind is a
- * limit but the status means another error, and for a prompt that is too long.
+ * Returns the provider's status; `undefined` if it is no error, or does not fit a limit or a prompt that is too long.
  */
 export function shownStatus({ kind, status }: Failure): number | undefined {
   if (status === undefined || status < 400 || status > 599) return undefined;
@@ -293,7 +289,7 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** The status and the type of each kind, where the protocols agree. The status is used when a failure has none. */
+/** The status and the type of each kind, where the protocols agree. The status is for errors without one. */
 export const SHAPE_BY_KIND: Readonly<
   Record<FailureKind, readonly [status: number, type: string]>
 > = {
