@@ -34,7 +34,7 @@ export const NO_TOKENS: Readonly<Record<CountName, number>> = {
   reasoningTokens: 0,
 };
 
-/** The line of a request, as any version of the gateway may have written it. */
+/** The line of a request, in the form of any version of the gateway. */
 type Line = Readonly<
   Partial<Record<keyof typeof REQUEST_FIELDS | "time" | "event", JsonValue>>
 >;
