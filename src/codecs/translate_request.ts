@@ -10,7 +10,6 @@ import type {
   ToolSupport,
 } from "./canonical/codec.ts";
 import { invalidField } from "./canonical/request/invalid_request.ts";
-import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import {
   createLosses,
   type Losses,
@@ -93,7 +92,6 @@ export function writeRequest(
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
     const allowed = withoutRefused(prepared, translation.refused);
-    dropInnerSettings(allowed, to.protocol, losses);
     const content = teachContent(allowed, lessons);
     const renames = lessons.filter(({ move }) => move === "rename");
     const support = renames.reduce<ToolSupport>((all, { words }) => ({

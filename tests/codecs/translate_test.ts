@@ -61,9 +61,9 @@ Deno.test("translateRequest() names dropped fields in the caller's spelling", ()
     max_completion_tokens: 5000,
   });
   assert.deepEqual([...dropped], [
+    "max_completion_tokens",
     "top_k",
     "verbosity",
-    "max_completion_tokens",
   ]);
 });
 

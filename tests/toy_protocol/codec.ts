@@ -18,7 +18,7 @@ import {
 } from "../../src/codecs/canonical/failure/failure.ts";
 import { openAiStatus } from "../../src/codecs/openai/errors.ts";
 import { invalidField } from "../../src/codecs/canonical/request/invalid_request.ts";
-import { dropForeignExtras } from "../../src/codecs/canonical/request/loss.ts";
+import { reportForeignExtras } from "../../src/codecs/canonical/request/fit_rest.ts";
 import type {
   CanonicalRequest,
   Turn,
@@ -116,7 +116,7 @@ export function createToyCodec(protocol: Protocol): Codec {
     }),
     decodeRequest,
     encodeRequest(request, { reportDropped }) {
-      dropForeignExtras(request, protocol, { reportDropped });
+      reportForeignExtras(request, protocol, { reportDropped });
       if (request.tools.length > 0) {
         reportDropped("tools", "a toy has no tools");
       }

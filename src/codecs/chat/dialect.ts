@@ -1,13 +1,8 @@
 import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import { oncePer } from "@gateway/base/memo";
 import type { CacheMark } from "../canonical/content/block.ts";
-import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import { createStrictRoom } from "../canonical/schema/enforceable_schema.ts";
-import type {
-  SchemaAbility,
-  SchemaScope,
-} from "../canonical/schema/fit_schemas.ts";
+import type { Ability } from "../canonical/request/ability.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   type CacheSpelling,
@@ -17,11 +12,9 @@ import {
 } from "../dialects/chat_rules.ts";
 import { parseClaudeModel } from "../dialects/claude_models.ts";
 import { ALL_EFFORTS } from "../canonical/request/effort.ts";
-import {
-  lacksOf,
-  type OptionalSetting,
-} from "../canonical/request/fit_settings.ts";
-import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
+import type { SamplingAbility } from "../canonical/request/ability.ts";
+import { SAMPLING_SETTINGS } from "../canonical/request/fit_settings.ts";
+import type { ReasoningAbility } from "../canonical/request/ability.ts";
 import type { Effort } from "../canonical/request/request.ts";
 import {
   effortAbility,
@@ -39,6 +32,7 @@ import {
 import {
   type OpenAiModelRules,
   openAiModelRules,
+  takesParallel,
 } from "../dialects/openai_models.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import {
@@ -51,24 +45,14 @@ import {
 export interface ChatDialect extends ChatRules {
   /** Set for a model whose thinking can be switched on or off. */
   readonly thinking: ThinkingRules | undefined;
-  /** Set for an OpenAI model whose provider does not fit the request to the model. */
-  readonly openAi: OpenAiModelRules | undefined;
-  /** The reasoning settings that the model takes. */
-  readonly ability: ReasoningAbility;
-  /** The settings that the provider does not have. */
-  readonly lacks: readonly OptionalSetting[];
-  /** The tools and choices that the model takes. */
-  readonly choice: ChoiceAbility;
+  /** The requests that the model takes. */
+  readonly ability: Ability;
   /** The known efforts of the model, with the provider's names. */
   readonly effort: EffortRules | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
-  /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
-  readonly marksTools: boolean;
   /** True for a Claude model at a provider that passes the tools on to Claude. */
   readonly isClaude: boolean;
-  /** The schemas of tools and formats that the provider takes. */
-  readonly schema: SchemaAbility;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -100,73 +84,121 @@ export const dialectOf: (
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
     thinking,
-    openAi,
     ability: abilityOf({ service, model }, rules, known),
     effort,
-    choice: choiceOf(rules, thinking),
-    lacks: lackedBy(rules, openAi),
     cache: isUnmarked ? undefined : rules.cache,
-    marksTools: rules.cache === "cache_control",
     signatures: UNSIGNED.test(bareId(model)) ? undefined : rules.signatures,
     isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
-    schema: {
-      subset: schemaSubsetOf({ service, model }),
-      enforces: rules.fullToolset ? "openai" : "any",
-      json: rules.json,
-      formatSchemas: rules.schemas,
-      formatsWithTools: rules.formatsWithTools,
-    },
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && open !== undefined &&
         open.byDefault && open.wantsReasoningOfCalls),
   };
 });
 
-/** Returns the settings that a provider does not have. */
-function lackedBy(
-  { openaiSettings, refusesUser, topK }: ChatRules,
-  openAi: OpenAiModelRules | undefined,
-): readonly OptionalSetting[] {
-  return lacksOf({
-    topK: !topK,
-    user: refusesUser,
-    verbosity: !openaiSettings,
-    serviceTier: !openaiSettings,
-    cacheKey: !openaiSettings,
-    metadata: !openaiSettings,
-    cacheOptions: !openaiSettings || openAi?.cacheMarks !== true,
-    cacheRetention: !openaiSettings || openAi?.cacheRetention !== true,
-    safetyIdentifier: !openaiSettings,
-  });
-}
+/** The rules of a model. */
+type KnownRules = Pick<ChatDialect, "thinking" | "effort"> & {
+  /** Set for an OpenAI model whose provider does not fit the request to the model. */
+  readonly openAi: OpenAiModelRules | undefined;
+};
 
-/** Returns the tools and choices that a model takes. */
-function choiceOf(
-  { fullToolset, namedChoice }: ChatRules,
-  thinking: ThinkingRules | undefined,
-): ChoiceAbility {
+/** Returns the requests that a model takes. */
+function abilityOf(
+  target: Pick<Target, "service" | "model">,
+  rules: ChatRules,
+  known: KnownRules,
+): Ability {
+  const { openaiSettings, fullToolset, namedChoice } = rules;
+  const { thinking, openAi } = known;
   const forced = thinking?.forcedTools;
+  const isUnmarked = rules.cache === undefined ||
+    rules.cache === "prompt_cache_breakpoint" && openAi?.cacheMarks !== true;
   return {
     protocol: "chat",
-    allowedList: fullToolset,
-    force: forced === "never"
-      ? "never"
-      : namedChoice && forced !== "any_tool"
-      ? "named"
-      : "any",
-    forbid: thinking?.forbidsTools ?? true,
-    webSearch: false,
+    reasoning: reasoningOf(target, rules, known),
+    tools: {
+      allowedList: fullToolset,
+      force: forced === "never"
+        ? "never"
+        : namedChoice && forced !== "any_tool"
+        ? "named"
+        : "any",
+      forbid: thinking?.forbidsTools ?? true,
+      webSearch: false,
+      mixedStrict: rules.mixedStrict,
+      parallel: takesParallel(target),
+    },
+    schemas: {
+      subset: schemaSubsetOf(target),
+      enforces: fullToolset ? "openai" : "any",
+      json: rules.json,
+      formatSchemas: rules.schemas,
+      formatsWithTools: rules.formatsWithTools,
+    },
+    sampling: samplingOf(known),
+    limits: {
+      leastOutputTokens: 0,
+      mostOutputTokens: Infinity,
+      usualOutputTokens: undefined,
+      mostWholeTokens: rules.maxWholeTokens,
+      // OpenAI's reasoning models reject all stop strings.
+      mostStops: openAi === undefined || openAi.efforts.length === 0
+        ? rules.maxStops
+        : 0,
+      blankStops: true,
+      mostCacheMarks: Infinity,
+    },
+    settings: {
+      temperature: true,
+      topP: true,
+      topK: rules.topK,
+      seed: true,
+      frequencyPenalty: true,
+      presencePenalty: true,
+      maxOutputTokens: true,
+      verbosity: openaiSettings,
+      user: !rules.refusesUser,
+      cacheKey: openaiSettings,
+      metadata: openaiSettings,
+      logprobs: true,
+      webSearch: openaiSettings,
+      cacheOptions: openaiSettings && openAi?.cacheMarks === true,
+      cacheRetention: openaiSettings && openAi?.cacheRetention === true,
+      safetyIdentifier: openaiSettings,
+    },
+    tiers: openaiSettings ? ["auto", "standard", "flex", "priority"] : [],
+    cacheMarks: isUnmarked
+      ? "none"
+      : rules.cache === "cache_control"
+      ? "content_and_tools"
+      : "content",
+    continues: !openaiSettings,
+    names: true,
+    citations: false,
+  };
+}
+
+/** Returns the sampling settings that a model takes. */
+function samplingOf({ thinking, openAi }: KnownRules): SamplingAbility {
+  const free = thinking?.fixedSampling
+    ? "never"
+    : openAi === undefined || thinking !== undefined
+    ? "always"
+    : "without_reasoning";
+  return {
+    free,
+    fixed: free === "without_reasoning"
+      ? [...SAMPLING_SETTINGS, "logprobs"]
+      : SAMPLING_SETTINGS,
+    both: true,
+    mostTemperature: Infinity,
   };
 }
 
 /** Returns the reasoning settings that a model takes in Chat Completions. */
-function abilityOf(
+function reasoningOf(
   target: Pick<Target, "service" | "model">,
   { reasoning, fitsModel, maxEffort, openaiSettings }: ChatRules,
-  { thinking, openAi, effort }: Pick<
-    ChatDialect,
-    "thinking" | "openAi" | "effort"
-  >,
+  { thinking, openAi, effort }: KnownRules,
 ): ReasoningAbility {
   if (thinking !== undefined) return switchAbility(thinking);
   if (openAi !== undefined) return openAiAbility(openAi, "chat");
@@ -191,20 +223,10 @@ const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
 /** The models that demand no signatures of earlier calls: all but Gemini 3 and later. */
 const UNSIGNED = /^(?!gemini-)|^gemini-[12](?!\d)/;
 
-/** Returns the most stop strings that the provider and the model accept. OpenAI's reasoning models reject all. */
-export function maxStopsOf({ maxStops, openAi }: ChatDialect): number {
-  return openAi === undefined || openAi.efforts?.length === 0 ? maxStops : 0;
-}
-
 /** The dialect and context that each step of encoding a request needs. */
 export interface Scope {
   readonly dialect: ChatDialect;
   readonly context: RequestContext;
-}
-
-/** Returns the scope of the schemas of one request. */
-export function schemaScope({ dialect, context }: Scope): SchemaScope {
-  return { ability: dialect.schema, room: createStrictRoom(), losses: context };
 }
 
 const SECONDS_BY_WORD: ReadonlyMap<string, number> = new Map([

@@ -5,7 +5,7 @@ import {
 } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
-import { dialectOf, maxStopsOf } from "./dialect.ts";
+import { dialectOf } from "./dialect.ts";
 import { decodeFailure, encodeError, encodeFailure } from "./errors.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
@@ -36,7 +36,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of Chat Completions, including the extensions of compatible providers. */
 export const chatCodec: Codec = {
   protocol: "chat",
-  maxStops: (target) => maxStopsOf(dialectOf(target)),
+  maxStops: (target) => dialectOf(target).ability.limits.mostStops,
   fieldNames: FIELD_NAMES,
   otherNames: {
     tools: ["functions"],

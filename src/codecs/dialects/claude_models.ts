@@ -1,6 +1,6 @@
 import type { Effort } from "../canonical/request/request.ts";
 import { ALL_EFFORTS } from "../canonical/request/effort.ts";
-import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
+import type { ReasoningAbility } from "../canonical/request/ability.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
 interface ClaudeRow {

@@ -1,8 +1,7 @@
 import { wordList } from "@gateway/base/collections";
-import { type JsonObject, present } from "@gateway/base/json";
 import { oncePer } from "@gateway/base/memo";
 import type { Protocol } from "@gateway/base/protocol";
-import type { RequestContext, Target } from "../canonical/codec.ts";
+import type { Target } from "../canonical/codec.ts";
 import { type EffortWord } from "../canonical/request/effort.ts";
 import { bareId, commonEfforts, type ModelRow, rulesFor } from "./effort.ts";
 
@@ -299,14 +298,6 @@ function strictest(rows: readonly OpenAiModelRules[]): OpenAiModelRules {
   };
 }
 
-/** Returns `parallel_tool_calls`, which the o-series rejects: https://github.com/tensorzero/tensorzero/issues/2805 */
-export function encodeParallel(
-  wanted: boolean | undefined,
-  { target, reportDropped }: RequestContext,
-): JsonObject {
-  const isTaken = !/^o\d(?!\d)/.test(idOf(target));
-  if (!isTaken && wanted === false) {
-    reportDropped("parallelTools", "this model decides that itself");
-  }
-  return present({ parallel_tool_calls: isTaken ? wanted : undefined });
-}
+/** Returns true when a model takes `parallel_tool_calls`: https://github.com/tensorzero/tensorzero/issues/2805 */
+export const takesParallel = (target: ModelAt): boolean =>
+  !/^o\d(?!\d)/.test(idOf(target));

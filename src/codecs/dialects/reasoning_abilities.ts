@@ -1,5 +1,5 @@
 import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
-import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
+import type { ReasoningAbility } from "../canonical/request/ability.ts";
 import { type EffortRules, knownEfforts } from "./effort.ts";
 import type { OpenAiModelRules } from "./openai_models.ts";
 import type { ThinkingRules } from "./thinking_models.ts";

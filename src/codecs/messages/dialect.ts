@@ -1,9 +1,6 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import type {
-  SchemaAbility,
-  SchemaScope,
-} from "../canonical/schema/fit_schemas.ts";
+import type { Ability } from "../canonical/request/ability.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,
@@ -11,16 +8,17 @@ import {
   type MessagesRules,
   parseClaudeModel,
 } from "../dialects/claude_models.ts";
+import { SAMPLING_SETTINGS } from "../canonical/request/fit_settings.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import type { CacheWriter } from "./request/cache.ts";
 
 interface MessagesDialect extends MessagesRules {
+  /** The requests that the model takes. */
+  readonly ability: Ability;
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
   /** True for Claude, which limits the names of a tool's arguments. */
   readonly limitsPropertyNames: boolean;
-  /** The schemas of tools and formats that the provider takes. */
-  readonly schema: SchemaAbility;
 }
 
 /** The state that each step of encoding a request needs. */
@@ -28,7 +26,6 @@ export interface Scope {
   readonly dialect: MessagesDialect;
   readonly context: RequestContext;
   readonly cache: CacheWriter;
-  readonly schemas: SchemaScope;
 }
 
 /** The rules of compatible servers. They run open models, which cannot verify signatures. */
@@ -72,20 +69,83 @@ export const dialectOf: (
     (target.service !== "bedrock-claude" || rules.sampling !== "none");
   return {
     ...rules,
-    schemas,
-    schema: {
-      subset: schemaSubsetOf(target),
-      enforces: schemas ? "closed" : "none",
-      json: "none",
-      formatSchemas: schemas,
-      formatsWithTools: true,
-    },
+    ability: abilityOf({ ...rules, schemas }, target),
     dropsMismatches: rules.thinkingBinding === "checked" &&
       providerOf(target)?.dropsMismatches === true,
     limitsPropertyNames: target.service !== "gateway" &&
       parseClaudeModel(target.model) !== undefined,
   };
 });
+
+/** Returns the requests that a model takes. */
+function abilityOf(
+  rules: MessagesRules,
+  target: Pick<Target, "service" | "model">,
+): Ability {
+  const { sampling, schemas } = rules;
+  return {
+    protocol: "messages",
+    reasoning: rules.reasoning,
+    tools: {
+      allowedList: false,
+      force: rules.forcedCalls ? "named" : "never",
+      forbid: true,
+      webSearch: false,
+      mixedStrict: true,
+      parallel: true,
+    },
+    schemas: {
+      subset: schemaSubsetOf(target),
+      enforces: schemas ? "closed" : "none",
+      json: "none",
+      formatSchemas: schemas,
+      formatsWithTools: true,
+    },
+    sampling: {
+      free: sampling === "free"
+        ? "always"
+        : sampling === "none"
+        ? "never"
+        : "without_reasoning",
+      fixed: SAMPLING_SETTINGS,
+      leastTopP: sampling === "none" ? 0.99 : 0.95,
+      both: sampling !== "one",
+      mostTemperature: 1,
+    },
+    limits: {
+      leastOutputTokens: 0,
+      mostOutputTokens: rules.maxOutputTokens ?? Infinity,
+      usualOutputTokens: 32_000,
+      mostWholeTokens: Infinity,
+      mostStops: Infinity,
+      blankStops: false,
+      mostCacheMarks: 4,
+    },
+    settings: {
+      temperature: true,
+      topP: true,
+      topK: true,
+      seed: false,
+      frequencyPenalty: false,
+      presencePenalty: false,
+      maxOutputTokens: true,
+      verbosity: false,
+      user: true,
+      cacheKey: true,
+      metadata: false,
+      logprobs: false,
+      webSearch: false,
+      cacheOptions: false,
+      cacheRetention: false,
+      safetyIdentifier: false,
+    },
+    tiers: rules.serviceTiers ? ["auto", "standard", "priority"] : [],
+    cacheMarks: "content_and_tools",
+    continues: rules.prefill,
+    names: false,
+    citations: true,
+  };
+}
 
 function rulesOf(
   { service, model }: Pick<Target, "service" | "model">,

@@ -1,19 +1,11 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import {
-  lacksOf,
-  type OptionalSetting,
-} from "../canonical/request/fit_settings.ts";
-import type { ReasoningAbility } from "../canonical/request/fit_reasoning.ts";
-import type { ChoiceAbility } from "../canonical/tools/fit_choice.ts";
-import { createStrictRoom } from "../canonical/schema/enforceable_schema.ts";
-import type {
-  SchemaAbility,
-  SchemaScope,
-} from "../canonical/schema/fit_schemas.ts";
+import type { Ability } from "../canonical/request/ability.ts";
+import type { ReasoningAbility } from "../canonical/request/ability.ts";
 import {
   type OpenAiModelRules,
   openAiModelRules,
+  takesParallel,
   UNKNOWN_OPENAI_MODEL,
 } from "../dialects/openai_models.ts";
 import {
@@ -26,19 +18,14 @@ import {
   openAiAbility,
 } from "../dialects/reasoning_abilities.ts";
 import { rulesFor, strictestEffort } from "../dialects/effort.ts";
+import { SAMPLING_SETTINGS } from "../canonical/request/fit_settings.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
-  /** The settings that the provider does not have. */
-  readonly lacks: readonly OptionalSetting[];
-  /** The tools and choices that the model takes. */
-  readonly choice: ChoiceAbility;
-  /** The reasoning settings that the model takes. */
-  readonly ability: ReasoningAbility;
-  /** The schemas of tools and formats that the provider takes. */
-  readonly schema: SchemaAbility;
+  /** The requests that the model takes. */
+  readonly ability: Ability;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -53,44 +40,83 @@ export const dialectOf: (
     (rules.openAiOnly ? UNKNOWN_OPENAI_MODEL : undefined);
   return {
     ...rules,
-    cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
-    lacks: lacksOf({
-      topK: true,
-      seed: true,
-      frequencyPenalty: true,
-      presencePenalty: true,
-      temperature: !rules.limits,
-      topP: !rules.limits,
-      maxOutputTokens: !rules.limits,
-      user: !rules.records,
-      metadata: !rules.records,
-      logprobs: !rules.limits || !rules.hostedTools,
-      cacheOptions: !rules.cacheMarks || known?.cacheMarks !== true,
-      cacheRetention: !rules.records || known?.cacheRetention !== true,
-      safetyIdentifier: !rules.records ||
-        rules.userField !== "safety_identifier",
-    }),
-    choice: {
-      protocol: "responses",
-      allowedList: rules.fullToolset,
+    ability: abilityOf(rules, { service, model }, known),
+  };
+});
+
+/** Returns the requests that a model takes. */
+function abilityOf(
+  rules: ResponsesRules,
+  target: Pick<Target, "service" | "model">,
+  known: OpenAiModelRules | undefined,
+): Ability {
+  const { fullToolset, limits, records, hostedTools } = rules;
+  const isOpenAi = known !== undefined && !rules.fitsModel;
+  const cacheMarks = rules.cacheMarks && known?.cacheMarks === true;
+  return {
+    protocol: "responses",
+    reasoning: reasoningOf(rules, target.model, known),
+    tools: {
+      allowedList: fullToolset,
       force: "named",
       forbid: true,
-      webSearch: rules.hostedTools,
+      webSearch: hostedTools,
+      mixedStrict: true,
+      parallel: takesParallel(target),
     },
-    ability: abilityOf(rules, model, known),
-    schema: {
-      subset: schemaSubsetOf({ service, model }),
-      enforces: rules.fullToolset || known !== undefined ? "openai" : "any",
+    schemas: {
+      subset: schemaSubsetOf(target),
+      enforces: fullToolset || known !== undefined ? "openai" : "any",
       json: "object",
       formatSchemas: true,
       formatsWithTools: true,
     },
+    sampling: {
+      free: isOpenAi ? "without_reasoning" : "always",
+      fixed: [...SAMPLING_SETTINGS, "logprobs"],
+      both: true,
+      mostTemperature: Infinity,
+    },
+    limits: {
+      leastOutputTokens: rules.minOutputTokens,
+      mostOutputTokens: Infinity,
+      usualOutputTokens: undefined,
+      mostWholeTokens: Infinity,
+      mostStops: 0,
+      blankStops: true,
+      mostCacheMarks: Infinity,
+    },
+    settings: {
+      temperature: limits,
+      topP: limits,
+      topK: false,
+      seed: false,
+      frequencyPenalty: false,
+      presencePenalty: false,
+      maxOutputTokens: limits,
+      verbosity: true,
+      user: records,
+      cacheKey: true,
+      metadata: records,
+      logprobs: limits && hostedTools,
+      webSearch: hostedTools,
+      cacheOptions: cacheMarks,
+      cacheRetention: records && known?.cacheRetention === true,
+      safetyIdentifier: records && rules.userField === "safety_identifier",
+    },
+    tiers: records
+      ? ["auto", "standard", "flex", "priority"]
+      : ["auto", "standard", "priority"],
+    cacheMarks: cacheMarks ? "content" : "none",
+    continues: false,
+    names: false,
+    citations: false,
   };
-});
+}
 
 /** Returns the reasoning settings that a model takes in Responses. */
-function abilityOf(
+function reasoningOf(
   { fitsModel, effortModels }: ResponsesRules,
   model: string,
   known: OpenAiModelRules | undefined,
@@ -108,9 +134,4 @@ function abilityOf(
 export interface Scope {
   readonly dialect: ResponsesDialect;
   readonly context: RequestContext;
-}
-
-/** Returns the scope of the schemas of one request. */
-export function schemaScope({ dialect, context }: Scope): SchemaScope {
-  return { ability: dialect.schema, room: createStrictRoom(), losses: context };
 }

@@ -1,3 +1,4 @@
+import type { ReasoningAbility, ReasoningMode } from "./ability.ts";
 import {
   budgetOfEffort,
   closestEffort,
@@ -7,36 +8,6 @@ import {
 } from "./effort.ts";
 import type { LossReport } from "./loss.ts";
 import type { Effort, ReasoningSettings } from "./request.ts";
-
-/** A mode of reasoning. */
-type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
-
-/** The reasoning settings that a model takes. */
-export interface ReasoningAbility {
-  /** True when the model reasons unless a request prevents that; `undefined` when unknown. */
-  readonly byDefault: boolean | undefined;
-  /** The modes that a request may set beside an effort. The first one replaces any that is missing. */
-  readonly modes: readonly ReasoningMode[];
-  /**
-   * The efforts that the model accepts, from low to high, with `none` if this stops reasoning; `undefined` for all
-   * efforts.
-   */
-  readonly efforts: readonly EffortWord[] | undefined;
-  /** The effort to send in place of `none` when nothing stops reasoning; `undefined` to send no effort. */
-  readonly least?: EffortWord | undefined;
-  /**
-   * The model's effort when a request sets none; `undefined` when unknown, or when the model does not reason by
-   * default.
-   */
-  readonly usual?: EffortWord | undefined;
-  /** True when an effort also applies to answers without reasoning; absent: false. */
-  readonly effortWhenOff?: boolean | undefined;
-  /**
-   * The requests in which the model cannot reason: with a forced tool call, with tools, or with the results of calls
-   * but without the reasoning before the calls.
-   */
-  readonly bars?: readonly ("forced_call" | "tools" | "lost_reasoning")[];
-}
 
 /** The facts of a request that decide whether a model can reason in it. */
 interface ReasoningNeeds {

@@ -1,79 +1,122 @@
 import type { Protocol } from "@gateway/base/protocol";
+import {
+  type Ability,
+  OPTIONAL_SETTINGS,
+  type OptionalSetting,
+  type SamplingAbility,
+} from "./ability.ts";
 import { isOwnIdentifier, type LossReport, NO_SETTING } from "./loss.ts";
-import type { CanonicalRequest, RequestField } from "./request.ts";
+import type { CanonicalRequest, Sampling, ServiceTier } from "./request.ts";
 
-/** The settings that only some targets take. */
-const OPTIONAL_SETTINGS = [
-  "temperature",
-  "topP",
-  "topK",
-  "seed",
-  "frequencyPenalty",
-  "presencePenalty",
-  "maxOutputTokens",
-  "verbosity",
-  "user",
-  "cacheKey",
-  "metadata",
-  "serviceTier",
-  "logprobs",
-  "cacheOptions",
-  "cacheRetention",
-  "safetyIdentifier",
-] as const satisfies readonly RequestField[];
-
-/** One of the settings that only some targets take. */
-export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
-
-/** OpenAI's sampling settings, which its reasoning models refuse. */
+/** The settings of OpenAI's models that reasoning fixes. */
 export const SAMPLING_SETTINGS = [
   "temperature",
   "topP",
+  "topK",
   "frequencyPenalty",
   "presencePenalty",
 ] as const satisfies readonly OptionalSetting[];
 
-/** Returns the names that are true in a table of settings that a target lacks. */
-export function lacksOf(
-  table: Readonly<Partial<Record<OptionalSetting, boolean>>>,
-): readonly OptionalSetting[] {
-  return OPTIONAL_SETTINGS.filter((setting) => table[setting] === true);
-}
+/** The settings whose loss changes the answer, so that the request is rejected. */
+const REJECTED: ReadonlySet<OptionalSetting> = new Set([
+  "logprobs",
+  "webSearch",
+]);
+
+/** The parts of an ability that decide about settings. */
+type SettingAbility = Pick<
+  Ability,
+  "protocol" | "settings" | "sampling" | "tiers"
+>;
 
 /**
- * Returns the request without the settings that the target lacks, which are reported.
+ * Returns the request without the settings that the target does not take, which are reported. A raw setting of the
+ * target's protocol goes to every target.
  *
- * @param protocol The target's protocol. A raw setting of the same protocol goes to every target.
+ * @param isReasoning True when the model reasons in this request; `undefined` when that is unknown.
  * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
  */
 export function fitSettings(
-  request: CanonicalRequest,
-  { protocol, lacks }: {
-    readonly protocol: Protocol;
-    readonly lacks: readonly OptionalSetting[];
-  },
+  given: CanonicalRequest,
+  ability: SettingAbility,
+  isReasoning: boolean | undefined,
   losses: LossReport,
 ): CanonicalRequest {
+  const request = fitTemperature(given, ability, losses);
+  const { protocol, settings, sampling } = ability;
+  const isFixed = sampling.free === "never" ||
+    sampling.free === "without_reasoning" && isReasoning === true;
   const lost = OPTIONAL_SETTINGS.filter((setting) =>
-    lacks.includes(setting) && !isRawOf(request, setting, protocol)
+    settings[setting]
+      ? isFixed && sampling.fixed.includes(setting) &&
+        !isNeutral(request.sampling, setting, sampling)
+      : !isRawOf(request, setting, protocol)
   );
-  if (lost.length === 0) return request;
   for (const setting of lost) {
     if (!isGiven(request, setting)) continue;
     losses.reportDropped(
       setting,
-      NO_SETTING,
-      setting === "logprobs" ? "reject" : "report",
+      settings[setting] ? NOT_ACCEPTED : NO_SETTING,
+      REJECTED.has(setting) ? "reject" : "report",
     );
   }
-  const removed = Object.fromEntries(lost.map((one) => [one, undefined]));
+  const isDouble = !sampling.both && !lost.includes("topP") &&
+    request.sampling.topP !== undefined && !lost.includes("temperature") &&
+    request.sampling.temperature !== undefined;
+  if (isDouble) losses.reportDropped("topP", NOT_ACCEPTED);
+  const names = isDouble ? [...lost, "topP"] : lost;
+  const removed = Object.fromEntries(names.map((one) => [one, undefined]));
   return {
     ...request,
     ...removed,
     sampling: { ...request.sampling, ...removed },
+    serviceTier: fitTier(request.serviceTier, ability, losses),
     // An encoder would send `conversation` in place of a missing cache key.
     ...(lost.includes("cacheKey") ? { conversation: undefined } : {}),
   };
+}
+
+const NOT_ACCEPTED = "this model does not accept this value";
+
+/** Returns the tier, if the target knows it. */
+function fitTier(
+  given: ServiceTier | undefined,
+  { tiers }: SettingAbility,
+  losses: LossReport,
+): ServiceTier | undefined {
+  if (given === undefined || tiers.includes(given.tier)) return given;
+  if (given.tier !== "auto") {
+    losses.reportDropped(
+      "serviceTier",
+      "this model's provider has no such tier",
+    );
+  }
+  return undefined;
+}
+
+function fitTemperature(
+  request: CanonicalRequest,
+  { sampling: { mostTemperature } }: SettingAbility,
+  losses: LossReport,
+): CanonicalRequest {
+  const { sampling } = request;
+  if ((sampling.temperature ?? 0) <= mostTemperature) return request;
+  losses.reportDropped("temperature", NOT_ACCEPTED);
+  return {
+    ...request,
+    sampling: { ...sampling, temperature: mostTemperature },
+  };
+}
+
+/** Returns true for a value that a model with fixed sampling accepts. */
+function isNeutral(
+  { temperature, topP }: Sampling,
+  setting: OptionalSetting,
+  { leastTopP }: SamplingAbility,
+): boolean {
+  if (leastTopP === undefined) return false;
+  return setting === "temperature" && temperature === 1 ||
+    setting === "topP" && (topP ?? 0) >= leastTopP;
 }
 
 function isRawOf(
@@ -100,8 +143,6 @@ function isGiven(
     case "presencePenalty":
       // A penalty of 0 is the default everywhere.
       return (request.sampling[setting] ?? 0) !== 0;
-    case "serviceTier":
-      return (request.serviceTier?.tier ?? "auto") !== "auto";
     case "safetyIdentifier":
       // An identifier that equals `user` is sent as `user`.
       return isOwnIdentifier(request);

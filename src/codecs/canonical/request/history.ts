@@ -1,5 +1,8 @@
+import type { Protocol } from "@gateway/base/protocol";
 import {
+  type Block,
   isToolCall,
+  type ReasoningBlock,
   type ResultContent,
   type ToolCallBlock,
   type ToolResultBlock,
@@ -148,4 +151,57 @@ function asUserText(result: ToolResultBlock): Turn {
       ...result.content,
     ],
   };
+}
+
+/**
+ * Returns true when the last answer called tools, and the request lacks the reasoning before the calls.
+ *
+ * @param isSent Returns true for reasoning that goes to the target.
+ */
+export function lacksLoopReasoning(
+  turns: readonly Turn[],
+  isSent: (block: ReasoningBlock) => boolean,
+): boolean {
+  const isContent = (block: Block) =>
+    block.kind === "reasoning"
+      ? isSent(block)
+      : block.kind !== "text" || block.text.trim() !== "";
+  let answer: readonly Block[] = [];
+  for (const { role, blocks } of turns.toReversed()) {
+    const content = role === "assistant" ? blocks.filter(isContent) : [];
+    const isAnswer = content.some(({ kind }) => kind !== "reasoning");
+    if (isAnswer) answer = [...content, ...answer];
+    else if (role !== "assistant" && answer.length > 0) break;
+  }
+  return answer.some(isToolCall) && answer[0]?.kind !== "reasoning";
+}
+
+/** Replaces opaque blocks of other protocols with their `content`, if they have any. */
+export function openForeignBlocks(
+  turns: readonly Turn[],
+  protocol: Protocol,
+): readonly Turn[] {
+  return turns.map((turn) => ({
+    ...turn,
+    blocks: turn.blocks.flatMap((block) => open(block, protocol)),
+  }));
+}
+
+function open(block: Block, protocol: Protocol): readonly Block[] {
+  if (block.kind !== "tool_result") {
+    return contentOf(block, protocol) ?? [block];
+  }
+  const content = block.content.flatMap((part): readonly ResultContent[] =>
+    contentOf(part, protocol) ?? [part]
+  );
+  return [{ ...block, content }];
+}
+
+function contentOf(
+  block: Block,
+  protocol: Protocol,
+): readonly ResultContent[] | undefined {
+  return block.kind === "opaque" && block.protocol !== protocol
+    ? block.content
+    : undefined;
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "@gateway/base/json";
 import type { Protocol } from "@gateway/base/protocol";
 import type { Weight } from "../content/extras.ts";
 import type { Block } from "../content/block.ts";
-import type { CanonicalRequest, RequestField, Turn } from "./request.ts";
+import type { CanonicalRequest, RequestField } from "./request.ts";
 
 /** A part of a request that the target cannot take: a canonical field, or the name of an extra. */
 export type LostField = RequestField | { readonly extra: string };
@@ -66,25 +66,6 @@ export function createLosses(options: LossesOptions): Losses {
   };
 }
 
-/**
- * Reports each extra that belongs to another protocol than `protocol`, by its weight.
- *
- * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
- */
-export function dropForeignExtras(
-  request: CanonicalRequest,
-  protocol: Protocol,
-  losses: LossReport,
-): void {
-  for (const [owner, extras] of Object.entries(request.extras)) {
-    if (owner === protocol) continue;
-    for (const [extra, { weight }] of Object.entries(extras)) {
-      if (weight === "ignore") continue;
-      losses.reportDropped({ extra }, NO_SETTING, weight);
-    }
-  }
-}
-
 /** The reason for a setting that the target does not have. */
 export const NO_SETTING = "this model's provider has no such setting";
 
@@ -93,15 +74,6 @@ export function isOwnIdentifier(
   { safetyIdentifier, user }: CanonicalRequest,
 ): boolean {
   return safetyIdentifier !== undefined && safetyIdentifier.value !== user;
-}
-
-/** Reports that the model cannot continue the last turn; throws as {@linkcode Losses.reportDropped} does. */
-export function dropContinuation(
-  { continues }: CanonicalRequest,
-  losses: LossReport,
-): void {
-  if (continues !== true) return;
-  losses.reportDropped("messages", "this model cannot continue an answer");
 }
 
 /**
@@ -137,15 +109,6 @@ export function dropSealed(losses: LossReport): undefined {
   );
 }
 
-/** Reports a participant's name, for a target without such names. */
-export function dropName({ name }: Turn, losses: LossReport): void {
-  if (name === undefined) return;
-  losses.reportDropped(
-    "messageName",
-    "this model's provider does not support names of participants",
-  );
-}
-
 /** Returns the extras of the target's own protocol as fields of its body. */
 export function ownExtras(
   { extras }: CanonicalRequest,
@@ -174,27 +137,4 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
   return [...tools, ...blocks, ...inner].filter((holder) =>
     "cache" in holder && holder.cache !== undefined
   ).length;
-}
-
-/**
- * Reports the cache marks of a request for a provider that knows none, because it caches automatically or never. With
- * `onlyOn` set to `tools`, it reports only the marks of tools.
- *
- * @throws {GatewayError} When the connection is strict.
- */
-export function dropCacheMarks(
-  request: CanonicalRequest,
-  losses: LossReport,
-  onlyOn?: "tools",
-): void {
-  const isTools = onlyOn === "tools";
-  const turns = isTools ? [] : request.turns;
-  const isAutomatic = !isTools && request.cache !== undefined;
-  if (!isAutomatic && countCacheMarks({ ...request, turns }) === 0) return;
-  losses.reportDropped(
-    "cache",
-    isTools
-      ? "this model's provider accepts cache marks on content alone"
-      : "this model's provider has no cache marks",
-  );
 }

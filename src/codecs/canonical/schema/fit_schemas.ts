@@ -1,3 +1,4 @@
+import type { SchemaAbility } from "../request/ability.ts";
 import { type JsonObject, present } from "@gateway/base/json";
 import type { LossReport } from "../request/loss.ts";
 import type { OutputFormat } from "../request/request.ts";
@@ -5,23 +6,7 @@ import type { FunctionTool } from "../tools/tool.ts";
 import { enforceableSchema, type StrictRoom } from "./enforceable_schema.ts";
 import { promiseFault, strictFault } from "./object_schema.ts";
 import { rootObject } from "./root_object.ts";
-import { fitArguments, fitSchema, type SchemaSubset } from "./schema_subset.ts";
-
-/** The schemas that a target takes, and those that it enforces. */
-export interface SchemaAbility {
-  readonly subset: SchemaSubset;
-  /**
-   * The strict schemas that the target takes. `openai`: those with OpenAI's conditions. `any`: all, by the target's own
-   * conditions. `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
-   */
-  readonly enforces: "openai" | "any" | "closed" | "none";
-  /** The format for JSON without a schema: a format of its own, a schema of any object, or none. */
-  readonly json: "object" | "schema" | "none";
-  /** True when a format may have a schema. */
-  readonly formatSchemas: boolean;
-  /** True when a format may stand beside tools. */
-  readonly formatsWithTools: boolean;
-}
+import { fitArguments, fitSchema } from "./schema_subset.ts";
 
 /** The target of a schema, with the room that the request's strict schemas share. */
 export interface SchemaScope {

@@ -267,6 +267,7 @@ function customAsFunction(tool: CustomTool, name: string): FunctionTool {
       additionalProperties: false,
     },
     cache: tool.cache,
+    settings: tool.settings,
   };
 }
 

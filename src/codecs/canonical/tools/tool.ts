@@ -159,13 +159,3 @@ export function givenArguments(value: unknown): string {
   if (typeof value !== "string") return argumentsText(value);
   return isNoArguments(value) ? "" : value;
 }
-
-/** The encoded tools of a request, and the choice among them. */
-export interface Tooling {
-  /** `tools` and the fields of the choice, which providers reject without tools. */
-  readonly fields: JsonObject;
-  /** True when the model must call a tool. */
-  readonly isForced: boolean;
-  /** The instruction that replaces a forced choice which the model rejects. */
-  readonly nudge?: string | undefined;
-}

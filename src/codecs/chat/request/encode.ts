@@ -1,12 +1,7 @@
 import { type JsonObject, present } from "@gateway/base/json";
-import {
-  dropCacheMarks,
-  dropContinuation,
-  dropForeignExtras,
-  ownExtras,
-} from "../../canonical/request/loss.ts";
-import { dropCitations } from "../../canonical/answer/readable.ts";
+import { ownExtras } from "../../canonical/request/loss.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
+import { fit } from "../../canonical/request/fit.ts";
 import type {
   CanonicalRequest,
   OutputFormat,
@@ -16,24 +11,9 @@ import {
   encodeShared,
   shortId,
 } from "../../openai/settings.ts";
-import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
-import {
-  type ChatDialect,
-  dialectOf,
-  maxStopsOf,
-  schemaScope,
-  type Scope,
-} from "../dialect.ts";
+import { dialectOf, type Scope } from "../dialect.ts";
 import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning } from "./reasoning_encode.ts";
-import {
-  fitReasoning,
-  type FittedReasoning,
-} from "../../canonical/request/fit_reasoning.ts";
-import {
-  fitSettings,
-  SAMPLING_SETTINGS,
-} from "../../canonical/request/fit_settings.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
@@ -44,30 +24,10 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const schemas = schemaScope(scope);
-  const tooling = encodeTooling(given, schemas, scope);
-  const reasoning = fitReasoning(
-    {
-      settings: given.reasoning,
-      isForced: tooling.isForced,
-      hasTools: tooling.fields.tools !== undefined,
-    },
+  const { request, reasoning, ...fitted } = fit(
+    given,
     scope.dialect.ability,
     context,
-  );
-  const lacks = isSamplingFixed(scope.dialect, reasoning)
-    ? [...scope.dialect.lacks, ...SAMPLING_SETTINGS]
-    : scope.dialect.lacks;
-  const request = fitSettings(given, { protocol: "chat", lacks }, context);
-  dropForeignExtras(given, "chat", context);
-  if (scope.dialect.cache === undefined) dropCacheMarks(request, context);
-  else if (!scope.dialect.marksTools) dropCacheMarks(request, context, "tools");
-  dropCitations(request.turns, context);
-  if (scope.dialect.openaiSettings) dropContinuation(request, context);
-  const format = fitFormat(
-    request.format,
-    tooling.fields.tools !== undefined,
-    schemas,
   );
   const messages = encodeTurns(request.turns, {
     ...scope,
@@ -80,17 +40,19 @@ export function encodeRequest(
     ...ownExtras(request, "chat"),
     model: context.target.model,
     messages: withNudge(
-      format.instruction === undefined
+      fitted.instruction === undefined
         ? messages
-        : withInstruction(messages, format.instruction),
-      tooling.nudge,
+        : withInstruction(messages, fitted.instruction),
+      fitted.tooling.nudge,
     ),
     ...encodeStream(request, scope),
-    ...tooling.fields,
-    ...encodeWebSearch(request.webSearch, scope),
-    ...encodeFormat(format.format),
-    ...encodeLimit(request, scope),
-    ...encodeStops(request, scope),
+    ...encodeTooling(fitted, scope),
+    ...encodeWebSearch(request.webSearch),
+    ...encodeFormat(fitted.format),
+    ...present({
+      [scope.dialect.limitField]: request.maxOutputTokens,
+      stop: request.stop && [...request.stop],
+    }),
     ...encodeSampling(request.sampling, scope),
     ...encodeReasoning(reasoning, scope.dialect),
     ...encodeSettings(request),
@@ -110,7 +72,9 @@ function encodeStream(
   { dialect }: Scope,
 ): JsonObject {
   const limit = request.maxOutputTokens ?? 0;
-  if (!request.stream && limit <= dialect.maxWholeTokens) return {};
+  if (!request.stream && limit <= dialect.ability.limits.mostWholeTokens) {
+    return {};
+  }
   return {
     stream: true,
     ...(dialect.streamOptions
@@ -138,39 +102,6 @@ function encodeFormat(format: OutputFormat | undefined): JsonObject {
   };
 }
 
-function encodeLimit(
-  request: CanonicalRequest,
-  { dialect, context }: Scope,
-): JsonObject {
-  const requested = request.maxOutputTokens;
-  if (requested === undefined) return {};
-  const limit = context.target.maxOutputTokens ?? requested;
-  if (requested > limit) {
-    context.reportDropped(
-      "maxOutputTokens",
-      `this model generates at most ${limit} tokens`,
-    );
-  }
-  return { [dialect.limitField]: Math.min(requested, limit) };
-}
-
-/** Returns the stop strings, always as a list, since some providers accept nothing else. */
-function encodeStops(
-  request: CanonicalRequest,
-  { dialect, context }: Scope,
-): JsonObject {
-  const { stop } = request;
-  if (stop === undefined) return {};
-  const most = maxStopsOf(dialect);
-  if (stop.length > most) {
-    context.reportDropped(
-      "stop",
-      `this model accepts at most ${most} stop strings; the gateway cuts the answer at others`,
-    );
-  }
-  return most === 0 ? {} : { stop: stop.slice(0, most) };
-}
-
 function encodeSampling(
   sampling: CanonicalRequest["sampling"],
   { dialect }: Scope,
@@ -183,13 +114,6 @@ function encodeSampling(
     frequency_penalty: sampling.frequencyPenalty,
     presence_penalty: sampling.presencePenalty,
   });
-}
-
-function isSamplingFixed(
-  { thinking, openAi }: ChatDialect,
-  { isOn }: FittedReasoning,
-): boolean {
-  return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
 }
 
 function encodeSettings(request: CanonicalRequest): JsonObject {

@@ -9,9 +9,8 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
 } from "../../canonical/content/block.ts";
-import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import { maySend, type Sealed } from "../../canonical/content/sealed.ts";
-import { isSystem, settleHistory } from "../../canonical/request/history.ts";
+import { isSystem } from "../../canonical/request/history.ts";
 import { dropSealed } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
@@ -39,8 +38,7 @@ export function encodeTurns(
   turns: readonly Turn[],
   scope: TurnsScope,
 ): JsonObject[] {
-  const native = restoreNativeIds(settleHistory(turns));
-  const settled = openForeignBlocks(native, "chat")
+  const settled = restoreNativeIds(turns)
     .map((turn) => isSystem(turn) ? asSystemText(turn, scope) : turn)
     .filter((turn) => !isDropped(turn, scope));
   const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);

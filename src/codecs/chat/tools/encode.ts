@@ -1,62 +1,32 @@
 import { type JsonObject, present } from "@gateway/base/json";
-import type { CanonicalRequest } from "../../canonical/request/request.ts";
+import type { FittedRequest } from "../../canonical/request/fit.ts";
 import {
   fitFunction,
   type SchemaScope,
 } from "../../canonical/schema/fit_schemas.ts";
-import { fitChoice } from "../../canonical/tools/fit_choice.ts";
 import {
   type CallableTool,
   type FunctionTool,
   type Tool,
   type ToolChoice,
-  type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { encodeParallel } from "../../dialects/openai_models.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
-/** Encodes the tools, and the choice as far as the model allows it. */
+/** Encodes the tools, and the choice among them, which providers reject without tools. */
 export function encodeTooling(
-  request: CanonicalRequest,
-  schemas: SchemaScope,
+  { tooling: { tools, choice, parallel }, schemas }: Pick<
+    FittedRequest,
+    "tooling" | "schemas"
+  >,
   scope: Scope,
-): Tooling {
-  const { dialect, context } = scope;
-  const fitted = fitChoice(request, dialect.choice, context);
-  const { tools, choice, isForced, nudge } = fitted;
-  if (tools.length === 0) return { fields: {}, isForced };
+): JsonObject {
+  if (tools.length === 0) return {};
   return {
-    fields: {
-      tools: sameStrictness(tools, scope)
-        .map((tool) => encodeTool(tool, schemas, scope)),
-      ...(choice === undefined ? {} : { tool_choice: encodeChoice(choice) }),
-      ...encodeParallel(request.parallelTools, context),
-    },
-    isForced,
-    nudge,
+    tools: tools.map((tool) => encodeTool(tool, schemas, scope)),
+    ...(choice === undefined ? {} : { tool_choice: encodeChoice(choice) }),
+    ...present({ parallel_tool_calls: parallel }),
   };
-}
-
-/** Removes `strict` from the tools, if only some of them have it and the provider accepts it only on all of them. */
-function sameStrictness(
-  tools: readonly Tool[],
-  { dialect, context }: Scope,
-): readonly Tool[] {
-  if (dialect.mixedStrict) return tools;
-  const strict = tools.filter((tool) =>
-    tool.kind === "function" && tool.strict === true
-  );
-  if (strict.length === tools.length) return tools;
-  if (strict.length > 0) {
-    context.reportDropped(
-      "toolStrictness",
-      "this model's provider accepts strict tools only where all are strict",
-    );
-  }
-  return tools.map((tool) =>
-    tool.kind === "function" ? { ...tool, strict: undefined } : tool
-  );
 }
 
 function encodeTool(
@@ -112,7 +82,9 @@ function encodeCustom(
 }
 
 function markTool({ cache }: CallableTool, { dialect }: Scope): JsonObject {
-  return dialect.marksTools ? encodeCache(cache, dialect.cache) : {};
+  return dialect.ability.cacheMarks === "content_and_tools"
+    ? encodeCache(cache, dialect.cache)
+    : {};
 }
 
 function describe({ description }: CallableTool): JsonObject {

@@ -1,7 +1,5 @@
 import { isJsonObject, type JsonObject } from "@gateway/base/json";
-import type { RequestContext } from "../../canonical/codec.ts";
 import type { WebSearch } from "../../canonical/tools/tool.ts";
-import type { Scope } from "../dialect.ts";
 
 /** Reads `web_search_options`, which nests the user's location one level deeper than other protocols do. */
 export function decodeWebSearch(
@@ -15,13 +13,9 @@ export function decodeWebSearch(
   return { contextSize: typeof size === "string" ? size : undefined, location };
 }
 
-/** Encodes `web_search_options`, which only OpenAI supports. */
-export function encodeWebSearch(
-  search: WebSearch | undefined,
-  { dialect, context }: Scope,
-): JsonObject {
+/** Encodes `web_search_options`. */
+export function encodeWebSearch(search: WebSearch | undefined): JsonObject {
   if (search === undefined) return {};
-  if (!dialect.openaiSettings) return reportDropped(context);
   const { contextSize, location } = search;
   return {
     web_search_options: {
@@ -33,13 +27,4 @@ export function encodeWebSearch(
         : { user_location: { type: "approximate", approximate: location } }),
     },
   };
-}
-
-function reportDropped(context: RequestContext): JsonObject {
-  context.reportDropped(
-    "webSearch",
-    "this model's provider does not search the web",
-    "reject",
-  );
-  return {};
 }

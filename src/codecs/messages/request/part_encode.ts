@@ -91,26 +91,36 @@ function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
   };
 }
 
-/**
- * Encodes earlier thinking for its issuer. Providers that verify signatures reject other thinking, so it is left out
- * there. Open models receive its text.
- */
+/** Encodes earlier thinking, as far as its provider takes it, and reports the loss of sealed thinking. */
 function encodeReasoning(
   block: ReasoningBlock,
   scope: Scope,
 ): JsonObject | undefined {
-  const { dialect, context } = scope;
+  const thinking = thinkingFor(block, scope);
+  const isLost = block.sealed !== undefined && !thinking?.isSealed;
+  if (isLost) dropSealed(scope.context);
+  return thinking?.block;
+}
+
+/**
+ * Returns earlier thinking for its issuer. Providers that verify signatures reject other thinking, so they get none.
+ * Open models receive its text.
+ */
+export function thinkingFor(
+  block: ReasoningBlock,
+  { dialect, context }: Pick<Scope, "dialect" | "context">,
+): { readonly block: JsonObject; readonly isSealed: boolean } | undefined {
   const { sealed } = block;
   const { connectionId } = context.target;
-  if (sealed !== undefined) {
-    if (maySend(sealed, { protocol: "messages", connectionId })) {
-      return encodeSealedThinking(block, sealed);
-    }
-    dropSealed(context);
+  if (sealed && maySend(sealed, { protocol: "messages", connectionId })) {
+    return { block: encodeSealedThinking(block, sealed), isSealed: true };
   }
-  const text = thinkingText(block.parts);
-  if (!dialect.unsignedThinking || text === "") return undefined;
-  return { type: "thinking", thinking: text, signature: "" };
+  const thinking = thinkingText(block.parts);
+  if (!dialect.unsignedThinking || thinking === "") return undefined;
+  return {
+    block: { type: "thinking", thinking, signature: "" },
+    isSealed: false,
+  };
 }
 
 function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {

@@ -1,8 +1,6 @@
 import type { JsonObject } from "@gateway/base/json";
 import type { Block } from "../../canonical/content/block.ts";
-import { openForeignBlocks } from "../../canonical/answer/readable.ts";
-import { isSystem, settleHistory } from "../../canonical/request/history.ts";
-import { dropName } from "../../canonical/request/loss.ts";
+import { isSystem } from "../../canonical/request/history.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import {
   encodeAssistantBlock,
@@ -32,16 +30,14 @@ export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
 ): Conversation {
-  for (const turn of turns) dropName(turn, scope.context);
-  const settled = openForeignBlocks(settleHistory(turns), "messages");
-  const first = settled.findIndex((turn) => !isSystem(turn));
-  const count = first < 0 ? settled.length : first;
+  const first = turns.findIndex((turn) => !isSystem(turn));
+  const count = first < 0 ? turns.length : first;
   // The system text is encoded first, as in the request: the order decides which cache marks are surplus.
-  const system = settled.slice(0, count).flatMap(({ blocks }) =>
+  const system = turns.slice(0, count).flatMap(({ blocks }) =>
     encodeBlocks(blocks, encodeTextualBlock, scope)
   );
   const drafts: Draft[] = [];
-  for (const turn of settled.slice(count)) addTurn(drafts, turn, scope);
+  for (const turn of turns.slice(count)) addTurn(drafts, turn, scope);
   return { system, messages: finish(placeSystem(drafts, scope), scope) };
 }
 
@@ -83,7 +79,7 @@ function finish(
     ? drafts
     : [{ role: "user", content: [CONTINUED] }, ...drafts];
   if (begun.at(-1)?.role !== "assistant") return begun;
-  return dialect.prefill
+  return dialect.ability.continues
     ? trimPrefill(begun)
     : [...begun, { role: "user", content: [CONTINUE] }];
 }

@@ -1,44 +1,41 @@
 import type { JsonObject } from "@gateway/base/json";
-import type { CanonicalRequest } from "../../canonical/request/request.ts";
-import { fitFunction } from "../../canonical/schema/fit_schemas.ts";
-import { fitChoice } from "../../canonical/tools/fit_choice.ts";
+import type { FittedRequest } from "../../canonical/request/fit.ts";
+import {
+  fitFunction,
+  type SchemaScope,
+} from "../../canonical/schema/fit_schemas.ts";
 import {
   type FunctionTool,
   type Tool,
   type ToolChoice,
-  type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 import { typedToolOf } from "./decode.ts";
 
-/** Encodes the tools, and the choice as far as the model allows it. */
+/** Encodes the tools, and the choice among them, which providers reject without tools. */
 export function encodeTooling(
-  request: CanonicalRequest,
+  { tooling: { tools, choice, parallel }, schemas }: Pick<
+    FittedRequest,
+    "tooling" | "schemas"
+  >,
   scope: Scope,
-): Tooling {
-  const { tools, choice, isForced, nudge } = fitChoice(request, {
-    protocol: "messages",
-    allowedList: false,
-    force: scope.dialect.forcedCalls ? "named" : "never",
-    forbid: true,
-    webSearch: false,
-  }, scope.context);
-  if (tools.length === 0) return { fields: {}, isForced };
+): JsonObject {
+  if (tools.length === 0) return {};
   return {
-    fields: {
-      tools: tools.map((tool) => encodeTool(tool, scope)),
-      ...encodeChoice(choice, request.parallelTools),
-    },
-    isForced,
-    nudge,
+    tools: tools.map((tool) => encodeTool(tool, schemas, scope)),
+    ...encodeChoice(choice, parallel),
   };
 }
 
-function encodeTool(tool: Tool, scope: Scope): JsonObject {
+function encodeTool(
+  tool: Tool,
+  schemas: SchemaScope,
+  scope: Scope,
+): JsonObject {
   switch (tool.kind) {
     case "function":
-      return encodeFunction(tool, scope);
+      return encodeFunction(tool, schemas, scope);
     case "hosted":
       return tool.value;
     default:
@@ -48,7 +45,11 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject {
   }
 }
 
-function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
+function encodeFunction(
+  tool: FunctionTool,
+  schemas: SchemaScope,
+  scope: Scope,
+): JsonObject {
   const { name, description } = tool;
   const providerMetadata = tool.providerMetadata?.messages ?? {};
   const cache = scope.cache.write(tool.cache);
@@ -58,7 +59,7 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   ) {
     return { ...providerMetadata, name, ...cache };
   }
-  const { schema, strict } = fitFunction(tool, scope.schemas);
+  const { schema, strict } = fitFunction(tool, schemas);
   return {
     ...providerMetadata,
     name,

@@ -1,15 +1,9 @@
 import { type JsonObject, listOf, present } from "@gateway/base/json";
-import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
-import {
-  dropCacheMarks,
-  dropContinuation,
-  dropForeignExtras,
-  isOwnIdentifier,
-  NO_SETTING,
-} from "../../canonical/request/loss.ts";
+import { isOwnIdentifier } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
+  OutputFormat,
   Turn,
 } from "../../canonical/request/request.ts";
 import {
@@ -17,21 +11,11 @@ import {
   encodeShared,
   shortId,
 } from "../../openai/settings.ts";
-import {
-  dialectOf,
-  type ResponsesDialect,
-  schemaScope,
-  type Scope,
-} from "../dialect.ts";
+import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { hasFlag } from "../fields.ts";
-import { fitFormat } from "../../canonical/schema/fit_schemas.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { searchFields } from "../tools/web_search.ts";
-import {
-  fitReasoning,
-  type FittedReasoning,
-} from "../../canonical/request/fit_reasoning.ts";
-import { fitSettings } from "../../canonical/request/fit_settings.ts";
+import { fit } from "../../canonical/request/fit.ts";
 import { encodeReasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
@@ -42,48 +26,26 @@ export function encodeRequest(
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const reasoning = fitReasoning(
-    { settings: given.reasoning, isForced: false, hasTools: false },
+  const { request, reasoning, ...fitted } = fit(
+    given,
     scope.dialect.ability,
     context,
   );
   const settings = encodeReasoning(reasoning, given.reasoning, scope);
-  const lacks = isFixed(reasoning, scope.dialect)
-    ? [...scope.dialect.lacks, ...FIXED_SETTINGS]
-    : scope.dialect.lacks;
-  const request = fitSettings(
-    given,
-    { protocol: "responses", lacks },
-    context,
-  );
-  dropForeignExtras(given, "responses", context);
-  if (request.stop !== undefined) {
-    context.reportDropped(
-      "stop",
-      "this model's provider does not support stop strings; the gateway cuts the answer",
-    );
-  }
-  dropCacheMarks(
-    request,
-    context,
-    scope.dialect.cacheMarks ? "tools" : undefined,
-  );
-  dropCitations(request.turns, context);
-  dropContinuation(request, context);
   const body: JsonObject = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),
-    ...encodeTooling(request, scope),
-    ...encodeText(request, scope),
+    ...encodeTooling(fitted, request.webSearch, scope),
+    ...encodeText(request, fitted.format),
     ...settings,
     ...encodeLogprobs(request.logprobs, settings),
     ...present({
       temperature: request.sampling.temperature,
       top_p: request.sampling.topP,
+      max_output_tokens: request.maxOutputTokens,
     }),
-    ...encodeMaximum(request, scope),
     ...encodeCacheKey(given),
-    ...encodeRecords(request, scope),
+    ...encodeRecords(request, scope.dialect),
     ...encodeShared(request),
     store: false,
     ...(request.stream ? { stream: true } : {}),
@@ -95,10 +57,6 @@ export function encodeRequest(
   };
 }
 
-/** The settings that OpenAI's models refuse while they reason. */
-const FIXED_SETTINGS = ["temperature", "topP", "logprobs"] as const;
-
-/** Encodes the input. `instructions` keep their field, and other system turns become messages. */
 function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
   const instructions = turns.find(isInstructions);
   const text = instructions?.blocks.map((block) =>
@@ -121,16 +79,11 @@ function isInstructions(turn: Turn): boolean {
   return hasFlag(turn, "isInstructions");
 }
 
-function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
-  const { format } = fitFormat(
-    request.format,
-    request.tools.length > 0,
-    schemaScope(scope),
-  );
-  const text = present({
-    format: encodeFormat(format),
-    verbosity: request.verbosity,
-  });
+function encodeText(
+  { verbosity }: CanonicalRequest,
+  format: OutputFormat | undefined,
+): JsonObject {
+  const text = present({ format: encodeFormat(format), verbosity });
   return Object.keys(text).length === 0 ? {} : { text };
 }
 
@@ -146,30 +99,6 @@ function encodeLogprobs(
   };
 }
 
-/** Returns true when the model reasons in a way that fixes its sampling. */
-function isFixed(
-  { isOn }: FittedReasoning,
-  { model, fitsModel }: ResponsesDialect,
-): boolean {
-  return isOn === true && model !== undefined && !fitsModel;
-}
-
-function encodeMaximum(
-  { maxOutputTokens: requested }: CanonicalRequest,
-  { dialect, context }: Scope,
-): JsonObject {
-  if (requested === undefined) return {};
-  const limit = context.target.maxOutputTokens ?? Infinity;
-  const tokens = Math.max(dialect.minOutputTokens, Math.min(requested, limit));
-  if (tokens !== requested) {
-    context.reportDropped(
-      "maxOutputTokens",
-      `this model accepts limits from ${dialect.minOutputTokens} to ${limit} tokens`,
-    );
-  }
-  return { max_output_tokens: tokens };
-}
-
 /** Encodes the cache key. Without one, the conversation or else the user is the key. */
 function encodeCacheKey(
   { cacheKey, conversation, user }: CanonicalRequest,
@@ -178,17 +107,19 @@ function encodeCacheKey(
   return present({ prompt_cache_key: key && shortId(key) });
 }
 
-/** Encodes the user, the metadata and the service tier, as far as the provider has them. */
 function encodeRecords(
   request: CanonicalRequest,
-  { dialect, context }: Scope,
+  { records, userField }: ResponsesDialect,
 ): JsonObject {
-  const { metadata, serviceTier } = request;
-  if (!dialect.records) return encodePriority(request, context);
+  const { metadata, serviceTier: tier } = request;
   return present({
-    ...encodeUser(request, dialect.userField),
+    ...encodeUser(request, userField),
     metadata: metadata && { ...metadata },
-    service_tier: serviceTier && encodeServiceTier(serviceTier, "responses"),
+    service_tier: tier && records
+      ? encodeServiceTier(tier, "responses")
+      : tier?.tier === "priority"
+      ? "priority"
+      : undefined,
   });
 }
 
@@ -202,15 +133,4 @@ function encodeUser(request: CanonicalRequest, field: string): JsonObject {
     safetyIdentifier?.protocol === "responses";
   if (user === undefined || isOwn) return {};
   return { [isOwnIdentifier(request) ? "user" : field]: shortId(user) };
-}
-
-function encodePriority(
-  { serviceTier }: CanonicalRequest,
-  context: RequestContext,
-): JsonObject {
-  if (serviceTier?.tier === "priority") return { service_tier: "priority" };
-  if (serviceTier?.tier === "flex") {
-    context.reportDropped("serviceTier", NO_SETTING);
-  }
-  return {};
 }

@@ -32,7 +32,9 @@ function withContext(block: Block): Block[] {
 
 function encodeInputPart(block: Block, scope: Scope): JsonObject | undefined {
   const part = bareInputPart(block, scope);
-  if (part === undefined || !scope.dialect.cacheMarks) return part;
+  if (part === undefined || scope.dialect.ability.cacheMarks === "none") {
+    return part;
+  }
   return "cache" in block ? { ...part, ...encodeCache(block.cache) } : part;
 }
 

@@ -5,9 +5,7 @@ import type {
   ReasoningBlock,
   ToolCallBlock,
 } from "../../canonical/content/block.ts";
-import { settleHistory } from "../../canonical/request/history.ts";
-import { openForeignBlocks } from "../../canonical/answer/readable.ts";
-import { dropName, dropSealed } from "../../canonical/request/loss.ts";
+import { dropSealed } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { maySend } from "../../canonical/content/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
@@ -22,13 +20,10 @@ export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
 ): JsonObject[] {
-  return openForeignBlocks(settleHistory(turns), "responses").flatMap((turn) =>
-    encodeTurn(turn, scope)
-  );
+  return turns.flatMap((turn) => encodeTurn(turn, scope));
 }
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
-  dropName(turn, scope.context);
   switch (turn.role) {
     case "assistant":
       return encodeAssistant(turn, scope);

@@ -1,6 +1,5 @@
-import { encodeParallel } from "../../dialects/openai_models.ts";
 import { type JsonObject, present } from "@gateway/base/json";
-import type { CanonicalRequest } from "../../canonical/request/request.ts";
+import type { FittedRequest } from "../../canonical/request/fit.ts";
 import { fitFunction } from "../../canonical/schema/fit_schemas.ts";
 import {
   type CallableTool,
@@ -12,14 +11,11 @@ import {
   type ToolReference,
   type WebSearch,
 } from "../../canonical/tools/tool.ts";
-import { schemaScope, type Scope } from "../dialect.ts";
+import type { Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 import { encodeSearch, OWN_SEARCH } from "./web_search.ts";
-import {
-  fitChoice,
-  isReplacedSearch,
-} from "../../canonical/tools/fit_choice.ts";
+import { isReplacedSearch } from "../../canonical/tools/fit_tools.ts";
 
 /** Fits a function to the provider. */
 export type FitFunction = (
@@ -28,46 +24,28 @@ export type FitFunction = (
 
 /** Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
 export function encodeTooling(
-  request: CanonicalRequest,
+  { tooling, schemas }: Pick<FittedRequest, "tooling" | "schemas">,
+  search: WebSearch | undefined,
   { dialect, context }: Scope,
 ): JsonObject {
-  const schemas = schemaScope({ dialect, context });
-  const fit: FitFunction = (tool) => fitFunction(tool, schemas);
-  const fitted = fitChoice(request, dialect.choice, context);
+  const fitted: FitFunction = (tool) => fitFunction(tool, schemas);
   const tools = [
-    ...fitted.tools.filter((tool) => !isLoaded(tool))
+    ...tooling.tools.filter((tool) => !isLoaded(tool))
       .map((tool) =>
-        isReplacedSearch(tool, dialect.choice)
+        isReplacedSearch(tool, dialect.ability)
           ? encodeSearch(tool.webSearch, { context })
-          : encodeTool(tool, fit)
+          : encodeTool(tool, fitted)
       ),
-    encodeWebSearch(request.webSearch, { dialect, context }),
+    search && encodeSearch(search, { context }),
   ].filter((tool) => tool !== undefined);
-  const hasTools = tools.length > 0 || fitted.tools.some(isLoaded);
+  const hasTools = tools.length > 0 || tooling.tools.some(isLoaded);
   return present({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: hasTools
-      ? encodeToolChoice(fitted.choice, fitted.tools)
+      ? encodeToolChoice(tooling.choice, tooling.tools)
       : undefined,
-    ...(hasTools ? encodeParallel(request.parallelTools, context) : {}),
+    parallel_tool_calls: hasTools ? tooling.parallel : undefined,
   });
-}
-
-/** Returns the web search tool for the setting of Chat Completions. */
-function encodeWebSearch(
-  search: WebSearch | undefined,
-  { dialect, context }: Scope,
-): JsonObject | undefined {
-  if (search === undefined) return undefined;
-  if (!dialect.hostedTools) {
-    context.reportDropped(
-      "webSearch",
-      "this model's provider does not search the web",
-      "reject",
-    );
-    return undefined;
-  }
-  return encodeSearch(search, { context });
 }
 
 /** Returns true when an item of the input contains the tool. */

@@ -5,7 +5,7 @@ import {
   present,
 } from "@gateway/base/json";
 import type { SearchRun } from "../../canonical/content/block.ts";
-import { isReplacedSearch } from "../../canonical/tools/fit_choice.ts";
+import { isReplacedSearch } from "../../canonical/tools/fit_tools.ts";
 import type { Tool, WebSearch } from "../../canonical/tools/tool.ts";
 import type { ResponsesDialect, Scope } from "../dialect.ts";
 import { textOf } from "../fields.ts";
@@ -48,7 +48,7 @@ export function searchFields(
   include: JsonValue | undefined,
   dialect: ResponsesDialect,
 ): JsonObject {
-  const served = tools.find((tool) => isReplacedSearch(tool, dialect.choice));
+  const served = tools.find((tool) => isReplacedSearch(tool, dialect.ability));
   if (served === undefined || !dialect.limits) return {};
   const { maxUses } = served.webSearch ?? {};
   const others = Array.isArray(include) ? include : [];

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { type JsonObject, objectOf } from "../../../../src/base/json.ts";
-import {
-  fitReasoning,
-  type ReasoningAbility,
-} from "../../../../src/codecs/canonical/request/fit_reasoning.ts";
+import type { ReasoningAbility } from "../../../../src/codecs/canonical/request/ability.ts";
+import { fitReasoning } from "../../../../src/codecs/canonical/request/fit_reasoning.ts";
 import { received } from "../../../support/dialects/upstream_request.ts";
 
 // A model's reasoning is fitted in one place. These tests hold that place to the same answer in every protocol.

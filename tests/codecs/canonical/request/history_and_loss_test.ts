@@ -11,12 +11,18 @@ import type {
 import { GatewayError } from "../../../../src/base/error.ts";
 import {
   createLosses,
-  dropCacheMarks,
-  dropForeignExtras,
   type LostField,
 } from "../../../../src/codecs/canonical/request/loss.ts";
+import {
+  reportForeignExtras,
+  reportRest,
+} from "../../../../src/codecs/canonical/request/fit_rest.ts";
+import type { Ability } from "../../../../src/codecs/canonical/request/ability.ts";
+import { dialectOf } from "../../../../src/codecs/chat/dialect.ts";
+import { dialectOf as responsesDialectOf } from "../../../../src/codecs/responses/dialect.ts";
 import { chatCodec } from "../../../../src/codecs/chat/mod.ts";
 import { messagesCodec } from "../../../../src/codecs/messages/mod.ts";
+import type { OptionalSetting } from "../../../../src/codecs/canonical/request/ability.ts";
 import { fitSettings } from "../../../../src/codecs/canonical/request/fit_settings.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { call, text, turn } from "../../../support/wire/turns.ts";
@@ -178,7 +184,7 @@ Deno.test("a strict connection rejects every loss", () => {
   assert.throws(() => losses.reportDropped("seed", "r"), GatewayError);
 });
 
-Deno.test("dropForeignExtras() reports other protocols' extras by weight, except those of weight `ignore`", () => {
+Deno.test("reportForeignExtras() reports other protocols' extras by weight, except those of weight `ignore`", () => {
   const request = requestOf({
     extras: {
       chat: { mine: { value: 1, weight: "reject" } },
@@ -189,28 +195,32 @@ Deno.test("dropForeignExtras() reports other protocols' extras by weight, except
     },
   });
   const losses = createLosses({ strict: false, nameOf });
-  dropForeignExtras(request, "chat", losses);
+  reportForeignExtras(request, "chat", losses);
   assert.deepEqual([...losses.dropped], ["loud"]);
   assert.throws(
-    () => dropForeignExtras(request, "responses", losses),
+    () => reportForeignExtras(request, "responses", losses),
     /`mine`/,
   );
 });
+
+/** What the custom service takes in Chat Completions, without the settings of `lacks`. */
+function abilityWithout(...lacks: OptionalSetting[]): Ability {
+  const { ability } = dialectOf({ service: "openai", model: "gpt-4.1" });
+  const missing = Object.fromEntries(lacks.map((name) => [name, false]));
+  return { ...ability, settings: { ...ability.settings, ...missing } };
+}
 
 Deno.test("fitSettings() removes and reports the settings that a target lacks", () => {
   const value = "x";
   const request = requestOf({
     user: "anna",
-    cacheOptions: { protocol: "chat", value },
-    cacheRetention: { protocol: "chat", value },
-    safetyIdentifier: { protocol: "chat", value },
+    cacheOptions: { protocol: "messages", value },
+    cacheRetention: { protocol: "messages", value },
+    safetyIdentifier: { protocol: "messages", value },
   });
-  const reportOf = (
-    one: typeof request,
-    lacks: Parameters<typeof fitSettings>[1]["lacks"],
-  ) => {
+  const reportOf = (one: typeof request, ...lacks: OptionalSetting[]) => {
     const losses = createLosses({ strict: false, nameOf });
-    const fitted = fitSettings(one, { protocol: "messages", lacks }, losses);
+    const fitted = fitSettings(one, abilityWithout(...lacks), false, losses);
     const kept = JSON.stringify({ ...fitted, user: undefined });
     for (const setting of lacks) assert.doesNotMatch(kept, RegExp(setting));
     return [...losses.dropped];
@@ -220,33 +230,29 @@ Deno.test("fitSettings() removes and reports the settings that a target lacks", 
     "cacheRetention",
     "safetyIdentifier",
   ] as const;
-  assert.deepEqual(reportOf(request, lacks), [
+  assert.deepEqual(reportOf(request, ...lacks), [
     "prompt_cache_options",
     "prompt_cache_retention",
     "safety_identifier",
   ]);
-  assert.deepEqual(reportOf(request, lacks.slice(1)), [
-    "prompt_cache_retention",
-    "safety_identifier",
-  ]);
-  assert.deepEqual(reportOf({ ...request, user: value }, lacks), [
+  assert.deepEqual(reportOf({ ...request, user: value }, ...lacks), [
     "prompt_cache_options",
     "prompt_cache_retention",
   ]);
   const asking = requestOf({ logprobs: {} });
-  assert.throws(
-    () => reportOf(asking, ["logprobs"]),
-    /Cannot pass `logprobs`/,
-  );
-  assert.deepEqual(reportOf(asking, []), []);
+  assert.throws(() => reportOf(asking, "logprobs"), /Cannot pass `logprobs`/);
+  assert.deepEqual(reportOf(asking), []);
 });
 
 Deno.test("fitSettings() leaves a raw setting of the target's own protocol", () => {
-  const raw = { protocol: "chat", value: "24h" } as const;
-  const request = requestOf({ cacheRetention: raw });
+  const cacheRetention = { protocol: "chat", value: "24h" } as const;
+  const request = requestOf({ cacheRetention });
   const losses = createLosses({ strict: true, nameOf });
-  const options = { protocol: "chat", lacks: ["cacheRetention"] } as const;
-  assert.equal(fitSettings(request, options, losses), request);
+  const ability = abilityWithout("cacheRetention");
+  assert.equal(
+    fitSettings(request, ability, false, losses).cacheRetention,
+    cacheRetention,
+  );
 });
 
 Deno.test("fitSettings() does not report a penalty of 0 or the service tier `auto`", () => {
@@ -255,16 +261,36 @@ Deno.test("fitSettings() does not report a penalty of 0 or the service tier `aut
     serviceTier: { tier: "auto", raw: { protocol: "chat", value: "auto" } },
   });
   const losses = createLosses({ strict: true, nameOf });
-  const { sampling, serviceTier } = fitSettings(request, {
-    protocol: "chat",
-    lacks: ["presencePenalty", "frequencyPenalty", "serviceTier"],
-  }, losses);
-  assert.deepEqual({ ...sampling, serviceTier }, {
+  const ability = abilityWithout("presencePenalty", "frequencyPenalty");
+  const fitted = fitSettings(request, { ...ability, tiers: [] }, false, losses);
+  assert.deepEqual(JSON.parse(JSON.stringify(fitted.sampling)), {
     temperature: 1,
-    presencePenalty: undefined,
-    frequencyPenalty: undefined,
-    serviceTier: undefined,
   });
+  assert.equal(fitted.serviceTier, undefined);
+});
+
+Deno.test("fitSettings() fixes the same settings in both OpenAI protocols while the model reasons", () => {
+  const request = requestOf({
+    sampling: { temperature: 0.2, topP: 0.5, presencePenalty: 1 },
+    logprobs: {},
+  });
+  for (const dialect of [dialectOf, responsesDialectOf]) {
+    const { ability } = dialect({ service: "openai", model: "gpt-5.2" });
+    const lossesOf = (isReasoning: boolean | undefined) => {
+      const lost: LostField[] = [];
+      fitSettings(request, ability, isReasoning, {
+        reportDropped: (field) => lost.push(field),
+      });
+      return lost;
+    };
+    assert.deepEqual(lossesOf(true), [
+      "temperature",
+      "topP",
+      "presencePenalty",
+      "logprobs",
+    ]);
+    assert.ok(!lossesOf(false).includes("logprobs"));
+  }
 });
 
 const MARK = { cache_control: { type: "ephemeral" } };
@@ -316,7 +342,8 @@ function lossesOf(body: Record<string, unknown>): Loss[] {
   const request = messagesCodec.decodeRequest(
     JSON.parse(JSON.stringify({ ...QUESTION, ...body })),
   );
-  dropCacheMarks(request, {
+  const { ability } = dialectOf({ service: "custom", model: "m" });
+  reportRest(request, ability, {
     reportDropped: (field, _reason, weight = "report") =>
       losses.push({ field, weight }),
   });
@@ -333,7 +360,7 @@ Deno.test("dropped cache marks are reported once, at any place", async (t) => {
   }
 });
 
-Deno.test("dropCacheMarks() reports nothing for a request without cache marks", () => {
+Deno.test("reportRest() reports nothing for a request without cache marks", () => {
   const messages = [{ role: "user", content: [TEXT] }];
   assert.deepEqual(lossesOf({ messages }), []);
 });

@@ -1,4 +1,4 @@
-import type { Protocol } from "@gateway/base/protocol";
+import type { Ability } from "../request/ability.ts";
 import type { LossReport } from "../request/loss.ts";
 import type { CanonicalRequest } from "../request/request.ts";
 import {
@@ -11,24 +11,15 @@ import {
   type WebSearch,
 } from "./tool.ts";
 
-/** The tools and choices that a target takes. */
-export interface ChoiceAbility {
-  /** The target's protocol. Hosted tools of other protocols do not run at the target. */
-  readonly protocol: Protocol;
-  /** True when a choice may list the allowed tools; if false, the request offers these alone. */
-  readonly allowedList: boolean;
-  /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
-  readonly force: "named" | "any" | "never";
-  /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
-  readonly forbid: boolean;
-  /** True when the target's own web search replaces that of another protocol. */
-  readonly webSearch: boolean;
-}
+/** The tools of a target, and its protocol. Hosted tools of other protocols do not run at the target. */
+type ToolTarget = Pick<Ability, "protocol" | "tools">;
 
 /** The tools and the choice that the target takes. */
-interface FittedChoice {
+export interface FittedTools {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice | undefined;
+  /** True when the model may call several tools at once; `undefined` to leave that to the target. */
+  readonly parallel?: boolean | undefined;
   /** True when the model must call a tool. */
   readonly isForced: boolean;
   /** The instruction that replaces a forced call. */
@@ -40,17 +31,34 @@ interface FittedChoice {
  *
  * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
  */
-export function fitChoice(
-  request: Pick<CanonicalRequest, "tools" | "toolChoice" | "webSearch">,
-  ability: ChoiceAbility,
+export function fitTools(
+  request: CanonicalRequest,
+  target: ToolTarget,
   losses: LossReport,
-): FittedChoice {
+): FittedTools {
+  const { tools, ...fitted } = fitChoice(request, target, losses);
+  const hasTools = tools.length > 0 || request.webSearch !== undefined;
+  return {
+    ...fitted,
+    tools: sameStrictness(tools, target, losses),
+    parallel: hasTools
+      ? fitParallel(request.parallelTools, target, losses)
+      : undefined,
+  };
+}
+
+function fitChoice(
+  request: CanonicalRequest,
+  target: ToolTarget,
+  losses: LossReport,
+): FittedTools {
+  const ability = target.tools;
   const given = request.toolChoice;
   const offered = ability.allowedList
     ? request.tools
     : allowedTools(request.tools, given);
-  const runnable = offered.filter((tool) => isRunnable(tool, ability, losses));
-  const wanted = choiceFor(given, runnable, ability, losses);
+  const runnable = offered.filter((tool) => isRunnable(tool, target, losses));
+  const wanted = choiceFor(given, runnable, target, losses);
   // With one tool in the request, forcing a call of any tool forces a call of this tool.
   const only = ability.force === "any" && wanted?.type === "tool"
     ? wanted.tool.name
@@ -87,19 +95,20 @@ export function fitChoice(
 /** Returns true for a hosted tool of another protocol that the target's own web search replaces. */
 export function isReplacedSearch(
   tool: Tool,
-  { protocol, webSearch }: Pick<ChoiceAbility, "protocol" | "webSearch">,
+  { protocol, tools }: ToolTarget,
 ): tool is HostedTool & { readonly webSearch: WebSearch } {
-  return webSearch && tool.kind === "hosted" && tool.protocol !== protocol &&
+  return tools.webSearch && tool.kind === "hosted" &&
+    tool.protocol !== protocol &&
     tool.webSearch !== undefined;
 }
 
 function isRunnable(
   tool: Tool,
-  ability: ChoiceAbility,
+  target: ToolTarget,
   losses: LossReport,
 ): boolean {
-  if (tool.kind !== "hosted" || tool.protocol === ability.protocol) return true;
-  if (isReplacedSearch(tool, ability)) return true;
+  if (tool.kind !== "hosted" || tool.protocol === target.protocol) return true;
+  if (isReplacedSearch(tool, target)) return true;
   losses.reportDropped(
     "tools",
     `this model's provider cannot run the tool \`${tool.type}\``,
@@ -111,22 +120,56 @@ function isRunnable(
 function choiceFor(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],
-  ability: ChoiceAbility,
+  target: ToolTarget,
   losses: LossReport,
 ): ToolChoice | undefined {
-  if (choice?.type === "allowed" && !ability.allowedList) {
+  if (choice?.type === "allowed" && !target.tools.allowedList) {
     return { type: choice.mode };
   }
-  if (choice?.type !== "hosted" || choice.protocol === ability.protocol) {
+  if (choice?.type !== "hosted" || choice.protocol === target.protocol) {
     return choice;
   }
   const isReplaced = tools.some((tool) =>
-    isReplacedSearch(tool, ability) && tool.value.name === choice.value.name
+    isReplacedSearch(tool, target) && tool.value.name === choice.value.name
   );
   if (isReplaced) return choice;
   losses.reportDropped(
     "toolChoice",
     "it requires a tool that this model's provider cannot run",
   );
+  return undefined;
+}
+
+/** Removes `strict` from the tools, if only some of them have it and the target accepts it only on all of them. */
+function sameStrictness(
+  tools: readonly Tool[],
+  target: ToolTarget,
+  losses: LossReport,
+): readonly Tool[] {
+  if (target.tools.mixedStrict) return tools;
+  const strict = tools.filter((tool) =>
+    tool.kind === "function" && tool.strict === true
+  );
+  if (strict.length === tools.length) return tools;
+  if (strict.length > 0) {
+    losses.reportDropped(
+      "toolStrictness",
+      "this model's provider accepts strict tools only where all are strict",
+    );
+  }
+  return tools.map((tool) =>
+    tool.kind === "function" ? { ...tool, strict: undefined } : tool
+  );
+}
+
+function fitParallel(
+  wanted: boolean | undefined,
+  target: ToolTarget,
+  losses: LossReport,
+): boolean | undefined {
+  if (target.tools.parallel) return wanted;
+  if (wanted === false) {
+    losses.reportDropped("parallelTools", "this model decides that itself");
+  }
   return undefined;
 }

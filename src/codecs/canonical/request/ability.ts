@@ -1,0 +1,157 @@
+import type { Protocol } from "@gateway/base/protocol";
+import type { SchemaSubset } from "../schema/schema_subset.ts";
+import type { EffortWord } from "./effort.ts";
+import type {
+  ReasoningSettings,
+  RequestField,
+  ServiceTier,
+} from "./request.ts";
+
+/** The parts of a request that a target takes, in the words of the canonical request. */
+export interface Ability {
+  readonly protocol: Protocol;
+  readonly reasoning: ReasoningAbility;
+  readonly tools: ToolAbility;
+  readonly schemas: SchemaAbility;
+  readonly sampling: SamplingAbility;
+  readonly limits: LimitAbility;
+  /** True for each setting that the target has. */
+  readonly settings: Readonly<Record<OptionalSetting, boolean>>;
+  /** The service tiers that the target knows. */
+  readonly tiers: readonly ServiceTier["tier"][];
+  /** The parts of a request that take cache marks. */
+  readonly cacheMarks: "none" | "content" | "content_and_tools";
+  /** True when the model continues an assistant message at the end of a request. */
+  readonly continues: boolean;
+  /** True when messages may name their participants. */
+  readonly names: boolean;
+  /** True when the model cites the documents of a request. */
+  readonly citations: boolean;
+}
+
+/** A mode of reasoning. */
+export type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
+
+/** The reasoning settings that a model takes. */
+export interface ReasoningAbility {
+  /** True when the model reasons unless a request prevents that; `undefined` when unknown. */
+  readonly byDefault: boolean | undefined;
+  /** The modes that a request may set beside an effort. The first one replaces any that is missing. */
+  readonly modes: readonly ReasoningMode[];
+  /**
+   * The efforts that the model accepts, from low to high, with `none` if this stops reasoning; `undefined` for all
+   * efforts.
+   */
+  readonly efforts: readonly EffortWord[] | undefined;
+  /** The effort to send in place of `none` when nothing stops reasoning; `undefined` to send no effort. */
+  readonly least?: EffortWord | undefined;
+  /**
+   * The model's effort when a request sets none; `undefined` when unknown, or when the model does not reason by
+   * default.
+   */
+  readonly usual?: EffortWord | undefined;
+  /** True when an effort also applies to answers without reasoning; absent: false. */
+  readonly effortWhenOff?: boolean | undefined;
+  /**
+   * The requests in which the model cannot reason: with a forced tool call, with tools, or with the results of calls
+   * but without the reasoning before the calls.
+   */
+  readonly bars?: readonly ("forced_call" | "tools" | "lost_reasoning")[];
+}
+
+/** The tools and choices that a target takes. */
+interface ToolAbility {
+  /** True when a choice may list the allowed tools; if false, the request offers these alone. */
+  readonly allowedList: boolean;
+  /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
+  readonly force: "named" | "any" | "never";
+  /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
+  readonly forbid: boolean;
+  /** True when the target's own web search replaces that of another protocol. */
+  readonly webSearch: boolean;
+  /** True when `strict` may differ between the tools of a request. */
+  readonly mixedStrict: boolean;
+  /** True when a request may allow or forbid several calls at once. */
+  readonly parallel: boolean;
+}
+
+/** The schemas that a target takes, and those that it enforces. */
+export interface SchemaAbility {
+  readonly subset: SchemaSubset;
+  /**
+   * The strict schemas that the target takes. `openai`: those with OpenAI's conditions. `any`: all, by the target's own
+   * conditions. `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
+   */
+  readonly enforces: "openai" | "any" | "closed" | "none";
+  /** The format for JSON without a schema: a format of its own, a schema of any object, or none. */
+  readonly json: "object" | "schema" | "none";
+  /** True when a format may have a schema. */
+  readonly formatSchemas: boolean;
+  /** True when a format may stand beside tools. */
+  readonly formatsWithTools: boolean;
+}
+
+/** The conditions of a model for its sampling settings. */
+export interface SamplingAbility {
+  /** The requests that may set sampling: all, those without reasoning, or none. */
+  readonly free: "always" | "without_reasoning" | "never";
+  /** The settings that other requests may not set. */
+  readonly fixed: readonly OptionalSetting[];
+  /**
+   * The lowest `top_p` that other requests may set. They may also set a temperature of 1. Absent when they may set
+   * nothing.
+   */
+  readonly leastTopP?: number | undefined;
+  /** True when a request may set `temperature` and `top_p` together. */
+  readonly both: boolean;
+  readonly mostTemperature: number;
+}
+
+/** The numbers that bound a request to a target. */
+export interface LimitAbility {
+  /** The lowest output limit that a request may set, in tokens. */
+  readonly leastOutputTokens: number;
+  /** The highest output limit that a request may set, in tokens; `Infinity` when it is unknown. */
+  readonly mostOutputTokens: number;
+  /**
+   * The output limit, in tokens, of a request that sets none, for a protocol that demands one: the highest limit, if it
+   * is known, else this number. `undefined` for other protocols.
+   */
+  readonly usualOutputTokens: number | undefined;
+  /**
+   * The highest output limit, in tokens, of a request for a JSON answer; -1 when the provider only streams. Above it,
+   * the gateway requests a stream and gathers it.
+   */
+  readonly mostWholeTokens: number;
+  /**
+   * The most stop strings; `Infinity` when no limit is known. The gateway cuts the answer at any further stop strings.
+   */
+  readonly mostStops: number;
+  /** True when a stop string may be blank. */
+  readonly blankStops: boolean;
+  /** The most cache marks; `Infinity` when no limit is known. */
+  readonly mostCacheMarks: number;
+}
+
+/** The settings that only some targets take. */
+export const OPTIONAL_SETTINGS = [
+  "temperature",
+  "topP",
+  "topK",
+  "seed",
+  "frequencyPenalty",
+  "presencePenalty",
+  "maxOutputTokens",
+  "verbosity",
+  "user",
+  "cacheKey",
+  "metadata",
+  "logprobs",
+  "webSearch",
+  "cacheOptions",
+  "cacheRetention",
+  "safetyIdentifier",
+] as const satisfies readonly RequestField[];
+
+/** One of the settings that only some targets take. */
+export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
