@@ -18,7 +18,6 @@ import {
 } from "../../src/codecs/canonical/failure/failure.ts";
 import { openAiStatus } from "../../src/codecs/openai/errors.ts";
 import { invalidField } from "../../src/codecs/canonical/request/invalid_request.ts";
-import { reportForeignExtras } from "../../src/codecs/canonical/request/fit_rest.ts";
 import type {
   CanonicalRequest,
   Turn,
@@ -116,7 +115,12 @@ export function createToyCodec(protocol: Protocol): Codec {
     }),
     decodeRequest,
     encodeRequest(request, { reportDropped }) {
-      reportForeignExtras(request, protocol, { reportDropped });
+      for (const [owner, extras] of Object.entries(request.extras)) {
+        for (const [extra, { weight }] of Object.entries(extras)) {
+          if (owner === protocol || weight === "ignore") continue;
+          reportDropped({ extra }, "a toy has no such field", weight);
+        }
+      }
       if (request.tools.length > 0) {
         reportDropped("tools", "a toy has no tools");
       }

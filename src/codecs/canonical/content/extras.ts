@@ -21,7 +21,7 @@ export interface Extra {
 
 /**
  * Request fields without a canonical equivalent, by their protocol and name. Only that protocol's codec reads them;
- * the others report them by weight (see `reportForeignExtras`). Fields that the decoder does not know are kept here
+ * the others report them by weight (see `reportRest`). Fields that the decoder does not know are kept here
  * with the weight `report`.
  */
 export type Extras = Readonly<

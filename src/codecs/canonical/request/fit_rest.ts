@@ -49,7 +49,7 @@ function blocksOf({ turns }: CanonicalRequest): readonly Block[] {
 }
 
 /** Reports each extra that belongs to another protocol than `protocol`, by its weight. */
-export function reportForeignExtras(
+function reportForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
   losses: LossReport,

@@ -13,10 +13,7 @@ import {
   createLosses,
   type LostField,
 } from "../../../../src/codecs/canonical/request/loss.ts";
-import {
-  reportForeignExtras,
-  reportRest,
-} from "../../../../src/codecs/canonical/request/fit_rest.ts";
+import { reportRest } from "../../../../src/codecs/canonical/request/fit_rest.ts";
 import type { Ability } from "../../../../src/codecs/canonical/request/ability.ts";
 import { dialectOf } from "../../../../src/codecs/chat/dialect.ts";
 import { dialectOf as responsesDialectOf } from "../../../../src/codecs/responses/dialect.ts";
@@ -184,7 +181,7 @@ Deno.test("a strict connection rejects every loss", () => {
   assert.throws(() => losses.reportDropped("seed", "r"), GatewayError);
 });
 
-Deno.test("reportForeignExtras() reports other protocols' extras by weight, except those of weight `ignore`", () => {
+Deno.test("reportRest() reports other protocols' extras by weight, except those of weight `ignore`", () => {
   const request = requestOf({
     extras: {
       chat: { mine: { value: 1, weight: "reject" } },
@@ -194,11 +191,12 @@ Deno.test("reportForeignExtras() reports other protocols' extras by weight, exce
       },
     },
   });
+  const target = { service: "openai", model: "gpt-4.1" };
   const losses = createLosses({ strict: false, nameOf });
-  reportForeignExtras(request, "chat", losses);
+  reportRest(request, dialectOf(target).ability, losses);
   assert.deepEqual([...losses.dropped], ["loud"]);
   assert.throws(
-    () => reportForeignExtras(request, "responses", losses),
+    () => reportRest(request, responsesDialectOf(target).ability, losses),
     /`mine`/,
   );
 });
