@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { lastingTimers, type Timers } from "@gateway/base/time/timers";
 import { type ConfigChanges, configChanges } from "./changes.ts";
 import type { Config, ServerConfig, SharedConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
@@ -31,18 +30,17 @@ interface ReloadCall {
 
 interface ReloadOptions {
   readonly liveConfig: LiveConfig;
-  /** Reads and validates the file. */
-  readonly load: () => Promise<LoadResult>;
+  /**
+   * Reads and validates the file.
+   *
+   * @param isDoubtful Returns true for a configuration that must be read again before it takes effect.
+   */
+  readonly load: (
+    isDoubtful: (config: Config) => boolean,
+  ) => Promise<LoadResult>;
   /** Receives the outcome of each attempt. Must not throw. */
   readonly report: (outcome: ReloadOutcome) => void;
-  readonly timers?: Timers;
 }
-
-/** The pause before a second load of a file that removes a name, in milliseconds. */
-const SECOND_LOOK_MS = 2000;
-
-/** The most loads of a file that removes names and keeps changing. */
-const MAX_LOOKS = 10;
 
 /** Settings that only a start can change, because listeners and threads depend on them. */
 const START_SETTINGS: readonly (keyof ServerConfig)[] = [
@@ -55,9 +53,7 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 /**
  * Creates the function that file changes and signals call.
  *
- * A file that removes a caller, a connection or a model may be half written. So it takes effect only when a second load
- * gives the same result. One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the
- * latest file.
+ * One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.liveConfig.current();
@@ -88,13 +84,12 @@ export function createReload(options: ReloadOptions): Reload {
 
 /** @param started The configuration with which the listeners and threads started. */
 async function attemptReload(
-  options: ReloadOptions,
+  { liveConfig, load }: ReloadOptions,
   started: Config,
   { isForced }: ReloadCall,
 ): Promise<ReloadOutcome> {
   try {
-    const { liveConfig } = options;
-    const result = await lookTwice(options);
+    const result = await load(createDoubt(liveConfig));
     if ("problems" in result) {
       return { kind: "rejected", problems: result.problems };
     }
@@ -112,25 +107,17 @@ async function attemptReload(
   }
 }
 
-/** Loads the file. When the file removes a name, loads it again until two results are equal. */
-async function lookTwice(
-  { liveConfig, load, timers = lastingTimers }: ReloadOptions,
-): Promise<LoadResult> {
-  let result = await load();
-  for (let looks = 1; looks < MAX_LOOKS; looks++) {
-    if (
-      "problems" in result || !takesAway(liveConfig.current(), result.config)
-    ) {
-      break;
-    }
-    await new Promise<void>((resolve) => {
-      timers.schedule(SECOND_LOOK_MS, resolve);
-    });
-    const first = result.config;
-    result = await load();
-    if ("config" in result && isSameConfig(first, result.config)) break;
-  }
-  return result;
+/**
+ * Creates the doubt about a file: one that removes a caller, a connection or a model may be half written. So it takes
+ * effect only when a second look finds the same.
+ */
+function createDoubt(liveConfig: LiveConfig): (found: Config) => boolean {
+  let before: Config | undefined;
+  return (found) => {
+    const isConfirmed = before !== undefined && isSameConfig(before, found);
+    before = found;
+    return !isConfirmed && takesAway(liveConfig.current(), found);
+  };
 }
 
 function takesAway(current: Config, next: Config): boolean {

@@ -5,7 +5,6 @@ import {
   type ReloadOutcome,
 } from "../../../src/gateway/config/reload.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
-import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
   configOf,
   connectionFile,
@@ -14,9 +13,7 @@ import {
   minimalFile,
   tokenFile,
 } from "../../support/gateway/config.ts";
-import { until } from "../../support/within.ts";
 import { configChanges } from "../../../src/gateway/config/changes.ts";
-import { steps } from "../../support/steps.ts";
 
 /** Opens a reload that reads the current value of `file`. */
 async function createScene() {
@@ -24,40 +21,18 @@ async function createScene() {
   const scene = { file: minimalFile() as unknown };
   const liveConfig = createLiveConfig(first);
   const outcomes: ReloadOutcome[] = [];
-  const timers = createFakeTimers();
   const reload = createReload({
     liveConfig,
     load: () => loadFile(scene.file),
     report: (outcome) => outcomes.push(outcome),
-    timers,
   });
-  return { scene, first, store: liveConfig, outcomes, reload, timers };
-}
-
-const SECOND_LOOK_MS = 2000;
-
-/** Reloads a file that removes something. `act` runs between the first reading and the second. */
-async function lookAgain(
-  { reload, timers, store: liveConfig }: Awaited<
-    ReturnType<typeof createScene>
-  >,
-  act = () => {},
-): Promise<void> {
-  const before = liveConfig.current();
-  const reloading = reload();
-  await until(() => timers.running === 1, "the first look");
-  timers.advance(SECOND_LOOK_MS - 1);
-  assert.equal(liveConfig.current(), before);
-  act();
-  timers.advance(1);
-  await reloading;
+  return { scene, first, store: liveConfig, outcomes, reload };
 }
 
 Deno.test("a valid file replaces the configuration and reports its warnings", async () => {
-  const parts = await createScene();
-  const { scene, store: liveConfig, outcomes } = parts;
+  const { scene, store: liveConfig, outcomes, reload } = await createScene();
   scene.file = minimalFile({ messages_vendor: "other", tokens: [] });
-  await lookAgain(parts);
+  await reload();
   assert.equal(liveConfig.current().messagesVendor, "other");
   assert.deepEqual(outcomes, [{
     kind: "applied",
@@ -71,47 +46,6 @@ Deno.test("a valid file replaces the configuration and reports its warnings", as
       changed: ["messages_vendor"],
     },
   }]);
-});
-
-Deno.test("a file that removes a caller, a connection or a model is read twice before it takes effect", async (t) => {
-  const [connection, model] = ["Another", "another-model"];
-  const another = connectionFile({ name: connection, models: [model] });
-  const more = { connections: [connectionFile(), another] };
-  const full = minimalFile({ ...more, tokens: [tokenFile()] });
-  const shorter: Readonly<Record<string, unknown>> = {
-    "a caller": { ...more, tokens: [] },
-    "a connection": { connections: [connectionFile()] },
-    "a model": {
-      connections: [
-        connectionFile(),
-        { ...another, models: ["something-else"] },
-      ],
-    },
-  };
-  await steps(t, Object.entries(shorter), async ([, overrides]) => {
-    const parts = await createScene();
-    const { scene, store: liveConfig, outcomes, reload, timers } = parts;
-    scene.file = full;
-    await reload();
-    assert.equal(timers.started, 0);
-    const whole = liveConfig.current();
-    scene.file = { ...full, ...Object(overrides) };
-    await lookAgain(parts, () => scene.file = full);
-    assert.equal(liveConfig.current(), whole);
-    assert.equal(outcomes.at(-1)?.kind, "unchanged");
-    scene.file = { ...full, ...Object(overrides) };
-    await lookAgain(parts);
-    assert.equal(outcomes.at(-1)?.kind, "applied");
-    assert.notEqual(liveConfig.current(), whole);
-  });
-});
-
-Deno.test("a file that is invalid at the second reading changes nothing", async () => {
-  const parts = await createScene();
-  parts.scene.file = minimalFile({ tokens: [] });
-  await lookAgain(parts, () => parts.scene.file = "half");
-  assert.equal(parts.store.current(), parts.first);
-  assert.equal(parts.outcomes[0]?.kind, "rejected");
 });
 
 Deno.test("an invalid file changes nothing and is reported with every problem", async () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Config } from "../../config/config.ts";
 import type { Environment } from "../../config/environment.ts";
 import type { TokenFor } from "../../config/token_exchange.ts";
 import { lastingTimers, type Timers } from "@gateway/base/time/timers";
@@ -24,6 +25,9 @@ const LIST_PREFIX = "\0";
 /** The time for which files must stay unchanged before they are used, in milliseconds. */
 const QUIET_MS = 1000;
 
+/** The pause before the second look at a doubtful configuration, in milliseconds. */
+const SECOND_LOOK_MS = 2000;
+
 /** The maximum number of reads of files that keep changing. */
 const MAX_LOOKS = 10;
 
@@ -31,9 +35,12 @@ const MAX_LOOKS = 10;
 interface WatchedConfig {
   /**
    * Reads and validates the file, and watches the files that it names from then on. A file that changes while it is
-   * watched is read again until it stays the same for a second: its writer may not have finished.
+   * watched is read again until it stays the same for a second: its writer may not have finished. A doubtful
+   * configuration is read again after two seconds.
+   *
+   * @param isDoubtful Called with the result of each look that found the files unchanged.
    */
-  load(): Promise<FileResult>;
+  load(isDoubtful?: (config: Config) => boolean): Promise<FileResult>;
   /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
   watch(onChange: () => void): void;
   /** Returns the files that have changed since the last call, or since the watch began. */
@@ -94,21 +101,26 @@ export function createWatchedConfig(
   }
 
   return {
-    async load() {
+    async load(isDoubtful = () => false) {
       let before = await look();
+      let pauseMs = files === undefined || agrees(before, used) ? 0 : QUIET_MS;
       for (let looks = 1;; looks++) {
-        const mayBeUnfinished = files !== undefined && !agrees(before, used);
-        if (mayBeUnfinished) {
+        if (pauseMs > 0) {
           await new Promise<void>((resolve) => {
-            timers.schedule(QUIET_MS, resolve);
+            timers.schedule(pauseMs, resolve);
           });
         }
         const result = await loadOnce();
-        used = await look();
-        const isSettled = files === undefined || agrees(used, before);
-        if (isSettled || looks === MAX_LOOKS) return result;
-        before = used;
-        used = new Map();
+        const after = await look();
+        const isSettled = files === undefined || agrees(after, before);
+        const isSure = isSettled &&
+          !("config" in result && isDoubtful(result.config));
+        if (isSure || looks === MAX_LOOKS) {
+          used = after;
+          return result;
+        }
+        pauseMs = isSettled ? SECOND_LOOK_MS : QUIET_MS;
+        before = after;
       }
     },
     changedFiles() {

@@ -12,9 +12,14 @@ import {
 } from "../../../support/gateway/config.ts";
 import { createFakeTimers } from "../../../support/fakes/fake_timers.ts";
 import { hurriedTimers } from "../../../support/fakes/hurried_timers.ts";
-import type { ReloadOutcome } from "../../../../src/gateway/config/reload.ts";
+import { createLiveConfig } from "../../../../src/gateway/config/live_config.ts";
+import {
+  createReload,
+  type ReloadOutcome,
+} from "../../../../src/gateway/config/reload.ts";
 import { createMemoryLog } from "../../../support/fakes/memory_log.ts";
 import { openTempFolder } from "../../../support/temp_folder.ts";
+import { steps } from "../../../support/steps.ts";
 
 /** A short pause, so that a test only waits for the file system. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
@@ -420,6 +425,127 @@ Deno.test("a file that never stops changing is used after a while", async () => 
   }
   assert.deepEqual(await scene.namesOf(endless), names);
   assert.equal(waits, 10);
+});
+
+const SECOND_LOOK_MS = 2000;
+
+/** Opens a configuration that reloads, with a clock that the test sets. */
+async function openReload(file: unknown) {
+  const scene = await openScene(["a"]);
+  const { timers, watched } = scene;
+  const write = (next: unknown) =>
+    scene.write("gateway.yaml", JSON.stringify(next));
+  await write(file);
+  const loading = watched.load();
+  await scene.passQuietTime();
+  const first = await loading;
+  assert.ok("config" in first);
+  const liveConfig = createLiveConfig(first.config);
+  const outcomes: ReloadOutcome[] = [];
+  const reload = createReload({
+    liveConfig,
+    load: watched.load,
+    report: (outcome) => outcomes.push(outcome),
+  });
+  return {
+    liveConfig,
+    outcomes,
+    /**
+     * Writes and reloads the files, each during the pause after the one before. Returns all pauses, in milliseconds.
+     * The configuration stays during each.
+     */
+    async reloadAll([first, ...others]: readonly unknown[]) {
+      const before = liveConfig.current();
+      const pauses = [];
+      let isOver = false;
+      await write(first);
+      const reloading = reload().finally(() => isOver = true);
+      for (;;) {
+        await until(() => isOver || timers.running === 1, "the next pause");
+        if (isOver) break;
+        const pauseMs = timers.untilNextMs ?? 0;
+        pauses.push(pauseMs);
+        timers.advance(pauseMs - 1);
+        assert.equal(liveConfig.current(), before);
+        const next = pauseMs === SECOND_LOOK_MS ? others.shift() : undefined;
+        if (next !== undefined) await write(next);
+        timers.advance(1);
+      }
+      await reloading;
+      return pauses;
+    },
+    [Symbol.asyncDispose]: () => scene[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("a file that removes a caller, a connection or a model is read twice before it takes effect", async (t) => {
+  const [connection, model] = ["Another", "another-model"];
+  const another = connectionFile({ name: connection, models: [model] });
+  const more = { connections: [connectionFile(), another] };
+  const full = minimalFile({ ...more, tokens: [tokenFile()] });
+  const shorter: Readonly<Record<string, unknown>> = {
+    "a caller": { ...more, tokens: [] },
+    "a connection": { connections: [connectionFile()] },
+    "a model": {
+      connections: [
+        connectionFile(),
+        { ...another, models: ["something-else"] },
+      ],
+    },
+  };
+  await steps(t, Object.entries(shorter), async ([, overrides]) => {
+    await using scene = await openReload(full);
+    const { liveConfig, outcomes } = scene;
+    const whole = liveConfig.current();
+    const next = { ...full, ...Object(overrides) };
+    assert.deepEqual(
+      await scene.reloadAll([next, full]),
+      [QUIET_MS, SECOND_LOOK_MS, QUIET_MS],
+    );
+    assert.equal(liveConfig.current(), whole);
+    assert.equal(outcomes.at(-1)?.kind, "unchanged");
+    assert.deepEqual(
+      await scene.reloadAll([next]),
+      [QUIET_MS, SECOND_LOOK_MS],
+    );
+    assert.equal(outcomes.at(-1)?.kind, "applied");
+    assert.notEqual(liveConfig.current(), whole);
+  });
+});
+
+Deno.test("a file that removes another caller at the second look is read again", async () => {
+  const tokens = entriesOf(["a", "b", "c"]);
+  await using scene = await openReload(minimalFile({ tokens }));
+  const without = (index: number) =>
+    minimalFile({ tokens: tokens.toSpliced(index, 1) });
+  assert.deepEqual(
+    await scene.reloadAll([without(1), without(2)]),
+    [QUIET_MS, SECOND_LOOK_MS, QUIET_MS, SECOND_LOOK_MS],
+  );
+  const [outcome] = scene.outcomes;
+  assert.ok(outcome?.kind === "applied");
+  assert.deepEqual(outcome.changes.removed, ["tokens[c]"]);
+});
+
+Deno.test("a file that only adds a caller is read once", async () => {
+  const tokens = entriesOf(["a", "b"]);
+  await using scene = await openReload(
+    minimalFile({ tokens: tokens.slice(0, 1) }),
+  );
+  assert.deepEqual(await scene.reloadAll([minimalFile({ tokens })]), [
+    QUIET_MS,
+  ]);
+  assert.equal(scene.outcomes[0]?.kind, "applied");
+});
+
+Deno.test("a file that is invalid at the second look changes nothing", async () => {
+  await using scene = await openReload(
+    minimalFile({ tokens: entriesOf(["a"]) }),
+  );
+  const whole = scene.liveConfig.current();
+  await scene.reloadAll([minimalFile({ tokens: [] }), "half"]);
+  assert.equal(scene.liveConfig.current(), whole);
+  assert.equal(scene.outcomes[0]?.kind, "rejected");
 });
 
 function rejected(message: string): ReloadOutcome {
