@@ -97,9 +97,9 @@ async function connectTo(
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   signal.throwIfAborted();
-  const cancelling = AbortSignal.any([signal]);
-  // Deno checks the signal once more after it has connected. If it threw then, the connection could not be closed.
-  cancelling.throwIfAborted = () => {};
+  // Deno checks its signal once more after it has connected. If that threw, the connection could not be closed.
+  const silent = { throwIfAborted() {} };
+  const cancelling = Object.assign(AbortSignal.any([signal]), silent);
   return await Deno.connect({ ...place, signal: cancelling });
 }
 
