@@ -9,12 +9,16 @@ import {
   createByteReader,
   type LookAhead,
 } from "@gateway/base/streams/byte_reader";
-import type { PassThroughEnd } from "@gateway/base/streams/pass_through";
+import {
+  PassThrough,
+  type PassThroughEnd,
+} from "@gateway/base/streams/pass_through";
 import { IdleError, WatchedReader } from "@gateway/base/streams/watched_reader";
 import { isTokenRemoved } from "./request/admission.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import type { Attempt } from "./attempt.ts";
+import { endRequest } from "./end_request.ts";
 
 interface OpenBodyOptions {
   readonly deadlines: Deadlines;
@@ -182,4 +186,36 @@ export function endingOf(
       facts.reason = reasonOf(end.cause);
       return "upstream_broken";
   }
+}
+
+type PassThroughOptions = ConstructorParameters<typeof PassThrough>[1];
+
+interface PassOnOptions
+  extends Omit<PassThroughOptions, "isAwaited" | "onEnd"> {
+  /** Returns the end of the answer, and the failure that ended it. `isWhole` is true when the body came to its end. */
+  readonly onEnd: (
+    isWhole: boolean,
+  ) => Pick<AnswerEnding, "answerEnd" | "failure">;
+}
+
+/** Sends an answer to the caller as it arrives. Its end ends the request. */
+export function passOn(
+  source: ByteReader,
+  attempt: Attempt,
+  { onEnd, ...options }: PassOnOptions,
+): PassThrough {
+  const { controller, exchange, isAwaited } = attempt;
+  const { record } = exchange;
+  const { signal } = controller;
+  return new PassThrough(source, {
+    ...options,
+    isAwaited,
+    onEnd(end) {
+      const { answerEnd, failure } = onEnd(end.kind === "complete");
+      if (failure !== undefined) attempt.noteFailure(failure);
+      const ending = { answerEnd, failure, record, signal };
+      endRequest(exchange, endingOf(end, ending));
+      if (end.kind !== "complete") controller.abort();
+    },
+  });
 }

@@ -1,11 +1,8 @@
-import type { HttpResponse } from "@gateway/http1";
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Operation, Protocol } from "@gateway/base/protocol";
 import type { RequestFacts } from "../observe/facts.ts";
-import type { RequestRecord } from "../observe/record.ts";
-import type { Secrets } from "../upstream/secrets.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "@gateway/codecs";
 import type { Exchange } from "./exchange.ts";
@@ -61,21 +58,6 @@ export function noteDeployment(
   facts.mode = candidate?.mode;
 }
 
-/** Records the arrival of an upstream's response headers. */
-export function noteResponse(
-  { headers, status }: HttpResponse,
-  record: RequestRecord,
-  secrets: Pick<Secrets, "areIn">,
-): void {
-  const { facts } = record;
-  facts.answer.firstByteMs = record.elapsedMs();
-  facts.answer.upstreamStatus = status;
-  const id = headers.get("x-request-id") ?? headers.get("request-id") ??
-    undefined;
-  if (id === undefined || secrets.areIn(id)) return;
-  facts.answer.upstreamRequestId = id;
-}
-
 /** Returns the header that names the fallback, if a fallback served. */
 export function fallbackHeader(
   { deployment: { model }, head }: Attempt,
@@ -100,15 +82,6 @@ export function quotaHeaders(
   return answer !== undefined && hasCodexQuota(answer)
     ? []
     : codexQuota.headersOf(connection);
-}
-
-/**
- * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, the timeout for
- * the first output replaces it, unless that one is longer.
- */
-export function firstAnswerMs(attempt: Attempt): number {
-  const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;
-  return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
 }
 
 /** Returns true when the deadline of the first output is no later than the deadline of the response headers. */

@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { passFailure } from "./final_failure.ts";
 import { createLimitGate, type LimitedRequest } from "./limit_gate.ts";
 import { NativeFailure } from "./native/native_failure.ts";
-import { relayNative } from "./native/relay_native.ts";
+import { NativeAttempt } from "./native/relay_native.ts";
 import {
   type FailedAttempt,
   type FailedAttempts,
@@ -178,7 +178,7 @@ async function runAttempt(
   { next: { candidate }, report, slot }: AdmittedAttempt,
   context: AttemptContext,
   services:
-    & Parameters<typeof relayNative>[1]
+    & ConstructorParameters<typeof NativeAttempt>[1]
     & ConstructorParameters<typeof TranslatedAttempt>[2]
     & Uses<"health" | "renewedConnection" | "quotas">,
 ): Promise<AnyResponse | FailedAttempt> {
@@ -191,7 +191,7 @@ async function runAttempt(
   noteBeginning(candidate, context.exchange);
   try {
     const answer = candidate.mode === "native"
-      ? await relayNative(attempt, services)
+      ? await new NativeAttempt(attempt, services).relay()
       : await new TranslatedAttempt(attempt, candidate.protocol, services)
         .relay();
     report.answered();

@@ -3,7 +3,7 @@
  * version. Source: npm `@anthropic-ai/vertex-sdk` 1.1.3, `client.mjs`.
  */
 
-import type { Connection } from "../config/config.ts";
+import type { Connection, Deployment } from "../config/config.ts";
 import type { ByteEdit, FoundValue } from "@gateway/json_scan";
 import {
   type Operation,
@@ -38,30 +38,39 @@ const FIRST_VERSION = "2023-06-01";
 /** Google's name of {@linkcode FIRST_VERSION}. */
 const VERTEX_VERSION = "vertex-2023-10-16";
 
-/** The members of a native body that change. */
-interface VertexMembers {
-  readonly modelMember: FoundValue;
+/** The members of a native body that name the model, and the version for Vertex. */
+interface NamedMembers {
+  /** The model that the caller requested. */
+  readonly model: string;
+  readonly modelMember: FoundValue | undefined;
   readonly versionMember: FoundValue | undefined;
 }
 
 /**
- * Returns the edits of a native body, from its end to its start. The version takes the place of the model. If the body
- * has both, the earlier member is replaced and the later one removed. The body's own version wins over `version`, as in
- * the SDK. A body that counts tokens keeps the model.
+ * Returns the edits that put the upstream's name of the model into a native body.
+ *
+ * For Vertex, the version takes the place of the model. If the body has both, the earlier member is replaced and the
+ * later one removed. The body's own version wins over `version`, as in the SDK. A body that counts tokens keeps the
+ * model.
  *
  * @param version The caller's `anthropic-version`, which newer SDKs for Vertex send in the body.
  */
-export function vertexEdits(
-  { modelMember, versionMember = modelMember }: VertexMembers,
+export function modelEdits(
+  { connection, model }: Deployment,
   operation: Operation,
-  model: string,
+  { model: requested, modelMember, versionMember = modelMember }: NamedMembers,
   version = FIRST_VERSION,
 ): readonly ByteEdit[] {
+  if (modelMember === undefined || versionMember === undefined) return [];
+  const name = JSON.stringify(model.upstream);
+  if (!isVertexClaude(connection)) {
+    return model.upstream === requested
+      ? []
+      : [{ span: modelMember.span, text: name }];
+  }
   const own = versionMember === modelMember ? undefined : versionMember.text;
   const sent = version === FIRST_VERSION ? VERTEX_VERSION : version;
-  const kept = operation === "count_tokens"
-    ? `"model":${JSON.stringify(model)},`
-    : "";
+  const kept = operation === "count_tokens" ? `"model":${name},` : "";
   const text = `${kept}"anthropic_version":${own ?? JSON.stringify(sent)}`;
   const [first, last] = modelMember.nameStart < versionMember.nameStart
     ? [modelMember, versionMember]

@@ -243,6 +243,12 @@ export const RELAY_FAULTS: FaultsByFile = {
   ],
   "gateway/relay/answer_body.ts": [
     {
+      name: "a broken answer is not aborted",
+      text: `      if (end.kind !== "complete") controller.abort();\n`,
+      wrong: "",
+      unseen: "the reader that failed has closed its connection",
+    },
+    {
       name: "a whole answer counts as left when its caller leaves after it",
       text: `answerEnd === "whole" && end.kind !== "stalled"`,
       wrong: `answerEnd === "whole" && !signal.aborted`,
@@ -283,12 +289,14 @@ export const RELAY_FAULTS: FaultsByFile = {
         "  if (waitsWithoutLimit || isLate === false) return await look();\n",
     },
   ],
-  "gateway/relay/attempt.ts": [
+  "gateway/relay/send_request.ts": [
     {
       name: "the deadline of the first output is missing",
       text: "return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;",
       wrong: "return endsAtOutput(attempt) ? firstByteMs : firstByteMs;",
     },
+  ],
+  "gateway/relay/attempt.ts": [
     {
       name: "the first output has its whole time after the head",
       text: "startedMs + firstOutputMs - deadlines.elapsedMs()",
@@ -334,21 +342,9 @@ export const RELAY_FAULTS: FaultsByFile = {
   ],
   "gateway/relay/native/beginning.ts": [
     {
-      name: "output is held until the end of an answer",
-      text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
-      wrong: "",
-    },
-  ],
-  "gateway/relay/native/relay_native.ts": [
-    {
-      name: "a model keeps its name for the provider",
-      text: "text: JSON.stringify(model.upstream) }];\n",
-      wrong: "text: JSON.stringify(head.model) }];\n",
-    },
-    {
       name: "a failure in a stream's beginning passes",
       text:
-        "    if (beginning !== undefined) throwFailure(beginning, response, options);\n",
+        "    if (beginning !== undefined) throwFailure(beginning, options);\n",
       wrong: "",
     },
     {
@@ -359,22 +355,30 @@ export const RELAY_FAULTS: FaultsByFile = {
       unseen: "the end of the attempt aborts it, too",
     },
     {
-      name: "a broken answer is not aborted",
-      text: `      if (end.kind !== "complete") controller.abort();\n`,
+      name: "output is held until the end of an answer",
+      text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
       wrong: "",
-      unseen: "the reader that failed has closed its connection",
     },
+  ],
+  "gateway/upstream/vertex_claude.ts": [
+    {
+      name: "a model keeps its name for the provider",
+      text: "const name = JSON.stringify(model.upstream);\n",
+      wrong: "const name = JSON.stringify(requested);\n",
+    },
+  ],
+  "gateway/relay/native/relay_native.ts": [
     {
       name: "a cut JSON answer passes as whole",
-      text: `    throw brokenUpstream("its JSON is not whole");\n`,
+      text: `      throw brokenUpstream("its JSON is not whole");\n`,
       wrong: "",
       unseen:
         "a whole answer with a length is cut only when the client has failed",
     },
     {
       name: "a cut stream looks complete",
-      text: `    isWhole: () => meter.end(true) !== "cut",\n`,
-      wrong: "    isWhole: () => true,\n",
+      text: `      isWhole: () => meter.end(true) !== "cut",\n`,
+      wrong: "      isWhole: () => true,\n",
     },
   ],
   "gateway/relay/request/admission.ts": [
@@ -472,13 +476,6 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
   ],
   "gateway/relay/translated/relay_translated.ts": [
-    {
-      name: "a translated answer does not end its attempt",
-      text: '        if (end.kind !== "complete") controller.abort();\n',
-      wrong: "",
-      unseen:
-        "a whole answer needs no abort, and a broken one has closed its connection",
-    },
     {
       name: "a translated failure before output passes",
       text:

@@ -3,7 +3,13 @@ import {
   type JsonObject,
   parseLightJson,
 } from "@gateway/base/json";
-import type { AnswerWatch } from "@gateway/codecs";
+import type { HttpResponse } from "@gateway/http1";
+import { type AnswerWatch, CODECS, UpstreamFailure } from "@gateway/codecs";
+import {
+  abandon,
+  type ByteReader,
+  createLookAhead,
+} from "@gateway/base/streams/byte_reader";
 import { joinBytes } from "@gateway/base/streams/bytes";
 import { DataLines } from "@gateway/base/streams/data_lines";
 import {
@@ -11,10 +17,71 @@ import {
   bodyKind,
   markBytes,
 } from "@gateway/base/streams/media_type";
-import type { BeginningJudge } from "../answer_body.ts";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import { brokenUpstream, failedReading } from "../../upstream/failure.ts";
+import { type BeginningJudge, holdBack } from "../answer_body.ts";
+import { answerFailure, type AnswerFailureOptions } from "../answer_failure.ts";
+import { type Attempt, firstOutputRestMs } from "../attempt.ts";
+import { nativeFailure } from "./native_failure.ts";
+
+interface HoldOptions extends AnswerFailureOptions {
+  readonly response: HttpResponse;
+  /** The headers that the caller receives. */
+  readonly headers: [string, string][];
+  /** True when the headers name an event stream. */
+  readonly isStream: boolean;
+  readonly deadlines: Deadlines;
+}
+
+/**
+ * Holds an answer back until its beginning is known to be good. Cancels it if the beginning is a failure.
+ *
+ * @returns The answer with its beginning.
+ * @throws {UpstreamFailure} The failure in the beginning.
+ * @throws {GatewayError} When the body ended, broke off or exceeded a timeout before the answer began.
+ * @throws The reason of the attempt's signal when that aborts.
+ */
+export async function holdBeginning(
+  body: ByteReader,
+  attempt: Attempt,
+  options: HoldOptions,
+): Promise<ByteReader> {
+  const { protocol, isStream, deadlines } = options;
+  const source = createLookAhead(body);
+  try {
+    const beginning = await holdBack(source, {
+      judge: createBeginningJudge(CODECS[protocol].watch, isStream),
+      deadlines,
+      outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
+      waitsWithoutLimit: !isStream,
+    });
+    if (beginning !== undefined) throwFailure(beginning, options);
+    return source;
+  } catch (cause) {
+    abandon(source);
+    throw failedReading(cause, attempt.controller.signal);
+  }
+}
+
+/** Throws when the beginning is not good. */
+function throwFailure(
+  beginning: Beginning,
+  { response, ...options }: HoldOptions,
+): void {
+  switch (beginning.kind) {
+    case "cut":
+      throw brokenUpstream("it ended before it began");
+    case "failure":
+      throw new UpstreamFailure(
+        answerFailure(response, beginning.body, options),
+      );
+    case "refusal":
+      throw nativeFailure(response, { ...options, bytes: beginning.bytes });
+  }
+}
 
 /** The beginning of an answer. */
-export type Beginning =
+type Beginning =
   /** Output, or bytes that need not be held back any longer. */
   | { readonly kind: "good" }
   /** An error event in place of output. */

@@ -1,5 +1,6 @@
 import type { HttpResponse } from "@gateway/http1";
 import { isJsonObject, parseJson } from "@gateway/base/json";
+import type { Connection } from "../../config/config.ts";
 import type { Protocol } from "@gateway/base/protocol";
 import {
   CODECS,
@@ -25,6 +26,7 @@ import {
 } from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { meterWhole } from "./meter.ts";
+import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
 /** An upstream's failure with its original response, which a caller of the same protocol gets unchanged. */
 export class NativeFailure extends UpstreamFailure {
@@ -104,8 +106,9 @@ interface OwnResponse {
 interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
   /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
-  /** Returns the reason for the log; default: none. */
-  readonly reasonOf?: ((failure: Failure) => string | undefined) | undefined;
+  readonly connection: Connection;
+  /** The headers that the upstream got. */
+  readonly sent: readonly [string, string][];
 }
 
 /**
@@ -118,16 +121,20 @@ export async function readNativeFailure(
   options: ReadFailureOptions,
 ): Promise<UpstreamFailure> {
   const bytes = await readErrorBytes(response, options);
-  return bytes === undefined
-    ? new UpstreamFailure(answerFailure(response, undefined, options))
-    : nativeFailure(response, { ...options, bytes });
+  if (bytes === undefined) {
+    return new UpstreamFailure(answerFailure(response, undefined, options));
+  }
+  const { sent, connection } = options;
+  const reasonOf = (failure: Failure) =>
+    reasonOfRefusedBetas(failure, sent, connection);
+  return nativeFailure(response, { ...options, bytes, reasonOf });
 }
 
 interface NativeFailureOptions
-  extends
-    AnswerFailureOptions,
-    Pick<ReadFailureOptions, "headers" | "reasonOf"> {
+  extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Returns the reason for the log; default: none. */
+  readonly reasonOf?: (failure: Failure) => string | undefined;
 }
 
 /**

@@ -3,366 +3,249 @@ import {
   DirectResponse,
   type HttpResponse,
 } from "@gateway/http1";
-import { callUpstream } from "../../upstream/call.ts";
 import { isJsonObject, parseJson } from "@gateway/base/json";
 import { OPERATIONS, type Protocol } from "@gateway/base/protocol";
-import { CODECS, UpstreamFailure } from "@gateway/codecs";
-import type { ByteEdit } from "@gateway/json_scan";
-import type { Clock } from "@gateway/base/time/timers";
-import type { Deadlines } from "@gateway/base/time/deadlines";
-import {
-  abandon,
-  type ByteReader,
-  type ByteSource,
-  createLookAhead,
-  discard,
-  type LookAhead,
-  WholeBody,
-} from "@gateway/base/streams/byte_reader";
+import { CODECS } from "@gateway/codecs";
+import { type ByteSource, WholeBody } from "@gateway/base/streams/byte_reader";
 import {
   bodyKind,
   isEventStream,
   isJson,
 } from "@gateway/base/streams/media_type";
-import { PassThrough } from "@gateway/base/streams/pass_through";
-import { signatureOf } from "../../upstream/aws_signature.ts";
-import {
-  brokenUpstream,
-  failedReading,
-  redirected,
-} from "../../upstream/failure.ts";
+import { brokenUpstream } from "../../upstream/failure.ts";
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import {
   declaredBytes,
   readResponseBytes,
 } from "../../upstream/read_response.ts";
-import { type Secrets, secretsOf } from "../../upstream/secrets.ts";
-import {
-  isVertexClaude,
-  operationUrl,
-  vertexEdits,
-} from "../../upstream/vertex_claude.ts";
-import { answerFailure } from "../answer_failure.ts";
-import { endingOf, holdBack, openBody } from "../answer_body.ts";
-import { endRequest } from "../end_request.ts";
-import {
-  type Attempt,
-  fallbackHeader,
-  firstAnswerMs,
-  firstOutputRestMs,
-  noteResponse,
-  quotaHeaders,
-} from "../attempt.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import { modelEdits } from "../../upstream/vertex_claude.ts";
+import { openBody, passOn } from "../answer_body.ts";
+import type { AnswerFailureOptions } from "../answer_failure.ts";
+import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { nativeBody } from "../request/held_body.ts";
 import { streamHeaders, withRequestId } from "../request_id.ts";
+import { sendRequest } from "../send_request.ts";
 import type { Uses } from "../services.ts";
-import { sealEdits } from "./own_seals.ts";
-import {
-  type Beginning,
-  createBeginningJudge,
-  mayHoldFailure,
-} from "./beginning.ts";
+import { holdBeginning, mayHoldFailure } from "./beginning.ts";
 import { type AnswerLabel, createAnswerMeter, meterWhole } from "./meter.ts";
 import { nativeFailure, readNativeFailure } from "./native_failure.ts";
-import { reasonOfRefusedBetas } from "./refused_betas.ts";
-
-/**
- * Forwards a request to an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is sent
- * byte for byte. The exceptions are the model's name, if the upstream has another, and the gateway's own seals. The
- * response passes as it arrives.
- *
- * @throws {NativeFailure} When the upstream sends an error before any output.
- * @throws {GatewayError} When there is no response to forward.
- * @throws {CallerLeft} When the caller disconnects before there is a response.
- */
-export async function relayNative(
-  attempt: Attempt,
-  services: Uses<
-    "client" | "clock" | "deadlines" | "harvest" | "codexQuota"
-  >,
-): Promise<AnyResponse> {
-  const { harvest, deadlines, clock, codexQuota } = services;
-  const { exchange, head, controller, deployment } = attempt;
-  const { connection, model } = deployment;
-  const { protocol } = OPERATIONS[attempt.operation];
-  const isRenamed = model.upstream !== head.model;
-  const own = await sealEdits(attempt);
-  const response = await sendRequest(attempt, own.edits, services);
-  const secrets = secretsOf(connection);
-  noteResponse(response, exchange.record, secrets);
-  harvest.observe(connection, response.headers);
-  const isOk = response.status < 300;
-  if (!isOk && response.status < 400) {
-    // Redirects are never followed.
-    discard(response);
-    throw redirected();
-  }
-  const headers = withRequestId(
-    responseHeaders(response.headers, { isRenamed, secrets, clock }),
-    protocol,
-    exchange.record.requestId,
-  );
-  if (own.isCut) {
-    const { sealedReasoning } = CODECS[protocol].fieldNames;
-    exchange.record.facts.answer.dropped = [sealedReasoning];
-    headers.push(["x-gateway-dropped", sealedReasoning]);
-  }
-  if (!isOk) {
-    const { idleMs } = connection.timeouts;
-    throw await readNativeFailure(response, {
-      protocol,
-      headers,
-      reasonOf: (failure) =>
-        reasonOfRefusedBetas(
-          failure,
-          upstreamHeaders(exchange.headers, connection),
-          connection,
-        ),
-      secrets,
-      deadlines,
-      clock,
-      idleMs,
-      controller,
-    });
-  }
-  headers.push(
-    ...fallbackHeader(attempt),
-    ...quotaHeaders(attempt, codexQuota, response.headers),
-  );
-  return await passAnswer(response, {
-    attempt,
-    protocol,
-    headers,
-    secrets,
-    deadlines,
-    clock,
-  });
-}
-
-function sendRequest(
-  attempt: Attempt,
-  edits: readonly ByteEdit[],
-  { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
-): Promise<HttpResponse> {
-  const { exchange, head, controller, deployment } = attempt;
-  const { connection, model } = deployment;
-  return callUpstream(client, {
-    url: operationUrl(connection, attempt.operation, {
-      model: model.upstream,
-      stream: head.stream,
-    }),
-    headers: upstreamHeaders(exchange.headers, connection),
-    sign: signatureOf(connection, clock),
-    body: nativeBody(attempt.body, [...editsOf(attempt), ...edits]),
-    deadlines,
-    connectMs: connection.timeouts.connectMs,
-    firstByteMs: firstAnswerMs(attempt),
-    overNewConnection: attempt.overNewConnection,
-    controller,
-  });
-}
-
-/** Returns the edits that put the upstream's name of the model into the body. */
-function editsOf(
-  { head, deployment: { connection, model }, operation, exchange }: Attempt,
-): readonly ByteEdit[] {
-  const { modelMember, versionMember } = head;
-  if (modelMember === undefined) return [];
-  if (isVertexClaude(connection)) {
-    const version = exchange.headers.get("anthropic-version") ?? undefined;
-    const members = { modelMember, versionMember };
-    return vertexEdits(members, operation, model.upstream, version);
-  }
-  return model.upstream === head.model
-    ? []
-    : [{ span: modelMember.span, text: JSON.stringify(model.upstream) }];
-}
-
-/**
- * Forwards an upstream's successful response, with its status and bytes unchanged. The end of a stream ends the
- * request. Only the gateway's own key is masked.
- *
- * @throws {UpstreamFailure} When the body is a failure and another attempt may follow.
- * @throws {GatewayError} When the body breaks off, or exceeds a timeout, before any of it was sent.
- * @throws {CallerLeft} When the caller disconnects before any of it was sent.
- */
-export function passAnswer(
-  response: HttpResponse,
-  options: PassAnswerOptions,
-): Promise<AnyResponse> {
-  const { status, body, headers } = response;
-  if (body === null) {
-    options.attempt.exchange.record.facts.status = status;
-    const empty = new Response(null, { status, headers: options.headers });
-    return Promise.resolve(empty);
-  }
-  const type = headers.get("content-type") ?? "";
-  const isStream = isEventStream(type);
-  const mayBeJson = type === "" || isJson(type);
-  const length = isStream ? undefined : declaredBytes(headers);
-  const passing = { ...options, body, isStream, isJson: mayBeJson };
-  return length !== undefined && length <= MAX_WHOLE_BYTES
-    ? passWhole(response, passing)
-    : passInChunks(response, passing);
-}
-
-interface PassAnswerOptions {
-  readonly attempt: Attempt;
-  /** The protocol of the path and of the upstream. */
-  readonly protocol: Protocol;
-  /** The upstream's headers that the caller receives. */
-  readonly headers: [string, string][];
-  /** The secrets to mask in the body. */
-  readonly secrets: Secrets;
-  readonly deadlines: Deadlines;
-  readonly clock: Clock;
-}
-
-/** The options of an answer that is forwarded chunk by chunk. */
-interface ChunksOptions extends PassAnswerOptions, AnswerLabel {
-  readonly body: ByteSource;
-}
-
-/**
- * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it is known to
- * be good.
- *
- * @throws As `passAnswer` does.
- */
-async function passInChunks(
-  response: HttpResponse,
-  options: ChunksOptions,
-): Promise<AnyResponse> {
-  const { attempt, isStream } = options;
-  const { status } = response;
-  const { firstOutputMs } = attempt.deployment.connection.timeouts;
-  const isHeld = attempt.mayFailOver || isStream && firstOutputMs > 0;
-  let source = openBody(options.body, attempt, options);
-  if (isHeld) {
-    const beginning = createLookAhead(source);
-    await rejectFailure(response, beginning, options);
-    source = beginning;
-  }
-  attempt.exchange.record.facts.status = status;
-  const headers = isStream ? streamHeaders(options.headers) : options.headers;
-  return new DirectResponse(passOn(source, options), { status, headers });
-}
-
-/** Checks the beginning of an answer, and cancels the source if the beginning is a failure. */
-async function rejectFailure(
-  response: HttpResponse,
-  source: LookAhead,
-  options: ChunksOptions,
-): Promise<void> {
-  const { attempt, protocol, isStream, deadlines } = options;
-  try {
-    const beginning = await holdBack(source, {
-      judge: createBeginningJudge(CODECS[protocol].watch, isStream),
-      deadlines,
-      outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
-      waitsWithoutLimit: !isStream,
-    });
-    if (beginning !== undefined) throwFailure(beginning, response, options);
-  } catch (cause) {
-    abandon(source);
-    throw failedReading(cause, attempt.controller.signal);
-  }
-}
-
-/**
- * Throws when the beginning is not good.
- *
- * @throws {UpstreamFailure} The failure in the beginning.
- * @throws {GatewayError} When the body ended before the answer began.
- */
-function throwFailure(
-  beginning: Beginning,
-  response: HttpResponse,
-  { protocol, headers, secrets, clock }: PassAnswerOptions,
-): void {
-  switch (beginning.kind) {
-    case "cut":
-      throw brokenUpstream("it ended before it began");
-    case "failure":
-      throw new UpstreamFailure(
-        answerFailure(response, beginning.body, { protocol, secrets, clock }),
-      );
-    case "refusal": {
-      const { bytes } = beginning;
-      const details = { bytes, headers, protocol, secrets, clock };
-      throw nativeFailure(response, details);
-    }
-  }
-}
-
-function passOn(
-  source: ByteReader,
-  { attempt, protocol, isStream, isJson, deadlines }: ChunksOptions,
-): PassThrough {
-  const { controller, exchange, head } = attempt;
-  const { record } = exchange;
-  const { watch } = CODECS[protocol];
-  const mayChangeModel = head.namedModels.length > 0;
-  const label = { isStream, isJson, mayChangeModel };
-  const meter = createAnswerMeter(watch, record, label);
-  return new PassThrough(source, {
-    deadlines,
-    isAwaited: attempt.isAwaited,
-    onChunk: meter.push,
-    isWhole: () => meter.end(true) !== "cut",
-    onEnd(end) {
-      const answerEnd = meter.end(end.kind === "complete");
-      const error = answerEnd === "failed" ? meter.failure() : undefined;
-      const failure = error && CODECS[protocol].decodeFailure(200, error);
-      if (failure !== undefined) attempt.noteFailure(failure);
-      const { signal } = controller;
-      const ending = { answerEnd, failure, record, signal };
-      endRequest(exchange, endingOf(end, ending));
-      if (end.kind !== "complete") controller.abort();
-    },
-  });
-}
+import { sealEdits } from "./own_seals.ts";
 
 /** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
 const MAX_WHOLE_BYTES: number = 64 * 1024;
 
+type Headers = [name: string, value: string][];
+
+type NativeServices = Uses<
+  "client" | "clock" | "deadlines" | "harvest" | "codexQuota"
+>;
+
+/** An answer's body, and the kind that its headers name. */
+interface LabelledBody extends AnswerLabel {
+  readonly body: ByteSource;
+}
+
 /**
- * Sends a short answer to the caller once it is complete.
- *
- * @throws As `passAnswer` does.
+ * Serves a request through an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is
+ * sent byte for byte. The exceptions are the model's name, if the upstream has another, and the gateway's own seals.
+ * The response passes as it arrives. The methods are in the order of their steps.
  */
-async function passWhole(
-  response: HttpResponse,
-  options: ChunksOptions,
-): Promise<AnyResponse> {
-  const { attempt, protocol, headers, secrets, clock, isJson } = options;
-  const { exchange: { record }, controller, deployment } = attempt;
-  const { status } = response;
-  const bytes = await readResponseBytes(response, {
-    maxBytes: MAX_WHOLE_BYTES,
-    deadlines: options.deadlines,
-    idleMs: deployment.connection.timeouts.idleMs,
-    controller,
-  });
-  if (bytes === undefined) throw brokenUpstream("it is longer than it says");
-  secrets.coverIn(bytes);
-  if (bodyKind(bytes) === "events") {
-    const body = new WholeBody(bytes);
-    return passInChunks(response, { ...options, body, isStream: true });
+export class NativeAttempt {
+  readonly #attempt: Attempt;
+  /** The protocol of the path and of the upstream. */
+  readonly #protocol: Protocol;
+  readonly #services: NativeServices;
+  /** The options that decode a failure and mask the secrets in it. */
+  readonly #decoding: AnswerFailureOptions;
+
+  constructor(attempt: Attempt, services: NativeServices) {
+    this.#attempt = attempt;
+    this.#services = services;
+    this.#protocol = OPERATIONS[attempt.operation].protocol;
+    this.#decoding = {
+      protocol: this.#protocol,
+      secrets: secretsOf(attempt.deployment.connection),
+      clock: services.clock,
+    };
   }
-  const { watch } = CODECS[protocol];
-  const text = decoder.decode(bytes);
-  const isRead = isJson || watch.mayCount(text) || mayHoldFailure(text, watch);
-  const json = isRead ? parseJson(text) : undefined;
-  if (isJsonObject(json) && watch.failureOf(json) !== undefined) {
-    const details = { bytes, headers, protocol, secrets, clock };
-    throw nativeFailure(response, details);
+
+  /**
+   * Sends the request and answers the caller.
+   *
+   * @throws {NativeFailure} When the upstream sends an error before any output.
+   * @throws {GatewayError} When there is no response to forward.
+   * @throws {CallerLeft} When the caller disconnects before there is a response.
+   */
+  async relay(): Promise<AnyResponse> {
+    const { exchange, body, head, operation, deployment } = this.#attempt;
+    const seals = await sealEdits(this.#attempt);
+    const version = exchange.headers.get("anthropic-version") ?? undefined;
+    const edits = modelEdits(deployment, operation, head, version);
+    const sent = upstreamHeaders(exchange.headers, deployment.connection);
+    const response = await sendRequest(this.#attempt, {
+      operation,
+      stream: head.stream,
+      headers: sent,
+      body: nativeBody(body, [...edits, ...seals.edits]),
+    }, this.#services);
+    const headers = this.#headersOf(response, seals);
+    if (response.status >= 300) {
+      throw await this.#failureOf(response, headers, sent);
+    }
+    headers.push(
+      ...fallbackHeader(this.#attempt),
+      ...quotaHeaders(
+        this.#attempt,
+        this.#services.codexQuota,
+        response.headers,
+      ),
+    );
+    return await this.answer(response, headers);
   }
-  if (meterWhole(bytes, { json, watch, record, isJson }) === "cut") {
-    throw brokenUpstream("its JSON is not whole");
+
+  /** Returns the upstream's headers that the caller receives, and those of the gateway for any response. */
+  #headersOf(
+    response: HttpResponse,
+    { isCut }: { readonly isCut: boolean },
+  ): Headers {
+    const { exchange: { record }, deployment, head } = this.#attempt;
+    const isRenamed = deployment.model.upstream !== head.model;
+    const headers = withRequestId(
+      responseHeaders(response.headers, { isRenamed, ...this.#decoding }),
+      this.#protocol,
+      record.requestId,
+    );
+    if (isCut) {
+      const { sealedReasoning } = CODECS[this.#protocol].fieldNames;
+      record.facts.answer.dropped = [sealedReasoning];
+      headers.push(["x-gateway-dropped", sealedReasoning]);
+    }
+    return headers;
   }
-  record.facts.status = status;
-  return new DirectResponse(bytes, { status, headers });
+
+  #failureOf(
+    response: HttpResponse,
+    headers: Headers,
+    sent: Headers,
+  ): Promise<Error> {
+    const { controller, deployment: { connection } } = this.#attempt;
+    const { deadlines } = this.#services;
+    const { idleMs } = connection.timeouts;
+    return readNativeFailure(response, {
+      ...this.#decoding,
+      ...{ headers, sent, connection },
+      ...{ deadlines, idleMs, controller },
+    });
+  }
+
+  /**
+   * Forwards an upstream's successful response, with its status and bytes unchanged. The end of a stream ends the
+   * request. Only the gateway's own key is masked.
+   *
+   * @param headers The headers that the caller receives.
+   * @throws {UpstreamFailure} When the body is a failure and another attempt may follow.
+   * @throws {GatewayError} When the body breaks off, or exceeds a timeout, before any of it was sent.
+   * @throws {CallerLeft} When the caller disconnects before any of it was sent.
+   */
+  async answer(
+    response: HttpResponse,
+    headers: Headers,
+  ): Promise<AnyResponse> {
+    const { status, body } = response;
+    if (body === null) {
+      this.#attempt.exchange.record.facts.status = status;
+      return new Response(null, { status, headers });
+    }
+    const type = response.headers.get("content-type") ?? "";
+    const isStream = isEventStream(type);
+    const labelled = { body, isStream, isJson: type === "" || isJson(type) };
+    const length = isStream ? undefined : declaredBytes(response.headers);
+    return length !== undefined && length <= MAX_WHOLE_BYTES
+      ? await this.#sendWhole(response, headers, labelled)
+      : await this.#stream(response, headers, labelled);
+  }
+
+  /** Sends a short answer to the caller once it is complete. */
+  async #sendWhole(
+    response: HttpResponse,
+    headers: Headers,
+    labelled: LabelledBody,
+  ): Promise<AnyResponse> {
+    const { exchange: { record }, controller, deployment } = this.#attempt;
+    const { status } = response;
+    const bytes = await readResponseBytes(response, {
+      maxBytes: MAX_WHOLE_BYTES,
+      deadlines: this.#services.deadlines,
+      idleMs: deployment.connection.timeouts.idleMs,
+      controller,
+    });
+    if (bytes === undefined) throw brokenUpstream("it is longer than it says");
+    this.#decoding.secrets.coverIn(bytes);
+    if (bodyKind(bytes) === "events") {
+      const body = new WholeBody(bytes);
+      const events = { ...labelled, body, isStream: true };
+      return await this.#stream(response, headers, events);
+    }
+    const { watch } = CODECS[this.#protocol];
+    const text = decoder.decode(bytes);
+    const isRead = labelled.isJson || watch.mayCount(text) ||
+      mayHoldFailure(text, watch);
+    const json = isRead ? parseJson(text) : undefined;
+    if (isJsonObject(json) && watch.failureOf(json) !== undefined) {
+      throw nativeFailure(response, { ...this.#decoding, bytes, headers });
+    }
+    const { isJson } = labelled;
+    if (meterWhole(bytes, { json, watch, record, isJson }) === "cut") {
+      throw brokenUpstream("its JSON is not whole");
+    }
+    record.facts.status = status;
+    return new DirectResponse(bytes, { status, headers });
+  }
+
+  /**
+   * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it is known
+   * to be good.
+   */
+  async #stream(
+    response: HttpResponse,
+    headers: Headers,
+    labelled: LabelledBody,
+  ): Promise<AnyResponse> {
+    const { mayFailOver, deployment, exchange, head } = this.#attempt;
+    const { deadlines } = this.#services;
+    const { record } = exchange;
+    const { status } = response;
+    const { isStream } = labelled;
+    const { firstOutputMs } = deployment.connection.timeouts;
+    let source = openBody(labelled.body, this.#attempt, { deadlines });
+    if (mayFailOver || isStream && firstOutputMs > 0) {
+      source = await holdBeginning(source, this.#attempt, {
+        ...this.#decoding,
+        ...{ response, headers, isStream, deadlines },
+      });
+    }
+    record.facts.status = status;
+    const codec = CODECS[this.#protocol];
+    const mayChangeModel = head.namedModels.length > 0;
+    const label = { ...labelled, mayChangeModel };
+    const meter = createAnswerMeter(codec.watch, record, label);
+    const body = passOn(source, this.#attempt, {
+      deadlines,
+      onChunk: meter.push,
+      isWhole: () => meter.end(true) !== "cut",
+      onEnd(isWhole) {
+        const answerEnd = meter.end(isWhole);
+        const error = answerEnd === "failed" ? meter.failure() : undefined;
+        const failure = error && codec.decodeFailure(200, error);
+        return { answerEnd, failure };
+      },
+    });
+    return new DirectResponse(body, {
+      status,
+      headers: isStream ? streamHeaders(headers) : headers,
+    });
+  }
 }
 
 const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-import { callUpstream, Upload } from "../../upstream/call.ts";
+import { Upload } from "../../upstream/call.ts";
 import {
   type AnyResponse,
   DirectResponse,
@@ -26,30 +26,23 @@ import {
   abandon,
   type ByteReader,
   createLookAhead,
-  discard,
   type LookAhead,
 } from "@gateway/base/streams/byte_reader";
 import { LongBytes } from "@gateway/base/streams/bytes";
-import { PassThrough } from "@gateway/base/streams/pass_through";
-import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
-import { operationUrl } from "../../upstream/vertex_claude.ts";
-import { endingOf, holdBack } from "../answer_body.ts";
+import { holdBack, passOn } from "../answer_body.ts";
 import { answerFailure } from "../answer_failure.ts";
 import {
   type Attempt,
   fallbackHeader,
-  firstAnswerMs,
   firstOutputRestMs,
-  noteResponse,
   quotaHeaders,
 } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
-import { endRequest } from "../end_request.ts";
 import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
+import { sendRequest } from "../send_request.ts";
 import { targetOf } from "../routing/candidate.ts";
 import type { Uses } from "../services.ts";
 import { promptPartsOf } from "../request/prompt_scan.ts";
@@ -137,7 +130,6 @@ export class TranslatedAttempt {
     stream: boolean,
     release: () => void,
   ): Promise<HttpResponse> {
-    const { exchange: { record }, deployment } = this.#attempt;
     const sent = isLent(body) ? new Upload(new LongBytes([body])) : body;
     const reading = [
       this.#call(sent, stream),
@@ -148,8 +140,6 @@ export class TranslatedAttempt {
       sent instanceof Upload ? sent.whenThrough(release) : release()
     );
     const [response] = await Promise.all(reading);
-    noteResponse(response, record, secretsOf(deployment.connection));
-    this.#services.harvest.observe(deployment.connection, response.headers);
     return response;
   }
 
@@ -157,41 +147,28 @@ export class TranslatedAttempt {
     body: Upload | TranslatedBody["body"],
     stream: boolean,
   ): Promise<HttpResponse> {
-    const { client, clock, deadlines } = this.#services;
-    const { exchange, deployment, controller } = this.#attempt;
-    const { connection, model } = deployment;
-    const { messagesVendor } = exchange.config;
-    return await callUpstream(client, {
-      url: operationUrl(connection, MAIN_OPERATIONS[this.#to], {
-        model: model.upstream,
+    const { exchange: { config, headers }, deployment } = this.#attempt;
+    const ownHeaders = CODECS[this.#to].requestHeaders(
+      config.messagesVendor,
+      targetOf(deployment),
+    );
+    const protocolPrefixes = protocolPrefixesOf(config);
+    return await sendRequest(this.#attempt, {
+      operation: MAIN_OPERATIONS[this.#to],
+      stream,
+      headers: translatedHeaders(headers, deployment.connection, {
+        ownHeaders,
+        protocolPrefixes,
         stream,
       }),
-      headers: translatedHeaders(exchange.headers, connection, {
-        ownHeaders: CODECS[this.#to].requestHeaders(
-          messagesVendor,
-          targetOf(deployment),
-        ),
-        protocolPrefixes: protocolPrefixesOf(exchange.config),
-        stream,
-      }),
-      sign: signatureOf(connection, clock),
       body,
-      deadlines,
-      connectMs: connection.timeouts.connectMs,
-      firstByteMs: firstAnswerMs(this.#attempt),
-      overNewConnection: this.#attempt.overNewConnection,
-      controller,
-    });
+    }, this.#services);
   }
 
   async #failureOf(
     response: HttpResponse,
     { aliases }: Accepted,
   ): Promise<Error> {
-    if (response.status < 400) {
-      discard(response);
-      return redirected();
-    }
     const { deadlines, clock } = this.#services;
     const { controller, deployment: { connection } } = this.#attempt;
     const { idleMs } = connection.timeouts;
@@ -270,10 +247,8 @@ export class TranslatedAttempt {
     watch: TranslatedWatch,
   ): Promise<AnyResponse> {
     const { deadlines, ids, clock, reasoningMemory } = this.#services;
-    const { controller, exchange, isAwaited } = this.#attempt;
-    const { caller, record } = exchange;
+    const { controller, exchange: { caller, record } } = this.#attempt;
     const { facts } = record;
-    const { signal } = controller;
     const translator = openTranslator({
       ...{ from: this.#from, to: this.#to },
       edits: translated,
@@ -289,7 +264,7 @@ export class TranslatedAttempt {
     const source = createLookAhead(
       createTranslatingReader(upstream, {
         translator,
-        failureOf: (cause) => failureOfBreak(cause, signal),
+        failureOf: (cause) => failureOfBreak(cause, controller.signal),
         deadlines,
       }),
     );
@@ -297,21 +272,16 @@ export class TranslatedAttempt {
     facts.status = 200;
     const noteChunk = record.watchChunks();
     const encoder = new TextEncoder();
-    const body = new PassThrough(source, {
+    const body = passOn(source, this.#attempt, {
       deadlines,
-      isAwaited,
       keepAlive: () => encoder.encode(translator.keepAlive()),
       onChunk(chunk) {
         facts.bytesOut += chunk.length;
         noteChunk?.();
       },
-      onEnd: (end) => {
-        const failure = watch.failure();
+      onEnd() {
         facts.answer.outputCharacters = watch.outputCharacters();
-        if (failure !== undefined) this.#attempt.noteFailure(failure);
-        const ending = { answerEnd: watch.end(), failure, record, signal };
-        endRequest(exchange, endingOf(end, ending));
-        if (end.kind !== "complete") controller.abort();
+        return { answerEnd: watch.end(), failure: watch.failure() };
       },
     });
     return new DirectResponse(body, {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../../src/base/time/deadlines.ts";
 import { GatewayError } from "../../../../src/base/error.ts";
 import { UpstreamFailure } from "../../../../src/codecs/canonical/failure/failure.ts";
-import { passAnswer } from "../../../../src/gateway/relay/native/relay_native.ts";
-import { secretsOf } from "../../../../src/gateway/upstream/secrets.ts";
+import { NativeAttempt } from "../../../../src/gateway/relay/native/relay_native.ts";
+import { createHarvest } from "../../../../src/gateway/quotas/harvest.ts";
 import {
   openTestAttempt,
   type TestAttempt,
@@ -28,22 +28,20 @@ interface Scene extends TestAttempt {
 async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
   const opened = await openTestAttempt(options);
   const timers = createFakeTimers();
+  const clock = createFakeClock(0);
+  const native = new NativeAttempt(opened.attempt, {
+    client: { send: () => Promise.reject(new Error("It was to send nothing")) },
+    harvest: createHarvest({ clock }),
+    deadlines: createDeadlines(timers),
+    clock,
+    codexQuota: { headersOf: () => [] },
+  });
   return {
     ...opened,
     timers,
     pass: async (answer) =>
       toResponse(
-        await passAnswer(answer, {
-          attempt: opened.attempt,
-          protocol: "chat",
-          headers: [["x-upstream", "1"]],
-          secrets: secretsOf({
-            ...opened.attempt.deployment.connection,
-            ...{ auth: { scheme: "none" }, headers: {} },
-          }),
-          deadlines: createDeadlines(timers),
-          clock: createFakeClock(0),
-        }),
+        await native.answer(answer, [["x-upstream", "1"]]),
       ),
   };
 }
@@ -70,7 +68,7 @@ const DONE = sseBytes("[DONE]");
 
 const encoder = new TextEncoder();
 
-Deno.test("passAnswer() returns a short JSON answer in one piece", async () => {
+Deno.test("a native attempt returns a short JSON answer in one piece", async () => {
   const { pass, record, ended } = await begin();
   const text =
     '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
@@ -89,7 +87,7 @@ Deno.test("passAnswer() returns a short JSON answer in one piece", async () => {
   assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
-Deno.test("passAnswer() passes a JSON answer in pieces if it is long, compressed or of unknown length", async (t) => {
+Deno.test("a native attempt passes a JSON answer in pieces if it is long, compressed or of unknown length", async (t) => {
   const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "without a length": JSON_TYPE,
     "that is long": { ...JSON_TYPE, "content-length": String(64 * 1024 + 1) },
@@ -114,7 +112,7 @@ Deno.test("passAnswer() passes a JSON answer in pieces if it is long, compressed
   });
 });
 
-Deno.test("passAnswer() records the side that aborted an exchange", async (t) => {
+Deno.test("a native attempt records the side that aborted an exchange", async (t) => {
   const cases = [
     ["the caller", new CallerLeft(), DELTA, "client_abort"],
     ["the caller, after the last event", new CallerLeft(), DONE, "complete"],
@@ -136,7 +134,7 @@ Deno.test("passAnswer() records the side that aborted an exchange", async (t) =>
 
 const SHORT = { ...JSON_TYPE, "content-length": "100" };
 
-Deno.test("passAnswer() throws when a short answer is silent for too long", async () => {
+Deno.test("a native attempt throws when a short answer is silent for too long", async () => {
   const { pass, attempt, timers } = await begin();
   const { answer, source } = openAnswer(SHORT);
   const { signal } = attempt.controller;
@@ -151,7 +149,7 @@ Deno.test("passAnswer() throws when a short answer is silent for too long", asyn
   });
 });
 
-Deno.test("passAnswer() throws the reason when a short answer is aborted", async () => {
+Deno.test("a native attempt throws the reason when a short answer is aborted", async () => {
   const { pass, attempt, timers } = await begin();
   const { answer, source } = openAnswer(SHORT);
   const { signal } = attempt.controller;
@@ -163,7 +161,7 @@ Deno.test("passAnswer() throws the reason when a short answer is aborted", async
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passAnswer() throws when the answer is an error about the gateway's key, even on the last attempt", async () => {
+Deno.test("a native attempt throws when the answer is an error about the gateway's key, even on the last attempt", async () => {
   const text = '{"error":{"message":"wrong key","code":"invalid_api_key"}}';
   const { pass, ended } = await begin({ mayRepeat: false });
   const answer = new Response(text, {
