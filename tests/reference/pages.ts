@@ -21,6 +21,12 @@ import {
 } from "../support/dialects/failure_table.ts";
 import { configOptions } from "../support/gateway/config_options.ts";
 import { everyMetric } from "../support/gateway/every_metric.ts";
+import {
+  alertRows,
+  taskRows,
+  withheldFromCaller,
+  withheldFromUpstream,
+} from "./lists.ts";
 import { serviceEntries, serviceRows } from "./services.ts";
 import { translationRows } from "./translation_rows.ts";
 
@@ -35,12 +41,15 @@ const NOTICE =
 /** Returns the Markdown of the pages that the program's tables generate, by path in the repository. */
 export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const pages = Object.entries({
+    alerts: await alertsPage(),
     commands: commandsPage(),
     configuration: configurationPage(),
+    headers: headersPage(),
     log: logPage(),
     metrics: await metricsPage(),
     refusals: refusalsPage(),
     services: servicesPage(),
+    tasks: tasksPage(),
     translation: translationPage(),
   });
   return new Map(
@@ -167,6 +176,42 @@ async function metricsPage(): Promise<string> {
 program's description. [Observing](../observing.md#metrics) explains how to scrape
 them, and what some of them count.`,
     table(["metric", "type", "labels", "meaning"], rows),
+  );
+}
+
+async function alertsPage(): Promise<string> {
+  return page(
+    "Alerts for Prometheus",
+    `For administrators: the alerts of \`packaging/prometheus-rules.yaml\`, with what each
+means and what to do. [Observing](../observing.md#alerts-for-prometheus) explains
+how to load them.`,
+    table(
+      ["alert", "severity", "fires when", "meaning", "what to do"],
+      await alertRows(),
+    ),
+  );
+}
+
+function headersPage(): string {
+  return page(
+    "Headers that do not pass",
+    `For people who miss a header: the names that the gateway keeps to itself, each group
+with its reason. All other headers pass ([Headers](../http.md#headers)).`,
+    "## Of a request",
+    table(["the header", "names"], withheldFromUpstream()),
+    "## Of a response",
+    table(["the header", "names"], withheldFromCaller()),
+  );
+}
+
+function tasksPage(): string {
+  const commands = new Set(COMMAND_TASKS.map(({ task }) => task));
+  return page(
+    "Tasks",
+    `For people who change the source: the tasks of a clone, as \`deno task\` lists them,
+without [the commands](commands.md) of the program. [The tests](../../tests/README.md)
+explains them.`,
+    table(["task", "effect"], taskRows(commands)),
   );
 }
 

