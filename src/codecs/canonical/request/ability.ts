@@ -29,6 +29,36 @@ export interface Ability {
   readonly citations: boolean;
 }
 
+/** The differences of a service, model or connection: single fields of an {@linkcode Ability}. */
+export type AbilityRow = {
+  readonly [Part in Exclude<keyof Ability, "protocol">]?:
+    | (Ability[Part] extends readonly unknown[] | string | boolean
+      ? Ability[Part]
+      : Partial<Ability[Part]>)
+    | undefined;
+};
+
+/** Returns an ability with the fields of the rows in place of its own. Later rows win. */
+export function withRows(
+  ability: Ability,
+  ...rows: readonly (AbilityRow | undefined)[]
+): Ability {
+  return rows.reduce<Ability>((before, row = {}) => ({
+    ...before,
+    tiers: row.tiers ?? before.tiers,
+    cacheMarks: row.cacheMarks ?? before.cacheMarks,
+    continues: row.continues ?? before.continues,
+    names: row.names ?? before.names,
+    citations: row.citations ?? before.citations,
+    reasoning: { ...before.reasoning, ...row.reasoning },
+    tools: { ...before.tools, ...row.tools },
+    schemas: { ...before.schemas, ...row.schemas },
+    sampling: { ...before.sampling, ...row.sampling },
+    limits: { ...before.limits, ...row.limits },
+    settings: { ...before.settings, ...row.settings },
+  }), ability);
+}
+
 /** A mode of reasoning. */
 export type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
 
