@@ -13,7 +13,7 @@ import {
   UpstreamFailure,
 } from "@gateway/codecs";
 import { noteFailure } from "../relay/answer_failure.ts";
-import { stamp } from "../relay/request_id.ts";
+import { stamp } from "../relay/answer_headers.ts";
 
 /** nginx's status for a disconnected caller. Nobody receives it, but the log shows it. */
 const CALLER_LEFT_STATUS = 499;

@@ -20,7 +20,7 @@ import { readClientIds } from "../relay/request/conversation.ts";
 import { endRequest } from "../relay/end_request.ts";
 import { followCaller, Holds } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
-import { stamp } from "../relay/request_id.ts";
+import { stamp } from "../relay/answer_headers.ts";
 import { failureResponse, lastResponse } from "./failure_response.ts";
 import { withDaemonHint } from "./daemon_hint.ts";
 import {

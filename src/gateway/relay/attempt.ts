@@ -1,9 +1,7 @@
 import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "@gateway/base/time/deadlines";
-import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Operation, Protocol } from "@gateway/base/protocol";
 import type { RequestFacts } from "../observe/facts.ts";
-import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "@gateway/codecs";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
@@ -58,30 +56,13 @@ export function noteDeployment(
   facts.mode = candidate?.mode;
 }
 
-/** Returns the header that names the fallback, if a fallback served. */
-export function fallbackHeader(
-  { deployment: { model }, head }: Attempt,
-): [string, string][] {
-  return model.id === head.model
-    ? []
-    : [["x-gateway-model", encodeURI(model.id.toWellFormed())]];
-}
-
 /**
- * Returns the connection's quota as headers for callers of Responses, because Codex shows them. Returns none if the
- * provider sent its own.
- *
- * @param answer The provider's headers that the caller receives.
+ * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, the timeout for
+ * the first output replaces it, unless that one is longer.
  */
-export function quotaHeaders(
-  { operation, deployment: { connection } }: Attempt,
-  codexQuota: CodexQuota,
-  answer?: HeaderFields | undefined,
-): readonly [string, string][] {
-  if (operation !== "responses") return [];
-  return answer !== undefined && hasCodexQuota(answer)
-    ? []
-    : codexQuota.headersOf(connection);
+export function firstAnswerMs(attempt: Attempt): number {
+  const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;
+  return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
 }
 
 /** Returns true when the deadline of the first output is no later than the deadline of the response headers. */

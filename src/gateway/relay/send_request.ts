@@ -6,7 +6,7 @@ import { signatureOf } from "../upstream/aws_signature.ts";
 import { redirected } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import { operationUrl } from "../upstream/vertex_claude.ts";
-import { type Attempt, endsAtOutput } from "./attempt.ts";
+import { type Attempt, firstAnswerMs } from "./attempt.ts";
 import type { Uses } from "./services.ts";
 
 /** The request of an attempt in the upstream's protocol. */
@@ -49,15 +49,6 @@ export async function sendRequest(
     throw redirected();
   }
   return response;
-}
-
-/**
- * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, the timeout for
- * the first output replaces it, unless that one is longer.
- */
-function firstAnswerMs(attempt: Attempt): number {
-  const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;
-  return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;
 }
 
 /** Records the arrival of an upstream's response headers. */

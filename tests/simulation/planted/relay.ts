@@ -289,14 +289,12 @@ export const RELAY_FAULTS: FaultsByFile = {
         "  if (waitsWithoutLimit || isLate === false) return await look();\n",
     },
   ],
-  "gateway/relay/send_request.ts": [
+  "gateway/relay/attempt.ts": [
     {
       name: "the deadline of the first output is missing",
       text: "return endsAtOutput(attempt) ? firstOutputMs : firstByteMs;",
       wrong: "return endsAtOutput(attempt) ? firstByteMs : firstByteMs;",
     },
-  ],
-  "gateway/relay/attempt.ts": [
     {
       name: "the first output has its whole time after the head",
       text: "startedMs + firstOutputMs - deadlines.elapsedMs()",
@@ -475,15 +473,13 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: `operation !== "count_tokens" ? undefined`,
     },
   ],
-  "gateway/relay/translated/relay_translated.ts": [
+  "gateway/relay/translated/answer_watch.ts": [
     {
       name: "a translated failure before output passes",
       text:
-        "      throw signal.aborted ? signal.reason : new UpstreamFailure(failure);\n",
+        "        throw signal.aborted ? signal.reason : new UpstreamFailure(failure);\n",
       wrong: "",
     },
-  ],
-  "gateway/relay/translated/answer_watch.ts": [
     {
       name: "a translated stream that was cut looks whole",
       text: `      if (isWhole) return "whole";\n`,

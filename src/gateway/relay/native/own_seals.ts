@@ -142,16 +142,28 @@ async function markedIn(
     },
   };
   const scan = new JsonObjectScan([NO_NAME], undefined, sink);
-  await scanned(partOf(body, object), scan);
+  await scanned(body, object, scan);
   return lists;
 }
 
-/** Scans an object. During a long scan, other work gets its turn. */
-async function scanned(object: HeldBody, scan: JsonObjectScan) {
-  if (object.length <= STEP_BYTES) {
-    scan.push(bodyPart(object, { start: 0, end: object.length }));
-  } else for await (const piece of bodyChunks(object)) scan.push(piece);
+/** Scans an object of the body. During a long scan, other work gets its turn. */
+async function scanned(
+  body: HeldBody,
+  object: ByteSpan,
+  scan: JsonObjectScan,
+) {
+  if (object.end - object.start <= STEP_BYTES) {
+    scan.push(bodyPart(body, object));
+  } else {
+    for await (const piece of bodyChunks(partOf(body, object))) {
+      scan.push(piece);
+    }
+  }
   return scan.end();
+}
+
+function textIn(body: HeldBody, span: ByteSpan): string {
+  return decoder.decode(bodyPart(body, span));
 }
 
 /** Returns the edits of an object; `undefined` when it must be left out. */
@@ -160,7 +172,7 @@ async function judge(
   body: HeldBody,
   seals: Seals,
 ): Promise<readonly ByteEdit[] | undefined> {
-  const found = await membersOf(partOf(body, object), seals);
+  const found = await membersOf(object, body, seals);
   if (found === undefined) return undefined;
   const spanOf = (key: string) => {
     const span = found.get(key)?.span;
@@ -168,7 +180,7 @@ async function judge(
   };
   const textOf = (key: string) => {
     const span = spanOf(key);
-    const value = span && JSON.parse(decoder.decode(bodyPart(body, span)));
+    const value = span && JSON.parse(textIn(body, span));
     return typeof value === "string" ? value : "";
   };
   const type = textOf("type");
@@ -192,9 +204,9 @@ async function judge(
 type Seals = NonNullable<ReturnType<typeof ownSeals>>;
 
 /** Returns the members that seals need; `undefined` when parsers could read the object in different ways. */
-async function membersOf(object: HeldBody, { keys }: Seals) {
+async function membersOf(object: ByteSpan, body: HeldBody, { keys }: Seals) {
   try {
-    return await scanned(object, new JsonObjectScan(keys));
+    return await scanned(body, object, new JsonObjectScan(keys));
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;
     throw error;
@@ -209,7 +221,7 @@ function isEmptied(
 ): boolean {
   if (cut.size === 0 || cut.size === list.count) return cut.size > 0;
   if (list.end - list.start > MAX_PARSED_BYTES) return false;
-  const blocks = objectsOf(parseJson(decoder.decode(bodyPart(body, list))));
+  const blocks = objectsOf(parseJson(textIn(body, list)));
   return blocks.every(({ type, text }, index) =>
     cut.has(index) ||
     type === "text" && typeof text === "string" && text.trim() === ""
@@ -227,7 +239,7 @@ function isAmongObjects(
 ): boolean {
   const after = { start: end, end: next ?? list.end - 1 };
   return [{ start: before, end: start }, after].every((gap) =>
-    ["", ","].includes(decoder.decode(bodyPart(body, gap)).trim())
+    ["", ","].includes(textIn(body, gap).trim())
   );
 }
 

@@ -22,9 +22,13 @@ import { secretsOf } from "../../upstream/secrets.ts";
 import { modelEdits } from "../../upstream/vertex_claude.ts";
 import { openBody, passOn } from "../answer_body.ts";
 import type { AnswerFailureOptions } from "../answer_failure.ts";
-import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
+import type { Attempt } from "../attempt.ts";
 import { nativeBody } from "../request/held_body.ts";
-import { streamHeaders, withRequestId } from "../request_id.ts";
+import {
+  answerHeaders,
+  streamHeaders,
+  withRequestId,
+} from "../answer_headers.ts";
 import { sendRequest } from "../send_request.ts";
 import type { Uses } from "../services.ts";
 import { holdBeginning, mayHoldFailure } from "./beginning.ts";
@@ -93,18 +97,10 @@ export class NativeAttempt {
     if (response.status >= 300) {
       throw await this.#failureOf(response, headers, sent);
     }
-    headers.push(
-      ...fallbackHeader(this.#attempt),
-      ...quotaHeaders(
-        this.#attempt,
-        this.#services.codexQuota,
-        response.headers,
-      ),
-    );
     return await this.answer(response, headers);
   }
 
-  /** Returns the upstream's headers that the caller receives, and those of the gateway for any response. */
+  /** Returns the upstream's headers that the caller receives, and those of the gateway. */
   #headersOf(
     response: HttpResponse,
     { isCut }: { readonly isCut: boolean },
@@ -120,6 +116,12 @@ export class NativeAttempt {
       const { sealedReasoning } = CODECS[this.#protocol].fieldNames;
       record.facts.answer.dropped = [sealedReasoning];
       headers.push(["x-gateway-dropped", sealedReasoning]);
+    }
+    if (response.status < 300) {
+      const { codexQuota } = this.#services;
+      headers.push(
+        ...answerHeaders(this.#attempt, codexQuota, response.headers),
+      );
     }
     return headers;
   }

@@ -3,9 +3,13 @@ import {
   type Failure,
   isOutput,
   type TranslatedBody,
+  UpstreamFailure,
   type WrittenAnswer,
 } from "@gateway/codecs";
-import type { AnswerEnd, BeginningJudge } from "../answer_body.ts";
+import { abandon, type LookAhead } from "@gateway/base/streams/byte_reader";
+import type { Deadlines } from "@gateway/base/time/deadlines";
+import { type AnswerEnd, holdBack } from "../answer_body.ts";
+import { type Attempt, firstOutputRestMs } from "../attempt.ts";
 import type { Exchange } from "../exchange.ts";
 import type { ReasoningMemory } from "./reasoning_memory.ts";
 
@@ -26,14 +30,22 @@ export interface TranslatedWatch {
   drop(part: string): void;
   /** Takes a whole answer. */
   seeWhole(answer: WrittenAnswer): void;
-  /** Returns true after the first output. No attempt may follow then. */
-  hasOutput(): boolean;
   /** Returns the number of characters written so far. */
   outputCharacters(): number;
   /** Returns the failure that ended the answer early. */
   failure(): Failure | undefined;
-  /** Judges the beginning of a stream. The beginning ends with the first output, or with a failure. */
-  readonly beginning: BeginningJudge<object>;
+  /**
+   * Holds a stream back until its first output. Keep-alive comments are sent only after that.
+   *
+   * @throws {UpstreamFailure} When the stream fails before its first output.
+   * @throws {GatewayError} `timeout` when the first output is late.
+   * @throws The reason of the attempt's signal when that aborts.
+   */
+  holdBeginning(
+    source: LookAhead,
+    attempt: Attempt,
+    deadlines: Deadlines,
+  ): Promise<void>;
   /** Returns the end of the answer so far. */
   end(): AnswerEnd;
 }
@@ -103,12 +115,27 @@ export function createTranslatedWatch(
       if (whole.reasoning === undefined) return;
       reasoningMemory.keep(caller.sha256, whole.reasoning);
     },
-    hasOutput: () => hasOutput,
     outputCharacters: () => written,
     failure: () => failure,
-    beginning: {
-      push: () => hasOutput || failure !== undefined ? exchange : undefined,
-      end: () => exchange,
+    async holdBeginning(source, attempt, deadlines) {
+      const { signal } = attempt.controller;
+      try {
+        await holdBack(source, {
+          judge: {
+            push: () => hasOutput || failure !== undefined ? answer : undefined,
+            end: () => answer,
+          },
+          deadlines,
+          outputMs: firstOutputRestMs(attempt, deadlines),
+          // The first events of Responses repeat the instructions and tools of the request.
+          maxBytes: Infinity,
+        });
+        if (failure === undefined || hasOutput) return;
+        throw signal.aborted ? signal.reason : new UpstreamFailure(failure);
+      } catch (error) {
+        abandon(source);
+        throw error;
+      }
     },
     end() {
       if (isWhole) return "whole";

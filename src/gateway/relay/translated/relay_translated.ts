@@ -23,25 +23,23 @@ import {
   UpstreamFailure,
 } from "@gateway/codecs";
 import {
-  abandon,
   type ByteReader,
   createLookAhead,
-  type LookAhead,
 } from "@gateway/base/streams/byte_reader";
 import { LongBytes } from "@gateway/base/streams/bytes";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
-import { holdBack, passOn } from "../answer_body.ts";
+import { passOn } from "../answer_body.ts";
 import { answerFailure } from "../answer_failure.ts";
-import {
-  type Attempt,
-  fallbackHeader,
-  firstOutputRestMs,
-  quotaHeaders,
-} from "../attempt.ts";
+import type { Attempt } from "../attempt.ts";
 import { MIN_CACHED_TOKENS } from "../cache_misses.ts";
-import { idHeaders, NOT_STORED, streamHeaders } from "../request_id.ts";
+import {
+  answerHeaders,
+  idHeaders,
+  NOT_STORED,
+  streamHeaders,
+} from "../answer_headers.ts";
 import { sendRequest } from "../send_request.ts";
 import { targetOf } from "../routing/candidate.ts";
 import type { Uses } from "../services.ts";
@@ -268,7 +266,7 @@ export class TranslatedAttempt {
         deadlines,
       }),
     );
-    await this.#awaitOutput(source, watch);
+    await watch.holdBeginning(source, this.#attempt, deadlines);
     facts.status = 200;
     const noteChunk = record.watchChunks();
     const encoder = new TextEncoder();
@@ -287,27 +285,6 @@ export class TranslatedAttempt {
     return new DirectResponse(body, {
       headers: this.#headersOf(translated, true),
     });
-  }
-
-  /** Holds the stream back until its first output. Keep-alive comments are sent only after that. */
-  async #awaitOutput(source: LookAhead, watch: TranslatedWatch): Promise<void> {
-    const { deadlines } = this.#services;
-    const { signal } = this.#attempt.controller;
-    try {
-      await holdBack(source, {
-        judge: watch.beginning,
-        deadlines,
-        outputMs: firstOutputRestMs(this.#attempt, deadlines),
-        // The first events of Responses repeat the instructions and tools of the request.
-        maxBytes: Infinity,
-      });
-      const failure = watch.failure();
-      if (failure === undefined || watch.hasOutput()) return;
-      throw signal.aborted ? signal.reason : new UpstreamFailure(failure);
-    } catch (error) {
-      abandon(source);
-      throw error;
-    }
   }
 
   /** Returns the plain data that the caller's codec may need to write an answer. */
@@ -332,8 +309,7 @@ export class TranslatedAttempt {
     const headers: [string, string][] = [
       ["content-type", isStream ? "text/event-stream" : "application/json"],
       ...idHeaders(OPERATIONS[operation].protocol, record.requestId),
-      ...fallbackHeader(this.#attempt),
-      ...quotaHeaders(this.#attempt, this.#services.codexQuota),
+      ...answerHeaders(this.#attempt, this.#services.codexQuota),
     ];
     if (names.size > 0) {
       headers.push(["x-gateway-dropped", [...names].map(headerSafe).join(",")]);

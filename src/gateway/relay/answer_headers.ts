@@ -1,5 +1,8 @@
+import type { HeaderFields } from "@gateway/base/header_fields";
 import type { Protocol } from "@gateway/base/protocol";
 import { CODECS } from "@gateway/codecs";
+import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** Returns the headers that identify a request in its response. */
 export function idHeaders(
@@ -25,6 +28,29 @@ export function withRequestId(
     if (!named.some(([name]) => name === own[0])) named.push(own);
   }
   return named;
+}
+
+/**
+ * Returns the headers that an answer has beside those of every response. One names the fallback, if a fallback served.
+ * The others are the connection's quota for callers of Responses, because Codex shows them, unless the provider sent
+ * its own.
+ *
+ * @param answer The provider's headers that the caller receives.
+ */
+export function answerHeaders(
+  { operation, deployment: { connection, model }, head }: Attempt,
+  codexQuota: CodexQuota,
+  answer?: HeaderFields | undefined,
+): readonly [string, string][] {
+  const headers: [string, string][] = [];
+  if (model.id !== head.model) {
+    headers.push(["x-gateway-model", encodeURI(model.id.toWellFormed())]);
+  }
+  const hasQuota = answer !== undefined && hasCodexQuota(answer);
+  if (operation === "responses" && !hasQuota) {
+    headers.push(...codexQuota.headersOf(connection));
+  }
+  return headers;
 }
 
 /**
