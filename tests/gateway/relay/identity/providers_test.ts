@@ -9,10 +9,12 @@ import {
 } from "../../../support/gateway/identity_scene.ts";
 import { parseYaml } from "../../../support/yaml.ts";
 
-// The examples of docs/identity.md, with claims as each provider sends them.
+// The examples of docs/reference/identity_providers.md, with claims as each provider sends them.
 
 const root = new URL("../../../../", import.meta.url);
-const page = await Deno.readTextFile(new URL("docs/identity.md", root));
+const page = await Deno.readTextFile(
+  new URL("docs/reference/identity_providers.md", root),
+);
 const signer = await createSigner();
 
 /** Returns the YAML in a section of the page. */
