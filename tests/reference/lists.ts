@@ -1,5 +1,10 @@
 import { z } from "zod";
 import manifest from "../../deno.json" with { type: "json" };
+import { CHAT_PROVIDERS } from "../../src/codecs/dialects/chat_providers.ts";
+import type {
+  ChatProvider,
+  ChatRules,
+} from "../../src/codecs/dialects/chat_rules.ts";
 import {
   type HeaderGroup,
   WITHHELD_FROM_CALLER,
@@ -80,3 +85,43 @@ export function taskRows(except: ReadonlySet<string>): Rows {
     .filter(([task]) => !except.has(task))
     .map(([task, { description }]) => [code(task), description]);
 }
+
+/** The columns of chatRows, after the services. */
+export const CHAT_COLUMNS: readonly string[] = [
+  ...["stop strings", "tools", "a schema", "a schema beside tools"],
+  ...["`strict`", "thinking is set by", "earlier reasoning goes to"],
+];
+
+/** Returns a row for each provider of Chat Completions: the services, and what they accept of a translation. */
+export function chatRows(): Rows {
+  return CHAT_PROVIDERS.map((provider) => [
+    provider.services.map(code).join(", "),
+    ...[
+      chatCell(provider, "maxStops", countText),
+      chatCell(provider, "maxTools", countText),
+      chatCell(provider, "schemas", (is) => is ? "enforced" : "in words"),
+      chatCell(provider, "formatsWithTools", (is) => is ? "yes" : "in words"),
+      chatCell(provider, "mixedStrict", (is) => is ? "each tool" : "all tools"),
+      chatCell(provider, "reasoning", (one) => one),
+      chatCell(
+        provider,
+        "reasoningField",
+        (field) => field === undefined ? "none" : code(field),
+      ),
+    ],
+  ]);
+}
+
+/** Returns the text of a rule, and "by model" where models of the provider differ in it. */
+function chatCell<Name extends keyof ChatRules>(
+  { rules, models = [], otherModels }: ChatProvider,
+  name: Name,
+  textOf: (value: ChatRules[Name]) => string,
+): string {
+  const text = textOf(rules[name]);
+  const differs = [...models.map((row) => row.rules), otherModels ?? {}]
+    .some((other) => name in other && other[name] !== rules[name]);
+  return differs ? `${text}; by model` : text;
+}
+
+const countText = (most: number) => most === Infinity ? "any" : String(most);

@@ -23,6 +23,8 @@ import { configOptions } from "../support/gateway/config_options.ts";
 import { everyMetric } from "../support/gateway/every_metric.ts";
 import {
   alertRows,
+  CHAT_COLUMNS,
+  chatRows,
   taskRows,
   withheldFromCaller,
   withheldFromUpstream,
@@ -324,5 +326,8 @@ feature. [Translation](../translation.md) explains the words and the details. Th
 models are one of Anthropic, one of OpenAI (\`gpt-5.2\`) and one of a provider that
 imitates Chat Completions. Other providers accept more or less.`,
     table(head, rows),
+    "## Chat Completions, by service",
+    "What each service accepts. [Translation](../translation.md) says what happens beyond that.",
+    table(["services", ...CHAT_COLUMNS], chatRows()),
   );
 }
