@@ -17,8 +17,14 @@ globalThis.addEventListener("message", (event) => {
   if (port !== undefined) handleOrders(port);
 }, { once: true });
 
-/** The total length of bodies after which garbage is collected, in bytes. A collection takes some milliseconds. */
-const COLLECT_BYTES = 2 * 1024 * 1024;
+/**
+ * The total length of bodies after which garbage is collected, in bytes. A collection takes longer than the translation
+ * of a megabyte: V8 also drops the code that it has compiled.
+ */
+const COLLECT_BYTES = 8 * 1024 * 1024;
+
+/** The length of a body from which garbage is collected as soon as the body was read, in bytes. */
+const LONG_BYTES = 2 * 1024 * 1024;
 
 const collectGarbage = findCollector();
 
@@ -34,19 +40,22 @@ function handleOrders(port: MessagePort): void {
   /** The total length of the bodies since the last collection. */
   let bytes = 0;
 
-  /**
-   * Returns a function that frees a body after it was read. After many bytes it also collects the garbage, which V8
-   * alone would let grow to several times the length of the bodies.
-   */
-  function collectorOf(body: Uint8Array<ArrayBuffer>): () => void {
+  /** Frees a body after it was read, and collects the garbage of a long one. */
+  function free(body: Uint8Array<ArrayBuffer>): void {
     const { length } = body;
-    return () => {
-      new LongBytes([body]).free();
-      bytes += length;
-      if (bytes < COLLECT_BYTES) return;
-      bytes = 0;
-      collectGarbage();
-    };
+    new LongBytes([body]).free();
+    bytes += length;
+    if (length >= LONG_BYTES) collectGarbage();
+  }
+
+  /**
+   * Collects the garbage of many bodies, which V8 alone would let grow to several times their length. The report of the
+   * last one is sent by then, so that no request waits.
+   */
+  function collect(): void {
+    if (bytes < COLLECT_BYTES) return;
+    bytes = 0;
+    collectGarbage();
   }
 
   let onRecalled = (_reasoning: RecalledReasoning) => {};
@@ -67,15 +76,16 @@ function handleOrders(port: MessagePort): void {
       case "recalled":
         return onRecalled(order.reasoning);
       case "request": {
-        const collect = collectorOf(order.job.body);
-        const translating = translateBody(order.job, recall, collect);
-        const result = await translating.finally(collect);
+        const { body } = order.job;
+        const translating = translateBody(order.job, recall, () => free(body));
+        // A body that was not read is freed here; freeing twice does nothing.
+        const result = await translating.finally(() => free(body));
         return report({ kind: "request_done", result });
       }
       case "answer": {
         const { answer } = order.job;
         const result = translateWhole(order.job, randomIds);
-        if (answer instanceof Uint8Array) collectorOf(answer)();
+        if (answer instanceof Uint8Array) free(answer);
         return report({ kind: "answer_done", result });
       }
     }
@@ -84,7 +94,7 @@ function handleOrders(port: MessagePort): void {
   port.onmessage = ({ data }) => {
     handle(data).catch((error) =>
       report({ kind: "failed", error: sentError(error) })
-    );
+    ).finally(collect);
   };
 }
 
