@@ -46,10 +46,18 @@ export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
 export const ESCAPED_LETTERS = '"\\/bfnrt';
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** 1 for each of {@linkcode ESCAPED_LETTERS}. */
+const IS_ESCAPED = new Uint8Array(256);
+for (const byte of new TextEncoder().encode(ESCAPED_LETTERS)) {
+  IS_ESCAPED[byte] = 1;
+}
 
 /*
- * Most bytes of a request are in long strings. Plain ASCII is read four bytes at a time, and other characters by an
- * automaton that knows only strings. The table of the grammar handles the rest, byte by byte.
+ * Most bytes of a request are in long strings. Plain ASCII is read four bytes at a time, with the short escapes
+ * in it, and other characters by an automaton that knows only strings. The table of the grammar handles the rest, byte
+ * by byte.
  *
  * The automaton is a "shift-based DFA" (https://gist.github.com/pervognsen/218ea17743e1442e59bb60d29b1aa725). Each byte
  * has a row of 32 bits that holds the next state for all ten states. The value of a state is the position of its five
@@ -158,18 +166,26 @@ export function skipText(text: TextBytes, start: number): number {
 const MAX_UNFINISHED_BYTES = 3;
 
 /**
- * Skips plain bytes, four at a time.
+ * Skips plain bytes, four at a time, and the short escapes between them, such as the line feeds of code.
  *
- * @returns The offset of the first byte that is not plain, or of one of the last three bytes.
+ * @returns The offset of the first other byte, or of one of the last three bytes.
  */
 function skipPlain({ bytes, words }: TextBytes, start: number): number {
   const lastWord = bytes.length - 4;
   let position = start;
-  for (; position <= lastWord; position += 4) {
-    const marks = markSpecial(words.getInt32(position, true));
-    if (marks !== 0) return position + firstMarked(marks);
+  for (;;) {
+    let marks = 0;
+    for (; position <= lastWord; position += 4) {
+      marks = markSpecial(words.getInt32(position, true));
+      if (marks !== 0) break;
+    }
+    if (marks === 0) return position;
+    position += firstMarked(marks);
+    const isEscape = bytes[position] === BACKSLASH &&
+      IS_ESCAPED[bytes[position + 1] ?? 0] === 1;
+    if (!isEscape) return position;
+    position += 2;
   }
-  return position;
 }
 
 /**
