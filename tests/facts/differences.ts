@@ -7,7 +7,7 @@ import {
   EFFORT_WORDS,
   type EffortWord,
 } from "../../src/codecs/canonical/request/effort.ts";
-import { knownEfforts } from "../../src/codecs/dialects/effort.ts";
+import { CHAT_PROVIDERS } from "../../src/codecs/dialects/chat_providers.ts";
 import { openAiModelRules } from "../../src/codecs/dialects/openai_models.ts";
 import { dialectOf as chatDialectOf } from "../../src/codecs/chat/dialect.ts";
 import { dialectOf as messagesDialectOf } from "../../src/codecs/messages/dialect.ts";
@@ -85,39 +85,40 @@ function compareClaude(
   entry: JsonObject,
 ): string[] {
   const claude = parseClaudeModel(model);
-  const row = claude && claudeRowFor(claude)?.rules;
+  const row = claude && claudeRowFor(claude);
   if (row === undefined) return [];
-  const rules = messagesDialectOf({ service, model, endpoints: {} });
+  const { reasoning, sampling, continues, schemas, tools, turns, limits } =
+    messagesDialectOf({ service, model, endpoints: {} }).ability;
   return [
     ...(service === "anthropic"
-      ? effortLines(rules.reasoning.efforts ?? [], entry)
+      ? effortLines(reasoning.efforts ?? [], entry)
       : []),
     ...flagLine(
       "sampling",
-      rules.sampling !== "none",
+      sampling.free !== "never",
       entry.supports_sampling_params,
     ),
-    ...flagLine("prefill", rules.prefill, entry.supports_assistant_prefill),
+    ...flagLine("prefill", continues, entry.supports_assistant_prefill),
     ...flagLine(
       "schemas",
-      rules.schemas,
+      schemas.formatSchemas,
       entry.supports_native_structured_output,
     ),
     ...flagLine(
       "forced tools",
-      rules.forcedCalls,
+      tools.force !== "never",
       entry.supports_forced_tool_use,
     ),
     ...flagLine(
       "system messages anywhere",
-      rules.systemAnywhere,
+      turns.systemAnywhere,
       entry.supports_mid_conversation_system,
     ),
     ...(service === "anthropic" &&
         typeof entry.max_output_tokens === "number" &&
-        entry.max_output_tokens !== rules.maxOutputTokens
+        entry.max_output_tokens !== limits.mostOutputTokens
       ? [
-        `output limit: ${entry.max_output_tokens}, here ${rules.maxOutputTokens}`,
+        `output limit: ${entry.max_output_tokens}, here ${limits.mostOutputTokens}`,
       ]
       : []),
   ];
@@ -128,19 +129,27 @@ function compareChat(
   model: string,
   entry: JsonObject,
 ): string[] {
-  const dialect = chatDialectOf({ service, model });
+  const { ability, reasoning } = chatDialectOf({ service, model });
+  const hasRows = CHAT_PROVIDERS.some(({ services, families }) =>
+    services.includes(service) && families !== undefined
+  );
   const efforts = openAiModelRules({ service, model })?.efforts ??
-    dialect.thinking?.efforts ??
-    (dialect.effort === undefined ? undefined : knownEfforts(dialect.effort));
+    (hasRows ? ability.reasoning.efforts : undefined);
   return [
     ...(efforts === undefined ? [] : effortLines(efforts, entry)),
-    ...(dialect.thinking === undefined ? [] : flagLine(
-      "sampling",
-      !dialect.thinking.fixedSampling,
-      entry.supports_sampling_params,
-    )),
+    ...(reasoning === "switch"
+      ? flagLine(
+        "sampling",
+        ability.sampling.free !== "never",
+        entry.supports_sampling_params,
+      )
+      : []),
     ...(service === "deepseek"
-      ? flagLine("pictures", dialect.mediaOfResults, entry.supports_vision)
+      ? flagLine(
+        "pictures",
+        ability.turns.mediaOfResults,
+        entry.supports_vision,
+      )
       : []),
     ...(service === "openai" && /^o\d/.test(model)
       ? flagLine(
@@ -150,7 +159,11 @@ function compareChat(
       )
       : []),
     ...(service === "groq"
-      ? flagLine("schemas", dialect.schemas, entry.supports_response_schema)
+      ? flagLine(
+        "schemas",
+        ability.schemas.formatSchemas,
+        entry.supports_response_schema,
+      )
       : []),
   ];
 }

@@ -46,15 +46,16 @@ export const chatCodec: Codec = {
     user: ["safety_identifier"],
   },
   toolSupport(target) {
-    const { fullToolset, isClaude, maxTools } = dialectOf(target);
+    const { ability, isClaude } = dialectOf(target);
+    const { full } = ability.tools;
     return {
-      custom: fullToolset,
+      custom: full,
       namespaces: false,
-      maxNameLength: 64,
+      maxNameLength: ability.limits.mostNameCharacters,
       // OpenAI's names may begin with a digit or a dash. Gemini and Kimi refuse these.
-      letterFirst: !fullToolset,
+      letterFirst: !full,
       limitsPropertyNames: isClaude,
-      maxTools,
+      maxTools: ability.limits.mostTools,
     };
   },
   decodeRequest,

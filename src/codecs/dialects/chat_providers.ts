@@ -2,7 +2,6 @@ import { wordList } from "@gateway/base/collections";
 import {
   type ChatProvider,
   COMPATIBLE_CHAT,
-  OPENAI_CHAT,
   OPENCODE_SOURCE,
 } from "./chat_rules.ts";
 import { XAI_MAX_TOOLS, XAI_TOOLS_SOURCE } from "./responses_providers.ts";
@@ -32,20 +31,21 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Expected an array with maximum length 128"
       "https://github.com/zed-industries/zed/issues/42393",
     ],
-    rules: OPENAI_CHAT,
+    rows: [],
   },
   {
     // Another gateway adjusts the request to its own upstream.
     services: ["gateway"],
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
-    rules: {
-      ...OPENAI_CHAT,
-      reasoningField: "reasoning_content",
-      cache: "cache_control",
-      topK: true,
-      maxTools: Infinity,
-      fitsModel: true,
-    },
+    rows: [{
+      ability: {
+        settings: { topK: true },
+        limits: { mostTools: Infinity },
+        cacheMarks: "content_and_tools",
+      },
+      spelling: { reasoningField: "reasoning_content" },
+    }],
+    fitsModel: true,
   },
   {
     services: ["openrouter"],
@@ -55,16 +55,16 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // Shows what may replace a lost signature of Gemini.
       "https://github.com/RooCodeInc/Roo-Code/blob/main/src/api/providers/openrouter.ts",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      textParts: true,
-      reasoning: "router",
-      reasoningField: "reasoning",
-      signatures: "reasoning_details",
-      topK: true,
-      cache: "cache_control",
-      fitsModel: true,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: { settings: { topK: true }, cacheMarks: "content_and_tools" },
+      spelling: {
+        textParts: true,
+        reasoning: "router",
+        reasoningField: "reasoning",
+        signatures: "reasoning_details",
+      },
+    }],
+    fitsModel: true,
   },
   {
     services: ["zai", "bigmodel"],
@@ -74,14 +74,15 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "this error occur when sending a completion request with zero `user` role messages in it"
       "https://github.com/anomalyco/opencode/issues/2557",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      schemas: false,
-      maxStops: 1,
-      reasoning: "switch",
-      models: GLM_MODELS,
-      demandsUser: true,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        schemas: { formatSchemas: false },
+        limits: { mostStops: 1 },
+        turns: { demandsUser: true },
+      },
+      spelling: { reasoning: "switch" },
+    }],
+    families: GLM_MODELS,
   },
   {
     services: ["kimi", "moonshot"],
@@ -89,14 +90,11 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://platform.kimi.ai/docs/api/chat",
       "https://platform.kimi.ai/docs/api/partial",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      maxStops: 5,
-      reasoning: "switch",
-      models: KIMI_MODELS,
-      reasoningOnAll: true,
-      continueField: "partial",
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: { limits: { mostStops: 5 }, turns: { reasoningOnAll: true } },
+      spelling: { reasoning: "switch", continueField: "partial" },
+    }],
+    families: KIMI_MODELS,
   },
   {
     services: ["deepseek"],
@@ -106,21 +104,21 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "unknown variant `image_url`, expected `text`"
       "https://github.com/nesquena/hermes-webui/issues/2297",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      schemas: false,
-      maxStops: 16,
-      reasoning: "switch",
-      models: DEEPSEEK_MODELS,
-      reasoningOnAll: true,
-      mediaOfResults: false,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        schemas: { formatSchemas: false },
+        limits: { mostStops: 16 },
+        turns: { reasoningOnAll: true, mediaOfResults: false },
+      },
+      spelling: { reasoning: "switch" },
+    }],
+    families: DEEPSEEK_MODELS,
     models: [
       {
         models: /vision/,
         examples: ["deepseek-v4-flash-vision-exp"],
         sources: ["https://github.com/proma-ai/Proma/issues/1794"],
-        rules: { mediaOfResults: true },
+        rules: { ability: { turns: { mediaOfResults: true } } },
       },
     ],
   },
@@ -130,12 +128,11 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://platform.minimax.io/docs/api-reference/text-openai-api",
       "https://github.com/cisco-ai-defense/skill-scanner/pull/115",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      schemas: false,
-      reasoning: "switch",
-      models: MINIMAX_MODELS,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: { schemas: { formatSchemas: false } },
+      spelling: { reasoning: "switch", thinkingWord: "adaptive" },
+    }],
+    families: MINIMAX_MODELS,
   },
   {
     services: ["groq"],
@@ -150,14 +147,14 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "'tools' : maximum number of items is 128"
       "https://github.com/gsd-build/gsd-2/issues/4376",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      maxTools: 128,
-      formatsWithTools: false,
-      maxStops: 4,
-      effortModels: GROQ_MODELS,
-      reasoningField: "reasoning",
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        limits: { mostTools: 128, mostStops: 4 },
+        schemas: { formatsWithTools: false },
+      },
+      spelling: { reasoningField: "reasoning" },
+    }],
+    families: GROQ_MODELS,
     models: [
       {
         // "This model does not support response format `json_schema`"
@@ -167,7 +164,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
           "https://console.groq.com/docs/structured-outputs",
           "https://github.com/ItzCrazyKns/Vane/issues/980",
         ],
-        rules: { schemas: false },
+        rules: { ability: { schemas: { formatSchemas: false } } },
       },
     ],
   },
@@ -180,14 +177,17 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Tools with mixed values for 'strict' are not allowed."
       "https://github.com/mpfaffenberger/code_puppy/pull/368",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      limitField: "max_completion_tokens",
-      formatsWithTools: false,
-      mixedStrict: false,
-      effortModels: GPT_OSS_MODELS,
-      reasoningField: undefined,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        schemas: { formatsWithTools: false },
+        tools: { mixedStrict: false },
+      },
+      spelling: {
+        limitField: "max_completion_tokens",
+        reasoningField: undefined,
+      },
+    }],
+    families: GPT_OSS_MODELS,
   },
   {
     services: ["mistral"],
@@ -199,18 +199,20 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/danny-avila/LibreChat/pull/12144",
       OPENCODE_SOURCE,
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      filePart: "document_url",
-      effortModels: MISTRAL_MODELS,
-      reasoningField: undefined,
-      userAfterTool: false,
-      shortCallIds: true,
-      continueField: "prefix",
-      streamOptions: false,
-      refusesUser: true,
-      seedField: "random_seed",
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        turns: { userAfterTool: false, shortCallIds: true },
+        settings: { user: false },
+      },
+      spelling: {
+        filePart: "document_url",
+        reasoningField: undefined,
+        continueField: "prefix",
+        streamOptions: false,
+        seedField: "random_seed",
+      },
+    }],
+    families: MISTRAL_MODELS,
   },
   {
     // The v1 API of Azure documents no cache breakpoints. Each model has its own settings.
@@ -222,8 +224,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // DeepSeek's efforts, and `reasoning_content`
       "https://github.com/earendil-works/pi/issues/9645",
     ],
-    rules: { ...OPENAI_CHAT, cache: undefined },
-    otherModels: { ...COMPATIBLE_CHAT, reasoningField: undefined },
+    rows: [{ ability: { cacheMarks: "none" } }],
+    otherModels: [COMPATIBLE_CHAT, { spelling: { reasoningField: undefined } }],
     models: [
       {
         // These models think, and need the earlier reasoning of their calls. Models of other makers may refuse the
@@ -235,7 +237,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
           // Kimi at Foundry needs `reasoning_content` in turns with calls.
           "https://github.com/BerriAI/litellm/pull/36919",
         ],
-        rules: { reasoningField: "reasoning_content" },
+        rules: { spelling: { reasoningField: "reasoning_content" } },
       },
     ],
   },
@@ -246,7 +248,9 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "The 'max_tokens' parameter is not supported, use 'max_completion_tokens' instead"
       "https://github.com/CherryHQ/cherry-studio/issues/9655",
     ],
-    rules: { ...COMPATIBLE_CHAT, limitField: "max_completion_tokens" },
+    rows: [COMPATIBLE_CHAT, {
+      spelling: { limitField: "max_completion_tokens" },
+    }],
   },
   {
     services: ["gemini", "vertex"],
@@ -264,15 +268,14 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "At most 512 function declarations can be specified."
       "https://github.com/google-gemini/gemini-cli/issues/19083",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      maxTools: 512,
-      maxStops: 5,
-      effortModels: GEMINI_MODELS,
-      reasoningField: undefined,
-      signatures: "extra_content",
-      namesResults: true,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        limits: { mostTools: 512, mostStops: 5 },
+        turns: { namesResults: true },
+      },
+      spelling: { reasoningField: undefined, signatures: "extra_content" },
+    }],
+    families: GEMINI_MODELS,
     models: [
       {
         // "Function calling with a response mime type: 'application/json' is unsupported"
@@ -284,7 +287,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
           // Gemini 3 accepts tools together with a format.
           "https://github.com/simstudioai/sim/pull/4184",
         ],
-        rules: { formatsWithTools: false },
+        rules: { ability: { schemas: { formatsWithTools: false } } },
       },
     ],
   },
@@ -298,12 +301,10 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/miaoxworld/NativeTavern/issues/83",
       XAI_TOOLS_SOURCE,
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      effortModels: XAI_MODELS,
-      maxStops: 0,
-      maxTools: XAI_MAX_TOOLS,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: { limits: { mostStops: 0, mostTools: XAI_MAX_TOOLS } },
+    }],
+    families: XAI_MODELS,
   },
   {
     services: ["cohere"],
@@ -313,14 +314,15 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "we now support logprogs, max_completion_tokens, and stream_options"
       "https://github.com/cohere-ai/cohere-developer-experience/pull/606",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      schemas: false,
-      maxStops: 5,
-      effortModels: COHERE_MODELS,
-      reasoningField: undefined,
-      refusesUser: true,
-    },
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        schemas: { formatSchemas: false },
+        limits: { mostStops: 5 },
+        settings: { user: false },
+      },
+      spelling: { reasoningField: undefined },
+    }],
+    families: COHERE_MODELS,
   },
   {
     services: ["dashscope"],
@@ -331,20 +333,22 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Json mode response is not supported when enable_thinking is true"
       "https://github.com/presenton/presenton/issues/184",
     ],
-    rules: {
-      ...COMPATIBLE_CHAT,
-      // Some models of DashScope answer only with a stream, and all models can stream.
-      maxWholeTokens: -1,
-      json: "none",
-      schemas: false,
-      reasoning: "switch",
-      models: QWEN_MODELS,
-    },
+
+    // Some models of DashScope answer only with a stream, and all models can stream.
+    rows: [COMPATIBLE_CHAT, {
+      ability: {
+        limits: { mostWholeTokens: -1 },
+        schemas: { json: "none", formatSchemas: false },
+      },
+      spelling: { reasoning: "switch" },
+    }],
+    families: QWEN_MODELS,
   },
   {
     services: ["volcengine"],
     sources: ["https://docs.byteplus.com/zh-TW/docs/Byteplus_LAS/Chat_API"],
-    rules: { ...COMPATIBLE_CHAT, effortModels: DOUBAO_MODELS, maxStops: 0 },
+    rows: [COMPATIBLE_CHAT, { ability: { limits: { mostStops: 0 } } }],
+    families: DOUBAO_MODELS,
   },
   {
     services: ["nvidia"],
@@ -353,7 +357,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // The efforts that the endpoint accepts, by model.
       "https://github.com/anomalyco/models.dev/pull/2111",
     ],
-    rules: { ...COMPATIBLE_CHAT, effortModels: GPT_OSS_MODELS },
+    rows: [COMPATIBLE_CHAT],
+    families: GPT_OSS_MODELS,
   },
   {
     services: ["fireworks"],
@@ -362,7 +367,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Requests with max_tokens > 4096 must have stream=true"
       "https://github.com/nullclaw/nullclaw/pull/231",
     ],
-    rules: { ...COMPATIBLE_CHAT, maxWholeTokens: 4096 },
+    rows: [COMPATIBLE_CHAT, { ability: { limits: { mostWholeTokens: 4096 } } }],
   },
   {
     services: ["lmstudio"],
@@ -373,7 +378,9 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
       "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
     ],
-    rules: { ...COMPATIBLE_CHAT, json: "schema", namedChoice: false },
+    rows: [COMPATIBLE_CHAT, {
+      ability: { schemas: { json: "schema" }, tools: { force: "any" } },
+    }],
   },
   {
     // Servers without a known difference.
@@ -392,6 +399,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
       "https://docs.litellm.ai/docs/proxy/user_keys",
     ],
-    rules: COMPATIBLE_CHAT,
+    rows: [COMPATIBLE_CHAT],
   },
 ];

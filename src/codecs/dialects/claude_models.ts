@@ -1,6 +1,13 @@
-import type { Effort } from "../canonical/request/request.ts";
+import {
+  type Ability,
+  type AbilityRow,
+  ALL_SETTINGS,
+  SAMPLING_SETTINGS,
+  withRows,
+} from "../canonical/request/ability.ts";
 import { ALL_EFFORTS } from "../canonical/request/effort.ts";
-import type { ReasoningAbility } from "../canonical/request/ability.ts";
+import type { Effort } from "../canonical/request/request.ts";
+import { ALL_SCHEMAS } from "../canonical/schema/schema_subset.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
 interface ClaudeRow {
@@ -11,7 +18,12 @@ interface ClaudeRow {
   /** Ids that match this row and no row above it. */
   readonly examples: readonly string[];
   readonly sources: readonly string[];
-  readonly rules: MessagesRules;
+  readonly ability: Ability;
+  /**
+   * True when it checks earlier thinking against its original prefix, since Fable 5.1 introduced preserved thinking;
+   * absent: false.
+   */
+  readonly isChecked?: boolean;
 }
 
 const MODELS_PAGE =
@@ -30,73 +42,119 @@ const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 export const CLAUDE_EFFORTS: readonly Effort[] = ALL_EFFORTS
   .filter((effort) => effort !== "minimal");
 
-/** The rules of the first generation. Each later generation lists its changes. */
-const FIRST: MessagesRules = {
-  maxOutputTokens: 4096,
+/** What the first generation takes. Each later generation lists its changes. */
+export const FIRST_CLAUDE: Ability = {
+  protocol: "messages",
   reasoning: { byDefault: false, modes: [], efforts: [] },
-  sampling: "all",
-  forcedCalls: true,
-  systemAnywhere: false,
-  prefill: true,
-  schemas: false,
-  unsignedThinking: false,
-  thinkingBinding: "noted",
-  serviceTiers: true,
-  maxNameLength: 128,
+  tools: {
+    full: false,
+    force: "named",
+    forbid: true,
+    webSearch: false,
+    mixedStrict: true,
+    parallel: true,
+  },
+  schemas: {
+    subset: ALL_SCHEMAS,
+    enforces: "none",
+    json: "none",
+    formatSchemas: false,
+    formatsWithTools: true,
+  },
+  sampling: {
+    free: "without_reasoning",
+    fixed: SAMPLING_SETTINGS,
+    leastTopP: 0.95,
+    both: true,
+    mostTemperature: 1,
+  },
+  limits: {
+    leastOutputTokens: 0,
+    mostOutputTokens: 4096,
+    usualOutputTokens: 32_000,
+    mostWholeTokens: Infinity,
+    mostStops: Infinity,
+    blankStops: false,
+    mostCacheMarks: 4,
+    mostTools: Infinity,
+    mostNameCharacters: 128,
+  },
+  turns: {
+    systemAnywhere: false,
+    unsignedReasoning: false,
+    reasoningOfCalls: false,
+    reasoningOnAll: false,
+    mediaOfResults: true,
+    ownAudio: false,
+    demandsUser: false,
+    userAfterTool: true,
+    namesResults: false,
+    shortCallIds: false,
+  },
+  settings: {
+    ...ALL_SETTINGS,
+    seed: false,
+    frequencyPenalty: false,
+    presencePenalty: false,
+    verbosity: false,
+    metadata: false,
+    logprobs: false,
+    webSearch: false,
+    cacheOptions: false,
+    cacheRetention: false,
+    safetyIdentifier: false,
+  },
+  tiers: ["auto", "standard", "priority"],
+  cacheMarks: "content_and_tools",
+  continues: true,
+  names: false,
+  citations: true,
 };
 
-const WITH_BUDGET: MessagesRules = {
-  ...FIRST,
-  maxOutputTokens: 64_000,
+const WITH_BUDGET = withRows(FIRST_CLAUDE, {
+  limits: { mostOutputTokens: 64_000 },
   reasoning: {
-    ...FIRST.reasoning,
     modes: ["budget", "off"],
     bars: ["forced_call", "lost_reasoning"],
   },
+});
+
+/** The row of models that enforce schemas. */
+export const ENFORCES_SCHEMAS: AbilityRow = {
+  schemas: { enforces: "closed", formatSchemas: true },
 };
 
-const WITH_SCHEMAS: MessagesRules = {
-  ...WITH_BUDGET,
-  sampling: "one",
-  schemas: true,
-};
+const UP_TO_32_000: AbilityRow = { limits: { mostOutputTokens: 32_000 } };
 
-const WITH_EFFORTS: ReasoningAbility = {
-  ...WITH_BUDGET.reasoning,
-  effortWhenOff: true,
-};
+const WITH_SCHEMAS = withRows(WITH_BUDGET, {
+  ...ENFORCES_SCHEMAS,
+  sampling: { both: false },
+});
 
-const ADAPTIVE: MessagesRules = {
-  ...WITH_SCHEMAS,
-  maxOutputTokens: 128_000,
+const ADAPTIVE = withRows(WITH_SCHEMAS, {
+  limits: { mostOutputTokens: 128_000 },
   reasoning: {
-    byDefault: false,
     modes: ["adaptive", "off"],
     efforts: CLAUDE_EFFORTS,
     effortWhenOff: true,
     bars: ["forced_call"],
   },
-  sampling: "none",
-  prefill: false,
-};
+  sampling: { free: "never", leastTopP: 0.99, both: true },
+  continues: false,
+});
 
-const FIFTH: MessagesRules = { ...ADAPTIVE, systemAnywhere: true };
+const FIFTH = withRows(ADAPTIVE, { turns: { systemAnywhere: true } });
 
-const ALWAYS_THINKING: MessagesRules = {
-  ...FIFTH,
+const ALWAYS_THINKING = withRows(FIFTH, {
   reasoning: {
     byDefault: true,
     modes: ["adaptive"],
-    efforts: CLAUDE_EFFORTS,
     least: CLAUDE_EFFORTS[0],
+    effortWhenOff: false,
+    bars: [],
   },
-  forcedCalls: false,
-};
-
-/** Fable 5.1 introduced preserved thinking. */
-const PRESERVED: Pick<MessagesRules, "thinkingBinding"> = {
-  thinkingBinding: "checked",
-};
+  tools: { force: "never" },
+});
 
 /**
  * The generations of Claude models. The first row that matches counts. Unknown newer models get the rules of the newest
@@ -108,56 +166,54 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
     from: 501,
     examples: ["claude-fable-5-2", "claude-mythos-5-1", "claude-fable-5-1"],
     sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
-    rules: { ...ALWAYS_THINKING, ...PRESERVED },
+    ability: ALWAYS_THINKING,
+    isChecked: true,
   },
   {
     families: ["fable", "mythos"],
     from: 0,
     examples: ["claude-fable-5", "claude-mythos-5"],
     sources: [CLIENT_PAGE, THINKING_PAGE],
-    rules: ALWAYS_THINKING,
+    ability: ALWAYS_THINKING,
   },
   {
     families: ["haiku"],
     from: 505,
     examples: ["claude-haiku-5-5"],
     sources: [CLIENT_PAGE, PRESERVED_PAGE],
-    rules: { ...FIFTH, ...PRESERVED },
+    ability: FIFTH,
+    isChecked: true,
   },
   {
     families: ["sonnet"],
     from: 505,
     examples: ["claude-sonnet-5-5"],
     sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
-    rules: {
-      ...FIFTH,
-      ...PRESERVED,
-      reasoning: {
-        ...FIFTH.reasoning,
-        modes: ["adaptive", "between_tools"],
-        bars: [],
-      },
-      forcedCalls: false,
-    },
+    ability: withRows(FIFTH, {
+      reasoning: { modes: ["adaptive", "between_tools"], bars: [] },
+      tools: { force: "never" },
+    }),
+    isChecked: true,
   },
   {
     from: 505,
     examples: ["claude-opus-5-5", "claude-opus-7", "claude-next"],
     sources: [CLIENT_PAGE, THINKING_PAGE, PRESERVED_PAGE],
-    rules: { ...ALWAYS_THINKING, ...PRESERVED },
+    ability: ALWAYS_THINKING,
+    isChecked: true,
   },
   {
     from: 500,
     examples: ["claude-opus-5", "claude-sonnet-5", "claude-haiku-5-1"],
     sources: [CLIENT_PAGE, MIGRATION_PAGE],
-    rules: FIFTH,
+    ability: FIFTH,
   },
   {
     families: ["opus"],
     from: 408,
     examples: ["claude-opus-4-8"],
     sources: [CLIENT_PAGE, MIGRATION_PAGE],
-    rules: FIFTH,
+    ability: FIFTH,
   },
   {
     from: 407,
@@ -166,7 +222,7 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
       "https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7#sampling-parameters-removed",
       THINKING_PAGE,
     ],
-    rules: ADAPTIVE,
+    ability: ADAPTIVE,
   },
   {
     from: 406,
@@ -177,26 +233,24 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
       // "This model does not support assistant message prefill."
       "https://github.com/anomalyco/opencode/issues/22404",
     ],
-    rules: {
-      ...WITH_SCHEMAS,
-      maxOutputTokens: 128_000,
-      prefill: false,
+    ability: withRows(WITH_SCHEMAS, {
+      limits: { mostOutputTokens: 128_000 },
       reasoning: {
-        ...WITH_EFFORTS,
         modes: ["adaptive", "budget", "off"],
         efforts: ["low", "medium", "high", "max"],
+        effortWhenOff: true,
       },
-    },
+      continues: false,
+    }),
   },
   {
     families: ["opus"],
     from: 405,
     examples: ["claude-opus-4-5"],
     sources: [EFFORT_PAGE, MODELS_PAGE],
-    rules: {
-      ...WITH_SCHEMAS,
-      reasoning: { ...WITH_EFFORTS, efforts: ["low", "medium", "high"] },
-    },
+    ability: withRows(WITH_SCHEMAS, {
+      reasoning: { efforts: ["low", "medium", "high"], effortWhenOff: true },
+    }),
   },
   {
     from: 405,
@@ -205,7 +259,7 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
       MODELS_PAGE,
       "https://platform.claude.com/docs/en/build-with-claude/structured-outputs",
     ],
-    rules: WITH_SCHEMAS,
+    ability: WITH_SCHEMAS,
   },
   {
     // Temperature and `top_p` exclude each other from here on.
@@ -216,32 +270,32 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
       "https://github.com/aws-samples/bedrock-chat/pull/979",
       MODELS_PAGE,
     ],
-    rules: { ...WITH_SCHEMAS, maxOutputTokens: 32_000 },
+    ability: withRows(WITH_SCHEMAS, UP_TO_32_000),
   },
   {
     families: ["opus"],
     from: 400,
     examples: ["claude-opus-4-20250514"],
     sources: [MODELS_PAGE],
-    rules: { ...WITH_BUDGET, maxOutputTokens: 32_000 },
+    ability: withRows(WITH_BUDGET, UP_TO_32_000),
   },
   {
     from: 307,
     examples: ["claude-3-7-sonnet-latest", "claude-sonnet-4-0"],
     sources: [MODELS_PAGE, THINKING_PAGE],
-    rules: WITH_BUDGET,
+    ability: WITH_BUDGET,
   },
   {
     from: 305,
     examples: ["claude-3-5-sonnet-20241022", "claude-3-5-haiku-latest"],
     sources: [MODELS_PAGE],
-    rules: { ...FIRST, maxOutputTokens: 8192 },
+    ability: withRows(FIRST_CLAUDE, { limits: { mostOutputTokens: 8192 } }),
   },
   {
     from: 0,
     examples: ["claude-3-haiku-20240307", "claude-3-opus"],
     sources: [MODELS_PAGE],
-    rules: FIRST,
+    ability: FIRST_CLAUDE,
   },
 ];
 
@@ -291,36 +345,6 @@ function isFamily(
   word: string | undefined,
 ): word is Exclude<ClaudeModel["family"], "other"> {
   return word !== undefined && FAMILY_REGEXP.test(word);
-}
-
-/** The features and limits of a model with the Messages protocol. */
-export interface MessagesRules {
-  /** The highest output limit, in tokens; `undefined` when it is unknown. */
-  readonly maxOutputTokens: number | undefined;
-  /** The reasoning settings that it takes, with the modes as types of `thinking`. */
-  readonly reasoning: ReasoningAbility;
-  /**
-   * The sampling settings that it accepts. `free`: all. `all`: all while it does not think. `one`: as `all`, but not
-   * `temperature` and `top_p` together. `none`: none but the defaults.
-   */
-  readonly sampling: "free" | "all" | "one" | "none";
-  /** True when a request may force a tool call. */
-  readonly forcedCalls: boolean;
-  /** True when messages may have `role: "system"`. */
-  readonly systemAnywhere: boolean;
-  /** True when the model continues an assistant message at the end of a request; if false, it rejects the request. */
-  readonly prefill: boolean;
-  /** True when a schema can be enforced for answers and tool arguments. */
-  readonly schemas: boolean;
-  /** True when it accepts earlier thinking without a signature. */
-  readonly unsignedThinking: boolean;
-  /**
-   * The check of earlier thinking against its original prefix. `checked`: this model checks it. `noted`: a later model
-   * of the same provider may check it. `none`: no model checks it.
-   */
-  readonly thinkingBinding: "checked" | "noted" | "none";
-  readonly serviceTiers: boolean;
-  readonly maxNameLength: number;
 }
 
 /** The features of a Messages provider that do not depend on the model. */

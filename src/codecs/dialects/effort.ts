@@ -1,24 +1,5 @@
 import { isNonEmpty } from "@gateway/base/collections";
-import {
-  ALL_EFFORTS,
-  EFFORT_WORDS,
-  type EffortWord,
-} from "../canonical/request/effort.ts";
-
-export interface EffortRules {
-  /** The provider's names of the efforts that the model accepts, from low to high; empty when it accepts none. */
-  readonly words: Readonly<Partial<Record<EffortWord, string>>>;
-}
-
-/** Returns the rules of a model that accepts the efforts by their own names. */
-export function effortRules(efforts: readonly EffortWord[]): EffortRules {
-  return { words: Object.fromEntries(efforts.map((word) => [word, word])) };
-}
-
-/** Returns the efforts of a row, from low to high. */
-export function knownEfforts({ words }: EffortRules): readonly EffortWord[] {
-  return EFFORT_WORDS.filter((word) => words[word] !== undefined);
-}
+import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
 
 /**
  * Returns the efforts that all rows have. Rows without efforts are skipped, because they are for another kind of model.
@@ -30,14 +11,6 @@ export function commonEfforts(
   return ALL_EFFORTS.filter((word) =>
     known.length > 0 && known.every((words) => words.includes(word))
   );
-}
-
-/**
- * Joins a maker's rows to the efforts that all rows have; the `strictest` for {@linkcode rulesFor}. The efforts keep
- * their own names, because makers do not rename efforts.
- */
-export function strictestEffort(rows: readonly EffortRules[]): EffortRules {
-  return effortRules(commonEfforts(rows.map(knownEfforts)));
 }
 
 /**

@@ -1,15 +1,14 @@
-import type { EffortRules, ModelRow } from "./effort.ts";
+import { type ChatRow, efforts } from "./chat_rules.ts";
+import type { ModelRow } from "./effort.ts";
 
-type EffortModels = readonly ModelRow<EffortRules>[];
-
-const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
+type EffortModels = readonly ModelRow<ChatRow>[];
 
 /** The last row of a host, for models without efforts. */
 const others = (
   examples: readonly string[],
   source: string,
-): ModelRow<EffortRules> => (
-  { models: /^/, examples, sources: [source], rules: { words: {} } }
+): ModelRow<ChatRow> => (
+  { models: /^/, examples, sources: [source], rules: efforts() }
 );
 
 const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
@@ -19,20 +18,23 @@ export const GROQ_MODELS: EffortModels = [
     models: /^gpt-oss/,
     examples: ["openai/gpt-oss-120b", "gpt-oss-safeguard-20b"],
     sources: [GROQ_PAGE],
-    rules: { words: THREE_EFFORTS },
+    rules: efforts("low", "medium", "high"),
   },
   {
     // "`reasoning_effort` must be one of `none` or `default`"
     models: /^qwen3(?:-|\.[0-6])/,
     examples: ["qwen/qwen3-32b", "qwen3.6-27b"],
     sources: [GROQ_PAGE],
-    rules: { words: { none: "none", high: "default" } },
+    rules: {
+      ...efforts("none", "high"),
+      spelling: { effortWords: { high: "default" } },
+    },
   },
   {
     models: /^qwen/,
     examples: ["qwen/qwen3.8-27b"],
     sources: ["https://console.groq.com/docs/api-reference"],
-    rules: { words: { none: "none", ...THREE_EFFORTS } },
+    rules: efforts("none", "low", "medium", "high"),
   },
   others(
     ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
@@ -48,7 +50,7 @@ export const MISTRAL_MODELS: EffortModels = [
       /^(?:mistral-(?:(?:small|medium)(?:$|-2[6-9]|-3)|large-4|vibe|code-agent)|devstral(?:-small|-medium)?$)/,
     examples: ["mistral-small-latest", "mistral-medium-3-5", "mistral-large-4"],
     sources: [MISTRAL_PAGE, "https://pypi.org/project/litellm/"],
-    rules: { words: { none: "none", high: "high" } },
+    rules: efforts("none", "high"),
   },
   others(["mistral-large-latest", "magistral-medium-latest"], MISTRAL_PAGE),
 ];
@@ -65,20 +67,20 @@ export const GEMINI_MODELS: EffortModels = [
       GEMINI_PAGE,
       "https://discuss.ai.google.dev/t/gemini-3-preview-openai-compatible-rejects-reasoning-effort-medium-works-with-low-and-high/112648",
     ],
-    rules: { words: { low: "low", high: "high" } },
+    rules: efforts("low", "high"),
   },
   {
     models: /^gemini-2\.5-pro/,
     examples: ["gemini-2.5-pro"],
     sources: [GEMINI_PAGE],
-    rules: { words: THREE_EFFORTS },
+    rules: efforts("low", "medium", "high"),
   },
   {
     // Of all generations, only this one is known to accept `none`.
     models: /^gemini-2\.5/,
     examples: ["gemini-2.5-flash"],
     sources: [GEMINI_PAGE],
-    rules: { words: { none: "none", ...THREE_EFFORTS } },
+    rules: efforts("none", "low", "medium", "high"),
   },
   {
     // "Invalid reasoning_effort: minimal."
@@ -88,14 +90,14 @@ export const GEMINI_MODELS: EffortModels = [
       GEMINI_PAGE,
       "https://discuss.ai.google.dev/t/title-reasoning-effort-minimal-not-working-for-gemini-3-flash-despite-documentation/117875",
     ],
-    rules: { words: THREE_EFFORTS },
+    rules: efforts("low", "medium", "high"),
   },
   {
     // Other makers, on Vertex, are not known to take an effort.
     models: /^(?:gemini-[12](?!\d)|(?!gemini))/,
     examples: ["gemini-2.0-flash-001", "gemma-4-31b", "meta/llama-4"],
     sources: [GEMINI_PAGE],
-    rules: { words: {} },
+    rules: efforts(),
   },
 ];
 
@@ -110,31 +112,31 @@ export const XAI_MODELS: EffortModels = [
     models: /^grok-3-mini/,
     examples: ["grok-3-mini", "grok-3-mini-fast"],
     sources: [XAI_PAGE, XAI_TESTED],
-    rules: { words: { low: "low", high: "high" } },
+    rules: efforts("low", "high"),
   },
   {
     models: /^grok-4\.3(?!\d)/,
     examples: ["grok-4.3"],
     sources: [XAI_PAGE, XAI_TESTED],
-    rules: { words: { none: "none", ...THREE_EFFORTS } },
+    rules: efforts("none", "low", "medium", "high"),
   },
   {
     models: /^grok-4\.6(?!\d)/,
     examples: ["grok-4.6"],
     sources: ["https://github.com/mnfst/modelparams.dev/pull/330"],
-    rules: { words: { ...THREE_EFFORTS, xhigh: "xhigh" } },
+    rules: efforts("low", "medium", "high", "xhigh"),
   },
   {
     models: /^grok-4\.[57](?!\d)/,
     examples: ["grok-4.5", "grok-4.7"],
     sources: ["https://github.com/mnfst/modelparams.dev/pull/330"],
-    rules: { words: THREE_EFFORTS },
+    rules: efforts("low", "medium", "high"),
   },
   {
     models: /^grok-(?:[23]|4(?:\.(?:[12](?!\d)|20)|(?!\.))|code)/,
     examples: ["grok-4", "grok-4.20-0309-reasoning", "grok-code-fast-1"],
     sources: [XAI_TESTED],
-    rules: { words: {} },
+    rules: efforts(),
   },
 ];
 
@@ -144,7 +146,7 @@ export const COHERE_MODELS: EffortModels = [
     models: /^command-a-(?:reasoning|plus)/,
     examples: ["command-a-reasoning-08-2025"],
     sources: ["https://docs.cohere.com/docs/compatibility-api"],
-    rules: { words: { none: "none", high: "high" } },
+    rules: efforts("none", "high"),
   },
   others(
     ["command-a-03-2025", "command-r7b-12-2024"],
@@ -160,7 +162,10 @@ export const DOUBAO_MODELS: EffortModels = [
     models: /^doubao-seed/,
     examples: ["doubao-seed-1-8-251228", "doubao-seed-2-0-code"],
     sources: [ARK_PAGE],
-    rules: { words: { none: "minimal", minimal: "minimal", ...THREE_EFFORTS } },
+    rules: {
+      ...efforts("none", "minimal", "low", "medium", "high"),
+      spelling: { effortWords: { none: "minimal" } },
+    },
   },
   others(["deepseek-v3-2-251201", "kimi-k2-5-260127"], ARK_PAGE),
 ];
@@ -171,7 +176,7 @@ export const GPT_OSS_MODELS: EffortModels = [
     models: /^gpt-oss/,
     examples: ["openai/gpt-oss-120b"],
     sources: ["https://github.com/anomalyco/models.dev/pull/2111"],
-    rules: { words: THREE_EFFORTS },
+    rules: efforts("low", "medium", "high"),
   },
   others(
     ["zai-glm-4.7", "nvidia/llama-3.1-nemotron-70b-instruct"],

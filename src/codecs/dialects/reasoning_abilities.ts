@@ -1,27 +1,14 @@
 import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
-import type { ReasoningAbility } from "../canonical/request/ability.ts";
-import { type EffortRules, knownEfforts } from "./effort.ts";
+import {
+  type Ability,
+  type AbilityRow,
+  type ReasoningAbility,
+  SAMPLING_SETTINGS,
+} from "../canonical/request/ability.ts";
 import type { OpenAiModelRules } from "./openai_models.ts";
-import type { ThinkingRules } from "./thinking_models.ts";
-
-/** Returns the reasoning settings of a model with a switch for thinking. */
-export function switchAbility(rules: ThinkingRules): ReasoningAbility {
-  const { byDefault, canStop, onWord, efforts, forcedTools } = rules;
-  const canThink = byDefault || onWord !== undefined;
-  return {
-    byDefault,
-    modes: [
-      ...(onWord === undefined ? [] : ["adaptive" as const]),
-      ...(canThink && canStop ? ["off" as const] : []),
-    ],
-    efforts: canThink ? efforts : [],
-    least: efforts[0],
-    bars: forcedTools === "without_thinking" ? ["forced_call"] : [],
-  };
-}
 
 /** Returns the reasoning settings of an OpenAI model, in one of OpenAI's protocols. */
-export function openAiAbility(
+function openAiAbility(
   { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
   protocol: "chat" | "responses",
 ): ReasoningAbility {
@@ -36,18 +23,6 @@ export function openAiAbility(
     least: efforts[0],
     usual: isUnknown || defaultEffort === "none" ? undefined : defaultEffort,
     bars: isChat && refusesChatTools ? ["tools"] : [],
-  };
-}
-
-/** Returns the reasoning settings of a model that accepts only some efforts. */
-export function effortAbility(rules: EffortRules): ReasoningAbility {
-  const efforts = knownEfforts(rules);
-  const alwaysReasons = efforts.length > 0 && !efforts.includes("none");
-  return {
-    byDefault: alwaysReasons || undefined,
-    modes: [],
-    efforts,
-    least: efforts[0],
   };
 }
 
@@ -68,5 +43,42 @@ export function routerAbility(
     ],
     efforts: ALL_EFFORTS,
     least: mandatory?.[0],
+  };
+}
+
+/** Returns the row of an OpenAI model, in one of OpenAI's protocols. */
+export function openAiRow(
+  rules: OpenAiModelRules,
+  { protocol }: Pick<Ability, "protocol">,
+): AbilityRow {
+  return {
+    reasoning: openAiAbility(rules, protocol === "chat" ? "chat" : "responses"),
+    sampling: {
+      free: "without_reasoning",
+      fixed: [...SAMPLING_SETTINGS, "logprobs"],
+    },
+    // The models that reason reject all stop strings.
+    ...(rules.efforts.length > 0 ? { limits: { mostStops: 0 } } : {}),
+  };
+}
+
+/**
+ * Returns the row for the cache settings of OpenAI's protocols, which a provider has for some OpenAI models alone.
+ *
+ * @param common The ability that the provider's models share.
+ * @param rules The rules of an OpenAI model; `undefined` for other models.
+ */
+export function openAiCacheRow(
+  { cacheMarks, settings }: Ability,
+  rules: OpenAiModelRules | undefined,
+): AbilityRow {
+  const hasMarks = rules?.cacheMarks === true;
+  return {
+    cacheMarks: cacheMarks === "content" && !hasMarks ? "none" : cacheMarks,
+    settings: {
+      cacheOptions: settings.cacheOptions && hasMarks,
+      cacheRetention: settings.cacheRetention &&
+        rules?.cacheRetention === true,
+    },
   };
 }

@@ -1,71 +1,76 @@
 import { wordList } from "@gateway/base/collections";
-import type { EffortRules, ModelRow } from "./effort.ts";
+import {
+  type Ability,
+  type AbilityRow,
+  withRows,
+} from "../canonical/request/ability.ts";
+import { CHAT, type ChatRow } from "./chat_rules.ts";
+import type { ModelRow } from "./effort.ts";
 import { XAI_MODELS } from "./effort_models.ts";
 
-/** A provider's dialect of Responses, compared with OpenAI's. */
-export interface ResponsesRules {
-  /** True when custom tools and namespaces exist. */
-  readonly fullToolset: boolean;
+/** The spelling of a provider's Responses. */
+export interface ResponsesSpelling {
   /** True when `system` is a role; if false, `developer` replaces it. */
   readonly systemRole: boolean;
   /** True when the provider rejects a request without `instructions`. */
   readonly demandsInstructions: boolean;
-  /** True when a request may set the output limit and the sampling. */
-  readonly limits: boolean;
-  /** The lowest output limit, in tokens. */
-  readonly minOutputTokens: number;
-  /** True when users, metadata and all service tiers exist; if false, only the tier `priority` does. */
-  readonly records: boolean;
   /** The field for the caller's own user. */
   readonly userField: "safety_identifier" | "user";
-  /** True when content parts accept cache marks, if the model knows them. */
-  readonly cacheMarks: boolean;
+  /** True when `service_tier` may only be `priority`. */
+  readonly priorityOnly: boolean;
   /** True when all models reason and return summaries. */
   readonly alwaysReasons: boolean;
-  /** True when all models are OpenAI's, so that an unknown id is a new model. */
-  readonly openAiOnly: boolean;
-  /** True when the provider itself adjusts effort and sampling to the model. */
-  readonly fitsModel: boolean;
-  /** True when the provider searches the web and returns log probabilities. */
-  readonly hostedTools: boolean;
-  /** The models with efforts of their own, and the efforts of each. */
-  readonly effortModels: readonly ModelRow<EffortRules>[];
-  /** The most tools of a request; `Infinity` when no limit is known. */
-  readonly maxTools: number;
 }
 
+/** Kinds of service with the same rows, and the sources of the rows. */
 interface ResponsesProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
-  readonly rules: ResponsesRules;
+  /** The differences from OpenAI's Responses. */
+  readonly rows: readonly AbilityRow[];
+  readonly spelling?: Partial<ResponsesSpelling>;
+  /** True when all models are OpenAI's, so that an unknown id is a new model; absent: false. */
+  readonly openAiOnly?: boolean;
+  /** True when the provider itself adjusts effort and sampling to the model; absent: false. */
+  readonly fitsModel?: boolean;
+  /** The generations of its models, which decide about efforts. */
+  readonly families?: readonly ModelRow<ChatRow>[];
 }
 
-const OPENAI: ResponsesRules = {
-  fullToolset: true,
+/** What Responses takes, as OpenAI has it, for a model without a row. */
+export const RESPONSES: Ability = withRows({ ...CHAT, protocol: "responses" }, {
+  reasoning: { efforts: undefined, least: undefined },
+  tools: { webSearch: true },
+  // No limit of tools is published: 138 pass, and 256 fail with "server_error" (https://github.com/Spshulem/openAGI/pull/53).
+  limits: { leastOutputTokens: 16, mostStops: 0, mostTools: Infinity },
+  settings: { seed: false, frequencyPenalty: false, presencePenalty: false },
+  names: false,
+});
+
+export const OPENAI_RESPONSES: ResponsesSpelling = {
   systemRole: true,
   demandsInstructions: false,
-  limits: true,
-  minOutputTokens: 16,
-  records: true,
   userField: "safety_identifier",
-  cacheMarks: true,
+  priorityOnly: false,
   alwaysReasons: false,
-  openAiOnly: true,
-  fitsModel: false,
-  hostedTools: true,
-  effortModels: [],
-  // No limit is published: 138 tools pass, and 256 fail with "server_error" (https://github.com/Spshulem/openAGI/pull/53).
-  maxTools: Infinity,
 };
 
-export const COMPATIBLE_RESPONSES: ResponsesRules = {
-  ...OPENAI,
-  fullToolset: false,
-  minOutputTokens: 1,
+/** The row that nearly all compatible servers share. */
+export const COMPATIBLE_RESPONSES: AbilityRow = {
+  tools: { full: false, webSearch: false },
+  schemas: { enforces: "any" },
+  limits: { leastOutputTokens: 1 },
+  settings: {
+    logprobs: false,
+    webSearch: false,
+    cacheOptions: false,
+    safetyIdentifier: false,
+  },
+  cacheMarks: "none",
+};
+
+export const COMPATIBLE_SPELLING: Partial<ResponsesSpelling> = {
   userField: "user",
-  cacheMarks: false,
-  openAiOnly: false,
-  hostedTools: false,
 };
 
 /** "219 tools have been provided but the maximum is 200." */
@@ -80,7 +85,8 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
     ],
-    rules: OPENAI,
+    rows: [],
+    openAiOnly: true,
   },
   {
     // The backend of ChatGPT subscriptions rejects all settings that Codex itself never sends.
@@ -89,15 +95,28 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://github.com/askalf/dario/issues/1009",
       "https://github.com/router-for-me/CLIProxyAPI",
     ],
-    rules: {
-      ...OPENAI,
+    rows: [{
+      settings: {
+        temperature: false,
+        topP: false,
+        maxOutputTokens: false,
+        user: false,
+        metadata: false,
+        logprobs: false,
+        cacheOptions: false,
+        cacheRetention: false,
+        safetyIdentifier: false,
+      },
+      tiers: ["auto", "standard", "priority"],
+      cacheMarks: "none",
+    }],
+    spelling: {
       systemRole: false,
       demandsInstructions: true,
-      limits: false,
-      records: false,
-      cacheMarks: false,
+      priorityOnly: true,
       alwaysReasons: true,
     },
+    openAiOnly: true,
   },
   {
     // Another gateway adjusts the request to its own upstream.
@@ -105,12 +124,8 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
     ],
-    rules: {
-      ...OPENAI,
-      minOutputTokens: 1,
-      openAiOnly: false,
-      fitsModel: true,
-    },
+    rows: [{ limits: { leastOutputTokens: 1 } }],
+    fitsModel: true,
   },
   {
     services: ["openrouter"],
@@ -118,12 +133,13 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens",
       "https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-6",
     ],
-    rules: {
-      ...COMPATIBLE_RESPONSES,
-      cacheMarks: true,
-      fitsModel: true,
-      hostedTools: true,
-    },
+    rows: [COMPATIBLE_RESPONSES, {
+      tools: { webSearch: true },
+      settings: { logprobs: true, webSearch: true, cacheOptions: true },
+      cacheMarks: "content",
+    }],
+    spelling: COMPATIBLE_SPELLING,
+    fitsModel: true,
   },
   {
     // "Not currently supported: The web search tool"
@@ -131,7 +147,12 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     sources: [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses",
     ],
-    rules: { ...OPENAI, cacheMarks: false, hostedTools: false },
+    rows: [{
+      tools: { webSearch: false },
+      settings: { logprobs: false, webSearch: false, cacheOptions: false },
+      cacheMarks: "none",
+    }],
+    openAiOnly: true,
   },
   {
     // On bedrock-runtime, "server-side tools aren't available".
@@ -140,7 +161,8 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html",
       "https://help.openai.com/en/articles/20001254-responses-api-support-on-amazon-bedrock",
     ],
-    rules: { ...COMPATIBLE_RESPONSES, minOutputTokens: 16 },
+    rows: [COMPATIBLE_RESPONSES, { limits: { leastOutputTokens: 16 } }],
+    spelling: COMPATIBLE_SPELLING,
   },
   {
     services: ["xai"],
@@ -148,11 +170,9 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://docs.x.ai/developers/model-capabilities/text/comparison",
       XAI_TOOLS_SOURCE,
     ],
-    rules: {
-      ...COMPATIBLE_RESPONSES,
-      effortModels: XAI_MODELS,
-      maxTools: XAI_MAX_TOOLS,
-    },
+    rows: [COMPATIBLE_RESPONSES, { limits: { mostTools: XAI_MAX_TOOLS } }],
+    spelling: COMPATIBLE_SPELLING,
+    families: XAI_MODELS,
   },
   {
     // Servers without a known difference.
@@ -168,6 +188,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       "https://lmstudio.ai/docs/developer/openai-compat",
       "https://docs.litellm.ai/docs/proxy/user_keys",
     ],
-    rules: COMPATIBLE_RESPONSES,
+    rows: [COMPATIBLE_RESPONSES],
+    spelling: COMPATIBLE_SPELLING,
   },
 ];

@@ -1,14 +1,10 @@
 import type { Target } from "../canonical/codec.ts";
-import type { SchemaSubset } from "../canonical/schema/schema_subset.ts";
+import {
+  ALL_SCHEMAS,
+  type SchemaSubset,
+} from "../canonical/schema/schema_subset.ts";
 import { parseClaudeModel } from "./claude_models.ts";
 import { openAiModelRules, SCHEMA_SOURCES } from "./openai_models.ts";
-
-/** Every schema of draft 2020-12. */
-const ALL_SCHEMAS: SchemaSubset = {
-  plainRoot: false,
-  patterns: "all",
-  isMoonshot: false,
-};
 
 /** The schemas of OpenAI's endpoints and models. */
 const OPENAI: SchemaSubset = {

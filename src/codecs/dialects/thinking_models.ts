@@ -1,76 +1,94 @@
 import type { Effort } from "../canonical/request/request.ts";
 import type { Target } from "../canonical/codec.ts";
 import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
-import {
-  bareId,
-  type EffortRules,
-  knownEfforts,
-  type ModelRow,
-  rulesFor,
-  strictestEffort,
-} from "./effort.ts";
+import type {
+  AbilityRow,
+  ReasoningAbility,
+} from "../canonical/request/ability.ts";
+import { type ChatRow, strictestEffort } from "./chat_rules.ts";
+import { bareId, type ModelRow, rulesFor } from "./effort.ts";
 import { GEMINI_MODELS, GPT_OSS_MODELS, XAI_MODELS } from "./effort_models.ts";
 import { openAiModelRules } from "./openai_models.ts";
 
-/** The behavior of a model with a switch for thinking, in the Chat Completions of its own provider. */
-export interface ThinkingRules {
-  /** True when it thinks by default. */
-  readonly byDefault: boolean;
-  /** True when thinking can be turned off. */
-  readonly canStop: boolean;
-  /** The `thinking.type` that turns thinking on; `undefined` when it does not accept `thinking`. */
-  readonly onWord: "enabled" | "adaptive" | undefined;
-  /** The values of `reasoning_effort` that it accepts; empty when it accepts none. */
-  readonly efforts: readonly Effort[];
-  /**
-   * The condition under which a request may force a tool call: `always`; `without_thinking`; `any_tool` (it must call a
-   * tool, but the request cannot choose one); `never`.
-   */
-  readonly forcedTools: "always" | "without_thinking" | "any_tool" | "never";
-  /** True when it accepts `tool_choice: "none"`; if false, the request must omit the tools instead. */
-  readonly forbidsTools: boolean;
-  /** True when the model, while thinking, rejects assistant messages that have tool calls but lack their reasoning. */
-  readonly wantsReasoningOfCalls: boolean;
-  /** True when sampling is fixed and other values are rejected. */
-  readonly fixedSampling: boolean;
-}
-
-type Rows = readonly ModelRow<ThinkingRules>[];
+type Rows = readonly ModelRow<ChatRow>[];
 
 /**
- * Joins rows to their strictest common rules, for an unknown model that may resemble any of them. Its thinking counts
- * as always on.
+ * Returns the row of a model that thinks by default.
+ *
+ * @param modes The modes that a request may set: `adaptive` when it may turn thinking on, `off` when it may turn it off.
+ * @param efforts The values of `reasoning_effort` that the model accepts, from low to high.
+ * @param rest The other parts of its ability.
  */
-export function strictestThinking(
-  rows: readonly [ThinkingRules, ...ThinkingRules[]],
-): ThinkingRules {
-  const [{ forcedTools, onWord, efforts }] = rows;
-  const isForced = forcedTools !== "without_thinking" &&
-    rows.every((row) => row.forcedTools === forcedTools);
+function thinker(
+  modes: ReasoningAbility["modes"],
+  efforts: readonly Effort[],
+  { reasoning, ...rest }: AbilityRow,
+): ChatRow {
+  const least = efforts[0];
   return {
-    byDefault: true,
-    canStop: false,
-    onWord: rows.every((row) => row.onWord === onWord) ? onWord : undefined,
-    efforts: efforts.filter((word) =>
-      rows.every((row) => row.efforts.includes(word))
-    ),
-    forcedTools: isForced ? forcedTools : "never",
-    forbidsTools: rows.every((row) => row.forbidsTools),
-    wantsReasoningOfCalls: rows.some((row) => row.wantsReasoningOfCalls),
-    fixedSampling: rows.some((row) => row.fixedSampling),
+    ability: {
+      reasoning: { byDefault: true, modes, efforts, least, ...reasoning },
+      ...rest,
+    },
   };
 }
 
-const KIMI: ThinkingRules = {
-  byDefault: true,
-  canStop: true,
-  onWord: "enabled",
-  efforts: [],
-  forcedTools: "without_thinking",
-  forbidsTools: true,
-  wantsReasoningOfCalls: true,
-  fixedSampling: true,
-};
+/** The bar of a model that cannot think when a request forces a tool call. */
+const NOT_FORCED = { bars: ["forced_call"] } as const;
+
+/**
+ * Joins rows to their strictest common row, for an unknown model that may resemble any of them. Its thinking counts as
+ * always on.
+ */
+export function strictestThinking(
+  rows: readonly [ChatRow, ...ChatRow[]],
+): ChatRow {
+  const all = rows.map(({ ability = {} }) => ability);
+  const forces = new Set(
+    all.map(({ reasoning, tools }) =>
+      reasoning?.bars?.includes("forced_call") ? "never" : tools?.force
+    ),
+  );
+  const [first] = all;
+  const common = first?.reasoning?.efforts?.filter((word) =>
+    all.every(({ reasoning }) => reasoning?.efforts?.includes(word))
+  );
+  const canStart = all.every(({ reasoning }) =>
+    reasoning?.modes?.includes("adaptive")
+  );
+  return {
+    ability: {
+      reasoning: {
+        byDefault: true,
+        modes: canStart ? ["adaptive"] : [],
+        efforts: common,
+        least: common?.[0],
+      },
+      tools: {
+        ...(forces.size > 1
+          ? { force: "never" }
+          : first?.reasoning?.bars !== undefined
+          ? { force: "never" }
+          : first?.tools),
+        forbid: all.every(({ tools }) => tools?.forbid !== false),
+      },
+      sampling: all.find(({ sampling }) => sampling !== undefined)?.sampling,
+      turns: {
+        reasoningOfCalls: all.some(({ turns }) =>
+          turns?.reasoningOfCalls === true
+        ),
+      },
+    },
+  };
+}
+
+const LOW_TO_MAX = ["low", "medium", "high", "xhigh", "max"] as const;
+const NEVER = { force: "never" } as const;
+const FIXED = { free: "never" } as const;
+const WITH_REASONING = { reasoningOfCalls: true } as const;
+
+/** The thinking models of Moonshot, without the calls that a request may force. */
+const KIMI: AbilityRow = { sampling: FIXED, turns: WITH_REASONING };
 
 const KIMI_THINKING_PAGE =
   "https://platform.kimi.ai/docs/guide/use-kimi-k2-thinking-model";
@@ -81,14 +99,7 @@ export const KIMI_MODELS: Rows = [
     models: /^(?:kimi-k2(?![.\dp]|-thinking)|moonshot-v1)/,
     examples: ["kimi-k2-0905-preview", "kimi-k2-turbo-preview", "moonshot-v1"],
     sources: ["https://platform.kimi.ai/docs/api/models-overview"],
-    rules: {
-      ...KIMI,
-      byDefault: false,
-      onWord: undefined,
-      forcedTools: "always",
-      wantsReasoningOfCalls: false,
-      fixedSampling: false,
-    },
+    rules: thinker([], [], { reasoning: { byDefault: false } }),
   },
   {
     models: /^kimi-k2-thinking/,
@@ -97,13 +108,7 @@ export const KIMI_MODELS: Rows = [
       KIMI_THINKING_PAGE,
       "https://github.com/Lapis0x0/obsidian-yolo/pull/243",
     ],
-    rules: {
-      ...KIMI,
-      canStop: false,
-      onWord: undefined,
-      forcedTools: "never",
-      fixedSampling: false,
-    },
+    rules: thinker([], [], { tools: NEVER, turns: WITH_REASONING }),
   },
   {
     models: /^kimi-k2[.p][56]/,
@@ -114,7 +119,7 @@ export const KIMI_MODELS: Rows = [
       "https://github.com/can1357/oh-my-pi/issues/1077",
       "https://github.com/Warma10032/VideoAdGuard/issues/34",
     ],
-    rules: KIMI,
+    rules: thinker(["adaptive", "off"], [], { reasoning: NOT_FORCED, ...KIMI }),
   },
   {
     models: /^kimi-k2[.p][7-9]/,
@@ -123,7 +128,7 @@ export const KIMI_MODELS: Rows = [
       KIMI_THINKING_PAGE,
       "https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152",
     ],
-    rules: { ...KIMI, canStop: false, forcedTools: "never" },
+    rules: thinker(["adaptive"], [], { tools: NEVER, ...KIMI }),
   },
   {
     models: /^kimi-k3/,
@@ -133,33 +138,24 @@ export const KIMI_MODELS: Rows = [
       "https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152",
       "https://github.com/can1357/oh-my-pi/pull/5994",
     ],
-    rules: {
+    rules: thinker([], ["low", "high", "max"], {
+      tools: { force: "any" },
       ...KIMI,
-      canStop: false,
-      onWord: undefined,
-      efforts: ["low", "high", "max"],
-      forcedTools: "any_tool",
-    },
+    }),
   },
 ];
 
-const DEEPSEEK: ThinkingRules = {
-  byDefault: true,
-  canStop: true,
-  onWord: "enabled",
-  efforts: ALL_EFFORTS,
-  forcedTools: "without_thinking",
-  forbidsTools: true,
-  wantsReasoningOfCalls: true,
-  fixedSampling: false,
-};
+const DEEPSEEK: AbilityRow = { reasoning: NOT_FORCED, turns: WITH_REASONING };
 
 export const DEEPSEEK_MODELS: Rows = [
   {
     models: /^deepseek-chat/,
     examples: ["deepseek-chat"],
     sources: ["https://api-docs.deepseek.com/quick_start/pricing"],
-    rules: { ...DEEPSEEK, byDefault: false },
+    rules: thinker(["adaptive", "off"], ALL_EFFORTS, {
+      ...DEEPSEEK,
+      reasoning: { ...NOT_FORCED, byDefault: false },
+    }),
   },
   {
     models: /^deepseek-(?:v4(?!\.|\d|p\d)|flash|pro|reasoner)/,
@@ -168,20 +164,11 @@ export const DEEPSEEK_MODELS: Rows = [
       "https://api-docs.deepseek.com/guides/thinking_mode",
       "https://github.com/deepseek-ai/DeepSeek-V3/issues/1376",
     ],
-    rules: DEEPSEEK,
+    rules: thinker(["adaptive", "off"], ALL_EFFORTS, DEEPSEEK),
   },
 ];
 
-const GLM: ThinkingRules = {
-  byDefault: true,
-  canStop: true,
-  onWord: "enabled",
-  efforts: [],
-  forcedTools: "never",
-  forbidsTools: false,
-  wantsReasoningOfCalls: false,
-  fixedSampling: false,
-};
+const GLM: AbilityRow = { tools: { force: "never", forbid: false } };
 
 /** A report of the error "Tool choice must be auto". */
 const GLM_TOOLS_SOURCE =
@@ -197,7 +184,7 @@ export const GLM_MODELS: Rows = [
       "https://github.com/NousResearch/hermes-agent/issues/85890",
       GLM_TOOLS_SOURCE,
     ],
-    rules: { ...GLM, canStop: false, efforts: ["low", "high", "max"] },
+    rules: thinker(["adaptive"], ["low", "high", "max"], GLM),
   },
   {
     models: /^glm-5\.2/,
@@ -207,7 +194,7 @@ export const GLM_MODELS: Rows = [
       "https://github.com/can1357/oh-my-pi/issues/2833",
       GLM_TOOLS_SOURCE,
     ],
-    rules: { ...GLM, efforts: ["low", "medium", "high", "xhigh", "max"] },
+    rules: thinker(["adaptive", "off"], LOW_TO_MAX, GLM),
   },
   {
     models: /^glm-(?:4|5(?![.\dp]|-\d)|5\.1)/,
@@ -216,27 +203,16 @@ export const GLM_MODELS: Rows = [
       "https://docs.z.ai/guides/capabilities/thinking-mode",
       GLM_TOOLS_SOURCE,
     ],
-    rules: GLM,
+    rules: thinker(["adaptive", "off"], [], GLM),
   },
 ];
-
-const MINIMAX: ThinkingRules = {
-  byDefault: true,
-  canStop: true,
-  onWord: "adaptive",
-  efforts: [],
-  forcedTools: "always",
-  forbidsTools: true,
-  wantsReasoningOfCalls: false,
-  fixedSampling: false,
-};
 
 export const MINIMAX_MODELS: Rows = [
   {
     models: /^minimax-m2/,
     examples: ["MiniMax-M2", "MiniMax-M2.7-highspeed"],
     sources: ["https://java.agentscope.io/v2/en/integration/model/minimax"],
-    rules: { ...MINIMAX, canStop: false, onWord: undefined },
+    rules: thinker([], [], {}),
   },
   {
     models: /^minimax-m3(?![.\d])/,
@@ -245,26 +221,14 @@ export const MINIMAX_MODELS: Rows = [
       "https://java.agentscope.io/v2/en/integration/model/minimax",
       "https://github.com/CherryHQ/cherry-studio/issues/16431",
     ],
-    rules: MINIMAX,
+    rules: thinker(["adaptive", "off"], [], {}),
   },
 ];
-
-/** A model whose switch is `enable_thinking`, which a connection may set with `force`. */
-const QWEN: ThinkingRules = {
-  byDefault: true,
-  canStop: false,
-  onWord: undefined,
-  efforts: [],
-  forcedTools: "never",
-  forbidsTools: true,
-  wantsReasoningOfCalls: false,
-  fixedSampling: false,
-};
 
 /** "tool_choice parameter does not support being set to required or object in thinking mode" */
 const QWEN_TOOLS_SOURCE = "https://github.com/cloudwego/eino/issues/994";
 
-/** The models of DashScope. */
+/** The models of DashScope. Their switch is `enable_thinking`, which a connection may set with `force`. */
 export const QWEN_MODELS: Rows = [
   {
     models: /^qwen3\.(?:[89]|\d\d)-max/,
@@ -273,7 +237,7 @@ export const QWEN_MODELS: Rows = [
       "https://github.com/QwenLM/qwen-code/pull/8488",
       QWEN_TOOLS_SOURCE,
     ],
-    rules: { ...QWEN, efforts: ["low", "medium", "high", "xhigh", "max"] },
+    rules: thinker([], LOW_TO_MAX, { tools: NEVER }),
   },
   {
     models: /^/,
@@ -282,7 +246,7 @@ export const QWEN_MODELS: Rows = [
       "https://www.alibabacloud.com/help/en/model-studio/deep-thinking",
       QWEN_TOOLS_SOURCE,
     ],
-    rules: QWEN,
+    rules: thinker([], [], { tools: NEVER }),
   },
 ];
 
@@ -298,7 +262,7 @@ const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
  * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366). For
  * Kimi K3, these hosts accept the same efforts as Moonshot (https://docs.together.ai/docs/kimi-k3-quickstart).
  */
-export function openRules(model: string): ThinkingRules | undefined {
+export function openRules(model: string): ChatRow | undefined {
   const id = bareId(model);
   const rows = FAMILIES.find(([ids]) => ids.test(id))?.[1];
   return rows && rulesFor(rows, id, strictestThinking);
@@ -326,15 +290,15 @@ export function mandatoryEfforts(
 ): readonly EffortWord[] | undefined {
   const id = bareId(target.model);
   const [, makers = []] = EFFORT_MAKERS.find(([ids]) => ids.test(id)) ?? [];
-  const rules = rulesFor<EffortRules>(makers, id, strictestEffort);
+  const row = rulesFor<ChatRow>(makers, id, strictestEffort);
   const efforts = openAiModelRules(target)?.efforts ??
-    (rules && knownEfforts(rules));
+    row?.ability?.reasoning?.efforts;
   if (efforts?.[0] !== undefined) {
     return efforts.includes("none") ? undefined : efforts;
   }
   const [, rows = []] = SWITCH_MAKERS.find(([ids]) => ids.test(id)) ?? [];
-  const thinking = rulesFor(rows, id, strictestThinking);
-  return thinking?.byDefault && !thinking.canStop
+  const thinking = rulesFor(rows, id, strictestThinking)?.ability?.reasoning;
+  return thinking?.byDefault && !thinking.modes?.includes("off")
     ? thinking.efforts
     : undefined;
 }

@@ -1,20 +1,25 @@
 import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import type { Ability } from "../canonical/request/ability.ts";
+import { type Ability, withRows } from "../canonical/request/ability.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,
+  ENFORCES_SCHEMAS,
+  FIRST_CLAUDE,
   MESSAGES_PROVIDERS,
-  type MessagesRules,
   parseClaudeModel,
 } from "../dialects/claude_models.ts";
-import { SAMPLING_SETTINGS } from "../canonical/request/fit_settings.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import type { CacheWriter } from "./request/cache.ts";
 
-interface MessagesDialect extends MessagesRules {
+interface MessagesDialect {
   /** The requests that the model takes. */
   readonly ability: Ability;
+  /**
+   * The check of earlier thinking against its original prefix. `checked`: this model checks it. `noted`: a later model
+   * of the same provider may check it. `none`: no model checks it.
+   */
+  readonly thinkingBinding: "checked" | "noted" | "none";
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
   /** True for Claude, which limits the names of a tool's arguments. */
@@ -28,134 +33,60 @@ export interface Scope {
   readonly cache: CacheWriter;
 }
 
-/** The rules of compatible servers. They run open models, which cannot verify signatures. */
-const COMPATIBLE: MessagesRules = {
-  maxOutputTokens: undefined,
+/** What compatible servers take. They run open models, which cannot verify signatures. */
+const COMPATIBLE = withRows(FIRST_CLAUDE, {
   reasoning: {
     byDefault: undefined,
     modes: ["budget", "adaptive", "between_tools", "off"],
     efforts: CLAUDE_EFFORTS,
     effortWhenOff: true,
   },
-  sampling: "free",
-  forcedCalls: true,
-  systemAnywhere: false,
-  prefill: true,
-  schemas: false,
-  unsignedThinking: true,
-  thinkingBinding: "none",
-  serviceTiers: false,
-  maxNameLength: 64,
-};
+  sampling: { free: "always" },
+  limits: { mostOutputTokens: Infinity, mostNameCharacters: 64 },
+  turns: { unsignedReasoning: true },
+  tiers: [],
+});
 
-/** The rules of another gateway, which fits the request to its own provider. */
-const GATEWAY: MessagesRules = {
-  ...COMPATIBLE,
-  systemAnywhere: true,
-  schemas: true,
-  serviceTiers: true,
-  maxNameLength: 128,
-};
+/** What another gateway takes, which fits the request to its own provider. */
+const GATEWAY = withRows(COMPATIBLE, {
+  ...ENFORCES_SCHEMAS,
+  limits: { mostNameCharacters: 128 },
+  turns: { systemAnywhere: true },
+  tiers: FIRST_CLAUDE.tiers,
+});
 
 /**
- * Returns the rules of a target: the rules of its Claude model at any provider, or else those of compatible servers.
+ * Returns the dialect of a target: that of its Claude model at any provider, or else that of compatible servers.
  */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,
 ) => MessagesDialect = oncePer((target) => {
-  const rules = rulesOf(target);
+  const { service, model } = target;
+  const claude = parseClaudeModel(model);
+  const row = claude && claudeRowFor(claude);
+  const isGateway = service === "gateway";
+  const ability = isGateway ? GATEWAY : row?.ability ?? COMPATIBLE;
   // "output_config.format: Extra inputs are not permitted", from 4.7 on: https://github.com/anomalyco/models.dev/pull/1765
-  const schemas = rules.schemas &&
-    (target.service !== "bedrock-claude" || rules.sampling !== "none");
+  const lacksFormat = service === "bedrock-claude" &&
+    ability.sampling.free === "never";
+  const thinkingBinding = row === undefined
+    ? "none"
+    : row.isChecked
+    ? "checked"
+    : "noted";
   return {
-    ...rules,
-    ability: abilityOf({ ...rules, schemas }, target),
-    dropsMismatches: rules.thinkingBinding === "checked" &&
+    ability: withRows(ability, {
+      schemas: {
+        subset: schemaSubsetOf(target),
+        ...(lacksFormat ? { enforces: "none", formatSchemas: false } : {}),
+      },
+    }),
+    thinkingBinding,
+    dropsMismatches: thinkingBinding === "checked" &&
       providerOf(target)?.dropsMismatches === true,
-    limitsPropertyNames: target.service !== "gateway" &&
-      parseClaudeModel(target.model) !== undefined,
+    limitsPropertyNames: !isGateway && claude !== undefined,
   };
 });
-
-/** Returns the requests that a model takes. */
-function abilityOf(
-  rules: MessagesRules,
-  target: Pick<Target, "service" | "model">,
-): Ability {
-  const { sampling, schemas } = rules;
-  return {
-    protocol: "messages",
-    reasoning: rules.reasoning,
-    tools: {
-      allowedList: false,
-      force: rules.forcedCalls ? "named" : "never",
-      forbid: true,
-      webSearch: false,
-      mixedStrict: true,
-      parallel: true,
-    },
-    schemas: {
-      subset: schemaSubsetOf(target),
-      enforces: schemas ? "closed" : "none",
-      json: "none",
-      formatSchemas: schemas,
-      formatsWithTools: true,
-    },
-    sampling: {
-      free: sampling === "free"
-        ? "always"
-        : sampling === "none"
-        ? "never"
-        : "without_reasoning",
-      fixed: SAMPLING_SETTINGS,
-      leastTopP: sampling === "none" ? 0.99 : 0.95,
-      both: sampling !== "one",
-      mostTemperature: 1,
-    },
-    limits: {
-      leastOutputTokens: 0,
-      mostOutputTokens: rules.maxOutputTokens ?? Infinity,
-      usualOutputTokens: 32_000,
-      mostWholeTokens: Infinity,
-      mostStops: Infinity,
-      blankStops: false,
-      mostCacheMarks: 4,
-    },
-    settings: {
-      temperature: true,
-      topP: true,
-      topK: true,
-      seed: false,
-      frequencyPenalty: false,
-      presencePenalty: false,
-      maxOutputTokens: true,
-      verbosity: false,
-      user: true,
-      cacheKey: true,
-      metadata: false,
-      logprobs: false,
-      webSearch: false,
-      cacheOptions: false,
-      cacheRetention: false,
-      safetyIdentifier: false,
-    },
-    tiers: rules.serviceTiers ? ["auto", "standard", "priority"] : [],
-    cacheMarks: "content_and_tools",
-    continues: rules.prefill,
-    names: false,
-    citations: true,
-  };
-}
-
-function rulesOf(
-  { service, model }: Pick<Target, "service" | "model">,
-): MessagesRules {
-  const claude = parseClaudeModel(model);
-  const rules = claude && claudeRowFor(claude)?.rules;
-  if (service !== "gateway") return rules ?? COMPATIBLE;
-  const thinkingBinding = rules?.thinkingBinding ?? "none";
-  return { ...GATEWAY, thinkingBinding };
-}
 
 function providerOf({ endpoints }: Pick<Target, "endpoints">) {
   const url = endpoints?.messages;

@@ -48,7 +48,8 @@ export const messagesCodec: Codec = {
     reasoning: ["output_config.effort"],
   },
   toolSupport(target) {
-    const { maxNameLength, limitsPropertyNames } = dialectOf(target);
+    const { ability, limitsPropertyNames } = dialectOf(target);
+    const maxNameLength = ability.limits.mostNameCharacters;
     return {
       custom: false,
       namespaces: false,

@@ -40,13 +40,13 @@ export const responsesCodec: Codec = {
   fieldNames: FIELD_NAMES,
   otherNames: { user: ["user"] },
   toolSupport(target) {
-    const { fullToolset, maxTools } = dialectOf(target);
+    const { tools: { full }, limits } = dialectOf(target).ability;
     return {
-      custom: fullToolset,
-      namespaces: fullToolset,
-      maxNameLength: 64,
-      letterFirst: !fullToolset,
-      maxTools,
+      custom: full,
+      namespaces: full,
+      maxNameLength: limits.mostNameCharacters,
+      letterFirst: !full,
+      maxTools: limits.mostTools,
     };
   },
   decodeRequest,

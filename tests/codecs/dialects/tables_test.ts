@@ -99,7 +99,10 @@ Deno.test("claudeRowFor() finds each row of CLAUDE_MODELS by its examples, and e
 });
 
 Deno.test("each provider has one row in its table and names its sources", () => {
-  const tables = [
+  const tables: readonly (readonly {
+    readonly services: readonly string[];
+    readonly sources: readonly string[];
+  }[])[] = [
     RESPONSES_PROVIDERS,
     MESSAGES_PROVIDERS.map((row) => ({ ...row, services: [row.host] })),
     CHAT_PROVIDERS,

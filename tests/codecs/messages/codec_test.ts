@@ -177,7 +177,7 @@ Deno.test("parseClaudeModel() reads the ids of every provider", () => {
 });
 
 Deno.test("dialectOf() returns the highest output limit of each generation", () => {
-  const most: Record<string, number | undefined> = {
+  const most: Record<string, number> = {
     "claude-3-haiku": 4096,
     "claude-3-5-haiku": 8192,
     "claude-3-7-sonnet": 64_000,
@@ -186,11 +186,11 @@ Deno.test("dialectOf() returns the highest output limit of each generation", () 
     "claude-sonnet-4-5": 64_000,
     "claude-sonnet-4-6": 128_000,
     "claude-opus-6": 128_000,
-    "kimi-k3": undefined,
+    "kimi-k3": Infinity,
   };
   for (const [model, tokens] of Object.entries(most)) {
     assert.equal(
-      dialectOf({ service: "custom", model }).maxOutputTokens,
+      dialectOf({ service: "custom", model }).ability.limits.mostOutputTokens,
       tokens,
       model,
     );
@@ -208,9 +208,10 @@ Deno.test("dialectOf() returns which models accept a forced tool and which can s
     "deepseek-chat": ["always", "between_tools"],
   };
   for (const [model, [forced, off]] of Object.entries(rules)) {
-    const { forcedCalls, reasoning } = dialectOf({ service: "custom", model });
+    const { tools, reasoning } =
+      dialectOf({ service: "custom", model }).ability;
     const { modes, bars = [] } = reasoning;
-    assert.equal(forcedCalls, forced !== "never", model);
+    assert.equal(tools.force === "never", forced === "never", model);
     assert.equal(
       bars.includes("forced_call"),
       forced === "without_thinking",
@@ -225,9 +226,12 @@ Deno.test("dialectOf() returns which models accept a forced tool and which can s
 });
 
 Deno.test("dialectOf() returns no model rules for another gateway", () => {
-  const dialect = dialectOf({ service: "gateway", model: "claude-3-haiku" });
-  assert.equal(dialect.reasoning.byDefault, undefined);
-  assert.equal(dialect.maxOutputTokens, undefined);
+  const { ability } = dialectOf({
+    service: "gateway",
+    model: "claude-3-haiku",
+  });
+  assert.equal(ability.reasoning.byDefault, undefined);
+  assert.equal(ability.limits.mostOutputTokens, Infinity);
 });
 
 /** One model of each generation with its own rules, and a model of a compatible server. */

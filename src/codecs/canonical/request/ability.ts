@@ -15,6 +15,7 @@ export interface Ability {
   readonly schemas: SchemaAbility;
   readonly sampling: SamplingAbility;
   readonly limits: LimitAbility;
+  readonly turns: TurnAbility;
   /** True for each setting that the target has. */
   readonly settings: Readonly<Record<OptionalSetting, boolean>>;
   /** The service tiers that the target knows. */
@@ -55,6 +56,7 @@ export function withRows(
     schemas: { ...before.schemas, ...row.schemas },
     sampling: { ...before.sampling, ...row.sampling },
     limits: { ...before.limits, ...row.limits },
+    turns: { ...before.turns, ...row.turns },
     settings: { ...before.settings, ...row.settings },
   }), ability);
 }
@@ -91,8 +93,11 @@ export interface ReasoningAbility {
 
 /** The tools and choices that a target takes. */
 interface ToolAbility {
-  /** True when a choice may list the allowed tools; if false, the request offers these alone. */
-  readonly allowedList: boolean;
+  /**
+   * True when custom tools and lists of allowed tools exist. If false, custom tools become functions, and the request
+   * offers the allowed tools alone.
+   */
+  readonly full: boolean;
   /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
   readonly force: "named" | "any" | "never";
   /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
@@ -161,6 +166,37 @@ export interface LimitAbility {
   readonly blankStops: boolean;
   /** The most cache marks; `Infinity` when no limit is known. */
   readonly mostCacheMarks: number;
+  /** The most tools; `Infinity` when no limit is known. */
+  readonly mostTools: number;
+  /** The longest name of a tool, in characters. */
+  readonly mostNameCharacters: number;
+}
+
+/** The conversations that a target takes. */
+interface TurnAbility {
+  /** True when system messages keep their roles at any position where the protocol allows one. */
+  readonly systemAnywhere: boolean;
+  /** True when the model accepts earlier reasoning without a signature. */
+  readonly unsignedReasoning: boolean;
+  /** True when assistant messages with tool calls must hold their reasoning while the model reasons. */
+  readonly reasoningOfCalls: boolean;
+  /** True when all assistant messages need the field for reasoning as soon as one has it. */
+  readonly reasoningOnAll: boolean;
+  /**
+   * True when pictures and files of a tool's result may follow the result in a user message; if false, a text names
+   * each picture and file.
+   */
+  readonly mediaOfResults: boolean;
+  /** True when an assistant message may name the audio that the model generated, by its id. */
+  readonly ownAudio: boolean;
+  /** True when the provider rejects a request without a user message. */
+  readonly demandsUser: boolean;
+  /** True when a user message may follow the result of a tool. */
+  readonly userAfterTool: boolean;
+  /** True when the result of a tool must name the tool. */
+  readonly namesResults: boolean;
+  /** True when ids of tool calls must be nine letters and digits. */
+  readonly shortCallIds: boolean;
 }
 
 /** The settings that only some targets take. */
@@ -185,3 +221,32 @@ export const OPTIONAL_SETTINGS = [
 
 /** One of the settings that only some targets take. */
 export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
+
+/** The sampling settings, which reasoning fixes for many models. */
+export const SAMPLING_SETTINGS = [
+  "temperature",
+  "topP",
+  "topK",
+  "frequencyPenalty",
+  "presencePenalty",
+] as const satisfies readonly OptionalSetting[];
+
+/** The settings of a target that has them all. */
+export const ALL_SETTINGS: Readonly<Record<OptionalSetting, boolean>> = {
+  temperature: true,
+  topP: true,
+  topK: true,
+  seed: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  maxOutputTokens: true,
+  verbosity: true,
+  user: true,
+  cacheKey: true,
+  metadata: true,
+  logprobs: true,
+  webSearch: true,
+  cacheOptions: true,
+  cacheRetention: true,
+  safetyIdentifier: true,
+};

@@ -8,15 +8,6 @@ import {
 import { isOwnIdentifier, type LossReport, NO_SETTING } from "./loss.ts";
 import type { CanonicalRequest, Sampling, ServiceTier } from "./request.ts";
 
-/** The settings of OpenAI's models that reasoning fixes. */
-export const SAMPLING_SETTINGS = [
-  "temperature",
-  "topP",
-  "topK",
-  "frequencyPenalty",
-  "presencePenalty",
-] as const satisfies readonly OptionalSetting[];
-
 /** The settings whose loss changes the answer, so that the request is rejected. */
 const REJECTED: ReadonlySet<OptionalSetting> = new Set([
   "logprobs",

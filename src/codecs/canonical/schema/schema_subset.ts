@@ -22,6 +22,13 @@ export interface SchemaSubset {
   readonly isMoonshot: boolean;
 }
 
+/** Every schema of draft 2020-12. */
+export const ALL_SCHEMAS: SchemaSubset = {
+  plainRoot: false,
+  patterns: "all",
+  isMoonshot: false,
+};
+
 /** Returns the schema of a tool's arguments in the form that the provider accepts. */
 export function fitArguments(
   schema: JsonObject | undefined,

@@ -54,7 +54,7 @@ function fitChoice(
 ): FittedTools {
   const ability = target.tools;
   const given = request.toolChoice;
-  const offered = ability.allowedList
+  const offered = ability.full
     ? request.tools
     : allowedTools(request.tools, given);
   const runnable = offered.filter((tool) => isRunnable(tool, target, losses));
@@ -123,7 +123,7 @@ function choiceFor(
   target: ToolTarget,
   losses: LossReport,
 ): ToolChoice | undefined {
-  if (choice?.type === "allowed" && !target.tools.allowedList) {
+  if (choice?.type === "allowed" && !target.tools.full) {
     return { type: choice.mode };
   }
   if (choice?.type !== "hosted" || choice.protocol === target.protocol) {

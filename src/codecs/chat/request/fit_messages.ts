@@ -21,16 +21,15 @@ export function fitMessages(
   scope: TurnsScope,
 ): JsonObject[] {
   const { dialect, continues } = scope;
+  const { turns } = dialect.ability;
   const messages = fillReasoning(encoded, scope);
-  const fitted = dialect.userAfterTool
-    ? [...messages]
-    : separateUsers(messages);
-  if (dialect.demandsUser && !fitted.some(({ role }) => role === "user")) {
+  const fitted = turns.userAfterTool ? [...messages] : separateUsers(messages);
+  if (turns.demandsUser && !fitted.some(({ role }) => role === "user")) {
     const start = fitted.findIndex(({ role }) => role !== "system");
     const at = start < 0 ? fitted.length : start;
     fitted.splice(at, 0, { role: "user", content: CONTINUED });
   }
-  if (dialect.namesResults) nameResults(fitted);
+  if (turns.namesResults) nameResults(fitted);
   const last = fitted.at(-1);
   if (dialect.continueField === undefined || !continues) return fitted;
   return last?.role === "assistant"
@@ -74,8 +73,8 @@ function fillReasoning(
   const field = dialect.reasoningField;
   if (field === undefined) return messages;
   const isKnown = messages.some((message) => message[field] !== undefined);
-  const onAll = dialect.reasoningOnAll && isKnown;
-  const onCalls = dialect.reasoningOfCalls && isThinking;
+  const onAll = dialect.ability.turns.reasoningOnAll && isKnown;
+  const onCalls = dialect.ability.turns.reasoningOfCalls && isThinking;
   for (const message of messages) {
     const isWanted = message.role === "assistant" &&
       (onAll || onCalls && message.tool_calls !== undefined) &&

@@ -28,7 +28,8 @@ export function isAttachment<One extends Block>(
 export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
   const [first] = blocks;
   const isText = blocks.every((block) => textOf(block) !== undefined);
-  const isMarked = scope.dialect.cache !== undefined && blocks.some(hasCache);
+  const isMarked = scope.dialect.ability.cacheMarks !== "none" &&
+    blocks.some(hasCache);
   if (isText && !isMarked && (blocks.length < 2 || !scope.dialect.textParts)) {
     return first === undefined ? "" : joinText(blocks, scope, "\n\n");
   }
@@ -106,9 +107,7 @@ function hasCache(block: Block): boolean {
 }
 
 function encodePart(block: Block, scope: Scope): JsonObject | undefined {
-  const cache = "cache" in block
-    ? encodeCache(block.cache, scope.dialect.cache)
-    : {};
+  const cache = "cache" in block ? encodeCache(block.cache, scope.dialect) : {};
   const text = textOf(block);
   if (text !== undefined) {
     return text === "" ? undefined : { type: "text", text, ...cache };

@@ -5,7 +5,7 @@ import type { ChatDialect } from "../dialect.ts";
 /** Encodes fitted reasoning settings in the spelling of the target's provider. */
 export function encodeReasoning(
   { mode, effort, budgetTokens }: FittedReasoning,
-  { reasoning, thinking, effort: rules }: ChatDialect,
+  { reasoning, thinkingWord, effortWords }: ChatDialect,
 ): JsonObject {
   if (reasoning === "router") {
     if (mode === "off") return { reasoning: { enabled: false } };
@@ -15,9 +15,9 @@ export function encodeReasoning(
     if (effort !== undefined) return { reasoning: { effort } };
     return mode === undefined ? {} : { reasoning: { enabled: true } };
   }
-  const type = mode === "off" ? "disabled" : thinking?.onWord;
+  const type = mode === "off" ? "disabled" : thinkingWord;
   return present({
-    thinking: mode === undefined ? undefined : { type: type ?? "enabled" },
-    reasoning_effort: effort && (rules?.words[effort] ?? effort),
+    thinking: mode === undefined ? undefined : { type },
+    reasoning_effort: effort && (effortWords[effort] ?? effort),
   });
 }

@@ -41,7 +41,9 @@ export function encodeTurns(
   const settled = restoreNativeIds(turns)
     .map((turn) => isSystem(turn) ? asSystemText(turn, scope) : turn)
     .filter((turn) => !isDropped(turn, scope));
-  const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
+  const placed = scope.dialect.ability.turns.systemAnywhere
+    ? settled
+    : placeSystem(settled);
   const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
   return fitMessages(messages, scope);
 }
@@ -100,7 +102,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
     role: "assistant",
     ...encodeReasoning(reasoning, calls, scope),
     ...encodeContent(turn.blocks, scope),
-    ...(audio === undefined || !scope.dialect.openaiSettings
+    ...(audio === undefined || !scope.dialect.ability.turns.ownAudio
       ? {}
       : { audio: audio.value }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
@@ -114,7 +116,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const first = blocks.findIndex(({ kind }) => kind === "refusal");
   const isLast = first > blocks.findLastIndex(({ kind }) => kind === "text");
-  if (scope.dialect.fullToolset && isLast) {
+  if (scope.dialect.ability.tools.full && isLast) {
     const isRefusal = ({ kind }: Block) => kind === "refusal";
     const refusal = joinRuns(blocks.filter(isRefusal), scope);
     const text = joinRuns(blocks.filter((one) => !isRefusal(one)), scope);
@@ -135,10 +137,10 @@ function joinRuns(blocks: readonly Block[], scope: Scope): string {
  * Groups the blocks of the content. Reasoning, calls and new messages separate the groups. A block that is not the
  * model's text, but is shown as text, forms its own group.
  */
-function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
+function textRuns(blocks: readonly Block[], scope: Scope): Block[][] {
   const runs: Block[][] = [[]];
   for (const block of blocks) {
-    if (dialect.openaiSettings && isOwnAudio(block)) continue;
+    if (scope.dialect.ability.turns.ownAudio && isOwnAudio(block)) continue;
     if (block.kind === "reasoning" || isToolCall(block)) runs.push([]);
     else if (block.kind !== "text") runs.push([block], []);
     else if (block.message !== undefined) runs.push([block]);
@@ -187,7 +189,7 @@ function sendableOf(
 
 /** Returns the id of a call and its result, in the form that the provider accepts. */
 function wireId(id: string, { dialect }: Scope): string {
-  if (!dialect.shortCallIds) return fitId(id, ID_RULE);
+  if (!dialect.ability.turns.shortCallIds) return fitId(id, ID_RULE);
   return SHORT_ID_REGEXP.test(id)
     ? id
     : createHash("sha256").update(id).digest("hex").slice(0, 9);
@@ -229,7 +231,7 @@ function encodeCall(
 /** Encodes each result as one message. Content that a tool message cannot hold follows in a user message. */
 function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   const results = turn.blocks.filter((block) => block.kind === "tool_result");
-  const attachments = scope.dialect.mediaOfResults
+  const attachments = scope.dialect.ability.turns.mediaOfResults
     ? results.flatMap(({ content }) => content.filter(isAttachment))
     : [];
   const messages = results.map((result) => encodeResult(result, scope));
@@ -243,7 +245,7 @@ function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
 function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const texts = result.content.filter((block) => !isAttachment(block));
   const notes = result.content.filter(isAttachment).map(({ kind }) =>
-    scope.dialect.mediaOfResults
+    scope.dialect.ability.turns.mediaOfResults
       ? `[${kind} attached below]`
       : omitted(kind, scope)
   );
@@ -253,7 +255,7 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const content = text === "" ? "(empty)" : text;
   const isMarked = /^\s*error/i.test(content);
   const words = result.isError && !isMarked ? `Error: ${content}` : content;
-  const cache = encodeCache(cacheOf(result), scope.dialect.cache);
+  const cache = encodeCache(cacheOf(result), scope.dialect);
   return {
     role: "tool",
     tool_call_id: wireId(result.callId, scope),

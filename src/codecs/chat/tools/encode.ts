@@ -83,7 +83,7 @@ function encodeCustom(
 
 function markTool({ cache }: CallableTool, { dialect }: Scope): JsonObject {
   return dialect.ability.cacheMarks === "content_and_tools"
-    ? encodeCache(cache, dialect.cache)
+    ? encodeCache(cache, dialect)
     : {};
 }
 

@@ -116,7 +116,9 @@ export function thinkingFor(
     return { block: encodeSealedThinking(block, sealed), isSealed: true };
   }
   const thinking = thinkingText(block.parts);
-  if (!dialect.unsignedThinking || thinking === "") return undefined;
+  if (!dialect.ability.turns.unsignedReasoning || thinking === "") {
+    return undefined;
+  }
   return {
     block: { type: "thinking", thinking, signature: "" },
     isSealed: false,

@@ -144,7 +144,8 @@ function isPlaced(
   { dialect }: Scope,
 ): boolean {
   const next = drafts[index + 1];
-  return dialect.systemAnywhere && drafts[index - 1]?.role === "user" &&
+  return dialect.ability.turns.systemAnywhere &&
+    drafts[index - 1]?.role === "user" &&
     (next === undefined || next.role === "assistant");
 }
 

@@ -109,13 +109,13 @@ function encodeCacheKey(
 
 function encodeRecords(
   request: CanonicalRequest,
-  { records, userField }: ResponsesDialect,
+  { priorityOnly, userField }: ResponsesDialect,
 ): JsonObject {
   const { metadata, serviceTier: tier } = request;
   return present({
     ...encodeUser(request, userField),
     metadata: metadata && { ...metadata },
-    service_tier: tier && records
+    service_tier: tier && !priorityOnly
       ? encodeServiceTier(tier, "responses")
       : tier?.tier === "priority"
       ? "priority"

@@ -49,7 +49,9 @@ export function searchFields(
   dialect: ResponsesDialect,
 ): JsonObject {
   const served = tools.find((tool) => isReplacedSearch(tool, dialect.ability));
-  if (served === undefined || !dialect.limits) return {};
+  if (served === undefined || !dialect.ability.settings.maxOutputTokens) {
+    return {};
+  }
   const { maxUses } = served.webSearch ?? {};
   const others = Array.isArray(include) ? include : [];
   return {
