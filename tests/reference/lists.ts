@@ -1,9 +1,11 @@
 import { z } from "zod";
 import manifest from "../../deno.json" with { type: "json" };
 import { CHAT_PROVIDERS } from "../../src/codecs/dialects/chat_providers.ts";
-import type {
-  ChatProvider,
-  ChatRules,
+import { withRows } from "../../src/codecs/canonical/request/ability.ts";
+import {
+  CHAT,
+  type ChatRow,
+  OPENAI_SPELLING,
 } from "../../src/codecs/dialects/chat_rules.ts";
 import {
   type HeaderGroup,
@@ -94,34 +96,40 @@ export const CHAT_COLUMNS: readonly string[] = [
 
 /** Returns a row for each provider of Chat Completions: the services, and what they accept of a translation. */
 export function chatRows(): Rows {
-  return CHAT_PROVIDERS.map((provider) => [
-    provider.services.map(code).join(", "),
-    ...[
-      chatCell(provider, "maxStops", countText),
-      chatCell(provider, "maxTools", countText),
-      chatCell(provider, "schemas", (is) => is ? "enforced" : "in words"),
-      chatCell(provider, "formatsWithTools", (is) => is ? "yes" : "in words"),
-      chatCell(provider, "mixedStrict", (is) => is ? "each tool" : "all tools"),
-      chatCell(provider, "reasoning", (one) => one),
-      chatCell(
-        provider,
-        "reasoningField",
-        (field) => field === undefined ? "none" : code(field),
+  return CHAT_PROVIDERS.map(({ services, rows, otherModels, models = [] }) => {
+    const all = [
+      rows,
+      ...(otherModels === undefined ? [] : [otherModels]),
+      ...models.map((one) => [...rows, one.rules]),
+    ].map(chatCells);
+    return [
+      services.map(code).join(", "),
+      ...(all[0] ?? []).map((text, at) =>
+        all.some((cells) => cells[at] !== text) ? `${text}; by model` : text
       ),
-    ],
-  ]);
+    ];
+  });
 }
 
-/** Returns the text of a rule, and "by model" where models of the provider differ in it. */
-function chatCell<Name extends keyof ChatRules>(
-  { rules, models = [], otherModels }: ChatProvider,
-  name: Name,
-  textOf: (value: ChatRules[Name]) => string,
-): string {
-  const text = textOf(rules[name]);
-  const differs = [...models.map((row) => row.rules), otherModels ?? {}]
-    .some((other) => name in other && other[name] !== rules[name]);
-  return differs ? `${text}; by model` : text;
+/** Returns what the rows accept, in the order of CHAT_COLUMNS. */
+function chatCells(rows: readonly ChatRow[]): readonly string[] {
+  const { limits, schemas, tools } = withRows(
+    CHAT,
+    ...rows.map(({ ability }) => ability),
+  );
+  const { reasoning, reasoningField } = rows.reduce(
+    (before, { spelling }) => ({ ...before, ...spelling }),
+    OPENAI_SPELLING,
+  );
+  return [
+    countText(limits.mostStops),
+    countText(limits.mostTools),
+    schemas.formatSchemas ? "enforced" : "in words",
+    schemas.formatsWithTools ? "yes" : "in words",
+    tools.mixedStrict ? "each tool" : "all tools",
+    reasoning,
+    reasoningField === undefined ? "none" : code(reasoningField),
+  ];
 }
 
 const countText = (most: number) => most === Infinity ? "any" : String(most);
