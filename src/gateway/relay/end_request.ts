@@ -6,11 +6,11 @@ import type { Exchange } from "./exchange.ts";
 /** A request at any stage. It has at least its record. */
 type EndingRequest = Pick<Exchange, "record" | "holds">;
 
-/** Does one thing at the end of a request. It may return the end with more facts for the effects that follow. */
+/** Does one thing at the end of a request. It may return more facts about the answer for the effects that follow. */
 type Effect = (
   request: EndingRequest,
   ended: EndedRequest,
-) => EndedRequest | void;
+) => Partial<AnswerFacts> | void;
 
 /**
  * The effects of a request's end, in their order. Most of them call a function that another part of the gateway left in
@@ -25,10 +25,9 @@ const EFFECTS: readonly Effect[] = [
     if (ending === "complete") holds.slot?.completed?.();
   },
   ({ holds }) => holds.slot?.leave(),
-  (_, ended) => withAnswer(ended, { usage: reportedUsage(ended) }),
-  ({ holds }, ended) =>
-    withAnswer(ended, { cacheMiss: holds.judgeCache?.(ended) }),
-  ({ holds }, ended) => withAnswer(ended, holds.tally?.end(ended)),
+  (_, ended) => ({ usage: reportedUsage(ended) }),
+  ({ holds }, ended) => ({ cacheMiss: holds.judgeCache?.(ended) }),
+  ({ holds }, ended) => holds.tally?.end(ended),
   ({ holds }) => holds.conversation?.(),
   ({ record }, ended) => record.writeLine(ended),
   ({ record }, ended) => record.count(ended),
@@ -47,23 +46,20 @@ export function endRequest(request: EndingRequest, ending: Ending): void {
   const { record } = request;
   if (!record.finish()) return;
   const { facts } = record;
-  let ended: EndedRequest = { facts, ending, totalMs: record.elapsedMs() };
+  // A copy: the facts that the attempt noted are not changed.
+  const answer = { ...facts.answer };
+  const ended = {
+    facts: { ...facts, answer },
+    ending,
+    totalMs: record.elapsedMs(),
+  };
   const faults: unknown[] = [];
   for (const effect of EFFECTS) {
     try {
-      ended = effect(request, ended) ?? ended;
+      Object.assign(answer, effect(request, ended));
     } catch (error) {
       faults.push(error);
     }
   }
   if (faults.length > 0) throw faults[0];
-}
-
-/** Returns the end with more facts about the answer. The facts that the attempt noted are not changed. */
-function withAnswer(
-  ended: EndedRequest,
-  found: Partial<AnswerFacts> = {},
-): EndedRequest {
-  const answer = { ...ended.facts.answer, ...found };
-  return { ...ended, facts: { ...ended.facts, answer } };
 }
