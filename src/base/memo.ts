@@ -16,6 +16,9 @@ export function oncePer<Key extends object, Value>(
   };
 }
 
+/** The longest text that is cached, in characters: others may choose the texts. */
+const MAX_TEXT_LENGTH = 1024;
+
 /** Caches the values of texts that come again and again. Beyond `maxSize` texts, forgets all values. */
 export function memoized<Value>(
   make: (text: string) => Value,
@@ -26,6 +29,7 @@ export function memoized<Value>(
     const known = made.get(text);
     if (known !== undefined) return known;
     const value = make(text);
+    if (text.length > MAX_TEXT_LENGTH) return value;
     if (made.size >= maxSize) made.clear();
     made.set(text, value);
     return value;

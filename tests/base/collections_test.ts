@@ -89,6 +89,17 @@ Deno.test("memoized() computes the value of a text once, and drops all values wh
   assert.deepEqual(asked, ["a", "b", "c", "a"]);
 });
 
+Deno.test("memoized() does not keep a long text", () => {
+  let calls = 0;
+  const lengthOf = memoized(({ length }) => {
+    calls++;
+    return length;
+  }, 10);
+  const long = "x".repeat(1025);
+  assert.deepEqual([lengthOf(long), lengthOf(long)], [1025, 1025]);
+  assert.equal(calls, 2);
+});
+
 Deno.test("oncePer() computes a value once for each object, even undefined", () => {
   const asked: string[] = [];
   const lengthOf = oncePer(({ name }: { readonly name: string }) => {
