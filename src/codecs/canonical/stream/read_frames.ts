@@ -10,10 +10,21 @@ import type { Emit, Stage } from "@gateway/base/stage";
 import { type AnswerEvent, brokenEvent, oversizedEvent } from "./event.ts";
 import { guardDecoder } from "./guard.ts";
 
+/**
+ * Takes the text of an event that differs from an earlier one only in this text, if the place of the text
+ * {@linkcode TextPlace.isAlone}.
+ */
+export type PushText = (
+  text: JsonValue | undefined,
+  field: string,
+  emit: Emit<AnswerEvent>,
+) => void;
+
 /** Decodes the events of one stream. */
 interface EventDecoder {
   /** Returns the place of an event's text. Absent when events differ in more than their text. */
   textPlace?(event: JsonObject): TextPlace | undefined;
+  readonly pushText?: PushText;
   /** Takes the next event; `name` is the value of the frame's `event:` line. */
   push(
     event: JsonObject,
@@ -55,7 +66,11 @@ export function readFrames(
         );
       }
       const event = parser === undefined ? parseJson(data) : parser.parse(data);
-      if (isJsonObject(event)) decoder.push(event, frame.event, emit);
+      const alone = frame.event === undefined ? parser?.alone : undefined;
+      if (alone !== undefined && decoder.pushText !== undefined) {
+        const { holder, field } = alone;
+        decoder.pushText(holder[field], field, emit);
+      } else if (isJsonObject(event)) decoder.push(event, frame.event, emit);
       else readIrregular(event, frame, { decoder, emit });
     },
     end: (emit) => decoder.end(emit),
@@ -115,6 +130,8 @@ function isHeartbeat(value: JsonValue | undefined, text: string): boolean {
 export interface TextPlace {
   readonly holder: JsonObject;
   readonly field: string;
+  /** True when a repeated event adds only its text; default: false. */
+  readonly isAlone?: boolean;
 }
 
 /** Returns the first of the fields with text; `undefined` when `holder` is not an object or has no such field. */
@@ -191,6 +208,8 @@ export class EventParser {
   readonly #placeOf: (event: JsonObject) => TextPlace | undefined;
   #template: Template | undefined;
   #useless = 0;
+  /** The place of the last event's text, if the event added only this text. */
+  alone: TextPlace | undefined;
 
   /** @param placeOf Returns the place of an event's text; `undefined` when it has none. */
   constructor(placeOf: (event: JsonObject) => TextPlace | undefined) {
@@ -199,6 +218,7 @@ export class EventParser {
 
   /** Returns the parsed `data`; `undefined` when it is not JSON. */
   parse(data: string): JsonValue | undefined {
+    this.alone = undefined;
     return this.#parseText(data) ?? this.#parseWhole(data);
   }
 
@@ -216,6 +236,7 @@ export class EventParser {
     if (typeof text !== "string") return undefined;
     this.#useless = 0;
     holder[field] = text;
+    if (template.isAlone) this.alone = template;
     return event;
   }
 

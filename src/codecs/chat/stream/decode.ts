@@ -1,3 +1,4 @@
+import { wordSet } from "@gateway/base/collections";
 import type { SseFrame } from "@gateway/base/frame";
 import type { Ids } from "@gateway/base/ids";
 import {
@@ -22,6 +23,7 @@ import {
   type StartEvent,
 } from "../../canonical/stream/event.ts";
 import {
+  type PushText,
   readFrames,
   textIn,
   type TextPlace,
@@ -45,6 +47,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
         emit({ type: "failure", failure: decodeFailure(200, chunk) });
       } else reader.push(chunk, emit);
     },
+    pushText: reader.pushText,
     done: (emit) => reader.finish(emit),
     end(emit) {
       if (reader.hasFinishReason) return reader.finish(emit);
@@ -90,6 +93,14 @@ export class ChunkReader {
       this.#serviceTier = chunk.service_tier;
     }
   }
+
+  /** Takes the text of a repeated chunk, faster than {@linkcode ChunkReader.push}. */
+  readonly pushText: PushText = (text, field, emit) =>
+    this.#deltas.emitText(
+      field === "content" ? "text" : "reasoning",
+      text,
+      emit,
+    );
 
   /** Closes the open blocks and ends the answer, with a failure when no chunk arrived. */
   finish(emit: Emit<AnswerEvent>): void {
@@ -174,12 +185,30 @@ function isFirstChoice(choice: JsonValue): choice is JsonObject {
 /** The text fields. A delta usually has one of them. */
 const TEXT_FIELDS = ["content", "reasoning_content", "reasoning"];
 
+/** The members of chunks, choices and deltas that add nothing to an answer that has begun. */
+const QUIET = wordSet(`
+  choices created delta id index model object role service_tier
+  system_fingerprint
+`);
+
 /** Returns the place of text, reasoning or arguments in a chunk. */
-function textPlace({ choices }: JsonObject): TextPlace | undefined {
-  const delta = firstOf(choices)?.delta;
-  if (!isJsonObject(delta)) return undefined;
-  return textIn(delta, TEXT_FIELDS) ??
-    textIn(firstOf(delta.tool_calls)?.function, ["arguments"]);
+function textPlace(chunk: JsonObject): TextPlace | undefined {
+  const choice = firstOf(chunk.choices);
+  const delta = choice?.delta;
+  if (choice === undefined || !isJsonObject(delta)) return undefined;
+  const place = textIn(delta, TEXT_FIELDS);
+  if (place === undefined) {
+    return textIn(firstOf(delta.tool_calls)?.function, ["arguments"]);
+  }
+  const isQuiet = (object: JsonObject) =>
+    Object.entries(object).every(([name, value]) =>
+      value === null || QUIET.has(name) ||
+      TEXT_FIELDS.includes(name) && (value === "" || name === place.field)
+    );
+  const isOnly = Array.isArray(chunk.choices) && chunk.choices.length === 1;
+  const isAlone = isOnly && isFirstChoice(choice) &&
+    [chunk, choice, delta].every(isQuiet);
+  return { ...place, isAlone };
 }
 
 function firstOf(list: JsonValue | undefined): JsonObject | undefined {

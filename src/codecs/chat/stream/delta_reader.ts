@@ -35,6 +35,8 @@ export class DeltaReader {
     takeSealed: () => this.#details.take(),
   });
   readonly #calls: ToolCallTracker;
+  /** Takes a piece of text that comes alone. */
+  readonly emitText: BlockEmitter["emitText"] = this.#blocks.emitText;
   #hasSources = false;
   #signature: Sealed | undefined;
 
