@@ -12,7 +12,8 @@ import {
 } from "../../src/base/json.ts";
 import { OPERATIONS } from "../../src/base/protocol.ts";
 import { sha256Hex } from "../../src/base/sha256.ts";
-import { stringifyYaml, uuidV5 } from "../../src/base/std.ts";
+import { uuidV5 } from "../../src/base/std.ts";
+import { stringifyYaml } from "../../src/base/yaml.ts";
 import { pipe, runStage, type Stage } from "../../src/base/stage.ts";
 import { parseYaml } from "../support/yaml.ts";
 import { type ErrorKind, GatewayError, shorten } from "../../src/base/error.ts";

@@ -7,7 +7,7 @@ import { fromFileUrl } from "../support/program/paths.ts";
 import { runOther } from "../support/program/run_program.ts";
 import { openTempFolder } from "../support/temp_folder.ts";
 import { parseYaml } from "../support/yaml.ts";
-import { stringifyYaml } from "../../src/base/std.ts";
+import { stringifyYaml } from "../../src/base/yaml.ts";
 
 const FILE = new URL("../../packaging/prometheus-rules.yaml", import.meta.url);
 const PAGE = new URL("../../docs/observing.md", import.meta.url);

@@ -65,7 +65,7 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^gateway\/http\/router\.ts$/,
   "@prometheus-io/client":
     /^gateway\/observe\/(exposition|instruments|prometheus)\.ts$/,
-  "jose": /^gateway\/relay\/identity\/(jwt|key_sets)\.ts$/,
+  "jose": /^gateway\/relay\/identity\/(verify_)?jwt\.ts$/,
   "@redis/client": /^gateway\/process\/redis\.ts$/,
   "zod":
     /^(gateway\/(config\/schema\/\w+|quotas\/readers\/\w+|catalog\/model_page|shared\/store\/wire)\.ts|codecs\/\w+\/wire\w*\.ts|tools\/reconcile\/reports\.ts)$/,

@@ -1,5 +1,5 @@
 import { listAt, textAt, valueAt } from "@gateway/base/problems";
-import { stringifyYaml } from "@gateway/base/std";
+import { stringifyYaml } from "@gateway/base/yaml";
 import { assignedModels } from "./assignment.ts";
 import type { Access, Config, ServerConfig } from "./config.ts";
 import { wholeFileSchema } from "./schema/config_file.ts";

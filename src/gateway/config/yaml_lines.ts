@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/std";
+import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/yaml";
 import type { Path } from "@gateway/base/problems";
 
 /** A duplicate key of a mapping. */

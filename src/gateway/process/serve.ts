@@ -17,11 +17,9 @@ import type { Sums } from "../usage/sums.ts";
 import { beside, missingFileHint, problemLines } from "./config_file.ts";
 import { checkDescriptors } from "./descriptors.ts";
 import { openLog, outputFormat } from "./log/open_log.ts";
-import { startReplay } from "./replay_logs.ts";
 import { runServer } from "./run_server.ts";
 import { type ServingOptions, startServing } from "./serving.ts";
 import { onHangup } from "./signals.ts";
-import { startPool } from "./threads/pool.ts";
 import { startThread, workerCount } from "./threads/thread.ts";
 import { openTokenBook, tokenExchangesIn } from "./token_book.ts";
 import {
@@ -121,10 +119,11 @@ export async function serveFile(
   liveConfig.onSwap((config) => book.retain(tokenExchangesIn(config)));
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
-  checkDescriptors(server, workers, log);
   const replay = await replayUsage({ liveConfig, path, log });
-  const start = (serving: ServingOptions) =>
-    workers === 1 ? startServing(serving) : startPool({
+  const start = async (serving: ServingOptions) => {
+    if (workers === 1) return await startServing(serving);
+    const { startPool } = await import("./threads/pool.ts");
+    return await startPool({
       ...serving,
       workers,
       format,
@@ -132,6 +131,7 @@ export async function serveFile(
       startThread,
       timers: systemTimers,
     });
+  };
   const storeState = await connectStore(liveConfig, log);
   const ending = await runServer({
     liveConfig,
@@ -150,6 +150,7 @@ export async function serveFile(
     log,
     io,
     start,
+    onReady: () => void checkDescriptors(server, workers, log),
   });
   await storeState?.close();
   await watched.stop();
@@ -212,6 +213,7 @@ async function replayUsage(
     });
     return undefined;
   }
+  const { startReplay } = await import("./replay_logs.ts");
   return await startReplay({ liveConfig, patterns, log });
 }
 

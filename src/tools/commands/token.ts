@@ -1,5 +1,5 @@
 import type { Problem } from "@gateway/base/problems";
-import { stringifyYaml } from "@gateway/base/std";
+import { stringifyYaml } from "@gateway/base/yaml";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {

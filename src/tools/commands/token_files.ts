@@ -1,6 +1,6 @@
 import { readYaml } from "@gateway/gateway/config";
 import { isMapping, listAt, textAt } from "@gateway/base/problems";
-import { stringifyYaml } from "@gateway/base/std";
+import { stringifyYaml } from "@gateway/base/yaml";
 
 /** The reason why the files of tokens were not written, in whole sentences. */
 export class TokenFileFault extends Error {

@@ -1,5 +1,5 @@
 import { OPERATIONS } from "@gateway/base/protocol";
-import { stringifyYaml } from "@gateway/base/std";
+import { stringifyYaml } from "@gateway/base/yaml";
 import {
   BASE_PATH,
   faultOf,

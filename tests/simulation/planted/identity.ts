@@ -9,7 +9,7 @@ export const IDENTITY_FAULTS: FaultsByFile = {
       wrong: "expiresAtMs !== undefined && nowMs < 0",
     },
   ],
-  "gateway/relay/identity/jwt.ts": [
+  "gateway/relay/identity/verify_jwt.ts": [
     {
       name: "a key that is new is not read",
       text: "    const renewed = await keySets.renewed(source, set);\n",

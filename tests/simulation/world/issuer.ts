@@ -1,3 +1,5 @@
+// The gateway imports this late; virtual time does not wait for files.
+import "../../../src/gateway/relay/identity/verify_jwt.ts";
 import type { Fetch } from "../../../src/gateway/upstream/call.ts";
 import {
   createSigner,

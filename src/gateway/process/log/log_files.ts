@@ -1,4 +1,3 @@
-import { glob } from "node:fs/promises";
 import { readFault } from "../../config/environment.ts";
 import { requireFile } from "../config_file.ts";
 
@@ -34,6 +33,8 @@ export const LOG_FILES: LogFiles = { find, read };
 
 async function find(pattern: string): Promise<readonly LogFile[]> {
   const files: LogFile[] = [];
+  // Imported late: a server without logs to read does not need it, and it delays the start.
+  const { glob } = await import("node:fs/promises");
   for await (const path of glob(pattern)) {
     const file = await describe(path);
     if (file !== undefined) files.push(file);

@@ -5,7 +5,7 @@ import { oncePer } from "@gateway/base/memo";
 import { retryAfterText } from "@gateway/base/retry_after";
 import { sha256Hex } from "@gateway/base/sha256";
 import type { Clock } from "@gateway/base/time/timers";
-import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
+import { BadJwt, type Claims, ExpiredJwt } from "./jwt.ts";
 import { FRESH_MS, type KeySets, NoKeys } from "./key_sets.ts";
 import { callerOf, claimsLeftOut, nameIn, ruleFor } from "./rules.ts";
 
@@ -51,6 +51,8 @@ export function createIdentity(
   liveConfig.onSwap(({ identity }) => keySets.retain(identity));
 
   async function verify(token: string, config: Config): Promise<Remembered> {
+    // Imported late: without identity providers, nothing needs the library.
+    const { verifyJwt } = await import("./verify_jwt.ts");
     const { provider, claims, endsAtMs } = await verifyJwt(token, {
       providers: config.identity,
       keySets,
