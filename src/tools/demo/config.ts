@@ -8,12 +8,6 @@ import {
   PROVIDERS,
 } from "./providers.ts";
 
-/** The quota reader of each family. */
-const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
-
-/** The authentication scheme of each family; both schemes occur. */
-const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
-
 /**
  * Returns the demo's configuration as the YAML of a `gateway.yaml` (docs/configuration.md): the three simulated
  * providers, and one token that may use all three. In addition to its own models, each provider serves `demo-any`. The
@@ -37,7 +31,7 @@ export function demoConfigText(tokenSha256: string): string {
 }
 
 function connectionOf(
-  { family, name, host, key, operations, quotaPath }: Provider,
+  { family, name, host, key, authScheme, operations, quota }: Provider,
 ): object {
   const base = `https://${host}${BASE_PATH}`;
   return {
@@ -47,12 +41,12 @@ function connectionOf(
     endpoints: Object.fromEntries(
       operations.map((one) => [OPERATIONS[one].endpoint, base]),
     ),
-    auth: { scheme: AUTH_SCHEMES[family], key },
+    auth: { scheme: authScheme, key },
     quota: {
-      kind: QUOTA_KINDS[family],
-      url: `https://${host}${quotaPath}`,
+      kind: quota.kind,
+      url: `https://${host}${quota.path}`,
       // Quota requests use a bearer key, which a connection with another scheme has to configure separately.
-      ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
+      ...authScheme !== "bearer" && { key },
     },
     models: [
       ...modelsOf(family).map((id) => ({

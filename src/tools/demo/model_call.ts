@@ -8,13 +8,12 @@ import {
   OVERLOADED,
   protocolOf,
   type Provider,
-  refusalOf,
+  rejectFault,
   type SimulatedOperation,
   SLOW_MS,
-  withFault,
 } from "./providers.ts";
 import { QUOTAS } from "./quota/report.ts";
-import type { DemoCodec } from "./script.ts";
+import type { DemoCodec, Rendering } from "./script.ts";
 import { speak, type Wait, waitForAbort, write } from "./speak.ts";
 import type { Quota } from "./quota/quota.ts";
 
@@ -45,16 +44,15 @@ export async function serveModelCall(
   const body = await readBody(request);
   const model = readModel(body.model, { provider, protocol });
   const fault = faultOf(model, family);
-  const refusal = refusalOf(fault);
-  if (refusal !== undefined) throw refusal;
+  rejectFault(fault);
   if (fault === "silent") await waitForAbort(signal);
   const parsed = demo.codec.read(operation, body);
   const ask = { ...parsed.request, family, protocol, model };
   const script = compose(operation, ask);
-  const { whole, steps } = parsed.render(
-    script,
-    { ids: demo.ids, nowMs: demo.clock.now(), requestId, ask },
-  );
+  const context = { ids: demo.ids, nowMs: demo.clock.now(), requestId, ask };
+  const { whole, steps }: Rendering = operation === "count_tokens"
+    ? { whole: () => ({ input_tokens: script.usage.inputTokens }) }
+    : parsed.render(script, context);
   if (operation !== "count_tokens") demo.quota.spend(family, script.usage);
   const isFailing = fault === "error-in-stream";
   const isStream = ask.stream && steps !== undefined;
@@ -71,7 +69,7 @@ export async function serveModelCall(
   const sent = isStream
     ? steps({ isFailing })
     : [write(JSON.stringify(whole()))];
-  return new Response(speak(withFault(sent, fault), { ...demo, signal }), {
+  return new Response(speak(sent, { ...demo, signal, fault }), {
     headers: {
       "content-type": isStream
         ? "text/event-stream; charset=utf-8"

@@ -1,4 +1,4 @@
-import type { JsonObject } from "@gateway/base/json";
+import { type JsonObject, listOf } from "@gateway/base/json";
 import { shortDigest } from "@gateway/base/sha256";
 import { FrameWriter } from "@gateway/base/streams/sse";
 import {
@@ -30,50 +30,31 @@ import { type Step, write } from "./speak.ts";
 export const programCodec: DemoCodec = {
   read(operation, body) {
     const codec = callerCodec({ operation });
-    const isCount = operation === "count_tokens";
     const request = codec.decodeRequest(completed(operation, body));
     return {
       request,
       render(script, context) {
-        const { ids, nowMs, requestId, ask } = context;
+        const { ids, nowMs, requestId, ask: { model } } = context;
+        const events = eventsOf(script, context);
         const answerContext = {
-          ...{ ids, nowMs, requestId, request },
-          model: ask.model,
+          ...{ ids, nowMs, requestId, request, model },
           estimatedInputTokens: script.usage.inputTokens,
           connectionId: "demo",
           drop() {},
         };
-        const answer = () =>
-          codec.encodeAnswer(
-            foldAnswer([...eventsOf(script, context)]),
-            answerContext,
-          );
-        if (isCount) {
-          return {
-            whole: () => ({ input_tokens: script.usage.inputTokens }),
-          };
-        }
+        const whole = () =>
+          codec.encodeAnswer(foldAnswer(events), answerContext);
         if (operation === "compact") {
-          return {
-            whole() {
-              const { output, ...rest } = answer();
-              const items = Array.isArray(output) ? output : [];
-              return {
-                ...rest,
-                object: "response.compaction",
-                output: [...userMessages(request, ids), ...items],
-              };
-            },
-          };
+          return { whole: () => compacted(whole(), request, ids) };
         }
         return {
-          whole: answer,
+          whole,
           steps({ isFailing }) {
-            const all = [...eventsOf(script, context)];
-            const events = isFailing
-              ? [...all.slice(0, Math.ceil(all.length / 2)), FAILURE]
-              : all;
-            return encode(events, codec.createStreamEncoder(answerContext));
+            const half = events.slice(0, Math.ceil(events.length / 2));
+            return encode(
+              isFailing ? [...half, FAILURE] : events,
+              codec.createStreamEncoder(answerContext),
+            );
           },
         };
       },
@@ -85,35 +66,51 @@ export const programCodec: DemoCodec = {
 
 const FAILURE: AnswerEvent = { type: "failure", failure: OVERLOADED };
 
-/** Yields the canonical events of an answer. */
-function* eventsOf(
+/** Returns the canonical events of an answer. */
+function eventsOf(
   { blocks, stop, usage }: Script,
-  { ids, nowMs, ask: { model, protocol } }: RenderContext,
-): Generator<AnswerEvent> {
-  yield {
-    type: "start",
-    id: "",
-    model,
-    createdAtMs: nowMs,
-    usage: { ...usage, outputTokens: 1, reasoningTokens: 0 },
-  };
-  for (const [index, block] of blocks.entries()) {
-    const isReasoning = block.kind === "reasoning";
-    yield { type: "block-start", index, block: headOf(block, ids) };
-    if (isReasoning && !block.isHidden) {
-      yield { type: "block-part", index, form: "summary" };
-    }
-    for (const text of block.isHidden ? [] : piecesOf(block)) {
-      yield { type: "block-delta", index, text };
-    }
-    const form = SEAL_FORMS[protocol];
-    if (isReasoning && form !== undefined) {
-      const sealed = { protocol, form, value: shortDigest(block.text) };
-      yield { type: "block-seal", index, sealed };
-    }
-    yield { type: "block-end", index };
-  }
-  yield { type: "end", stop, usage };
+  context: RenderContext,
+): readonly AnswerEvent[] {
+  const { nowMs: createdAtMs, ask: { model } } = context;
+  const counted = { ...usage, outputTokens: 1, reasoningTokens: 0 };
+  return [
+    { type: "start", id: "", model, createdAtMs, usage: counted },
+    ...blocks.flatMap((block, index) => blockEvents(block, index, context)),
+    { type: "end", stop, usage },
+  ];
+}
+
+/** Returns the events of a block. Its text is one delta for each piece. */
+function blockEvents(
+  block: ScriptBlock,
+  index: number,
+  { ids, ask: { protocol } }: RenderContext,
+): readonly AnswerEvent[] {
+  const { kind, name = "", namespace, text, isHidden } = block;
+  const isReasoning = kind === "reasoning";
+  const form = isReasoning ? SEAL_FORMS[protocol] : undefined;
+  return [
+    {
+      type: "block-start",
+      index,
+      block: kind === "text" || isReasoning
+        ? { kind }
+        : { kind, id: ids.next("call"), name, namespace },
+    },
+    ...isReasoning && !isHidden
+      ? [{ type: "block-part", index, form: "summary" } as const]
+      : [],
+    ...(isHidden ? [] : piecesOf(block))
+      .map((text) => ({ type: "block-delta", index, text } as const)),
+    ...form === undefined ? [] : [
+      {
+        type: "block-seal",
+        index,
+        sealed: { protocol, form, value: shortDigest(text) },
+      } as const,
+    ],
+    { type: "block-end", index },
+  ];
 }
 
 /** The form of sealed reasoning in each protocol that has one. */
@@ -121,15 +118,6 @@ const SEAL_FORMS: Readonly<Partial<Record<SimulatedProtocol, string>>> = {
   messages: "signature",
   responses: "encrypted_content",
 };
-
-function headOf(
-  { kind, name = "", namespace }: ScriptBlock,
-  ids: RenderContext["ids"],
-): Extract<AnswerEvent, { readonly type: "block-start" }>["block"] {
-  return kind === "text" || kind === "reasoning"
-    ? { kind }
-    : { kind, id: ids.next("call"), name, namespace };
-}
 
 /** Encodes events as a stream. Each delta is sent after one word's delay. */
 function* encode(
@@ -158,12 +146,13 @@ function completed(operation: SimulatedOperation, body: JsonObject) {
   return { ...body, input: [...items, { type: "compaction_trigger" }] };
 }
 
-/** Returns the user's messages, which an answer to a request for compaction keeps. */
-function userMessages(
+/** Returns the answer to a request for compaction, which keeps the user's messages. */
+function compacted(
+  { output, ...rest }: JsonObject,
   { turns }: CanonicalRequest,
   ids: RenderContext["ids"],
-): readonly object[] {
-  return turns.filter(({ role }) => role === "user")
+): object {
+  const kept = turns.filter(({ role }) => role === "user")
     .map(({ blocks }) => textsOf(blocks))
     .filter(({ length }) => length > 0)
     .map((texts) => ({
@@ -173,4 +162,9 @@ function userMessages(
       status: "completed",
       content: texts.map((text) => ({ type: "input_text", text })),
     }));
+  return {
+    ...rest,
+    object: "response.compaction",
+    output: [...kept, ...listOf(output)],
+  };
 }

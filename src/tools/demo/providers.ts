@@ -1,7 +1,49 @@
 import { GatewayError } from "@gateway/base/error";
-import type { Family } from "@gateway/base/protocol";
-import { OPERATIONS } from "@gateway/base/protocol_tables";
-import type { Step } from "./speak.ts";
+import {
+  FAMILIES,
+  type Family,
+  type Operation,
+  OPERATIONS,
+} from "@gateway/base/protocol_tables";
+
+/** The properties of each simulated provider that do not follow from its family's letter. */
+const ROWS = {
+  A: {
+    authScheme: "bearer",
+    modelHeader: undefined,
+    quota: { kind: "zai", path: "/api/monitor/usage/quota/limit" },
+  },
+  B: {
+    authScheme: "x-api-key",
+    modelHeader: undefined,
+    quota: { kind: "anthropic", path: "/api/oauth/usage" },
+  },
+  C: {
+    authScheme: "bearer",
+    modelHeader: "openai-model",
+    quota: { kind: "codex", path: "/backend-api/wham/usage" },
+  },
+} as const satisfies Partial<Record<Family, object>>;
+
+/** The families that have a simulated provider; the gateway may know others. */
+export type SimulatedFamily = keyof typeof ROWS;
+
+/** The operations of the simulated providers; the gateway may know others. */
+const SIMULATED_OPERATIONS = [
+  "chat_completions",
+  "completions",
+  "messages",
+  "count_tokens",
+  "responses",
+  "compact",
+] as const satisfies readonly Operation[];
+
+/** An operation of the simulated providers. */
+export type SimulatedOperation = typeof SIMULATED_OPERATIONS[number];
+
+/** A protocol of the simulated providers. */
+export type SimulatedProtocol =
+  (typeof OPERATIONS)[SimulatedOperation]["protocol"];
 
 /** One simulated provider. */
 export interface Provider {
@@ -12,81 +54,41 @@ export interface Provider {
   readonly host: string;
   /** The key that the provider accepts. */
   readonly key: string;
+  /** The scheme in which the gateway sends the key. */
+  readonly authScheme: "bearer" | "x-api-key";
+  /** The operations of the family that need no translation. */
   readonly operations: readonly SimulatedOperation[];
   /** The protocol of its list of models, and of its errors for unknown paths. */
   readonly plainProtocol: SimulatedProtocol;
   /** The response header with the model's name, if any. */
   readonly modelHeader: string | undefined;
-  /** The path at which the provider reports its quota, on the same host. */
-  readonly quotaPath: string;
+  /** The reader of its quota, and the path at which it reports the quota, on the same host. */
+  readonly quota: { readonly kind: string; readonly path: string };
 }
 
 /** The prefix of all paths of the model API. */
 export const BASE_PATH = "/v1";
 
 /** The simulated providers, one for each family. */
-export const PROVIDERS: readonly Provider[] = [
-  {
-    family: "A",
-    name: "Demo A",
-    host: "demo-a.invalid",
-    key: "demo-key-a",
-    operations: [
-      "chat_completions",
-      "completions",
-      "messages",
-      "count_tokens",
-      "responses",
-      "compact",
-    ],
-    plainProtocol: "chat",
-    modelHeader: undefined,
-    quotaPath: "/api/monitor/usage/quota/limit",
-  },
-  {
-    family: "B",
-    name: "Demo B",
-    host: "demo-b.invalid",
-    key: "demo-key-b",
-    operations: ["messages", "count_tokens"],
-    plainProtocol: "messages",
-    modelHeader: undefined,
-    quotaPath: "/api/oauth/usage",
-  },
-  {
-    family: "C",
-    name: "Demo C",
-    host: "demo-c.invalid",
-    key: "demo-key-c",
-    operations: ["responses", "compact"],
-    plainProtocol: "chat",
-    modelHeader: "openai-model",
-    quotaPath: "/backend-api/wham/usage",
-  },
-];
+export const PROVIDERS: readonly Provider[] = (["A", "B", "C"] as const).map(
+  (family) => ({
+    ...ROWS[family],
+    family,
+    name: `Demo ${family}`,
+    host: `demo-${family.toLowerCase()}.invalid`,
+    key: `demo-key-${family.toLowerCase()}`,
+    operations: SIMULATED_OPERATIONS.filter((operation) => {
+      const form: string = FAMILIES[family].serves[operation];
+      return form === "native" || form === "either";
+    }),
+    plainProtocol: FAMILIES[family].protocol,
+  }),
+);
 
 /** Returns the provider at `host`; `undefined` when there is none. */
 export function providerAt(host: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.host === host);
 }
-
-/** The families that have a simulated provider; the gateway may know others. */
-export type SimulatedFamily = Extract<Family, "A" | "B" | "C">;
-
-/** An operation of the simulated providers. */
-export type SimulatedOperation = Extract<
-  keyof typeof OPERATIONS,
-  | "chat_completions"
-  | "completions"
-  | "messages"
-  | "count_tokens"
-  | "responses"
-  | "compact"
->;
-
-/** A protocol of the simulated providers. */
-export type SimulatedProtocol =
-  (typeof OPERATIONS)[SimulatedOperation]["protocol"];
 
 /** Returns the protocol of an operation. */
 export function protocolOf(operation: SimulatedOperation): SimulatedProtocol {
@@ -105,34 +107,39 @@ const FAULTS = [
   "error-in-stream", // reports an error in the middle of the answer
 ] as const;
 
-type Fault = typeof FAULTS[number];
+/** A fault of a model. */
+export type Fault = typeof FAULTS[number];
 
 /** The delay of the slow model before the first word, in milliseconds. */
 export const SLOW_MS = 5000;
 
 /** The errors that replace an answer. */
-const REFUSALS: Readonly<Partial<Record<Fault, () => GatewayError>>> = {
-  "error-401": () =>
-    new GatewayError("unauthenticated", "Incorrect API key provided.", {
-      code: "invalid_api_key",
-    }),
-  "error-429": () =>
-    new GatewayError(
-      "rate_limited",
-      "Rate limit reached for requests. Please try again in 1s.",
-      { code: "rate_limit_exceeded", headers: { "retry-after": "1" } },
-    ),
-  "error-500": () =>
-    new GatewayError(
-      "internal",
-      "The server had an error while processing your request.",
-      { code: "server_error" },
-    ),
+const REFUSALS: Readonly<
+  Partial<Record<Fault, ConstructorParameters<typeof GatewayError>>>
+> = {
+  "error-401": ["unauthenticated", "Incorrect API key provided.", {
+    code: "invalid_api_key",
+  }],
+  "error-429": [
+    "rate_limited",
+    "Rate limit reached for requests. Please try again in 1s.",
+    { code: "rate_limit_exceeded", headers: { "retry-after": "1" } },
+  ],
+  "error-500": [
+    "internal",
+    "The server had an error while processing your request.",
+    { code: "server_error" },
+  ],
 };
 
-/** Returns the error that a fault sends in place of the answer; `undefined` for other faults. */
-export function refusalOf(fault: Fault | undefined): GatewayError | undefined {
-  return fault && REFUSALS[fault]?.();
+/**
+ * Rejects the request when the fault replaces the answer.
+ *
+ * @throws {GatewayError} The error of the fault.
+ */
+export function rejectFault(fault: Fault | undefined): void {
+  const refusal = fault && REFUSALS[fault];
+  if (refusal !== undefined) throw new GatewayError(...refusal);
 }
 
 /** The error in the middle of a stream, or in place of an answer that is not streamed. */
@@ -141,45 +148,6 @@ export const OVERLOADED = {
   message: "Overloaded",
   code: "server_is_overloaded",
 } as const;
-
-/** Adds a delay, a break or a stall to the steps of a body. Other faults leave the steps unchanged. */
-export function withFault(
-  steps: Iterable<Step>,
-  fault: Fault | undefined,
-): Iterable<Step> {
-  switch (fault) {
-    case "slow":
-      return slowed(steps);
-    case "broken":
-      return [...firstHalf(steps), { kind: "break" }];
-    case "stall":
-      return [...firstHalf(steps), { kind: "hang" }];
-    default:
-      return steps;
-  }
-}
-
-/** Waits before the first step with a word; earlier steps are sent at once. */
-function* slowed(steps: Iterable<Step>): Generator<Step> {
-  let hasWaited = false;
-  for (const step of steps) {
-    if (!hasWaited && step.kind === "write" && step.wordCount > 0) {
-      hasWaited = true;
-      yield { kind: "wait", ms: SLOW_MS };
-    }
-    yield step;
-  }
-}
-
-/** Returns the first half of the steps; for a body with one step, the first half of its text. */
-function firstHalf(steps: Iterable<Step>): Step[] {
-  const all = [...steps];
-  const [only] = all;
-  if (all.length === 1 && only?.kind === "write") {
-    return [{ ...only, text: only.text.slice(0, only.text.length / 2) }];
-  }
-  return all.slice(0, Math.ceil(all.length / 2));
-}
 
 /** Returns true when a model reasons without a request for it. */
 export function isThinkingModel(model: string): boolean {

@@ -10,18 +10,9 @@ import type {
 import type { Step } from "./speak.ts";
 
 /** The parts of a canonical request that decide the answer. */
-type AskedRequest = Pick<
-  CanonicalRequest,
-  | "stream"
-  | "turns"
-  | "tools"
-  | "toolChoice"
-  | "parallelTools"
-  | "format"
-  | "maxOutputTokens"
-  | "stop"
-  | "reasoning"
->;
+type AskedRequest =
+  & Pick<CanonicalRequest, "stream" | "turns" | "tools">
+  & Partial<CanonicalRequest>;
 
 /** A request to a simulated model. */
 export interface Ask extends AskedRequest {
@@ -135,7 +126,7 @@ export interface RenderContext {
 }
 
 /** A script in the shape of a protocol. */
-interface Rendering {
+export interface Rendering {
   /** Returns the whole answer, for requests without a stream. */
   whole(): object;
   /** Returns the answer as a stream, or a stream that fails in the middle. Absent for an operation without streams. */

@@ -1,23 +1,16 @@
 import { untilAbort, wait } from "@gateway/base/time/deadlines";
 import { systemTimers } from "@gateway/base/time/timers";
+import { type Fault, SLOW_MS } from "./providers.ts";
 
-/** One step of sending a body. */
-export type Step =
-  /** Writes `text` after the delay of `wordCount` words. */
-  | {
-    readonly kind: "write";
-    readonly text: string;
-    readonly wordCount: number;
-  }
-  | { readonly kind: "wait"; readonly ms: number }
-  /** Sends nothing more, but keeps the connection open. */
-  | { readonly kind: "hang" }
-  /** Cuts the connection. */
-  | { readonly kind: "break" };
+/** One step of sending a body: `text` after the delay of `wordCount` words. */
+export interface Step {
+  readonly text: string;
+  readonly wordCount: number;
+}
 
 /** Returns a step that writes `text` at once, or after the delay of `wordCount` words. */
 export function write(text: string, wordCount = 0): Step {
-  return { kind: "write", text, wordCount };
+  return { text, wordCount };
 }
 
 /**
@@ -36,13 +29,15 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
   return untilAbort(Promise.withResolvers<void>().promise, signal);
 }
 
-/** The speed of a body, and the signal that stops it. */
+/** The speed of a body, its fault, and the signal that stops it. */
 interface SpeakOptions {
   readonly wait: Wait;
   /** The delay of one word, in milliseconds; 0 sends without delay. */
   readonly wordMs: number;
   /** The request's signal; when it aborts, the body fails with the signal's reason. */
   readonly signal: AbortSignal;
+  /** The fault of the body; a fault that replaces the answer changes nothing here. */
+  readonly fault?: Fault | undefined;
 }
 
 /**
@@ -54,56 +49,47 @@ export function speak(
   options: SpeakOptions,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
-  const iterator = steps[Symbol.iterator]();
-  const ended = new AbortController();
-  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const cancelled = new AbortController();
+  const signal = AbortSignal.any([options.signal, cancelled.signal]);
+  const texts = textsOf(steps, { ...options, signal });
   return new ReadableStream({
-    start(controller) {
-      const fail = () => controller.error(options.signal.reason);
-      options.signal.addEventListener("abort", fail, {
-        once: true,
-        signal: ended.signal,
-      });
-    },
     async pull(controller) {
-      try {
-        const text = await nextText(iterator, { ...options, signal });
-        if (signal.aborted) return;
-        if (text !== undefined) {
-          return controller.enqueue(encoder.encode(text));
-        }
-        ended.abort();
-        controller.close();
-      } catch (error) {
-        if (signal.aborted) return;
-        ended.abort();
-        controller.error(error);
-      }
+      const { value, done } = await texts.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
     },
-    cancel(reason) {
-      ended.abort(reason);
-    },
+    cancel: (reason) => cancelled.abort(reason),
   }, { highWaterMark: 0 });
 }
 
-/** Runs steps up to the next text and returns it; `undefined` after the last step. */
-async function nextText(
-  iterator: Iterator<Step>,
-  options: SpeakOptions,
-): Promise<string | undefined> {
-  for (;;) {
-    const { value: step, done } = iterator.next();
-    if (done) return undefined;
-    if (step.kind === "hang") await waitForAbort(options.signal);
-    else if (step.kind === "break") {
-      // The error of `fetch` for a connection that breaks in the middle of a body.
-      throw new TypeError("error reading a body from connection");
-    } else if (step.kind === "wait") {
-      await options.wait(step.ms, options.signal);
-    } else {
-      const ms = step.wordCount * options.wordMs;
-      if (ms > 0) await options.wait(ms, options.signal);
-      return step.text;
+/** Yields each text after its delay. */
+async function* textsOf(
+  steps: Iterable<Step>,
+  { wait, wordMs, signal, fault }: SpeakOptions,
+): AsyncGenerator<string, undefined> {
+  const isCut = fault === "broken" || fault === "stall";
+  let pauseMs = fault === "slow" ? SLOW_MS : 0;
+  for (const { text, wordCount } of isCut ? firstHalf(steps) : steps) {
+    signal.throwIfAborted();
+    if (wordCount > 0) {
+      const ms = pauseMs + wordCount * wordMs;
+      pauseMs = 0;
+      if (ms > 0) await wait(ms, signal);
     }
+    yield text;
   }
+  if (fault === "stall") await waitForAbort(signal);
+  if (fault === "broken") {
+    // The error of `fetch` for a connection that breaks in the middle of a body.
+    throw new TypeError("error reading a body from connection");
+  }
+}
+
+/** Returns the first half of the steps; for a body with one step, the first half of its text. */
+function firstHalf(steps: Iterable<Step>): Step[] {
+  const all = [...steps];
+  const [only] = all;
+  return all.length === 1 && only !== undefined
+    ? [write(only.text.slice(0, only.text.length / 2), only.wordCount)]
+    : all.slice(0, Math.ceil(all.length / 2));
 }

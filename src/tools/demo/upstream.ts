@@ -90,7 +90,7 @@ function serveFacts(
     readonly demo: Demo;
   },
 ): Response {
-  if (pathname === provider.quotaPath) {
+  if (pathname === provider.quota.path) {
     requireMethod(request, "GET");
     return quotaResponse(request.headers, {
       provider,

@@ -6,7 +6,6 @@ import {
 import { seal, unseal } from "../../support/upstream/strict_provider/seal.ts";
 import {
   speak,
-  type Step,
   waitForAbort,
   waitInRealTime,
   write,
@@ -57,15 +56,10 @@ function createWaits() {
 
 Deno.test("speak() waits before each text for the time of the text's words", async () => {
   const { waits, wait } = createWaits();
-  const steps: Step[] = [
-    write("a"),
-    write("b", 1),
-    { kind: "wait", ms: 7 },
-    write("c", 3),
-  ];
+  const steps = [write("a"), write("b", 1), write("c", 3)];
   const body = speak(steps, { wait, wordMs: 20, signal: NEVER });
   assert.equal(await new Response(body).text(), "abc");
-  assert.deepEqual(waits, [20, 7, 60]);
+  assert.deepEqual(waits, [20, 60]);
 });
 
 Deno.test("speak() does not wait when words take no time", async () => {
@@ -95,24 +89,23 @@ Deno.test("speak() runs a step only when its body is read", async () => {
 
 Deno.test("speak() errors the body when the connection breaks", async () => {
   const { wait } = createWaits();
-  const steps: Step[] = [write("a"), { kind: "break" }];
-  const reader = speak(steps, { wait, wordMs: 0, signal: NEVER }).getReader();
+  const options = { wait, wordMs: 0, signal: NEVER, fault: "broken" } as const;
+  const reader = speak([write("a"), write("b")], options).getReader();
   assert.equal((await reader.read()).done, false);
   await assert.rejects(reader.read(), TypeError);
 });
 
-const SILENCES: readonly (readonly [string, Step])[] = [
-  ["a word", write("b", 1)],
-  ["a pause", { kind: "wait", ms: DAY_MS }],
-  ["silence", { kind: "hang" }],
-];
+const SILENCES = [
+  ["a word", undefined, DAY_MS],
+  ["a pause", "slow", 0],
+  ["silence", "stall", DAY_MS],
+] as const;
 
-for (const [name, silence] of SILENCES) {
+for (const [name, fault, wordMs] of SILENCES) {
   const start = (signal: AbortSignal) =>
-    speak([write("a"), silence], {
+    speak([write("a"), write("b", 1)], {
       wait: waitInRealTime,
-      wordMs: DAY_MS,
-      signal,
+      ...{ wordMs, signal, fault },
     }).getReader();
 
   Deno.test(`speak() stops at once in ${name} when its reader cancels`, async () => {

@@ -46,10 +46,7 @@ const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
   count_tokens: {
     read: (body) => readMessagesAsk(body, { isCount: true }),
     judge: judgeMessages,
-    render: ({ usage }) => ({
-      whole: { input_tokens: usage.inputTokens },
-      stream: undefined,
-    }),
+    render: renderMessages,
   },
   responses: {
     read: readResponsesAsk,
