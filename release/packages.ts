@@ -26,6 +26,9 @@ const lockSchema = z.object({
   ),
 });
 
+/** The packages that the program never loads: only the command of `js-yaml` parses arguments. */
+const UNLOADED: ReadonlySet<string> = new Set(["argparse"]);
+
 const packageSchema = z.object({ license: z.string().min(1) });
 
 /**
@@ -43,7 +46,7 @@ export async function readPackages(
   },
 ): Promise<readonly Package[]> {
   const { npm } = lockSchema.parse(JSON.parse(lock));
-  const keys = Object.keys(npm).sort();
+  const keys = Object.keys(npm).filter(isLoaded).sort();
   return await Promise.all(keys.map(async (key) => {
     const { name, version } = splitKey(key);
     const { integrity, dependencies } = npm[key] ?? fault(key, "is not locked");
@@ -55,11 +58,16 @@ export async function readPackages(
       version,
       license: read.data?.license ?? fault(key, "names no licence"),
       sha512: hexOf(integrity.slice("sha512-".length)),
-      dependsOn: dependencies.map((wanted) =>
+      dependsOn: dependencies.filter(isLoaded).map((wanted) =>
         packageUrl(splitKey(lockedKey(wanted, keys)))
       ).sort(),
     };
   }));
+}
+
+/** Returns true for a name, also with a version, of a package that the program loads. */
+function isLoaded(key: string): boolean {
+  return !UNLOADED.has(key.replace(/(?<=.)@.*/, ""));
 }
 
 /** Returns a package URL (github.com/package-url/purl-spec). */
@@ -113,8 +121,8 @@ const KEPT_REGEXP = /\.[cm]?js$|\.json$|^licen[cs]e/i;
 
 /**
  * Lists the files and folders of the packages that the program does not load: types, sources, maps, tests, CommonJS
- * modules with a twin to import, and what no import reaches in a package of which `deno.json` imports single files. An
- * executable reads all that it embeds at each start, and keeps it in memory.
+ * modules with a twin to import, and what no import reaches in a package of which `deno.json` imports single files or
+ * one ES module. An executable reads all that it embeds at each start, and keeps it in memory.
  *
  * @param lock The text of a `deno.lock` of version 5.
  */
@@ -126,14 +134,30 @@ export async function unusedFiles(lock: string): Promise<readonly string[]> {
     Object.keys(npm).map(async (key) => {
       const { name, version } = splitKey(key);
       const folder = `${cache}/${name}/${version}`;
+      if (UNLOADED.has(name)) return [folder];
       const id = `npm:${name}@${version}`;
-      const files = imported.filter((one) => one.startsWith(`${id}/`))
-        .map((one) => one.replace(id, folder));
-      const isWhole = files.length === 0 || imported.includes(id);
-      return unusedIn(folder, isWhole ? undefined : await reachedFrom(files));
+      const entries = imported.includes(id)
+        ? await moduleEntry(folder)
+        : imported.filter((one) => one.startsWith(`${id}/`))
+          .map((one) => one.replace(id, folder));
+      const isWhole = entries.length === 0;
+      return unusedIn(folder, isWhole ? undefined : await reachedFrom(entries));
     }),
   );
   return lists.flat();
+}
+
+const entrySchema = z.object({
+  exports: z.object({
+    ".": z.object({ import: z.string().endsWith(".mjs") }),
+  }),
+});
+
+/** Returns the ES module that a package's name imports; none when the package has another form. */
+async function moduleEntry(folder: string): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(`${folder}/package.json`);
+  const { data } = entrySchema.safeParse(JSON.parse(text));
+  return data === undefined ? [] : [join(folder, data.exports["."].import)];
 }
 
 /** Matches an import of a file of the same package. */

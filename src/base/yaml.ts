@@ -1,46 +1,73 @@
-/** YAML, read and written by `deno-std`. Threads get their configuration as values, so they do not load this. */
-import { LoaderState } from "@std/yaml/_loader_state";
-import { SCHEMA_MAP } from "@std/yaml/_schema";
-import { stringify } from "@std/yaml/stringify";
+/** YAML, with types for `js-yaml` 4, which ships none. Version 5 rejects a list in brackets whose end is not indented. */
+import {
+  CORE_SCHEMA,
+  DEFAULT_SCHEMA,
+  dump,
+  load,
+  Type,
+  YAMLException as JsYamlException,
+} from "js-yaml";
 
-/** A node that a {@linkcode YamlReader} has read. */
-export interface YamlNode {
+const UNDERSCORED_REGEXP = /^[-+]?[1-9]\d*(?:_\d+)+(?:\.\d+)?$/;
+
+/** Numbers such as `5_000_000`, which YAML 1.2 reads as text. */
+const UNDERSCORED = {
+  implicit: [
+    new Type("!number", {
+      kind: "scalar",
+      resolve: (text: string | null) => UNDERSCORED_REGEXP.test(text ?? ""),
+      construct: (text: string) => Number(text.replaceAll("_", "")),
+    }),
+  ],
+};
+
+const READ_SCHEMA = CORE_SCHEMA.extend(UNDERSCORED);
+const WRITE_SCHEMA = DEFAULT_SCHEMA.extend(UNDERSCORED);
+
+/** The position of the parser in a text. */
+export interface YamlState {
+  /** The text, and a character that ends it. */
+  readonly input: string;
+  /** In UTF-16 code units, from 0. */
+  readonly position: number;
+  /** From 0. */
+  readonly line: number;
+  /** The position at which the line begins. */
+  readonly lineStart: number;
+  /** The value of the node that was read last. */
   readonly result: unknown;
 }
 
-/** The part of the parser that {@linkcode YamlReader} describes: its hooks, which a subclass may override. */
-interface YamlReaderBase {
-  /** The current line. The first is 0. */
-  readonly line: number;
-  composeNode(options: unknown): YamlNode | undefined;
-  readBlockMapping(...place: unknown[]): YamlNode | undefined;
-  readBlockSequence(...place: unknown[]): YamlNode | undefined;
-  readFlowCollection(...place: unknown[]): YamlNode | undefined;
-  storeMappingPair(
-    mapping: object,
-    overridable: unknown,
-    tag: unknown,
-    key: unknown,
-    value: unknown,
-    startLine?: number,
-    startPosition?: number,
-  ): object;
-  readDocuments(
-    options: { readonly singleDocument: boolean },
-  ): Iterator<unknown>;
-}
+/** The error of a text that is not YAML. */
+export const YAMLException: new () => Error & {
+  /** May quote the text. */
+  readonly reason: string;
+  /** Both from 0; absent when the whole text is at fault. */
+  readonly mark?: { readonly line: number; readonly column: number };
+} = JsYamlException;
 
 /**
- * The internal parser of the library, because its public interface gives no line numbers. It may change with each
- * version, so the version is pinned, and `yaml_lines_test.ts` checks it.
+ * Parses a text as one YAML document with the core schema of YAML 1.2, and numbers with underscores.
+ *
+ * @param watch Called before and after each node, keys included.
+ * @returns `undefined` for a text without a document.
+ * @throws {YAMLException} When the text is not YAML.
  */
-export const YamlReader: new (
+export function loadYaml(
   text: string,
-  options: { readonly schema: unknown },
-) => YamlReaderBase = LoaderState;
+  { enter, leave }: {
+    enter(state: YamlState): void;
+    leave(state: YamlState): void;
+  },
+): unknown {
+  return load(text, {
+    schema: READ_SCHEMA,
+    listener: (event: "open" | "close", state: YamlState) =>
+      event === "open" ? enter(state) : leave(state),
+  });
+}
 
-/** The core schema of YAML 1.2, for {@linkcode YamlReader}. */
-export const CORE_SCHEMA: unknown = SCHEMA_MAP.get("core");
-
-/** Writes a value as YAML. */
-export const stringifyYaml: (value: unknown) => string = stringify;
+/** Writes a value as YAML, with quotes around texts that a parser may read as another type. */
+export function stringifyYaml(value: unknown): string {
+  return dump(value, { schema: WRITE_SCHEMA });
+}

@@ -6,6 +6,7 @@ import { checksums } from "../../release/checksums.ts";
 import { resultText } from "../../release/compile.ts";
 import { releaseDenoError } from "../../release/executable.ts";
 import {
+  npmCache,
   packageUrl,
   readPackages,
   unusedFiles,
@@ -168,10 +169,14 @@ Deno.test("an executable has only the imported files of a package", async () => 
   assert.ok(unused.includes("deno-std/semver"));
   assert.ok(unused.includes("deno-std/collections/chunk.js"));
   assert.ok(!unused.includes("deno-std/collections/map_values.js"));
-  assert.ok(!unused.includes("deno-std/yaml/parse.js"));
-  assert.ok(!unused.includes("deno-std/yaml/_schema.js"));
-  // Files that a parser imports.
-  assert.ok(!unused.some((path) => "deno-std/yaml/_type".startsWith(path)));
+  assert.ok(unused.includes("js-yaml/dist/js-yaml.js"));
+  assert.ok(unused.includes("argparse"));
+  assert.ok(!unused.includes("js-yaml/dist/js-yaml.mjs"));
+  // A file that a used file imports.
+  assert.ok(!unused.includes("deno-std/uuid/_common.js"));
+  const [, version] = manifest.imports["js-yaml"].split("@");
+  const parser = `${await npmCache()}/js-yaml/${version}/dist/js-yaml.mjs`;
+  assert.doesNotMatch(await Deno.readTextFile(parser), /argparse/);
   assert.ok(!unused.some((path) => /^deno-std\/LICENSE/.test(path)));
 });
 

@@ -25,11 +25,7 @@ import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
 import { configJsonSchema } from "./schema/json_schema.ts";
 import { isNumber, NUMBER_KEY } from "./schema/problems.ts";
 import { deepFreeze } from "./live_config.ts";
-import {
-  DuplicateKeyError,
-  type LinedYaml,
-  parseLinedYaml,
-} from "./yaml_lines.ts";
+import { type LinedYaml, parseLinedYaml, YamlError } from "./yaml_lines.ts";
 
 /** The inputs of a configuration other than its text. */
 interface LoadContext {
@@ -301,9 +297,10 @@ class TreeError extends Error {
 /** A parsed YAML value, or the problem of the text. */
 type YamlResult = LinedYaml | { readonly problem: Problem };
 
-const POSITION_REGEXP = / at line (\d+), column (\d+)/;
 const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
-const QUOTED_REGEXP = /\s*(?:"[^"]*"|!<[^>]*>)/g;
+
+/** Matches the beginning of a parser's reason, before any quote of the text. */
+const REASON_REGEXP = /^[\w,;%-]+(?: [\w,;%-]+)*(?![\w:])/;
 
 /**
  * Parses a text as one YAML 1.2 document, which includes JSON.
@@ -335,26 +332,22 @@ function tabIndentedLine(text: string): number | undefined {
 }
 
 function yamlProblem(error: unknown): Problem {
-  if (error instanceof RangeError) {
+  if (!(error instanceof YamlError)) throw error;
+  const { message, place, duplicate } = error;
+  if (duplicate !== undefined) return duplicateProblem(duplicate);
+  if (message.startsWith("nesting")) {
     return { path: "", message: "is nested too deeply for a configuration." };
   }
-  if (error instanceof DuplicateKeyError) return duplicateProblem(error);
-  if (!(error instanceof SyntaxError)) throw error;
-  const [firstLine = ""] = error.message.split("\n");
-  const position = POSITION_REGEXP.exec(firstLine);
-  const [, line = "", column = ""] = position ?? [];
-  const reason = firstLine.slice(0, position?.index);
-  const plain = reason.replaceAll(QUOTED_REGEXP, "");
+  const [reason = "it cannot be read"] = REASON_REGEXP.exec(message) ?? [];
   return {
-    path: position === null ? "" : `line ${line}, column ${column}`,
-    message: `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
-      plain.slice(1)
-    }.`,
+    path: place ? `line ${place.line}, column ${place.column}` : "",
+    message: `is not valid YAML: ${reason}.`,
   };
 }
 
-function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
-  const { key, line, firstLine } = duplicate;
+function duplicateProblem(
+  { key, line, firstLine }: NonNullable<YamlError["duplicate"]>,
+): Problem {
   const name = isOptionName(key) ? `\`${key}\`` : "this key";
   return {
     path: `line ${line}`,

@@ -1,4 +1,4 @@
-import { CORE_SCHEMA, type YamlNode, YamlReader } from "@gateway/base/yaml";
+import { loadYaml, YAMLException, type YamlState } from "@gateway/base/yaml";
 import type { Path } from "@gateway/base/problems";
 
 /** A duplicate key of a mapping. */
@@ -9,13 +9,23 @@ interface DuplicateKey {
   readonly firstLine: number;
 }
 
-/** The error of a duplicate key. The parser's own error lacks the key, and its column is often wrong. */
-export class DuplicateKeyError extends SyntaxError {
-  override readonly name = "DuplicateKeyError";
-  readonly duplicate: DuplicateKey;
+/** The place of an error. The first line and the first column are 1. */
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
 
-  constructor(duplicate: DuplicateKey, cause: SyntaxError) {
-    super(cause.message, { cause });
+/** The error of a text that is not one YAML document. Its message may quote the text. */
+export class YamlError extends SyntaxError {
+  override readonly name = "YamlError";
+  /** `undefined` when the whole text is at fault. */
+  readonly place: Place | undefined;
+  /** Set when a key appears twice. */
+  readonly duplicate: DuplicateKey | undefined;
+
+  constructor(message: string, place?: Place, duplicate?: DuplicateKey) {
+    super(message);
+    this.place = place;
     this.duplicate = duplicate;
   }
 }
@@ -33,21 +43,42 @@ export interface LinedYaml {
 /**
  * Parses a text as one YAML 1.2 document with the core schema.
  *
- * @throws {SyntaxError} When the text is not one valid document. The message names line and column.
+ * @throws {YamlError} When the text is not one valid document.
  */
 export function parseLinedYaml(text: string): LinedYaml {
-  const reader = new LinedReader(completed(text), { schema: CORE_SCHEMA });
-  const documents = reader.readDocuments({ singleDocument: true });
-  const value = documents.next().value ?? null;
-  // Reports a second document.
-  documents.next();
-  return { value, lineOf: (path) => lineAt(path, value, reader.lines) };
-}
-
-/** Returns the text as the parser expects it: without a byte order mark, and with a line break at its end. */
-function completed(text: string): string {
-  const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  return plain === "" || plain.endsWith("\n") ? plain : `${plain}\n`;
+  const lines = new WeakMap<object, Lines>();
+  /** The nodes that are being read, the innermost last. The first holds the document. */
+  const open = [createNode(1)];
+  /** The end of the first document. */
+  let end: Place | undefined;
+  const enter = (state: YamlState) => {
+    if (end !== undefined) throw new YamlError("more than 1 document", end);
+    open.push(createNode(state.line + 1));
+  };
+  const leave = (state: YamlState) => {
+    const node = open.pop();
+    const parent = open.at(-1);
+    if (node === undefined || parent === undefined) return;
+    noteLines(node, state.result, lines);
+    addChild(parent, node.line, state);
+    if (open.length > 1) return;
+    end = {
+      line: state.line + 1,
+      column: state.position - state.lineStart + 1,
+    };
+  };
+  try {
+    const value = loadYaml(text, { enter, leave }) ?? null;
+    return { value, lineOf: (path) => lineAt(path, value, lines) };
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
+    throw new YamlError(
+      reason,
+      mark && { line: mark.line + 1, column: mark.column + 1 },
+      reason === "duplicated mapping key" ? open.at(-1)?.duplicate : undefined,
+    );
+  }
 }
 
 function lineAt(
@@ -65,96 +96,58 @@ function lineAt(
   return line;
 }
 
-/** A collection that is being read. */
-interface OpenCollection {
+/** A node that is being read. */
+interface OpenNode {
+  readonly line: number;
   /** The lines of the nodes directly in it. */
-  readonly found: number[];
-  /** The number of nodes in `found` that belong to complete pairs. */
-  paired: number;
+  readonly items: number[];
+  /** The lines of its keys. */
+  readonly keys: Map<string, number>;
+  /** True when a key in it awaits its value. */
+  awaitsValue: boolean;
+  duplicate: DuplicateKey | undefined;
 }
 
-/** A YAML reader that notes the line of each key and item. */
-class LinedReader extends YamlReader {
-  readonly lines = new WeakMap<object, Map<string | number, number>>();
-  /** The collections that are being read, the innermost last. */
-  readonly #open: OpenCollection[] = [{ found: [], paired: 0 }];
+function createNode(line: number): OpenNode {
+  return {
+    ...{ line, items: [], keys: new Map() },
+    awaitsValue: false,
+    duplicate: undefined,
+  };
+}
 
-  override composeNode(options: unknown): YamlNode | undefined {
-    this.#open.at(-1)?.found.push(this.line + 1);
-    return super.composeNode(options);
-  }
+/** Matches the colon after a key. Comments and lines may come between them. */
+const COLON_REGEXP = /(?:\s|#.*)*:/y;
 
-  override readBlockMapping(...place: unknown[]): YamlNode | undefined {
-    return this.#collect(() => super.readBlockMapping(...place)).node;
-  }
-
-  override readBlockSequence(...place: unknown[]): YamlNode | undefined {
-    return this.#noteItems(() => super.readBlockSequence(...place));
-  }
-
-  override readFlowCollection(...place: unknown[]): YamlNode | undefined {
-    return this.#noteItems(() => super.readFlowCollection(...place));
-  }
-
-  /** Notes the lines of a list's items. Notes none if the list has an empty item, which shifts the lines. */
-  #noteItems(read: () => YamlNode | undefined): YamlNode | undefined {
-    const { node, found } = this.#collect(read);
-    const list = node?.result;
-    if (Array.isArray(list) && list.length === found.length) {
-      this.lines.set(list, new Map(found.entries()));
-    }
-    return node;
-  }
-
-  #collect(read: () => YamlNode | undefined) {
-    const found: number[] = [];
-    this.#open.push({ found, paired: 0 });
-    const node = read();
-    this.#open.pop();
-    return { node, found };
-  }
-
-  override storeMappingPair(
-    mapping: object,
-    overridable: unknown,
-    tag: unknown,
-    key: unknown,
-    value: unknown,
-    startLine?: number,
-    startPosition?: number,
-  ): object {
-    const keyLines = this.lines.get(mapping) ?? new Map();
-    this.lines.set(mapping, keyLines);
+/** Notes that a node has been read in `parent`: a key, the value of a key, or an item. */
+function addChild(parent: OpenNode, line: number, state: YamlState): void {
+  parent.items.push(line);
+  COLON_REGEXP.lastIndex = state.position;
+  const hasValue = COLON_REGEXP.test(state.input);
+  if (hasValue || !parent.awaitsValue) {
+    const { result } = state;
     // A key that is a collection can be endless as text: aliases may repeat it.
-    const name = typeof key === "object" && key !== null ? "?" : String(key);
-    const firstLine = keyLines.get(name);
-    const line = this.#lineOfKey(startLine);
-    keyLines.set(name, line);
-    try {
-      return super.storeMappingPair(
-        mapping,
-        overridable,
-        tag,
-        key,
-        value,
-        startLine,
-        startPosition,
-      );
-    } catch (error) {
-      if (firstLine === undefined || !(error instanceof SyntaxError)) {
-        throw error;
-      }
-      throw new DuplicateKeyError({ key: name, line, firstLine }, error);
-    }
+    const isCollection = typeof result === "object" && result !== null;
+    const key = isCollection ? "?" : String(result);
+    const firstLine = parent.keys.get(key);
+    if (firstLine === undefined) parent.keys.set(key, line);
+    else parent.duplicate = { key, line, firstLine };
   }
+  parent.awaitsValue = hasValue;
+}
 
-  /** Returns the line of the key of the latest pair. The parser passes this line for block mappings only. */
-  #lineOfKey(startLine: number | undefined): number {
-    const open = this.#open.at(-1);
-    const line = startLine === undefined
-      ? open?.found[open.paired]
-      : startLine + 1;
-    if (open !== undefined) open.paired = open.found.length;
-    return line ?? this.line + 1;
+/**
+ * Notes the lines of a collection that has been read. Notes none for a list with an empty item, which shifts the lines.
+ */
+function noteLines(
+  { items, keys }: OpenNode,
+  value: unknown,
+  lines: WeakMap<object, Lines>,
+): void {
+  // The parser reads some nodes as the only child of themselves, and an alias without children.
+  if (typeof value !== "object" || value === null || lines.has(value)) return;
+  if (!Array.isArray(value)) lines.set(value, keys);
+  else if (value.length === items.length) {
+    lines.set(value, new Map(items.entries()));
   }
 }

@@ -60,7 +60,7 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
   const requestId = demo.ids.next("req");
   try {
     if (operation === undefined) {
-      return serveFacts(request, { provider, pathname, demo });
+      return serveFacts(request, provider, demo);
     }
     requireMethod(request, "POST");
     checkKey(request.headers, { provider, protocol });
@@ -84,12 +84,10 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
 
 function serveFacts(
   request: Request,
-  { provider, pathname, demo }: {
-    readonly provider: Provider;
-    readonly pathname: string;
-    readonly demo: Demo;
-  },
+  provider: Provider,
+  demo: Demo,
 ): Response {
+  const { pathname } = new URL(request.url);
   if (pathname === provider.quota.path) {
     requireMethod(request, "GET");
     return quotaResponse(request.headers, {
@@ -98,7 +96,7 @@ function serveFacts(
       nowMs: demo.clock.now(),
     });
   }
-  const { plainProtocol, name } = provider;
+  const { plainProtocol: protocol, name } = provider;
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {
     throw new GatewayError(
@@ -107,15 +105,15 @@ function serveFacts(
     );
   }
   requireMethod(request, "GET");
-  checkKey(request.headers, { provider, protocol: plainProtocol });
-  const { model: entry, modelList } = INTERFACES[plainProtocol];
-  if (model[1] === undefined) {
-    const models = modelsOf(provider.family);
-    return Response.json(modelList(models.map((id) => entry(id, name))));
+  checkKey(request.headers, { provider, protocol });
+  const { model: entry, modelList } = INTERFACES[protocol];
+  const [, id] = model;
+  if (id === undefined) {
+    const entries = modelsOf(provider.family).map((one) => entry(one, name));
+    return Response.json(modelList(entries));
   }
-  const place = { provider, protocol: plainProtocol };
-  const id = readModel(decodeURIComponent(model[1]), place);
-  return Response.json(entry(id, name));
+  const known = readModel(decodeURIComponent(id), { provider, protocol });
+  return Response.json(entry(known, name));
 }
 
 function requireMethod(request: Request, method: string): void {

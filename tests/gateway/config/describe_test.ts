@@ -51,7 +51,7 @@ connections:
     family: A
     enabled: true
     endpoints:
-      chat: 'http://127.0.0.1:9/v1'
+      chat: http://127.0.0.1:9/v1
     paths: []
     auth:
       scheme: bearer

@@ -121,7 +121,7 @@ const BROKEN: readonly (readonly [text: string, problem: string])[] = [
   ["- a\n", "a.yaml: must be a mapping with `tokens` or `groups`, not a list."],
   [
     "tokens:\n  - name: [\n",
-    "a.yaml: line 3, column 1: is not valid YAML: cannot read flow collection: unexpected end of the stream within a flow collection.",
+    "a.yaml: line 3, column 1: is not valid YAML: unexpected end of the stream within a flow collection.",
   ],
   [
     "tokens: []\ntokens: []\n",

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { readYaml } from "../../../src/gateway/config/load.ts";
 import {
-  DuplicateKeyError,
   parseLinedYaml,
+  YamlError,
 } from "../../../src/gateway/config/yaml_lines.ts";
 import type { Path } from "../../../src/base/problems.ts";
+import { stringifyYaml } from "../../../src/base/yaml.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import { steps } from "../../support/steps.ts";
 
@@ -29,6 +30,24 @@ Deno.test("readYaml() reads dates and merge keys as plain text", () => {
   });
 });
 
+Deno.test("readYaml() reads the numbers of YAML 1.2, and underscores in them", () => {
+  assert.deepEqual(valueOf("[5_000_000, -1_000.5, 017, 0o17, 0x1F, 1_, 08]"), [
+    5_000_000,
+    -1000.5,
+    17,
+    15,
+    31,
+    "1_",
+    8,
+  ]);
+});
+
+Deno.test("stringifyYaml() quotes texts that readYaml() would read as another type", () => {
+  for (const text of ["5_000", "017", "null", "1e3", "2027-01-01", "a: b"]) {
+    assert.deepEqual(valueOf(stringifyYaml({ text })), { text });
+  }
+});
+
 Deno.test("readYaml() accepts tabs except for indentation", () => {
   assert.deepEqual(valueOf("a: 1\t# one\n\t# comment\nb:\t2\n"), {
     a: 1,
@@ -42,7 +61,7 @@ const FAULTS: Readonly<
   "an unclosed list": [
     "a: [1,\n  2\n",
     "line 3, column 1",
-    /^is not valid YAML: cannot read flow collection: unexpected end/,
+    /^is not valid YAML: unexpected end of the stream within a flow collection\.$/,
   ],
   "an indent of a tab": [
     "server:\n\tport: 1\n",
@@ -91,7 +110,7 @@ const FAULTS: Readonly<
   ],
   "a duplicate key with a question mark": [
     "name: a\n? name\n: b\n",
-    "line 3",
+    "line 2",
     /^`name` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
   "a duplicate JSON key": [
@@ -199,7 +218,7 @@ Deno.test("parseLinedYaml() returns the enclosing entry's line for a missing val
   assert.equal(lineOf(["nothing"]), 1);
 });
 
-Deno.test("parseLinedYaml() reads the same values as the library's parser", () => {
+Deno.test("parseLinedYaml() reads the same values as another parser", () => {
   const texts = [
     TEXT,
     "",
@@ -232,7 +251,7 @@ Deno.test("parseLinedYaml() names a duplicate key, and the line where the key fi
   ];
   for (const [text, key, line, firstLine] of cases) {
     assert.throws(() => parseLinedYaml(text), (error) => {
-      assert.ok(error instanceof DuplicateKeyError);
+      assert.ok(error instanceof YamlError);
       assert.deepEqual(error.duplicate, { key, line, firstLine });
       return true;
     });

@@ -1,3 +1,4 @@
+import { mapValues } from "@gateway/base/std";
 import type { Clock } from "@gateway/base/time/timers";
 import type { SimulatedFamily } from "../providers.ts";
 import type { Usage } from "@gateway/codecs";
@@ -38,31 +39,24 @@ const ACCOUNTS: Readonly<
  * report their use, and never reject a request.
  */
 export function createQuota(clock: Clock): Quota {
-  const account = (family: SimulatedFamily) => {
-    const { limit, daysOld } = ACCOUNTS[family];
-    return {
-      fiveHour: createCreditWindow({
-        ...{ clock, limit, othersPerHour: 40 },
-        lengthMs: 5 * HOUR_MS,
-      }),
-      weekly: createCreditWindow({
-        ...{ clock, limit: limit * 5, othersPerHour: 30 },
-        lengthMs: 7 * DAY_MS,
-        begunMsAgo: daysOld * DAY_MS,
-      }),
-    };
-  };
-  const accounts = { A: account("A"), B: account("B"), C: account("C") };
+  const accounts = mapValues(ACCOUNTS, ({ limit, daysOld }) => ({
+    fiveHour: createCreditWindow({
+      ...{ clock, limit, othersPerHour: 40 },
+      lengthMs: 5 * HOUR_MS,
+    }),
+    weekly: createCreditWindow({
+      ...{ clock, limit: limit * 5, othersPerHour: 30 },
+      lengthMs: 7 * DAY_MS,
+      begunMsAgo: daysOld * DAY_MS,
+    }),
+  }));
   return {
     spend(family, { inputTokens, outputTokens }) {
       const credits = 1 + (inputTokens + outputTokens) / TOKENS_PER_CREDIT;
       accounts[family].fiveHour.spend(credits);
       accounts[family].weekly.spend(credits);
     },
-    read(family) {
-      const { fiveHour, weekly } = accounts[family];
-      return { fiveHour: fiveHour.read(), weekly: weekly.read() };
-    },
+    read: (family) => mapValues(accounts[family], (window) => window.read()),
   };
 }
 
@@ -121,12 +115,9 @@ export function createCreditWindow(
     },
     read() {
       resetAfterWindow();
-      if (begunMs === undefined) {
-        return { limit, used: 0, resetsAtMs: undefined };
-      }
-      const hours = (clock.now() - begunMs) / HOUR_MS;
-      const used = own + othersPerHour * hours;
-      return { limit, used, resetsAtMs: begunMs + lengthMs };
+      const resetsAtMs = begunMs && begunMs + lengthMs;
+      const hours = (clock.now() - (begunMs ?? clock.now())) / HOUR_MS;
+      return { limit, used: own + othersPerHour * hours, resetsAtMs };
     },
   };
 }

@@ -325,6 +325,6 @@ Deno.test("a store on another machine without TLS is a warning", async () => {
 Deno.test("check shows a store without its password", async () => {
   const url = "rediss://user:canary@store.example/2";
   const text = await describedFile({ shared: { url } });
-  assert.match(text, /url: 'rediss:\/\/user@store\.example\/2'\n/);
+  assert.match(text, /url: rediss:\/\/user@store\.example\/2\n/);
   assert.doesNotMatch(text, /canary/);
 });
