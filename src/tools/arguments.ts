@@ -3,6 +3,7 @@ import {
   badArguments,
   type CliIo,
   type CommandSpec,
+  EXIT,
   type OptionSpec,
 } from "./command.ts";
 
@@ -21,6 +22,11 @@ export class BadArguments extends Error {
   override readonly name = "BadArguments";
 }
 
+/** The error of a command that failed. Its message is written as it is, in whole sentences for people. */
+export class CommandFailed extends Error {
+  override readonly name: string = "CommandFailed";
+}
+
 /** Runs a command with the arguments after its name. Returns the exit code. */
 export type Run<Tools> = (
   args: readonly string[],
@@ -28,7 +34,7 @@ export type Run<Tools> = (
 ) => Promise<number>;
 
 /**
- * Returns a command that parses its arguments before it runs, and writes the reason when they are wrong.
+ * Returns a command that parses its arguments before it runs, and writes the reason when they are wrong or it fails.
  *
  * @param options The options that it understands; default: those of its help.
  */
@@ -45,8 +51,12 @@ export function command<Tools extends CliIo>(
     try {
       return await run(readArguments({ ...spec, options }, args), tools, args);
     } catch (error) {
-      if (!(error instanceof BadArguments)) throw error;
-      return badArguments(error.message, spec, tools);
+      if (error instanceof BadArguments) {
+        return badArguments(error.message, spec, tools);
+      }
+      if (!(error instanceof CommandFailed)) throw error;
+      tools.writeError(`${error.message}\n`);
+      return EXIT.failed;
     }
   };
 }

@@ -2,7 +2,7 @@ import { shorten } from "@gateway/base/error";
 import { isJsonObject, type JsonValue, parseJson } from "@gateway/base/json";
 import { readText } from "@gateway/base/streams/byte_reader";
 import type { Fetch } from "@gateway/gateway";
-import { BadArguments } from "./arguments.ts";
+import { BadArguments, CommandFailed } from "./arguments.ts";
 import type { OptionSpec } from "./command.ts";
 import { endSentence, plainText } from "@gateway/base/text";
 
@@ -114,7 +114,7 @@ const ADDRESS = "the address in --url or MODEL_GATEWAY_URL";
 export const BROKE_OFF = "the response broke off";
 
 /** The error of a failed read from a gateway; its message is one line for people, without the token. */
-export class GatewayUnread extends Error {
+export class GatewayUnread extends CommandFailed {
   override readonly name = "GatewayUnread";
   /** True when a later request may succeed. */
   readonly isPassing: boolean;

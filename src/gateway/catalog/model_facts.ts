@@ -67,14 +67,20 @@ export function preferFirst(first: ModelFacts, other: ModelFacts): ModelFacts {
 export function holdsForBoth(one: ModelFacts, other: ModelFacts): ModelFacts {
   return {
     ...preferFirst(one, other),
-    contextWindow: smaller(one.contextWindow, other.contextWindow),
-    maxOutputTokens: smaller(one.maxOutputTokens, other.maxOutputTokens),
-    input: bothInputs(one.input, other.input),
-    callsTools: both(one.callsTools, other.callsTools),
-    reasons: both(one.reasons, other.reasons),
-    efforts: one.efforts && other.efforts
-      ? one.efforts.filter((effort) => other.efforts?.includes(effort))
-      : one.efforts ?? other.efforts,
+    contextWindow: joined(one.contextWindow, other.contextWindow, Math.min),
+    maxOutputTokens: joined(
+      one.maxOutputTokens,
+      other.maxOutputTokens,
+      Math.min,
+    ),
+    input: joined(one.input, other.input, bothInputs),
+    callsTools: joined(one.callsTools, other.callsTools, both),
+    reasons: joined(one.reasons, other.reasons, both),
+    efforts: joined(
+      one.efforts,
+      other.efforts,
+      (some, more) => some.filter((effort) => more.includes(effort)),
+    ),
   };
 }
 
@@ -84,29 +90,24 @@ function withoutGaps(facts: ModelFacts): ModelFacts {
   );
 }
 
-function smaller(
-  one: number | undefined,
-  other: number | undefined,
-): number | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return Math.min(one, other);
+/** Joins two values; a missing one leaves the other. */
+function joined<Value>(
+  one: Value | undefined,
+  other: Value | undefined,
+  join: (one: Value, other: Value) => Value,
+): Value | undefined {
+  return one === undefined || other === undefined
+    ? one ?? other
+    : join(one, other);
 }
 
-function both(
-  one: boolean | undefined,
-  other: boolean | undefined,
-): boolean | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
+function both(one: boolean, other: boolean): boolean {
   return one && other;
 }
 
-function bothInputs(
-  one: InputFacts | undefined,
-  other: InputFacts | undefined,
-): InputFacts | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
+function bothInputs(one: InputFacts, other: InputFacts): InputFacts {
   const kinds = INPUT_KINDS.map((kind) =>
-    [kind, both(one[kind], other[kind])] as const
+    [kind, joined(one[kind], other[kind], both)] as const
   );
   return Object.fromEntries(kinds.filter(([, takes]) => takes !== undefined));
 }

@@ -254,9 +254,9 @@ function known(
   all: Readonly<Record<string, GenAiAttributes[string] | undefined>>,
 ): GenAiAttributes {
   return Object.fromEntries(
-    Object.entries(all).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as const]
-    ),
+    Object.entries(all).filter((
+      one,
+    ): one is [string, GenAiAttributes[string]] => one[1] !== undefined),
   );
 }
 

@@ -214,18 +214,13 @@ function messageOf(use: Use, threshold: number, nowMs: number): JsonObject {
   };
 }
 
-const DAYS = [
-  "Sunday",
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-];
+const WEEKDAY = new Intl.DateTimeFormat("en", {
+  weekday: "long",
+  timeZone: "UTC",
+});
 
 function dayText(atMs: number): string {
-  return `${DAYS[new Date(atMs).getUTCDay()]}, ${minuteText(atMs)}`;
+  return `${WEEKDAY.format(atMs)}, ${minuteText(atMs)}`;
 }
 
 function spanText(ms: number): string {

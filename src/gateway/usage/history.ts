@@ -1,9 +1,8 @@
-import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import { calendarSpan } from "@gateway/base/time/calendar";
 import type { Counts, Measure } from "./counts.ts";
 import type { FieldAmount, Sums } from "./sums.ts";
 import { type Holder, holderText } from "./tables.ts";
-import type { UsedAmounts } from "./window_usage.ts";
+import { type UsedAmounts, usedAmounts } from "./window_usage.ts";
 
 /*
  * The usage of each day, for five weeks. A table holds one week of one token or group, because a table ends as a whole
@@ -122,19 +121,17 @@ function dayUsage(
   table: ReadonlyMap<string, number> | undefined,
 ): DayUsage {
   const first = dayOfWeek(atMs) * DAY_MEASURES.length;
-  const at = (measure: typeof DAY_MEASURES[number]) =>
-    table?.get(FIELDS[first + DAY_MEASURES.indexOf(measure)] ?? "");
-  const cost = at("cost");
-  return {
-    date: new Date(atMs).toISOString().slice(0, "2026-11-26".length),
-    requests: at("requests") ?? 0,
-    input_tokens: at("input") ?? 0,
-    cached_input_tokens: at("cached_input") ?? 0,
-    cache_write_tokens: at("cache_write") ?? 0,
-    output_tokens: at("output") ?? 0,
-    cost_usd: cost === undefined ? null : cost / NANOS_PER_DOLLAR,
-    unpriced_requests: at("unpriced") ?? 0,
-  };
+  const date = new Date(atMs).toISOString().slice(0, "2026-11-26".length);
+  const { reasoning_tokens: _, estimated_requests: __, ...amounts } =
+    usedAmounts(
+      Object.fromEntries(
+        DAY_MEASURES.map((measure, index) => [
+          measure,
+          table?.get(FIELDS[first + index] ?? ""),
+        ]),
+      ),
+    );
+  return { date, ...amounts };
 }
 
 /** The values of a {@linkcode DaysTable} in memory, 8 bytes each; a `Map` would take 40. Ignores other fields. */

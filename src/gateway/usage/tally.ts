@@ -9,6 +9,7 @@ import {
 import type { EndedRequest } from "../observe/metrics.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { estimateUsage, type Usage } from "@gateway/codecs";
+import { COUNTS } from "../observe/logged_request.ts";
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {
@@ -348,26 +349,14 @@ function estimated(
 
 /** Returns the sum of two usages, with the speed, tier and region of the first and without `others`. */
 function addUsage(one: Usage, other: Usage): Usage {
-  const sum = (key: CountKey) =>
-    one[key] === undefined && other[key] === undefined
-      ? undefined
-      : (one[key] ?? 0) + (other[key] ?? 0);
+  const { inputTokens, outputTokens, speed, serviceTier, inferenceGeo } = one;
+  const sums = COUNTS.map(([, name]) => {
+    const [own, more] = [one[name], other[name]];
+    return [name, own === undefined ? more : own + (more ?? 0)];
+  });
   return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    cachedInputTokens: sum("cachedInputTokens"),
-    cacheWriteTokens: sum("cacheWriteTokens"),
-    cacheWrite1hTokens: sum("cacheWrite1hTokens"),
-    outputTokens: one.outputTokens + other.outputTokens,
-    reasoningTokens: sum("reasoningTokens"),
-    speed: one.speed,
-    serviceTier: one.serviceTier,
-    inferenceGeo: one.inferenceGeo,
+    ...{ inputTokens, outputTokens, speed, serviceTier, inferenceGeo },
     refusal: one.refusal,
+    ...Object.fromEntries(sums),
   };
 }
-
-type CountKey =
-  | "cachedInputTokens"
-  | "cacheWriteTokens"
-  | "cacheWrite1hTokens"
-  | "reasoningTokens";

@@ -73,14 +73,14 @@ export function readWindows(
     const data = rows.map(({ connection, model, counts }) => ({
       connection,
       model,
-      ...amountsOf(counts),
+      ...usedAmounts(counts),
     }));
     return {
       window: kind,
       starts_at: new Date(window.startMs).toISOString(),
       resets_at: new Date(window.endMs).toISOString(),
       complete: sums.sinceMs <= window.startMs,
-      total: amountsOf(totalOf(rows.map(({ counts }) => counts))),
+      total: usedAmounts(totalOf(rows.map(({ counts }) => counts))),
       cache_misses: missesIn(table).map(missUsage),
       data,
     };
@@ -129,7 +129,8 @@ function totalOf(all: readonly Counts[]): Counts {
   return total;
 }
 
-function amountsOf(counts: Counts): UsedAmounts {
+/** Returns counts under their names in `GET /usage`. */
+export function usedAmounts(counts: Counts): UsedAmounts {
   return {
     requests: counts.requests ?? 0,
     input_tokens: counts.input ?? 0,

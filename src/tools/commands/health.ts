@@ -1,4 +1,9 @@
-import { BadArguments, command, type Run } from "../arguments.ts";
+import {
+  BadArguments,
+  command,
+  CommandFailed,
+  type Run,
+} from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   BAD_URL,
@@ -38,12 +43,11 @@ export const runHealth: Run<CliIo & RequestTools> = command(
     if (base === undefined) throw new BadArguments(BAD_URL);
     const url = new URL("/readyz", base).href;
     const fault = await faultOf(url, io);
-    if (fault === undefined) {
-      io.write(`${url}: ready\n`);
-      return EXIT.good;
+    if (fault !== undefined) {
+      throw new CommandFailed(`${url} is not ready: ${endSentence(fault)}`);
     }
-    io.writeError(`${url} is not ready: ${endSentence(fault)}\n`);
-    return EXIT.failed;
+    io.write(`${url}: ready\n`);
+    return EXIT.good;
   },
 );
 

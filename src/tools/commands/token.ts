@@ -20,7 +20,6 @@ import {
   readStaffFile,
   secretsText,
   staffText,
-  TokenFileFault,
   writeTokenFiles,
 } from "./token_files.ts";
 
@@ -111,13 +110,7 @@ export const runToken: Run<CliIo> = command(
     if (to === undefined || secretsPath === undefined) {
       return await printMany(many, options, io);
     }
-    try {
-      return await addMany(many, options, { to, secretsPath, io });
-    } catch (error) {
-      if (!(error instanceof TokenFileFault)) throw error;
-      io.writeError(`${error.message}\n`);
-      return EXIT.failed;
-    }
+    return await addMany(many, options, { to, secretsPath, io });
   },
 );
 

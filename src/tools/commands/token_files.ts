@@ -1,9 +1,10 @@
 import { readYaml } from "@gateway/gateway/config";
 import { isMapping, listAt, textAt } from "@gateway/base/problems";
 import { stringifyYaml } from "@gateway/base/yaml";
+import { CommandFailed } from "../arguments.ts";
 
 /** The reason why the files of tokens were not written, in whole sentences. */
-export class TokenFileFault extends Error {
+export class TokenFileFault extends CommandFailed {
   override readonly name = "TokenFileFault";
 }
 

@@ -58,9 +58,7 @@ async function printLimits(
   options: LimitsOptions,
   tools: LimitsTools,
 ): Promise<number> {
-  const reading = await tryRead(options, tools);
-  if (reading instanceof GatewayUnread) return EXIT.failed;
-  tools.write(render(reading, options, tools));
+  tools.write(render(await readAll(options, tools), options, tools));
   return EXIT.good;
 }
 
@@ -76,13 +74,16 @@ async function watchLimits(
 ): Promise<number> {
   let seconds = DEFAULT_REFRESH_SECONDS;
   while (true) {
-    const reading = await tryRead(options, tools);
-    if (!(reading instanceof GatewayUnread)) {
+    try {
+      const reading = await readAll(options, tools);
       seconds = refreshSeconds(reading.list);
       const drawing = render(reading, options, tools);
       const isRead = tools.write(watched(drawing, options, tools));
       if (!isRead) return EXIT.good;
-    } else if (!reading.isPassing) return EXIT.failed;
+    } catch (error) {
+      if (!(error instanceof GatewayUnread && error.isPassing)) throw error;
+      tools.writeError(`${error.message}\n`);
+    }
     await tools.wait(seconds * 1000);
   }
 }
@@ -99,20 +100,14 @@ interface LimitsReading {
   readonly own?: readonly OwnLimits[] | undefined;
 }
 
-async function tryRead(
+async function readAll(
   options: LimitsOptions,
   tools: LimitsTools,
-): Promise<LimitsReading | GatewayUnread> {
-  try {
-    const list = await readLimits(options, tools);
-    if (options.json) return { list };
-    const usage = await readUsage(options, tools);
-    return { list: withOwnUse(list, usage), own: ownLimits(usage) };
-  } catch (error) {
-    if (!(error instanceof GatewayUnread)) throw error;
-    tools.writeError(`${error.message}\n`);
-    return error;
-  }
+): Promise<LimitsReading> {
+  const list = await readLimits(options, tools);
+  if (options.json) return { list };
+  const usage = await readUsage(options, tools);
+  return { list: withOwnUse(list, usage), own: ownLimits(usage) };
 }
 
 function render(

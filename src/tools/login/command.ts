@@ -71,25 +71,14 @@ const TURN_MS = 500;
  */
 export const runLogin: Run<LoginTools> = command(LOGIN, async (read, tools) => {
   const known = readOptions(read);
-  try {
-    const folder = loginFolder(tools.env);
-    if (folder === undefined) {
-      throw new LoginFault(
-        "Cannot keep a login: the variable HOME is not set.",
-      );
-    }
-    const { token } = await currentLogin(
-      known,
-      tools.open(folder, known),
-      tools,
-    );
-    tools.write(`${token}\n`);
-    return EXIT.good;
-  } catch (error) {
-    if (!(error instanceof LoginFault)) throw error;
-    tools.writeError(`${error.message}\n`);
-    return EXIT.failed;
+  const folder = loginFolder(tools.env);
+  if (folder === undefined) {
+    throw new LoginFault("Cannot keep a login: the variable HOME is not set.");
   }
+  const kept = tools.open(folder, known);
+  const { token } = await currentLogin(known, kept, tools);
+  tools.write(`${token}\n`);
+  return EXIT.good;
 });
 
 async function currentLogin(

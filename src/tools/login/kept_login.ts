@@ -1,7 +1,8 @@
 import { nonEmptyText, objectOf, parseJson } from "@gateway/base/json";
+import { CommandFailed } from "../arguments.ts";
 
 /** The reason why there is no token, in whole sentences. */
-export class LoginFault extends Error {
+export class LoginFault extends CommandFailed {
   override readonly name = "LoginFault";
 }
 

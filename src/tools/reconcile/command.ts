@@ -10,6 +10,7 @@ import {
   type Arguments,
   BadArguments,
   command,
+  CommandFailed,
   type Run,
 } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
@@ -88,16 +89,15 @@ export const runReconcile: Run<ReconcileTools> = command(
       if (tools.columns() !== undefined) tools.writeError(`\r${text}\x1b[K`);
     };
     const comparison = createComparison({ connections, provider, days });
-    try {
-      comparison.addBill(await readBill(chosen, { options, tools, progress }));
-    } catch (error) {
+    const reading = { options, tools, progress };
+    const bill = await readBill(chosen, reading).catch((error) => {
       progress("");
       const reason = error instanceof Error ? error.message : "unknown";
-      tools.writeError(
-        `Cannot read the bill of ${provider.name}: ${endSentence(reason)}\n`,
+      throw new CommandFailed(
+        `Cannot read the bill of ${provider.name}: ${endSentence(reason)}`,
       );
-      return EXIT.failed;
-    }
+    });
+    comparison.addBill(bill);
     const lines = noLines();
     const isWhole = await addLogs(paths, {
       onRequest: comparison.addRequest,

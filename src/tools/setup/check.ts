@@ -25,6 +25,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { endSentence } from "@gateway/base/text";
+import { CommandFailed } from "../arguments.ts";
 import type { SetupOptions } from "./options.ts";
 import {
   chooseModels,
@@ -50,7 +51,7 @@ interface Step {
   /**
    * Runs the step and returns its result in a few words.
    *
-   * @throws {SetupFailed} With the reason and an instruction.
+   * @throws {CommandFailed} With the reason and an instruction.
    */
   run(trial: Trial): Promise<string>;
 }
@@ -92,8 +93,8 @@ export async function checkSetup(
     try {
       tools.write(`good  ${name}  ${await step.run(trial)}\n`);
     } catch (error) {
-      if (!(error instanceof SetupFailed)) throw error;
-      tools.write(`bad   ${name}  ${endSentence(error.message)}\n`);
+      if (!(error instanceof CommandFailed)) throw error;
+      tools.write(`bad   ${name}  ${error.message}\n`);
       return EXIT.failed;
     }
   }

@@ -7,17 +7,11 @@ import {
   TOKEN_VARIABLE,
   tokenByCommand,
 } from "@gateway/page/wording";
-import type { RequestTools } from "../gateway_client.ts";
-import { endSentence } from "@gateway/base/text";
+import { GatewayUnread, type RequestTools } from "../gateway_client.ts";
 import { attributionSnippet } from "./attribution.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";
-import {
-  chooseModels,
-  readModels,
-  SetupFailed,
-  unlistedHint,
-} from "./read_models.ts";
+import { chooseModels, readModels, unlistedHint } from "./read_models.ts";
 
 /**
  * `setup CLIENT`: prints the settings of a client to standard output, so that they can be piped, and the instructions
@@ -31,14 +25,8 @@ export const runSetup: Run<CliIo & RequestTools> = command(
     const options = readSetupOptions(read, tools.env);
     if (options === undefined) return listClients(tools);
     if (options.check) return await checkSetup(options, tools);
-    try {
-      await printSettings(options, tools);
-      return EXIT.good;
-    } catch (error) {
-      if (!(error instanceof SetupFailed)) throw error;
-      tools.writeError(`${endSentence(error.message)}\n`);
-      return EXIT.failed;
-    }
+    await printSettings(options, tools);
+    return EXIT.good;
   },
 );
 
@@ -113,10 +101,9 @@ async function readOrNone(
   try {
     return await readModels(options, tools);
   } catch (error) {
-    if (!(error instanceof SetupFailed) || options.model === undefined) {
-      throw error;
-    }
-    tools.writeError(`${endSentence(error.message)}\n`);
+    const isUnread = error instanceof GatewayUnread;
+    if (!isUnread || options.model === undefined) throw error;
+    tools.writeError(`${error.message}\n`);
     return [];
   }
 }

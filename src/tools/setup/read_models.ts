@@ -7,7 +7,6 @@ import {
 import { type Protocol, PROTOCOLS } from "@gateway/base/protocol";
 import {
   type GatewayAddress,
-  GatewayUnread,
   readGateway,
   type RequestTools,
 } from "../gateway_client.ts";
@@ -17,30 +16,30 @@ import {
   modelsFor,
   PROTOCOL_NAMES,
 } from "@gateway/page/wording";
-import { plainText } from "@gateway/base/text";
+import { endSentence, plainText } from "@gateway/base/text";
+import { CommandFailed } from "../arguments.ts";
 
 /** The error of a failed setup; its message gives the reason and an instruction. */
-export class SetupFailed extends Error {
+export class SetupFailed extends CommandFailed {
   override readonly name = "SetupFailed";
+
+  constructor(reason: string) {
+    super(endSentence(reason));
+  }
 }
 
 /**
  * Reads the models of a token.
  *
- * @throws {SetupFailed} When the gateway returns none.
+ * @throws {GatewayUnread} When the gateway returns none.
  */
 export async function readModels(
   { base, token }: GatewayAddress,
   tools: RequestTools,
 ): Promise<readonly Model[]> {
   const url = `${base}/v1/models`;
-  try {
-    const { data } = await readGateway({ url, token }, tools, isModelList);
-    return data.flatMap(modelOf);
-  } catch (error) {
-    if (!(error instanceof GatewayUnread)) throw error;
-    throw new SetupFailed(error.message);
-  }
+  const { data } = await readGateway({ url, token }, tools, isModelList);
+  return data.flatMap(modelOf);
 }
 
 function isModelList(

@@ -15,7 +15,6 @@ import type { UsageReport, WindowUsage } from "@gateway/gateway/usage";
 import { type CliIo, EXIT } from "../command.ts";
 import {
   type GatewayAddress,
-  GatewayUnread,
   readGateway,
   type RequestTools,
 } from "../gateway_client.ts";
@@ -47,26 +46,21 @@ const DEADLINE_MS = 15_000;
  * left and the reset, then its usage in the current windows. With `json`, it prints the response as one line.
  *
  * @returns The exit code.
+ * @throws {GatewayUnread}
  */
 export async function printOwnUsage(
   { base, token, json }: GatewayAddress & { readonly json: boolean },
   tools: OwnUsageTools,
 ): Promise<number> {
-  try {
-    const report = await readGateway(
-      { url: `${base}/v1/usage`, token, deadlineMs: DEADLINE_MS },
-      tools,
-      isReport,
-    );
-    tools.write(
-      json ? `${JSON.stringify(report)}\n` : drawReport(report, tools),
-    );
-    return EXIT.good;
-  } catch (error) {
-    if (!(error instanceof GatewayUnread)) throw error;
-    tools.writeError(`${error.message}\n`);
-    return EXIT.failed;
-  }
+  const report = await readGateway(
+    { url: `${base}/v1/usage`, token, deadlineMs: DEADLINE_MS },
+    tools,
+    isReport,
+  );
+  tools.write(
+    json ? `${JSON.stringify(report)}\n` : drawReport(report, tools),
+  );
+  return EXIT.good;
 }
 
 /** The parts of the report that are drawn. */
